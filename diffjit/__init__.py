@@ -1,0 +1,37 @@
+"""diffjit turns ordinary Python/NumPy functions into their derivatives, as code."""
+
+from diffjit import primitives  # noqa: F401 - declares the primitives
+from diffjit.api.functions import check_grads, jit, source, stop_gradient
+from diffjit.api.grad import grad, value_and_grad
+from diffjit.api.products import jvp, vjp
+from diffjit.errors import (
+    DiffjitError,
+    InternalError,
+    MemoryProblem,
+    NoRule,
+    TypeProblem,
+    UnsupportedSyntax,
+    UsageError,
+)
+from diffjit.settings import settings
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DiffjitError",
+    "InternalError",
+    "MemoryProblem",
+    "NoRule",
+    "TypeProblem",
+    "UnsupportedSyntax",
+    "UsageError",
+    "check_grads",
+    "grad",
+    "jit",
+    "jvp",
+    "settings",
+    "source",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]

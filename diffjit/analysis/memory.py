@@ -1,0 +1,307 @@
+"""Which references may share memory, and which memory changes when.
+
+References that may alias fall into one class (union-find). Where control flow joins references, the joined reference
+starts a class of its own if nothing that it may refer to is written after the join: then it is as good as a value.
+
+    class     is written?     joined or in a list?     its shadow
+    VALUE     no              -                        a cotangent, made where it is first needed
+    BUFFER    yes             no                       a buffer made at the start of the mirrored block
+    SHARED    yes             yes                      references to shadow buffers that the forward sweep carries along
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from diffjit.analysis.order import Order
+from diffjit.ir.nodes import WRITES, Block, Function, Op, Value, is_view
+from diffjit.ir.types import Array, List, Scalar, Stack, is_ref
+from diffjit.ir.walk import walk
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edge:
+    """A reference that flows into a joined one: at the start or end of a loop, or at the end of a branch."""
+
+    source: Value
+    target: Value
+    op: Op
+    inside: Block | None  # the block at whose end it flows, or None: before the operation
+
+
+@dataclass(slots=True, eq=False)
+class Memory:
+    """The memory classes of a function."""
+
+    function: Function
+    order: Order
+    up: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    writes: dict[Any, list[Op]] = field(default_factory=dict[Any, list[Op]])
+    members: dict[Any, list[Value]] = field(default_factory=dict[Any, list[Value]])
+    shared: set[Any] = field(default_factory=set[Any])
+    edges: list[Edge] = field(default_factory=list[Edge])
+    joined: set[Value] = field(default_factory=set[Value])  # targets whose edges were united
+    whole: bool = False  # unite all joins: what may be the same memory, written or not
+
+    def __post_init__(self) -> None:
+        self._unite_straight()
+        if self.whole:
+            for edge in self.edges:
+                self.unite(edge.source, edge.target)
+        else:
+            while self._split_or_unite():
+                pass
+        self._collect()
+        self._mark_shared()
+
+    # Union-find
+
+    def find(self, key: Any) -> Any:
+        """The representative of a reference's class."""
+        root = key
+        while (nxt := self.up.get(root, root)) is not root:
+            root = nxt
+        while (nxt := self.up.get(key, key)) is not root and nxt is not key:
+            self.up[key] = root
+            key = nxt
+        return root
+
+    def unite(self, a: Any, b: Any) -> None:
+        """Two references may share memory."""
+        ra, rb = self.find(a), self.find(b)
+        if ra is not rb:
+            self.up[ra] = rb
+            self._unite_elements(ra, rb)
+
+    def _unite_elements(self, a: Any, b: Any) -> None:
+        ea, eb = ("elem", a), ("elem", b)
+        has_a, has_b = ea in self.up, eb in self.up
+        if has_a and has_b:
+            self.unite(ea, eb)
+        elif has_a:
+            self.up[eb] = self.find(ea)
+
+    def element(self, container: Value) -> Any:
+        """The class of the references that a list or stack holds."""
+        key = ("elem", self.find(container))
+        if key not in self.up:
+            self.up[key] = key = self._token(key)
+        return self.find(key)
+
+    def _token(self, key: Any) -> Any:
+        token = Value(Scalar(_ANY), f"element_of_{key[1]}")
+        self.up[token] = token
+        return token
+
+    def _unite_straight(self) -> None:
+        for op in walk(self.function.body):
+            if is_view(op) or op.kind in ("stop_gradient", "stack_copy"):
+                if is_ref(op.out.type):
+                    self.unite(op.out, op.inputs[0])
+            elif op.kind in ("list_append", "list_set", "list_insert", "push") and is_ref(op.inputs[1].type):
+                self.unite(self.element(op.inputs[0]), op.inputs[1])
+            elif op.kind in ("list_get", "list_pop", "pop") and is_ref(op.out.type):
+                self.unite(self.element(op.inputs[0]), op.out)
+            elif op.kind == "list_copy" and is_ref(op.out.type.elem):
+                self.unite(self.element(op.inputs[0]), self.element(op.out))
+            elif op.kind == "call":
+                effects(op.attrs["function"])
+                for k in op.attrs["function"].returns_views:
+                    for out in op.outputs:
+                        if isinstance(out.type, Array):
+                            self.unite(out, op.inputs[k])
+            self._collect_edges(op)
+
+    def _collect_edges(self, op: Op) -> None:
+        if op.kind == "if":
+            for k, out in enumerate(op.outputs):
+                if not is_ref(out.type):
+                    continue
+                real = [r for r in op.regions if r.results[k].op is None or r.results[k].op.kind != "undef"]  # pyright: ignore[reportOptionalMemberAccess]
+                if len(real) == 1 and not isinstance(out.type, Array):
+                    self.unite(real[0].results[k], out)  # carried out of a branch: still that very list or tape
+                else:
+                    self.edges += [Edge(r.results[k], out, op, r) for r in op.regions]
+        elif op.kind in ("for", "while"):
+            body = op.regions[-1]
+            init = op.inputs[3:] if op.kind == "for" else op.inputs
+            skip = 1 if op.attrs.get("exit") else 0
+            args = body.args[1:] if op.kind == "for" else body.args
+            for k, out in enumerate(op.outputs):
+                if not is_ref(out.type):
+                    continue
+                targets = [args[k], out]
+                if op.kind == "while":
+                    targets.append(op.regions[0].args[k])
+                for target in targets:
+                    self.edges.append(Edge(init[k], target, op, None))
+                    self.edges.append(Edge(body.results[k + skip], target, op, body))
+
+    # Joined references
+
+    def _split_or_unite(self) -> bool:
+        """Unite the edges of a joined reference that is not as good as a value; True if anything changed."""
+        self._collect()
+        changed = False
+        for edge in self.edges:
+            if edge.target in self.joined:
+                continue
+            if not isinstance(edge.target.type, Array) or not self._frozen(edge):
+                for other in self.edges:
+                    if other.op is edge.op and self._same_slot(other, edge):
+                        self.unite(other.source, other.target)
+                        self.joined.add(other.target)
+                        changed = True
+        return changed
+
+    def _same_slot(self, a: Edge, b: Edge) -> bool:
+        """Edges of one carried variable belong together: loop argument, condition argument and output."""
+        if a.target is b.target:
+            return True
+        op = a.op
+        if op.kind == "if":
+            return False
+        return self._slot(op, a.target) == self._slot(op, b.target)
+
+    def _slot(self, op: Op, target: Value) -> int:
+        if target in op.outputs:
+            return op.outputs.index(target)
+        for region in op.regions:
+            args = region.args[1:] if op.kind == "for" and region is op.regions[-1] else region.args
+            if target in args:
+                return args.index(target)
+        raise AssertionError(target)
+
+    def _frozen(self, edge: Edge) -> bool:
+        """Nothing that the joined reference may refer to is written after the join."""
+        if self.writes.get(self.find(edge.target)):
+            return False
+        source = self.find(edge.source)
+        return not any(self._write_after_edge(w, edge, source) for w in self.writes.get(source, ()))
+
+    def _write_after_edge(self, write: Op, edge: Edge, cls: Any) -> bool:
+        if edge.inside is None:
+            if self.order.later(edge.op, write):
+                return True
+            around = self.order.loops_around(self.order.places[edge.op].path[-1][0])
+            return any(self._survives(cls, loop) and self._within(write, loop) for loop in around)
+        # At the end of a block: writes behind the operation, or in a later pass through a loop around the edge.
+        if self.order.later(edge.op, write) and not self._within(write, edge.op):
+            return True
+        loops = self.order.loops_around(edge.inside)
+        return any(self._survives(cls, loop) and self._within(write, loop) for loop in loops)
+
+    def _within(self, op: Op, outer: Op) -> bool:
+        return op is outer or any(block in outer.regions for block, _ in self.order.places[op].path)
+
+    def _survives(self, cls: Any, loop: Op) -> bool:
+        """Whether memory of a class may live on into the next iteration of a loop."""
+        return any(not self.order.inside(v, loop) for v in self.members.get(cls, ())) or any(
+            v in self.joined and v.op is None and v.block in loop.regions for v in self.members.get(cls, ())
+        )
+
+    def _collect(self) -> None:
+        self.writes, self.members = {}, {}
+        seen: set[Value] = set()
+
+        def member(v: Value) -> None:
+            if v not in seen and is_ref(v.type):
+                seen.add(v)
+                self.members.setdefault(self.find(v), []).append(v)
+
+        for p in self.function.params:
+            member(p)
+        for op in walk(self.function.body):
+            for region in op.regions:
+                for a in region.args:
+                    member(a)
+            for out in op.outputs:
+                member(out)
+            for k in WRITES.get(op.kind, ()):
+                self.writes.setdefault(self.find(op.inputs[k]), []).append(op)
+            if op.kind == "call":
+                for k in op.attrs["function"].writes or ():
+                    self.writes.setdefault(self.find(op.inputs[k]), []).append(op)
+
+    def _mark_shared(self) -> None:
+        for target in self.joined:
+            self.shared.add(self.find(target))
+        for op in walk(self.function.body):
+            if op.kind in ("list_append", "list_set", "list_insert", "list_get", "list_pop") and is_ref(
+                (op.inputs[1] if op.kind in ("list_append", "list_set", "list_insert") else op.out).type
+            ):
+                self.shared.add(self.element(op.inputs[0]))
+                self.shared.add(self.find(op.inputs[0]))
+        while self._share_tapes():
+            pass
+
+    def _share_tapes(self) -> bool:
+        """A tape of references to memory that changes or has shadows gets a tape of shadows; True if one was found."""
+        before = len(self.shared)
+        for op in walk(self.function.body):
+            if op.kind in ("push", "pop"):
+                elem = op.inputs[1] if op.kind == "push" else op.out
+                if not is_ref(elem.type):
+                    continue
+                stack, held = self.find(op.inputs[0]), self.find(elem)
+                if (
+                    self.written(elem)
+                    or isinstance(elem.type, (List, Stack))
+                    or held in self.shared
+                    or stack in self.shared
+                ):
+                    self.shared |= {stack, held, self.element(op.inputs[0])}
+        return len(self.shared) > before
+
+    # Questions
+
+    def outermost(self, ref: Value) -> Value:
+        """The member of a tape's class that is visible furthest out."""
+        return min(self.members[self.find(ref)], key=lambda v: len(self.order.enclosing(v.block)))  # pyright: ignore[reportArgumentType]
+
+    def written(self, ref: Value) -> bool:
+        """Whether anything of the reference's class is ever written."""
+        return bool(self.writes.get(self.find(ref)))
+
+    def is_shared(self, ref: Value) -> bool:
+        """Whether the forward sweep must carry references to shadows."""
+        return self.find(ref) in self.shared
+
+    def changes_after(self, ref: Value, reader: Op) -> bool:
+        """Whether a write may change what `reader` reads through `ref`, before the forward sweep ends."""
+        cls = self.find(ref)
+        for write in self.writes.get(cls, ()):
+            if write is not reader and self.order.later(reader, write):
+                return True
+            if write is reader:
+                continue
+            for loop in self.order.places[reader].loops:
+                if loop in self.order.places[write].loops and self._survives(cls, loop):
+                    return True
+        return any(w is reader for w in self.writes.get(cls, ()))
+
+
+def effects(function: Function) -> None:
+    """Find out, once, which parameters a recursive function writes to and which its results may be views of."""
+    if function.writes is not None:
+        return
+    function.writes = frozenset()
+    while True:
+        memory = Memory(function, Order(function), whole=True)
+        writes = frozenset(k for k, p in enumerate(function.params) if is_ref(p.type) and memory.written(p))
+        results = {memory.find(v) for v in function.results if isinstance(v.type, Array)}
+        views = frozenset(
+            k for k, p in enumerate(function.params) if isinstance(p.type, Array) and memory.find(p) in results
+        )
+        if writes == function.writes and views == function.returns_views:
+            return
+        function.writes, function.returns_views = writes, views
+
+
+class _Any:
+    kind = "V"
+    str = "any"
+
+
+_ANY: Any = _Any()

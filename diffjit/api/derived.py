@@ -1,0 +1,171 @@
+"""Callables made by diffjit: `Derived` specialises on demand, caches by structure, composes with other transforms."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from diffjit import tree
+from diffjit.api.programs import Arguments, Compiled, executable, flatten_call, program_of
+from diffjit.errors import UsageError
+from diffjit.frontend import values as av
+from diffjit.frontend.program import Program, fixed_key, rebuild
+from diffjit.settings import settings
+
+MAX_SPECIALISATIONS = 256
+
+
+class Derived:
+    """A function made from another one. Subclasses say which program it runs."""
+
+    def __init__(self, function: Any, backend: str | None) -> None:
+        if not callable(function):
+            raise UsageError(
+                "DJ504",
+                f"{function!r} is not a function",
+                cure="pass the function itself, not its result: `grad(f)`, not `grad(f(x))`",
+            )
+        self.function = function
+        self.backend = backend
+        self._cache: dict[Any, tuple[Compiled, Any]] = {}
+        self._fixed: dict[Any, frozenset[int]] = {}
+        functools.update_wrapper(self, function, updated=())
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Decorated methods bind like functions."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result for these arguments."""
+        call = flatten_call(args, kwargs)
+        compiled, finish = self.lookup(call, args, kwargs)
+        return finish(compiled(call.leaves), call)
+
+    def lookup(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
+        """The executable for this structure of arguments; specialised again when something outside has changed."""
+        backend = self.backend or settings.backend
+        fixed = self._fixed.get(call.key, frozenset())
+        key = (call.key, backend, tuple(fixed_key(call.leaves[k]) for k in sorted(fixed)))
+        found = self._cache.get(key)
+        if found is not None and found[0].valid():
+            return found
+        program = self.specialise(args, kwargs)
+        made = self.build(program, call)
+        if program.fixed:
+            self._fixed[call.key] = program.fixed
+            key = (call.key, backend, tuple(fixed_key(call.leaves[k]) for k in sorted(program.fixed)))
+        if len(self._cache) >= MAX_SPECIALISATIONS:
+            self._cache.clear()
+        self._cache[key] = made
+        return made
+
+    def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+        """The program of the function that this one is made from."""
+        return program_of(self.function, args, kwargs)
+
+    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Callable[..., Any]]:
+        """The executable, and how its flat results become this function's result."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<diffjit.{type(self).__name__.lower()} of {getattr(self.function, '__name__', self.function)}>"
+
+
+class Jitted(Derived):
+    """The function itself, compiled."""
+
+    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
+        """The compiled function, and how its flat results become this function's."""
+        del call
+        return executable(program, program.function, self.backend, unchanged=False), program
+
+    def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+        """The program, with what it leaves in the caller's containers."""
+        return program_of(self.function, args, kwargs, with_changes=True)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program; it changes arrays and containers among the arguments as the function does."""
+        call = flatten_call(args, kwargs)
+        compiled, program = self.lookup(call, args, kwargs)
+        outs = list(compiled(call.leaves))
+        result = rebuild(program.result, outs)
+        if program.changes:
+            program.write_back((*args, *kwargs.values()), outs)
+        return result
+
+    def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+        """A jitted function is differentiated as the function itself."""
+        return program_of(self.function, args, kwargs)
+
+    def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        return interpreter.call(
+            interpreter.lift_static(self.function)
+            if not isinstance(self.function, Derived)
+            else av.Static(self.function),
+            args,
+            kwargs,
+            node,
+        )
+
+
+def parameter_position(function: Any, name: str) -> int | None:
+    """The position of a positional parameter, or None."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    for k, p in enumerate(parameters.values()):
+        if p.name == name and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            return k
+    return None
+
+
+def resolve(function: Any, argnums: Any, call: Arguments) -> list[int | str]:
+    """Positions or names of arguments, each to a positional index or a keyword of this call."""
+    single = isinstance(argnums, (int, str))
+    found: list[int | str] = []
+    for which in [argnums] if single else list(argnums):
+        if isinstance(which, str):
+            if which in call.keywords:
+                found.append(which)
+                continue
+            position = parameter_position(function, which)
+            if position is None or position >= len(call.positional):
+                names = ", ".join(_names(function))
+                problem = "was called without" if which in _names(function) else "has no parameter"
+                raise UsageError(
+                    "DJ505",
+                    f"`{_called(function)}` {problem} `{which}`, which argnums asks for",
+                    cure=f"its parameters are: {names}",
+                )
+            found.append(position)
+        else:
+            position = which if which >= 0 else which + len(call.positional)
+            if not 0 <= position < len(call.positional):
+                named = _names(function)
+                if 0 <= position < len(named) and named[position] in call.keywords:
+                    found.append(named[position])
+                    continue
+                raise UsageError(
+                    "DJ505",
+                    f"argnums has position {which}, but the call has {len(call.positional)} positional arguments",
+                    cure="count from 0, or use the argument's name",
+                )
+            found.append(position)
+    return found
+
+
+def _names(function: Any) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _called(function: Any) -> str:
+    return getattr(function, "__name__", str(function))
+
+
+__all__ = ["Derived", "Jitted", "parameter_position", "resolve", "tree"]

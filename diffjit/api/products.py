@@ -1,0 +1,284 @@
+"""`jvp` and `vjp`: products with the Jacobian and with its transpose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffjit import tree
+from diffjit.api.derived import Derived
+from diffjit.api.programs import Arguments, Compiled, compile_ir, executable, flatten_call
+from diffjit.errors import UsageError
+from diffjit.frontend.program import OptOut, Out, Program, RecordOut, rebuild
+from diffjit.ir.types import is_float
+from diffjit.transforms.pipeline import finish, tangents
+from diffjit.transforms.reverse import reverse
+from diffjit.transforms.split import split
+
+
+class _Cached(Derived):
+    """Per function and backend, specialisations for jvp and vjp."""
+
+    made: dict[Any, Any]
+
+
+_FORWARD: dict[Any, ForwardProduct] = {}
+_REVERSE: dict[Any, ReverseProduct] = {}
+
+
+class ForwardProduct(Derived):
+    """Value and tangent of a function."""
+
+    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
+        """The compiled function, and where its flat results belong."""
+        wrt = [k for k in range(len(call.leaves)) if is_float(program.function.params[k].type)]
+        function, positions = tangents(program.function, wrt)
+        compiled = executable(program, function, self.backend, unchanged=True)
+        return compiled, (program, wrt, positions)
+
+
+def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend: str | None = None) -> Any:
+    """Value and directional derivative: `(fun(*primals), d fun(*primals) . tangents)`.
+
+    primals, tangents   tuples of the same structure, one entry per positional argument
+    has_aux             fun returns (value, aux); the result is (value, tangent, aux)
+    """
+    if (
+        not isinstance(primals, (tuple, list))
+        or not isinstance(tangents, (tuple, list))
+        or len(primals) != len(tangents)
+    ):
+        raise UsageError(
+            "DJ507", "jvp takes a tuple of primals and a tuple of as many tangents", cure="dj.jvp(f, (x,), (x_dot,))"
+        )
+    product = _cached(_FORWARD, ForwardProduct, fun, backend)
+    call = flatten_call(tuple(primals), {})
+    compiled, (program, wrt, positions) = product.lookup(call, tuple(primals), {})
+    dots = _matching(call, tuple(tangents))
+    outs = (
+        compiled([*call.leaves], [dots[k] for k in wrt])
+        if False
+        else _run(compiled, call.leaves, [dots[k] for k in wrt])
+    )
+    value = rebuild(program.result, list(outs))
+    results = [outs[p] if p is not None else _zero(outs[k]) for k, p in enumerate(positions)]
+    tangent = rebuild(_tangent_spec(program.result), results)
+    if has_aux:
+        return value[0], tangent[0], value[1]
+    return value, tangent
+
+
+def _run(compiled: Compiled, leaves: list[Any], more: list[Any]) -> tuple[Any, ...]:
+    """Call a program whose parameters are leaves, captures, then tangents or seeds."""
+    inputs = [*leaves, *(getter() for getter in compiled.captures)]
+    if compiled.mutated:
+        compiled.check_memory(inputs)
+    return compiled.run(*inputs, *more)
+
+
+def _cached(table: dict[Any, Any], cls: Any, fun: Any, backend: str | None) -> Any:
+    try:
+        key = (fun, backend)
+        hash(key)
+    except TypeError:
+        return cls(fun, backend)
+    if key not in table:
+        if len(table) > 512:
+            table.clear()
+        table[key] = cls(fun, backend)
+    return table[key]
+
+
+def _matching(call: Arguments, tangents: tuple[Any, ...]) -> dict[int, Any]:
+    """Tangents leaf by leaf, in the dtype and shape of the primals."""
+    found: dict[int, Any] = {}
+    for k, (structure, tangent) in enumerate(zip(call.positional, tangents, strict=True)):
+        leaves, other = tree.flatten(tangent)
+        places = list(call.leaf_range(k))
+        if len(leaves) != len(places) or len(other.slots) != len(structure.slots):
+            raise UsageError(
+                "DJ507",
+                f"tangent {k} does not have the structure of primal {k}",
+                cure="give a tangent for each number and array",
+            )
+        for place, leaf in zip(places, leaves, strict=True):
+            found[place] = as_like(leaf, call.leaves[place], f"tangent {k}")
+    return found
+
+
+def as_like(value: Any, like: Any, what: str) -> Any:
+    """A cotangent or tangent in the form of the value it belongs to."""
+    if isinstance(like, np.ndarray):
+        array = np.asarray(value, dtype=like.dtype)
+        if array.shape != like.shape:
+            raise UsageError(
+                "DJ507", f"{what} has shape {array.shape}, its value has shape {like.shape}", cure="shapes must agree"
+            )
+        if like.ndim and not (like.flags.c_contiguous or like.flags.f_contiguous):
+            return array
+        order = "C" if like.flags.c_contiguous else "F"
+        # The program was compiled for the primal's layout and knows which lengths are 1.
+        return np.array(array, dtype=like.dtype, order=order, copy=None)
+    if isinstance(like, np.generic):
+        return like.dtype.type(value)
+    if isinstance(like, float):
+        return float(value)
+    if isinstance(like, complex):
+        return complex(value)
+    return value
+
+
+def _zero(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return np.zeros(value.shape, value.dtype if value.dtype.kind in "fc" else np.float64)
+    if isinstance(value, (list,)):
+        return [_zero(v) for v in value]
+    return type(value)(0) if isinstance(value, (float, complex, np.floating, np.complexfloating)) else 0.0
+
+
+def _tangent_spec(spec: Any) -> Any:
+    """The tree of tangents: static results have none."""
+    if isinstance(spec, (Out, OptOut, RecordOut)):
+        return spec
+    if isinstance(spec, tuple):
+        items = [_tangent_spec(s) for s in spec]
+        return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
+    if isinstance(spec, list):
+        return [_tangent_spec(s) for s in spec]
+    if isinstance(spec, dict):
+        return {k: _tangent_spec(v) for k, v in spec.items()}
+    return 0.0 if isinstance(spec, float) else spec
+
+
+class ReverseProduct(Derived):
+    """Value and pullback of a function."""
+
+    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
+        """The compiled function, and where its flat results belong."""
+        wrt = [k for k in range(len(call.leaves)) if is_float(program.function.params[k].type)]
+        f = program.function
+        results = [k for k, v in enumerate(f.results) if is_float(v.type) and hasattr(v.type, "dtype")]
+        parts = split(f, wrt, results)
+        if parts is not None:
+            n_residual = len(parts.forward.results) - parts.n_primal
+            compiled = executable(program, parts.forward, self.backend, unchanged=True, residuals=n_residual)
+            pullback = compile_ir(parts.pullback, self.backend)
+            return compiled, (program, wrt, parts.n_primal, parts.seeds, parts.gradients, pullback, True)
+        r = reverse(f, wrt, results)
+        positions: list[int | None] = []
+        seeds = list(results)
+        r.function.body.results = list(r.primal)
+        for g in r.gradients:
+            positions.append(None if g is None else len(r.function.body.results))
+            if g is not None:
+                r.function.body.results.append(g)
+        finish(r.function, "reverse")
+        whole = compile_ir(r.function, self.backend)
+        compiled = executable(
+            program, program.function if not _writes(program) else r_forward(program), self.backend, unchanged=True
+        )
+        return compiled, (program, wrt, len(f.results), seeds, positions, whole, False)
+
+
+def _writes(program: Program) -> bool:
+    from diffjit.api.programs import mutated_params
+
+    return bool(mutated_params(program.function))
+
+
+def r_forward(program: Program) -> Any:
+    """The program itself, without changing the caller's arrays."""
+    from diffjit.transforms.prepare import own_copy
+
+    return finish(own_copy(program.function), "forward")
+
+
+def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = None) -> Any:
+    """Value and pullback: `(fun(*primals), pullback)`, where pullback(cotangent) gives the primals' cotangents.
+
+    The pullback may be called any number of times; it does not see later changes of the caller's arrays.
+    With `has_aux`, fun returns (value, aux), and the result is (value, pullback, aux).
+    """
+    product = _cached(_REVERSE, ReverseProduct, fun, backend)
+    call = flatten_call(primals, {})
+    compiled, (program, wrt, n_primal, seeds, gradients, second, is_split) = product.lookup(call, primals, {})
+    if is_split:
+        outs = compiled(call.leaves)
+        primal, residuals = outs[:n_primal], outs[n_primal:]
+    else:
+        residuals = [
+            np.array(x, order="K", copy=True) if isinstance(x, np.ndarray) else x
+            for x in (*call.leaves, *(g() for g in compiled.captures))
+        ]
+        primal = compiled(call.leaves)
+    shapes = [np.shape(primal[k]) for k in seeds]
+    kinds = [primal[k] if not isinstance(primal[k], np.ndarray) else np.empty(0, primal[k].dtype) for k in seeds]
+    orders = [
+        primal[k].flags.f_contiguous and not primal[k].flags.c_contiguous
+        if isinstance(primal[k], np.ndarray)
+        else False
+        for k in seeds
+    ]
+    value = rebuild(program.result, list(primal))
+    from diffjit.api.grad import gradient_leaf
+
+    templates = [np.zeros(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in call.leaves]
+
+    def pullback(cotangent: Any) -> Any:
+        """Cotangents of the primals for a cotangent of the result."""
+        found = _cotangents(program.result if not has_aux else program.result[0], cotangent)
+        bars = [
+            _seed(found.get(k), shape, kind, fortran=f)
+            for k, shape, kind, f in zip(seeds, shapes, kinds, orders, strict=True)
+        ]
+        outs = second(*residuals, *bars)
+        where = dict(zip(wrt, gradients, strict=True))
+        trees = []
+        for k in range(len(call.positional)):
+            leaves = (gradient_leaf(templates[j], where.get(j), outs, j in where) for j in call.leaf_range(k))
+            trees.append(call.positional[k].unflatten(leaves))
+        return tuple(trees)
+
+    if has_aux:
+        return value[0], pullback, value[1]
+    return value, pullback
+
+
+def _seed(value: Any, shape: tuple[int, ...], like: Any, *, fortran: bool) -> Any:
+    if isinstance(like, np.ndarray):
+        if value is None:
+            return np.zeros(shape, like.dtype, order="F" if fortran else "C")
+        array = np.array(value, dtype=like.dtype, order="F" if fortran else "C")
+        if array.shape != shape:
+            raise UsageError(
+                "DJ507",
+                f"the cotangent has shape {array.shape}, the result has shape {shape}",
+                cure="shapes must agree",
+            )
+        return array
+    return as_like(0.0 if value is None else value, like, "the cotangent")
+
+
+def _cotangents(spec: Any, cotangent: Any) -> dict[int, Any]:
+    """Cotangents by the position of the result they belong to."""
+    found: dict[int, Any] = {}
+    if isinstance(spec, Out):
+        found[spec.index] = cotangent
+    elif isinstance(spec, OptOut):
+        if cotangent is not None:
+            found.update(_cotangents(spec.inner, cotangent))
+    elif isinstance(spec, RecordOut):
+        for name, part in spec.fields.items():
+            found.update(_cotangents(part, getattr(cotangent, name)))
+    elif isinstance(spec, (tuple, list)):
+        if not isinstance(cotangent, (tuple, list)) or len(cotangent) != len(spec):
+            raise UsageError(
+                "DJ507", "the cotangent does not have the structure of the result", cure="one entry per result"
+            )
+        for part, c in zip(spec, cotangent, strict=True):
+            found.update(_cotangents(part, c))
+    elif isinstance(spec, dict):
+        for key, part in spec.items():
+            found.update(_cotangents(part, cotangent[key]))
+    return found

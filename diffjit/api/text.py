@@ -1,0 +1,19 @@
+"""Programs as text, for `source`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diffjit.api.programs import program_of
+from diffjit.lowering.python import source_text
+
+
+def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str) -> str:
+    """The module that runs for these arguments."""
+    program = program_of(derived, args, kwargs)
+    function = program.function
+    if stage == "lowered":
+        from diffjit.lowering.cpu import lowered_text
+
+        return lowered_text(function)
+    return source_text(function)

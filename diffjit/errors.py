@@ -1,0 +1,79 @@
+"""Errors that show the user's own line, what is wrong with it, and what to write instead.
+
+Families: DJ1xx syntax, DJ2xx no rule, DJ3xx types, DJ4xx memory and aliasing, DJ5xx use of the API, DJ9xx ours.
+"""
+
+from __future__ import annotations
+
+import linecache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from diffjit.ir.nodes import Loc
+
+
+class DiffjitError(Exception):
+    """Base class of all errors that diffjit itself raises."""
+
+    def __init__(self, code: str, message: str, *, loc: Loc | None = None, note: str = "", cure: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.loc = loc
+        self.note = note
+        self.cure = cure
+
+    def at(self, loc: Loc | None) -> DiffjitError:
+        """Fill in the place, if none is known yet."""
+        if self.loc is None:
+            self.loc = loc
+        return self
+
+    def __str__(self) -> str:
+        lines = [f"[{self.code}] {self.message}"]
+        if self.loc is not None:
+            lines += _excerpt(self.loc)
+        if self.note:
+            lines.append(f"note: {self.note}")
+        if self.cure:
+            lines.append(f"help: {self.cure}")
+        return "\n".join(lines)
+
+
+class UnsupportedSyntax(DiffjitError):
+    """A construct outside the subset of Python that diffjit differentiates (DJ1xx)."""
+
+
+class NoRule(DiffjitError):
+    """A function without a derivative rule, or without a derivative (DJ2xx)."""
+
+
+class TypeProblem(DiffjitError):
+    """A value whose type does not fit, or changes on the way (DJ3xx)."""
+
+
+class MemoryProblem(DiffjitError):
+    """Aliasing or mutation that cannot be differentiated safely (DJ4xx)."""
+
+
+class UsageError(DiffjitError):
+    """The API was called with arguments that make no sense (DJ5xx)."""
+
+
+class InternalError(DiffjitError):
+    """A mistake in diffjit itself (DJ9xx). Please report it with the program that shows it."""
+
+
+def _excerpt(loc: Loc) -> list[str]:
+    text = linecache.getline(loc.file, loc.line).rstrip("\n")
+    number = str(loc.line)
+    pad = " " * len(number)
+    start = max(loc.col, len(text) - len(text.lstrip()))
+    lines = [f"  --> {loc.file}:{loc.line}:{start + 1}"]
+    if text:
+        end = min(loc.end_col, len(text)) if loc.end_col > loc.col else len(text)
+        caret = " " * start + "^" * max(1, end - start)
+        lines += [f"{pad} |", f"{number} | {text}", f"{pad} | {caret}"]
+    if loc.function:
+        lines.append(f"note: in `{loc.function}`")
+    return lines

@@ -1,0 +1,424 @@
+"""Python's builtins, and the methods of lists, dicts, strings and arrays."""
+
+from __future__ import annotations
+
+import builtins
+import copy as copy_module
+import functools
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend import values as av
+from diffjit.frontend.handlers import CORE, core
+from diffjit.frontend.iterate import UnknownLength
+from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.templates import DynList, describe
+from diffjit.frontend.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import BOOL, INT, Array, Scalar
+
+_OPERATOR_KINDS = {
+    operator.add: "add", operator.sub: "subtract", operator.mul: "multiply", operator.truediv: "divide",
+    operator.floordiv: "floor_divide", operator.mod: "remainder", operator.pow: "power", operator.matmul: "matmul",
+    operator.neg: "negative",
+}  # fmt: skip
+
+
+class BuiltinCalls(Mixin):
+    """Mixin of the interpreter: builtins."""
+
+    @core(builtins.abs)
+    def py_abs(self, x: Any) -> Any:
+        if isinstance(x, av.Ref):
+            return self.call_method(x, "__abs__", [])
+        return self.ew("absolute", x)
+
+    @core(builtins.float)
+    def py_float(self, x: Any = Static(0.0)) -> Any:
+        if isinstance(x, Static):
+            return Static(self.evaluated(float, x.obj))
+        if isinstance(x, av.Ref):
+            return self.call_method(x, "__float__", [])
+        value = self.number(x)
+        return self.cast(self.item(value) if isinstance(value.type, Array) else value, np.float64, weak=True)
+
+    @core(builtins.int)
+    def py_int(self, x: Any = Static(0)) -> Any:
+        if isinstance(x, Static):
+            return Static(self.evaluated(int, x.obj))
+        value = self.number(x)
+        return self.cast(self.item(value) if isinstance(value.type, Array) else value, np.int64, weak=True)
+
+    @core(builtins.bool)
+    def py_bool(self, x: Any = Static(False)) -> Any:
+        return self.truth(x)
+
+    @core(builtins.complex)
+    def py_complex(self, real: Any = Static(0.0), imag: Any = Static(0.0)) -> Any:
+        if isinstance(real, Static) and isinstance(imag, Static):
+            return Static(complex(real.obj, imag.obj))
+        return self.ew("add", self.cast(real, np.complex128, weak=True), self.ew("multiply", imag, Static(1j)))
+
+    @core(builtins.round)
+    def py_round(self, number: Any, ndigits: Any = NONE) -> Any:
+        if isinstance(ndigits, Static) and ndigits.obj is None:
+            value = self.ew("rint", number)
+            return self.cast(value, np.int64, weak=True)
+        return (
+            self.call_static(np.round, [number, ndigits], {}, None)
+            if not self.is_weak(number)
+            else self.as_weak(self.call_static(np.round, [number, ndigits], {}, None))
+        )
+
+    @core(math.floor)
+    def py_floor(self, x: Any) -> Any:
+        return self.cast(self.ew("floor", x), np.int64, weak=True)
+
+    @core(math.ceil)
+    def py_ceil(self, x: Any) -> Any:
+        return self.cast(self.ew("ceil", x), np.int64, weak=True)
+
+    @core(math.trunc)
+    def py_trunc(self, x: Any) -> Any:
+        return self.cast(self.ew("trunc", x), np.int64, weak=True)
+
+    @core(builtins.divmod)
+    def py_divmod(self, x: Any, y: Any) -> Any:
+        return av.Tup((self.binary("floor_divide", x, y), self.binary("remainder", x, y)))
+
+    @core(np.divmod)
+    def np_divmod(self, x: Any, y: Any) -> Any:
+        return av.Tup((self.ew("floor_divide", x, y, weak=False), self.ew("remainder", x, y, weak=False)))
+
+    @core(np.modf, math.modf)
+    def np_modf(self, x: Any) -> Any:
+        whole = self.ew("trunc", x)
+        return av.Tup((self.ew("subtract", x, whole), whole))
+
+    @core(builtins.pow)
+    def py_pow(self, base: Any, exp: Any, mod: Any = NONE) -> Any:
+        result = self.binary("power", base, exp)
+        return result if isinstance(mod, Static) and mod.obj is None else self.binary("remainder", result, mod)
+
+    def add_at(self, a: Any, indices: Any, values: Any, sign: int) -> Any:
+        """np.add.at and np.subtract.at."""
+        value = self.stored_value(values, None)
+        value = self.as_dtype(value if sign > 0 else self.ew("negative", value, weak=False), a.type.dtype)
+        items = self.index_items(a, indices, None)
+        if not any(isinstance(i, Value) and isinstance(i.type, Array) for i in items):
+            target = self.basic_get(a, items, scalar_ok=False)
+            self.assign_array(target, self.ew("add", target, value, weak=False))
+            return NONE
+        base, spec, positions = self.advanced(a, items, None)
+        self.build.op("scatter_add", [base, value, *positions], spec=spec)
+        return NONE
+
+    @core(np.add.at)
+    def np_add_at(self, a: Any, indices: Any, b: Any) -> Any:
+        return self.add_at(a, indices, b, 1)
+
+    @core(np.subtract.at)
+    def np_subtract_at(self, a: Any, indices: Any, b: Any) -> Any:
+        return self.add_at(a, indices, b, -1)
+
+    @core(builtins.len)
+    def py_len(self, x: Any) -> Any:
+        return self.length(x)
+
+    @core(builtins.range)
+    def py_range(self, start: Any, stop: Any = NONE, step: Any = Static(1)) -> Any:
+        if isinstance(stop, Static) and stop.obj is None:
+            start, stop = Static(0), start
+        for part in (start, stop, step):
+            if isinstance(part, Value) and (not isinstance(part.type, Scalar) or part.type.dtype.kind not in "iu"):
+                raise self.error(
+                    TypeProblem("DJ308", f"range() takes ints, not {describe(part)}", cure="use int(...) or np.arange")
+                )
+            if isinstance(part, Static) and isinstance(part.obj, float):
+                raise self.error(TypeProblem("DJ308", "range() takes ints, not a float", cure="use int(...)"))
+        parts = [
+            self.cast(p, np.int64, weak=True) if isinstance(p, Value) else Static(operator.index(p.obj))
+            for p in (start, stop, step)
+        ]
+        return av.Range(*parts)
+
+    @core(builtins.slice)
+    def py_slice(self, start: Any, stop: Any = None, step: Any = NONE) -> Any:
+        return av.Slice(NONE, start, NONE) if stop is None else av.Slice(start, stop, step)
+
+    @core(builtins.enumerate)
+    def py_enumerate(self, iterable: Any, start: Any = Static(0)) -> Any:
+        return av.Iter("enumerate", (iterable, start))
+
+    @core(builtins.zip)
+    def py_zip(self, *iterables: Any, strict: Any = NONE) -> Any:
+        del strict
+        return av.Iter("zip", iterables)
+
+    @core(builtins.reversed)
+    def py_reversed(self, sequence: Any) -> Any:
+        if isinstance(sequence, av.Range):
+            start, stop, step = sequence.start, sequence.stop, sequence.step
+            if isinstance(step, Static) and step.obj == 1:
+                return av.Range(self.ew("subtract", stop, Static(1)), self.ew("subtract", start, Static(1)), Static(-1))
+        return av.Iter("reversed", (sequence,))
+
+    @core(builtins.map)
+    def py_map(self, function: Any, *iterables: Any) -> Any:
+        return av.Iter("map", (function, *iterables))
+
+    @core(builtins.filter)
+    def py_filter(self, function: Any, iterable: Any) -> Any:
+        return av.Iter("filter", (function, iterable))
+
+    @core(builtins.iter)
+    def py_iter(self, iterable: Any) -> Any:
+        return iterable
+
+    @core(functools.reduce)
+    def ft_reduce(self, function: Any, iterable: Any, initial: Any = None) -> Any:
+        if initial is None:
+            initial, iterable = self.first_and_rest(iterable)
+        return self.accumulate(
+            iterable, initial, lambda acc, x: self.call(function, [acc, x], {}), ("reduce", self.place())
+        )
+
+    @core(functools.partial)
+    def ft_partial(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return av.Partial(function, args, kwargs)
+
+    @core(builtins.sum)
+    def py_sum(self, iterable: Any, start: Any = Static(0)) -> Any:
+        return self.accumulate(iterable, start, lambda acc, x: self.binary("add", acc, x), ("sum", self.place()))
+
+    @core(math.fsum)
+    def py_fsum(self, iterable: Any) -> Any:
+        return self.accumulate(iterable, Static(0.0), lambda acc, x: self.binary("add", acc, x), ("fsum", self.place()))
+
+    @core(math.prod)
+    def py_prod(self, iterable: Any, *, start: Any = Static(1)) -> Any:
+        return self.accumulate(iterable, start, lambda acc, x: self.binary("multiply", acc, x), ("prod", self.place()))
+
+    @core(builtins.any)
+    def py_any(self, iterable: Any) -> Any:
+        return self.accumulate(
+            iterable, Static(False), lambda acc, x: self.either(acc, self.truth(x)), ("any", self.place())
+        )
+
+    @core(builtins.all)
+    def py_all(self, iterable: Any) -> Any:
+        return self.accumulate(
+            iterable, Static(True), lambda acc, x: self.both(acc, self.truth(x)), ("all", self.place())
+        )
+
+    def either(self, a: Any, b: Any) -> Any:
+        """Disjunction of two truth values already computed."""
+        if isinstance(a, Static):
+            return a if a.obj else b
+        if isinstance(b, Static):
+            return b if b.obj else a
+        return self.ew("logical_or", a, b)
+
+    @core(builtins.max)
+    def py_max(self, *args: Any, key: Any = NONE, default: Any = None) -> Any:
+        return self._extreme("greater", args, key, default)
+
+    @core(builtins.min)
+    def py_min(self, *args: Any, key: Any = NONE, default: Any = None) -> Any:
+        return self._extreme("less", args, key, default)
+
+    def _extreme(self, kind: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
+        """max/min as Python does: the first of equals."""
+        iterable = av.Tup(args) if len(args) > 1 else args[0]  # pyright: ignore[reportGeneralTypeIssues]
+
+        def keyed(x: Any) -> Any:
+            return x if isinstance(key, Static) and key.obj is None else self.call(key, [x], {})
+
+        def better(acc: Any, x: Any) -> Any:
+            test = self.truth(self.compare_kind(kind, keyed(x), keyed(acc)))
+            return self.choose(test, lambda: x, lambda: acc)
+
+        if isinstance(iterable, av.Iter):
+            iterable = self.collect(iterable)
+        try:
+            items = self.sequence_items(iterable, None)
+        except UnknownLength:
+            inner = self.indexed(iterable, None)
+            empty = self.build.value("less_equal", [inner.length, self.build.const(0)], BOOL)
+            self.raise_if(empty, ValueError, f"{'max' if kind == 'greater' else 'min'}() of an empty sequence")
+            rest = av.Range(Static(1), inner.length, Static(1))
+            first = inner.item(Static(0))
+            return self.accumulate(rest, first, lambda acc, i: better(acc, inner.item(i)), ("extreme", self.place()))
+        if not items:
+            if default is None:
+                self.out_of_range(f"{'max' if kind == 'greater' else 'min'}() of an empty sequence", ValueError)
+            return default
+        result = items[0]
+        for item in items[1:]:
+            result = better(result, item)
+        return result
+
+    def py_min_max(self, kind: str, a: Any, b: Any) -> Any:
+        """Max or min of two ints, without a tie rule."""
+        if isinstance(a, Static) and isinstance(b, Static):
+            return Static(max(a.obj, b.obj) if kind == "maximum" else min(a.obj, b.obj))
+        return self.ew(kind, a, b)
+
+    @core(builtins.sorted)
+    def py_sorted(self, iterable: Any, *, key: Any = NONE, reverse: Any = Static(False)) -> Any:
+        source = self.py_list(iterable)
+        held = self.contents(source)
+        plain = isinstance(key, Static) and key.obj is None
+        falling = self.static_truth(reverse, "`reverse`")
+        if plain and isinstance(held, av.ListC) and all(isinstance(i, Static) for i in held.items):
+            return self.new(av.ListC(tuple(Static(x) for x in sorted((i.obj for i in held.items), reverse=falling))))
+        keys = self.array_from(source if plain else self.collect(av.Iter("map", (key, source))))
+        if keys.type.ndim != 1:
+            cure = "sort by a key that is a number"
+            raise self.unsupported("DJ118", "sorting of items that are not numbers", None, cure)
+        order = self.np_argsort(
+            self.ew("negative", keys) if falling else keys
+        )  # stable in both directions, as Python's
+        if isinstance(held, av.ListC):
+            positions = [self.as_weak(self.element(order, Static(k))) for k in range(len(held.items))]
+            return self.new(av.ListC(tuple(self.select_item(list(held.items), k, None) for k in positions)))
+        result = self.new(
+            DynList(tuple(self.build.value("list_new", (), x.type) for x in held.lists), held.elem, held.site)
+        )
+
+        def append(position: Any) -> None:
+            self.list_append(result, self.dyn_get(source, self.as_weak(position)))
+
+        self.iterate(order, append, None, key=("sorted", self.place()))
+        return result
+
+    def static_truth(self, flag: Any, what: str) -> bool:
+        """A flag that must be known while specialising."""
+        if isinstance(flag, Static):
+            return bool(flag.obj)
+        error = TypeProblem("DJ307", f"{what} must be known before the program runs", cure="pass True or False")
+        raise self.need_static(flag, self.error(error)) if isinstance(flag, Value) else self.error(error)
+
+    @core(builtins.list)
+    def py_list(self, iterable: Any = None) -> Any:
+        if iterable is None:
+            return self.new(av.ListC(()))
+        if isinstance(iterable, av.Opt):
+            iterable = self.not_none(iterable)
+        if isinstance(iterable, av.Ref) and isinstance(self.contents(iterable), (av.ListC, DynList)):
+            return self.copy_list(iterable)
+        return self.collect(iterable)
+
+    @core(builtins.tuple)
+    def py_tuple(self, iterable: Any = None) -> Any:
+        if iterable is None:
+            return av.Tup(())
+        collected = self.py_list(iterable)
+        held = self.contents(collected)
+        # A tuple whose length is only known at run time is not changed by anyone, so a list serves.
+        return av.Tup(held.items) if isinstance(held, av.ListC) else collected
+
+    @core(builtins.dict)
+    def py_dict(self, mapping: Any = None, **kwargs: Any) -> Any:
+        items: dict[Any, Any] = {}
+        if mapping is not None:
+            if isinstance(mapping, av.Ref) and isinstance(self.contents(mapping), av.DictC):
+                items.update(self.contents(mapping).items)
+            else:
+                for pair in self.sequence_items(mapping, None):
+                    key, value = self.sequence_items(pair, None)
+                    items[self.static_key(key)] = value
+        return self.new(av.DictC({**items, **kwargs}))
+
+    @core(builtins.set, builtins.frozenset)
+    def py_set(self, iterable: Any = None) -> Any:
+        items = [] if iterable is None else self.sequence_items(iterable, None)
+        return self.new(av.DictC({self.static_key(i): i for i in items}, is_set=True))
+
+    @core(builtins.str)
+    def py_str(self, value: Any = Static("")) -> Any:
+        return self.text(list(self.text_parts(value)))
+
+    @core(builtins.repr)
+    def py_repr(self, value: Any) -> Any:
+        return Static(repr(value.obj)) if isinstance(value, Static) else av.Format(((value, ""),))
+
+    @core(builtins.format)
+    def py_format(self, value: Any, spec: Any = Static("")) -> Any:
+        return Static(format(value.obj, spec.obj)) if isinstance(value, Static) else av.Format(((value, spec.obj),))
+
+    @core(builtins.print)
+    def py_print(self, *args: Any, sep: Any = Static(" "), end: Any = Static("\n"), **_: Any) -> Any:
+        parts: list[Any] = []
+        for k, arg in enumerate(args):
+            if k:
+                parts.append(sep.obj)
+            parts += self.text_parts(arg)
+        parts.append(end.obj)
+        values, formats = self.print_parts(tuple(parts))
+        self.build.op("print", values, parts=formats)
+        return NONE
+
+    @core(builtins.id)
+    def py_id(self, value: Any) -> Any:
+        raise self.unsupported("DJ121", "id() of a value", None, "compare with `is`")
+
+    @core(builtins.super)
+    def py_super(self, *_: Any) -> Any:
+        frame = self.frames[-1]
+        owner = frame.fn.owner
+        name = frame.fn.node.args.args[0].id
+        receiver = self.lookup(name)
+        return av.Iter("super", (owner, receiver))
+
+    @core(builtins.next)
+    def py_next(self, iterator: Any, default: Any = None) -> Any:
+        if not self.is_lazy(iterator) or id(iterator) in self.consumed:
+            raise self.unsupported("DJ118", "next() on this iterator", None, "use a for loop")
+        self.consumed[id(iterator)] = iterator
+        return self.next_item(iterator, default)
+
+    @core(copy_module.copy)
+    def cp_copy(self, value: Any) -> Any:
+        if isinstance(value, Value) and isinstance(value.type, Array):
+            return self.copy(value)
+        if isinstance(value, av.Ref):
+            held = self.contents(value)
+            return self.copy_list(value) if isinstance(held, DynList) else self.new(held)
+        return value
+
+    @core(copy_module.deepcopy)
+    def cp_deepcopy(self, value: Any, memo: Any = None) -> Any:
+        if isinstance(value, av.Ref):
+            held = self.contents(value)
+            if isinstance(held, av.ListC):
+                return self.new(av.ListC(tuple(self.cp_deepcopy(i) for i in held.items)))
+            if isinstance(held, av.DictC):
+                return self.new(
+                    av.DictC({k: self.cp_deepcopy(v) for k, v in held.items.items()}, held.is_set, held.cls)
+                )
+            if isinstance(held, av.ObjC):
+                return self.new(av.ObjC(held.cls, {k: self.cp_deepcopy(v) for k, v in held.fields.items()}))
+            if held.lists and isinstance(held.lists[0].type.elem, Scalar):
+                return self.copy_list(value)
+            raise self.unsupported(
+                "DJ118", "deepcopy of a growing list of arrays", None, "copy the arrays in a comprehension"
+            )
+        if isinstance(value, av.Tup):
+            return av.Tup(tuple(self.cp_deepcopy(i) for i in value.items), value.cls)
+        return self.cp_copy(value)
+
+
+for _function, _kind in _OPERATOR_KINDS.items():
+
+    def _apply(self: Any, *args: Any, _kind: str = _kind) -> Any:
+        return self.binary(_kind, *args) if len(args) > 1 else self.ew(_kind, *args)
+
+    setattr(BuiltinCalls, f"operator_{_kind}", _apply)
+    CORE[_function] = f"operator_{_kind}"
+
+__all__ = ["INT", "BuiltinCalls"]

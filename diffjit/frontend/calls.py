@@ -1,0 +1,273 @@
+"""Calls: what is called decides how."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import NoRule, TypeProblem
+from diffjit.frontend import values as av
+from diffjit.frontend.iterate import UnknownLength
+from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.templates import describe
+from diffjit.frontend.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import BOOL, Array, Scalar
+from diffjit.primitives.registry import COMPOSITES, FUNCTIONS
+
+
+class Calls(Mixin):
+    """Mixin of the interpreter: calls."""
+
+    def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any = None) -> Any:
+        """Call any value."""
+        if isinstance(function, av.Fn):
+            return self.call_fn(function, args, kwargs, node)
+        if isinstance(function, av.Bound):
+            return self.call(function.function, [function.receiver, *args], kwargs, node)
+        if isinstance(function, av.Partial):
+            return self.call(function.function, [*function.args, *args], {**function.kwargs, **kwargs}, node)
+        if isinstance(function, av.Method):
+            return self.builtin_method(function.receiver, function.name, args, kwargs, node)
+        if isinstance(function, av.Ref):
+            return self.call_method(function, "__call__", args, kwargs)
+        if isinstance(function, av.Iter) and function.kind in ("constant", "item", "spread"):
+            return self.call_helper(function, args, node)
+        if isinstance(function, av.Iter) and function.kind == "getter":
+            return self.call_getter(function, args[0])
+        if isinstance(function, av.Opt):
+            return self.call(self.not_none(function), args, kwargs, node)
+        if isinstance(function, Static):
+            return self.call_static(function.obj, args, kwargs, node)
+        raise self.error(TypeProblem("DJ308", f"{describe(function)} is called like a function"), node)
+
+    def call_static(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """Call a Python object known while specialising."""
+        try:
+            hash(obj)
+        except TypeError:
+            return self.call(self.lift_object(obj), args, kwargs, node)
+        handler = self.handler_of(obj)
+        if handler is not None:
+            return self.with_out(lambda *a, **k: self.handled(obj, handler, list(a), k, node), args, kwargs, node)
+        if obj in COMPOSITES:
+            plain = COMPOSITES[obj]
+            if getattr(obj, "__module__", "") == "math" and self.handlers:
+                self.check_math_domain(obj.__name__, args)
+            result = self.with_out(
+                lambda *a, **k: self.call_fn(self.fn_of(plain), list(a), k, node), args, kwargs, node
+            )
+            return self.as_python_numbers(result) if getattr(obj, "__module__", "") == "math" else result
+        if obj in FUNCTIONS:
+            return self.call_elementwise(obj, FUNCTIONS[obj], args, kwargs, node)
+        if isinstance(obj, functools.partial):
+            inner = self.lift_static(obj.func)
+            bound = [self.lift_member(obj, ("args", k), a) for k, a in enumerate(obj.args)]
+            named = {k: self.lift_member(obj, ("keywords", k), v) for k, v in obj.keywords.items()}
+            return self.call(inner, [*bound, *args], {**named, **kwargs}, node)
+        if hasattr(obj, "__diffjit_inline__"):
+            if isinstance(obj, type):  # `dj.grad(f)` written inside
+                message = "a derivative is taken inside a function that diffjit specialises"
+                raise self.unsupported("DJ119", message, node, "take the derivative outside, and nest the verbs there")
+            return obj.__diffjit_inline__(self, args, kwargs, node)
+        if getattr(obj, "__name__", "") == "prange" and _module_of(obj) == "numba":
+            return self.py_range(*args)
+        if isinstance(obj, type):
+            return self.instantiate(obj, args, kwargs, node)
+        if isinstance(obj, types.MethodType):
+            receiver = Static(obj.__self__) if isinstance(obj.__self__, type) else self.lift_object(obj.__self__)
+            return self.call(self.lift_static(obj.__func__), [receiver, *args], kwargs, node)
+        if hasattr(obj, "py_func"):
+            return self.call_static(obj.py_func, args, kwargs, node)
+        if _module_of(obj) == "numpy" and not isinstance(obj, np.ufunc) and not self.is_static_call(obj, args, kwargs):
+            raise self.no_rule(obj, node)
+        if isinstance(obj, types.FunctionType):
+            if self.is_static_call(obj, args, kwargs):
+                return self.run_now(obj, args, kwargs)
+            if (
+                hasattr(obj, "__wrapped__")
+                and obj.__code__.co_flags & inspect.CO_VARARGS
+                and getattr(obj, "__module__", "").startswith("functools")
+            ):
+                return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
+            return self.call_fn(self.fn_of(obj), args, kwargs, node)
+        if hasattr(obj, "__wrapped__"):
+            return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportAttributeAccessIssue]
+        if self.is_static_call(obj, args, kwargs):
+            return self.run_now(obj, args, kwargs)
+        if (
+            not isinstance(obj, types.BuiltinFunctionType)
+            and not isinstance(obj, np.ufunc)
+            and callable(obj)
+            and not callable_builtin(obj)
+        ):
+            return self.call(self.lift_object(obj), args, kwargs, node)
+        raise self.no_rule(obj, node)
+
+    def as_python_numbers(self, value: Any) -> Any:
+        """Numbers in a result of `math`, which are Python's own."""
+        if isinstance(value, av.Tup):
+            return av.Tup(tuple(self.as_python_numbers(v) for v in value.items))
+        return self.as_weak(value) if isinstance(value, Value) and isinstance(value.type, Scalar) else value
+
+    def no_rule(self, obj: Any, node: Any) -> NoRule:
+        """An unknown function."""
+        name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or repr(obj)
+        module = getattr(obj, "__module__", None) or "numpy" * (getattr(np, str(name), None) is obj)
+        prefix = f"{module}." if module and module != "builtins" else ""
+        return NoRule(
+            "DJ201",
+            f"`{prefix}{name}` has no derivative rule",
+            loc=self.loc(node),
+            cure="write it with the functions listed in the documentation (page `supported`), "
+            "or declare it as a primitive (`diffjit.primitives.registry.implements`)",
+        )
+
+    def is_static_call(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
+        """Whether a function without effects may simply be run while specialising."""
+        return is_pure(obj) and all(isinstance(a, Static) for a in (*args, *kwargs.values()))
+
+    def evaluated(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """The result of a Python call on plain objects; where Python raises, so does the program."""
+        try:
+            return function(*args, **kwargs)
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            self.raise_if(Static(True), type(error), str(error))
+            raise
+
+    def run_now(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Run a function while specialising."""
+        named = {k: v.obj for k, v in kwargs.items()}
+        return self.lift_static(self.evaluated(obj, *(a.obj for a in args), **named))
+
+    def handled(self, obj: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """Call the interpreter's own implementation of a function."""
+        try:
+            return handler(*args, **kwargs)
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, UnknownLength) as error:
+            name = getattr(obj, "__name__", str(obj))
+            given = ", ".join([describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()])
+            problem = TypeProblem(
+                "DJ320", f"`{name}` does not take ({given})", cure="see its documentation for what it takes"
+            )
+            raise self.error(problem, node) from error
+
+    def with_out(self, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """The `out=` argument, for every function at once."""
+        out = kwargs.pop("out", NONE)
+        result = handler(*args, **kwargs)
+        if isinstance(out, av.Tup):
+            out = out.items[0]
+        if isinstance(out, Static) and out.obj is None:
+            return result
+        self.assign_array(out, result, node)
+        return out
+
+    def call_elementwise(self, obj: Any, kind: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A ufunc or math function, with `out`, `where` and `dtype`."""
+        from_math = getattr(obj, "__module__", None) == "math" or type(obj).__name__ == "builtin_function_or_method"
+        out = kwargs.pop("out", NONE)
+        where = kwargs.pop("where", Static(True))
+        dtype = kwargs.pop("dtype", NONE)
+        kwargs.pop("casting", None)
+        if isinstance(obj, np.ufunc) and len(args) > obj.nin:
+            out = args[obj.nin]
+            args = args[: obj.nin]
+        if kwargs:
+            raise self.unsupported("DJ118", f"argument `{next(iter(kwargs))}` of `{kind}`", node)
+        if isinstance(out, av.Tup):
+            out = out.items[0]
+        if not (isinstance(dtype, Static) and dtype.obj is None):
+            args = [self.cast(a, self.dtype_of(dtype)) for a in args]
+        args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
+        if from_math:
+            args = [self.as_python_float(kind, a, node) for a in args]
+            self.check_math_domain(kind, args)
+        has_out = not (isinstance(out, Static) and out.obj is None)
+        masked = not (isinstance(where, Static) and where.obj is True)
+        if masked and has_out:
+            safe = args
+            result = self.ew(kind, *safe, weak=from_math)
+            self.assign_array(out, self.ew("where", where, result, out, weak=False), node)
+            return out
+        result = self.ew(kind, *args, weak=from_math)
+        if has_out:
+            self.assign_array(out, result, node)
+            return out
+        return result
+
+    def as_python_float(self, kind: str, value: Any, node: Any) -> Any:
+        """math.* turns its argument into a Python number."""
+        if isinstance(value, Static):
+            return value
+        number = self.number(value)
+        if isinstance(number.type, Array):
+            if all(d == 1 for d in number.type.dims):
+                number = self.item(number)
+            else:
+                raise self.error(
+                    TypeProblem(
+                        "DJ302",
+                        f"`math.{kind}` takes one number, not an array",
+                        cure="use the NumPy function of the same name",
+                    ),
+                    node,
+                )
+        if kind in ("gcd", "lcm"):
+            return self.cast(number, np.int64, weak=True)
+        return (
+            self.cast(number, np.float64, weak=True)
+            if number.type.dtype.kind != "f" or not number.type.weak
+            else number
+        )
+
+    def check_math_domain(self, kind: str, args: list[Any]) -> None:
+        """Inside a `try` that catches ValueError, math functions check their domain as Python's do."""
+        if (
+            kind not in ("sqrt", "log", "log2", "log10", "arcsin", "arccos", "log1p")
+            or not self.catches(ValueError)
+            or not isinstance(args[0], Value)
+        ):
+            return
+        x = args[0]
+        low = {"sqrt": 0.0, "log1p": -1.0, "arcsin": -1.0, "arccos": -1.0}.get(kind, 0.0)
+        closed = kind in ("sqrt", "arcsin", "arccos")
+        ok = self.build.value("greater_equal" if closed else "greater", [x, self.build.const(low)], BOOL)
+        if kind in ("arcsin", "arccos"):
+            ok = self.ew("logical_and", ok, self.ew("less_equal", x, Static(1.0)))
+        self.guard(ok, ValueError, "math domain error", ("domain", x, kind))
+
+
+def callable_builtin(obj: Any) -> bool:
+    """A callable implemented in C, or a library object, that cannot be followed."""
+    module = getattr(type(obj), "__module__", "builtins")
+    return module.split(".")[0] in ("builtins", "numpy", "scipy", "functools")
+
+
+def _module_of(obj: Any) -> str:
+    return (getattr(obj, "__module__", None) or "").split(".")[0]
+
+
+_PURE_BUILTINS = frozenset({
+    "abs", "all", "any", "bin", "chr", "divmod", "format", "hash", "hex", "isinstance", "issubclass", "len", "max",
+    "min", "oct", "ord", "pow", "repr", "round", "sorted", "sum",
+})  # fmt: skip
+_PURE_MODULES = ("numpy", "math", "cmath", "operator", "_operator", "itertools", "warnings", "copy", "string", "typing")
+_IMPURE = ("numpy.random", "numpy.lib._npyio", "numpy.testing", "numpy.ctypeslib", "numpy.memmap")
+
+
+def is_pure(obj: Any) -> bool:
+    """A library function that depends on its arguments alone and changes nothing."""
+    if isinstance(obj, np.ufunc):
+        return True
+    module = getattr(obj, "__module__", None) or ""
+    if module == "builtins":
+        return getattr(obj, "__name__", "") in _PURE_BUILTINS
+    bound = getattr(obj, "__self__", None)
+    if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
+        return False
+    return module.split(".")[0] in _PURE_MODULES and not module.startswith(_IMPURE)

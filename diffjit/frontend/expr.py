@@ -1,0 +1,152 @@
+"""Expressions other than operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend import values as av
+from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.templates import describe
+from diffjit.frontend.values import NONE, Static
+from diffjit.ir.nodes import Value
+
+_SPOKEN = {"Yield": "the value of a `yield`", "YieldFrom": "the value of a `yield from`", "Await": "`await`"}
+
+
+class Expressions(Mixin):
+    """Mixin of the interpreter: evaluates expressions to abstract values."""
+
+    def eval(self, node: gast.AST) -> Any:
+        """The abstract value of an expression."""
+        if self.memo is not None and id(node) in self.memo:
+            return self.memo[id(node)]
+        method = getattr(self, f"eval_{type(node).__name__}", None)
+        if method is None:
+            raise self.unsupported(
+                "DJ101", f"{_SPOKEN.get(type(node).__name__, f'`{type(node).__name__}`')} is not supported", node
+            )
+        outer = self.here, self.step
+        self.here, self.step = node, 0
+        try:
+            with self.at(node):
+                value = method(node)
+        finally:
+            self.here, self.step = outer
+        if isinstance(value, av.Poison):
+            cure = "give it one type on all paths"
+            raise self.unusable(
+                value, self.error(TypeProblem("DJ304", f"this value is {value.reason}", cure=cure), node)
+            )
+        if self.memo is not None:
+            self.memo[id(node)] = value
+        self.settle()
+        return value
+
+    def eval_Constant(self, node: gast.AST) -> Any:
+        return Static(node.value)
+
+    def eval_Name(self, node: gast.AST) -> Any:
+        return self.lookup(node.id, node)
+
+    def eval_NamedExpr(self, node: gast.AST) -> Any:
+        value = self.eval(node.value)
+        self.bind(node.target.id, value, node)
+        return value
+
+    def eval_Tuple(self, node: gast.AST) -> Any:
+        return av.Tup(tuple(self.eval_items(node.elts)))
+
+    def eval_List(self, node: gast.AST) -> Any:
+        return self.new(av.ListC(tuple(self.eval_items(node.elts))))
+
+    def eval_Set(self, node: gast.AST) -> Any:
+        return self.new(av.DictC({self.static_key(i): i for i in self.eval_items(node.elts)}, is_set=True))
+
+    def eval_items(self, nodes: list[gast.AST]) -> list[Any]:
+        """Elements of a display or arguments of a call, with stars unpacked."""
+        out: list[Any] = []
+        for item in nodes:
+            if isinstance(item, gast.Starred):
+                out.extend(self.unpack(self.eval(item.value), None, item))
+            else:
+                out.append(self.eval(item))
+        return out
+
+    def eval_Dict(self, node: gast.AST) -> Any:
+        items: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                items.update(self.dict_contents(self.eval(value), node).items)
+            else:
+                items[self.static_key(self.eval(key), key)] = self.eval(value)
+        return self.new(av.DictC(items))
+
+    def eval_IfExp(self, node: gast.AST) -> Any:
+        test = self.truth(self.eval(node.test), node.test)
+        if isinstance(test, Static):
+            return self.eval(node.body if test.obj else node.orelse)
+        return self.choose(test, lambda: self.eval(node.body), lambda: self.eval(node.orelse))
+
+    def eval_Call(self, node: gast.AST) -> Any:
+        function = self.eval(node.func)
+        args = self.eval_items(node.args)
+        kwargs: dict[str, Any] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                kwargs |= self.dict_contents(self.eval(keyword.value), node).items
+            else:
+                kwargs[keyword.arg] = self.eval(keyword.value)
+        return self.call(function, args, kwargs, node)
+
+    def eval_Lambda(self, node: gast.AST) -> Any:
+        return self.make_fn(node, "<lambda>")
+
+    def make_fn(self, node: gast.AST, name: str) -> av.Fn:
+        """A nested function; it sees the variables of its enclosing frames as they are when it is called."""
+        frame = self.frames[-1]
+        for f in self.frames:
+            f.captured = True
+        defaults = tuple(self.eval(d) for d in node.args.defaults)
+        kw = {
+            a.id: self.eval(d)
+            for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            if d is not None
+        }
+        scope = outer = frame.fn.scope
+        if not frame.class_body:  # methods do not see the names of their class
+            seen = {**outer.locals_of, frame.uid: frame.local}
+            scope = av.Scope((frame.uid, *outer.frames), outer.pyfunc, outer.namespace, seen)
+        return av.Fn(node, name, frame.fn.file, defaults, kw, scope, None, frame.fn.owner)
+
+    def eval_Attribute(self, node: gast.AST) -> Any:
+        return self.get_attribute(self.eval(node.value), node.attr, node)
+
+    def eval_Subscript(self, node: gast.AST) -> Any:
+        return self.get_item(self.eval(node.value), self.eval(node.slice), node)
+
+    def eval_Slice(self, node: gast.AST) -> Any:
+        return av.Slice(*(NONE if part is None else self.eval(part) for part in (node.lower, node.upper, node.step)))
+
+    def eval_Starred(self, node: gast.AST) -> Any:
+        raise self.unsupported("DJ101", "a star here is not supported", node)
+
+    def static_key(self, value: Any, node: gast.AST | None = None) -> Any:
+        """A dict key: known while specialising."""
+        if isinstance(value, Static):
+            return value.obj
+        if isinstance(value, av.Tup):
+            return tuple(self.static_key(i, node) for i in value.items)
+        if isinstance(value, Value):
+            raise self.need_static(
+                value,
+                self.unsupported(
+                    "DJ123",
+                    "a dict or set key that is only known at run time",
+                    node,
+                    "use an array or list indexed by an int",
+                ),
+            )
+        raise self.unsupported("DJ123", f"{describe(value)} as a dict key", node)

@@ -1,0 +1,382 @@
+"""The abstract interpreter: walks a function's syntax tree, tracks what every name is bound to, and builds IR.
+
+`Interpreter` is assembled from mixins, one per theme: arithmetic, expressions, control flow, iteration, objects,
+indexing,
+NumPy's core functions, builtins, and lifting of outside objects.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gast
+
+import diffjit.primitives
+from diffjit.errors import DiffjitError, TypeProblem, UnsupportedSyntax
+from diffjit.frontend import values as av
+from diffjit.frontend.arith import Arith
+from diffjit.frontend.builtin_calls import BuiltinCalls
+from diffjit.frontend.calls import Calls
+from diffjit.frontend.classes import Classes
+from diffjit.frontend.complexes import Complexes
+from diffjit.frontend.comprehensions import Comprehensions
+from diffjit.frontend.control import Control
+from diffjit.frontend.exceptions import Exceptions
+from diffjit.frontend.expr import Expressions
+from diffjit.frontend.frames import Frame, Learned, NeedStatic
+from diffjit.frontend.index import Indexing
+from diffjit.frontend.introspect import Introspection
+from diffjit.frontend.iterate import Iteration
+from diffjit.frontend.iterators import Iterators
+from diffjit.frontend.lift import Lifting
+from diffjit.frontend.lists import Lists
+from diffjit.frontend.loops import Loops
+from diffjit.frontend.methods import Methods
+from diffjit.frontend.npcore import NumpyCore
+from diffjit.frontend.npmethods import NumpyMethods
+from diffjit.frontend.npreduce import NumpyReductions
+from diffjit.frontend.npshapes import NumpyShapes
+from diffjit.frontend.objects import Objects
+from diffjit.frontend.operators import Operators
+from diffjit.frontend.patterns import Patterns
+from diffjit.frontend.recursion import Outline, Recursion
+from diffjit.frontend.source import source_of
+from diffjit.frontend.statements import Statements
+from diffjit.frontend.subset import local_names
+from diffjit.frontend.templates import Sites, describe, kind_of, split
+from diffjit.frontend.text import Text
+from diffjit.frontend.values import NONE, UNBOUND, Static
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Loc, Value
+from diffjit.ir.types import BOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LIBRARY = str(Path(diffjit.primitives.__file__).parent.parent)
+MAX_INLINE_DEPTH = 60
+MAX_STATIC_RECURSION = 8  # with run-time branches on the way
+
+
+class Interpreter(
+    Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Control, Loops, Iteration,
+    Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes, NumpyReductions,
+    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion,
+):  # fmt: skip
+    """Interprets functions abstractly; see the module's docstring."""
+
+    def __init__(
+        self, build: Builder | None = None, *, rule_mode: bool = False, learned: Learned | None = None
+    ) -> None:
+        self.build = build or Builder()
+        self.rule_mode = rule_mode
+        self.learned = learned or Learned()
+        self.sites = Sites(hints=self.learned.lists)
+        self.cells: dict[Any, Any] = {}
+        self.dead = False
+        self.frames: list[Frame] = []
+        self.handlers: list[Any] = []
+        self.recursions: list[Any] = []  # recursive functions under interpretation, innermost last
+        self.memo: dict[Any, Any] | None = None
+        self.here: Any = None  # the expression or statement under interpretation
+        self.step = 0
+        self.current_loop: Any = None
+        self.tail: Any = None
+        self.consumed: dict[int, Any] = {}  # iterators that gave an item to next()
+        self.forks = 0  # run-time branches and loops around the place under interpretation
+        self.loop_hints: dict[Any, Any] = {}
+        self.unroll: set[Any] = set()
+        self.growing: set[Any] = set()  # loops over a list that their body changes
+        self.iv_loops: dict[Value, Any] = {}
+        self.arg_loops: dict[Value, Any] = {}
+        self.comments: dict[int, str] = {}
+        self.call_path: tuple[Any, ...] = ()
+        self._uids = itertools.count(1)
+        self.init_lifting()
+
+    # Places and errors
+
+    def loc(self, node: gast.AST | None) -> Loc | None:
+        """The place of a node in the user's file."""
+        if node is None or not self.frames or getattr(node, "lineno", None) is None:
+            return self.build.loc
+        if self.in_library():
+            return self.build.loc  # the place of the user's call
+        fn = self.frames[-1].fn
+        end = node.end_col_offset if node.end_lineno == node.lineno else node.col_offset
+        return Loc(fn.file, node.lineno, node.col_offset, end or node.col_offset, fn.name)
+
+    def in_library(self) -> bool:
+        """Whether diffjit's own Python source is being interpreted."""
+        return not self.rule_mode and self.frames[-1].fn.file.startswith(_LIBRARY)
+
+    def error(self, error: DiffjitError, node: gast.AST | None = None) -> DiffjitError:
+        """The same error with the current place filled in."""
+        return error.at(self.loc(node))
+
+    def unsupported(self, code: str, message: str, node: gast.AST | None = None, cure: str = "") -> UnsupportedSyntax:
+        """A construct outside the subset."""
+        return UnsupportedSyntax(code, message, loc=self.loc(node), cure=cure)
+
+    @contextmanager
+    def at(self, node: gast.AST) -> Iterator[None]:
+        """Operations built meanwhile belong to this node's line."""
+        old, self.build.loc = self.build.loc, self.loc(node)
+        try:
+            yield
+        except DiffjitError as error:
+            error.at(self.build.loc)
+            raise
+        finally:
+            self.build.loc = old
+
+    # Names
+
+    def lookup(self, name: str, node: gast.AST | None = None) -> Any:
+        """What a name is bound to here."""
+        frame = self.frames[-1]
+        if name in frame.local:
+            return self._local(frame.uid, name, node)
+        scope = frame.fn.scope
+        for uid in scope.frames:
+            if name in scope.locals_of[uid]:
+                return self._local(uid, name, node)
+        return self.lift_name(name, scope, node)
+
+    def _local(self, uid: int, name: str, node: gast.AST | None) -> Any:
+        value = self.cells.get(("v", uid, name), UNBOUND)
+        if value is UNBOUND:
+            raise self.error(
+                TypeProblem(
+                    "DJ303", f"variable `{name}` is not bound here", cure=f"give `{name}` a value on every path before"
+                ),
+                node,
+            )
+        if isinstance(value, av.Maybe):
+            value = self.bound(value, name)
+            self.cells["v", uid, name] = value
+        if isinstance(value, av.Poison):
+            cure = f"give `{name}` one type on all paths"
+            error = self.error(TypeProblem("DJ304", f"variable `{name}` is {value.reason}", cure=cure), node)
+            raise self.unusable(value, error)
+        return value
+
+    def bound(self, value: av.Maybe, name: str = "a variable") -> Any:
+        """The value of a variable that may be unbound: checked when the program runs."""
+        missing = self.build.value("logical_not", [value.bound], BOOL)
+        self.raise_if(missing, UnboundLocalError, f"variable `{name}` is read before it has a value [DJ303]")
+        return value.value
+
+    def not_none(self, value: av.Opt) -> Any:
+        """The value of something that may be None: checked when the program runs."""
+        self.raise_if(value.is_none, TypeError, "a value is None where a number is needed [DJ305]")
+        return value.value
+
+    def bind(self, name: str, value: Any, node: gast.AST | None = None) -> None:
+        """Bind a name in the frame that owns it."""
+        if isinstance(value, Value) and value.name is None:
+            value.name = name
+        frame = self.frames[-1]
+        if name in frame.local:
+            self.cells["v", frame.uid, name] = value
+            return
+        scope = frame.fn.scope
+        for uid in scope.frames:
+            if name in scope.locals_of[uid]:
+                self.cells["v", uid, name] = value
+                return
+        raise self.unsupported(
+            "DJ120",
+            f"`{name}` lives outside the function and is assigned here",
+            node,
+            "return the new value instead of assigning a global",
+        )
+
+    # Functions
+
+    def fn_of(self, pyfunc: Any) -> av.Fn:
+        """A Python function object as an abstract function."""
+        source = source_of(pyfunc)
+        scope = av.Scope((), pyfunc, pyfunc.__globals__)
+        if (pyfunc.__module__ or "").startswith("diffjit."):
+            defaults = tuple(self.lift_static(d) for d in pyfunc.__defaults__ or ())
+            kw = {k: self.lift_static(d) for k, d in (pyfunc.__kwdefaults__ or {}).items()}
+        else:
+            defaults = tuple(self.lift_default(pyfunc, i) for i in range(len(pyfunc.__defaults__ or ())))
+            kw = {k: self.lift_kwdefault(pyfunc, k) for k in (pyfunc.__kwdefaults__ or {})}
+        return av.Fn(source.node, pyfunc.__name__, source.file, defaults, kw, scope, pyfunc)
+
+    def call_fn(self, fn: av.Fn, args: list[Any], kwargs: dict[str, Any], node: gast.AST | None = None) -> Any:
+        """Interpret a call by inlining the function's body."""
+        if len(self.frames) > MAX_INLINE_DEPTH:
+            raise self.unsupported(
+                "DJ111", f"calls nested more than {MAX_INLINE_DEPTH} deep at `{fn.name}`", node, "use a loop"
+            )
+        bound = self.bind_arguments(fn, args, kwargs, node)
+        if self.is_generator(fn.node):
+            return av.Iter("generator", (fn, bound))
+        if self.memo is not None:
+            return self.remembered(lambda: self.call_bound(fn, bound, node))
+        return self.call_bound(fn, bound, node)
+
+    def call_bound(self, fn: av.Fn, bound: dict[str, Any], node: gast.AST | None) -> Any:
+        """Interpret a call of a function whose parameters are bound."""
+        record = next((r for r in self.recursions if r.node is fn.node), None)
+        if record is not None:
+            return self.recursive_site(record, bound, node)
+        if fn.node in self.learned.outlined:
+            return self.outline(fn, bound, node)
+        active = [f for f in self.frames if f.fn.node is fn.node and not f.comprehension]
+        if active and self.forks > active[-1].forks and not self.ends_by_itself(active, bound):
+            raise Outline(fn.node)
+        return self.run_body(fn, bound, node)
+
+    def ends_by_itself(self, active: list[Frame], bound: dict[str, Any]) -> bool:
+        """Whether a recursive call can be written out: something static in its arguments differs at each level."""
+        forms = [f.form for f in active]
+        return len(active) < MAX_STATIC_RECURSION and self.static_form(bound) not in forms
+
+    def static_form(self, bound: dict[str, Any]) -> Any:
+        """What is known of arguments while specialising."""
+        return tuple((name, self.form_of(value)) for name, value in bound.items())
+
+    def form_of(self, value: Any) -> Any:
+        """A value with every run-time number replaced by its type."""
+        if isinstance(value, Static):
+            return repr(value.obj)
+        if isinstance(value, Value):
+            return str(value.type)
+        if isinstance(value, av.Ref):
+            held = self.contents(value)
+            return self.form_of(held) if kind_of(held) is not None else str(type(held))
+        if kind_of(value) is not None:
+            return (str(kind_of(value)), tuple(self.form_of(v) for v in split(value)))
+        return str(type(value))
+
+    def run_body(self, fn: av.Fn, bound: dict[str, Any], node: gast.AST | None, on_yield: Any = None) -> Any:
+        """Interpret a function's body in a new frame and return its result."""
+        local, outer = local_names(fn.node)
+        frame = Frame(
+            next(self._uids), fn, local, outer, on_yield=on_yield, forks=self.forks, form=self.static_form(bound)
+        )
+        state = self.call_path, self.memo, self.here, self.step
+        self.call_path, self.memo = (*self.call_path, id(node), self.step), None
+        for name, value in bound.items():
+            if isinstance(value, Value) and value.name is None:
+                value.name = name
+            self.cells["v", frame.uid, name] = value
+        self.frames.append(frame)
+        try:
+            if isinstance(fn.node, gast.Lambda):
+                with self.at(fn.node.body):
+                    self.guarded(lambda: self.return_value(self.eval(fn.node.body)))
+            else:
+                self.exec_block(fn.node.body)
+            return self.returned(frame)
+        finally:
+            self.frames.pop()
+            self.call_path, self.memo, self.here, self.step = state
+            if not frame.captured:
+                for name in local:
+                    self.cells.pop(("v", frame.uid, name), None)
+
+    def returned(self, frame: Frame) -> Any:
+        """What a function's body returned."""
+        result = self.cells.pop(("ret", frame.uid), NONE)
+        flag = self.flag_value(self.cells.pop(("jump", "return", frame.uid), None))
+        if isinstance(result, av.Maybe):
+            result = result.value if isinstance(flag, Value) else self.bound(result, "the result")
+        if isinstance(flag, Value) and not self.dead:
+            return self.join_fall_through(flag, result)
+        return result
+
+    def join_fall_through(self, returned: Value, result: Any) -> Any:
+        """A function that returns a value on some paths only gives None on the others."""
+        if isinstance(result, Static) and result.obj is None:
+            return result
+        missing = self.build.value("logical_not", [returned], BOOL)
+        if isinstance(result, av.Opt):
+            return av.Opt(self.ew("logical_or", missing, result.is_none), result.value)
+        return av.Opt(missing, result)
+
+    def bind_arguments(
+        self, fn: av.Fn, args: list[Any], kwargs: dict[str, Any], node: gast.AST | None
+    ) -> dict[str, Any]:
+        """Match call arguments with parameters as Python does."""
+        spec = fn.node.args
+        names = [a.id for a in (*spec.posonlyargs, *spec.args)]
+        bound: dict[str, Any] = dict(zip(names, args, strict=False))
+        if len(args) > len(names):
+            if spec.vararg is None:
+                raise self.error(
+                    TypeProblem(
+                        "DJ306", f"`{fn.name}` takes {len(names)} positional arguments but {len(args)} were given"
+                    ),
+                    node,
+                )
+            bound[spec.vararg.id] = av.Tup(tuple(args[len(names) :]))
+        elif spec.vararg is not None:
+            bound[spec.vararg.id] = av.Tup(())
+        keyword_names = {a.id for a in (*spec.args, *spec.kwonlyargs)}
+        extra: dict[str, Any] = {}
+        for key, value in kwargs.items():
+            if key in keyword_names and key not in bound:
+                bound[key] = value
+            elif spec.kwarg is not None and key not in keyword_names:
+                extra[key] = value
+            else:
+                raise self.error(
+                    TypeProblem("DJ306", f"`{fn.name}` got an unexpected or repeated argument `{key}`"), node
+                )
+        if spec.kwarg is not None:
+            bound[spec.kwarg.id] = self.new(av.DictC(extra))
+        for name, value in zip(reversed(names), reversed(fn.defaults), strict=False):
+            bound.setdefault(name, value)
+        for name, value in fn.kw_defaults.items():
+            bound.setdefault(name, value)
+        missing = [n for n in (*names, *(a.id for a in spec.kwonlyargs)) if n not in bound]
+        if missing:
+            raise self.error(TypeProblem("DJ306", f"`{fn.name}` needs the argument `{missing[0]}`"), node)
+        return bound
+
+    def is_generator(self, node: gast.AST) -> bool:
+        """Whether a function's own body contains yield."""
+        if isinstance(node, gast.Lambda):
+            return False
+        return any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in own_nodes(node))
+
+    # Static demands
+
+    def need_static(self, value: Value, error: DiffjitError) -> NeedStatic:
+        """The exception that asks for a number to be fixed."""
+        return NeedStatic(error, self.static_sources(value))
+
+    def static_int(self, value: Any, what: str, node: gast.AST | None = None) -> int:
+        """An integer that must be known while specialising (an axis, a number of dimensions, ...)."""
+        if isinstance(value, Static):
+            try:
+                return operator.index(value.obj)
+            except TypeError:
+                pass
+        elif isinstance(value, Value):
+            error = TypeProblem(
+                "DJ307",
+                f"{what} must be known before the program runs",
+                cure="pass it as a plain int argument or constant",
+            )
+            raise self.need_static(value, self.error(error, node))
+        raise self.error(TypeProblem("DJ308", f"{what} must be an int, not {describe(value)}"), node)
+
+
+def own_nodes(node: gast.AST) -> Iterator[gast.AST]:
+    """The nodes of a function's own body, without those of nested functions."""
+    todo = list(node.body) if isinstance(node.body, list) else [node.body]
+    while todo:
+        part = todo.pop()
+        yield part
+        if not isinstance(part, (gast.FunctionDef, gast.Lambda, gast.ClassDef)):
+            todo.extend(gast.iter_child_nodes(part))

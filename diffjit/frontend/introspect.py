@@ -1,0 +1,118 @@
+"""Questions about types: isinstance, type, callable, getattr and the like are answered while specialising."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from diffjit.frontend import values as av
+from diffjit.frontend.handlers import core
+from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array, Scalar
+
+
+class Introspection(Mixin):
+    """Mixin of the interpreter: questions about types."""
+
+    @core(builtins.isinstance)
+    def isinstance(self, value: Any, classes: Any, node: Any = None) -> Any:
+        """Whether a value is an instance, by what is known of its type."""
+        del node
+        flat: list[type] = []
+        todo = [classes]
+        while todo:
+            item = todo.pop()
+            if isinstance(item, av.Tup):
+                todo += list(item.items)
+            elif isinstance(item.obj, tuple):
+                todo += [Static(x) for x in item.obj]
+            elif hasattr(item.obj, "__args__") and not isinstance(item.obj, type):
+                todo += [Static(x) for x in item.obj.__args__]
+            else:
+                flat.append(item.obj)
+        if isinstance(value, av.Opt):
+            inner = self.isinstance(value.value, classes)
+            none = type(None) in flat
+            return (
+                value.is_none
+                if none and not inner.obj
+                else Static(True)
+                if none
+                else self.logical_not(value.is_none)
+                if inner.obj
+                else Static(False)
+            )
+        return Static(issubclass(self.class_of(value), tuple(flat)))
+
+    def class_of(self, value: Any) -> type:
+        """The Python class that a value has at run time."""
+        if isinstance(value, Static):
+            return type(value.obj)
+        if isinstance(value, Value):
+            if isinstance(value.type, Array):
+                return np.ndarray
+            if isinstance(value.type, Scalar):
+                if value.type.weak:
+                    return {"b": bool, "i": int, "f": float, "c": complex}[value.type.dtype.kind]
+                return value.type.dtype.type
+            return list
+        if isinstance(value, av.Tup):
+            return value.cls or tuple
+        if isinstance(value, av.Ref):
+            held = self.contents(value)
+            if isinstance(held, av.ObjC):
+                return held.cls
+            if isinstance(held, av.DictC):
+                return set if held.is_set else dict
+            return list
+        if isinstance(value, av.Range):
+            return range
+        return type(lambda: None)
+
+    @core(builtins.type)
+    def py_type(self, value: Any) -> Any:
+        return Static(self.class_of(value))
+
+    @core(builtins.issubclass)
+    def py_issubclass(self, cls: Any, classes: Any) -> Any:
+        return Static(
+            issubclass(cls.obj, tuple(i.obj for i in classes.items) if isinstance(classes, av.Tup) else classes.obj)
+        )
+
+    @core(builtins.callable)
+    def py_callable(self, value: Any) -> Any:
+        if isinstance(value, Static):
+            return Static(callable(value.obj))
+        if isinstance(value, av.Ref):
+            held = self.contents(value)
+            return Static(isinstance(held, av.ObjC) and hasattr(held.cls, "__call__"))  # noqa: B004 - of instances
+        return Static(isinstance(value, (av.Fn, av.Bound, av.Partial, av.Method)))
+
+    @core(builtins.getattr)
+    def py_getattr(self, value: Any, name: Any, default: Any = None) -> Any:
+        if default is not None and not self.py_hasattr(value, name).obj:
+            return default
+        return self.get_attribute(value, name.obj)
+
+    @core(builtins.setattr)
+    def py_setattr(self, value: Any, name: Any, new: Any) -> Any:
+        self.set_attribute(value, name.obj, new)
+        return NONE
+
+    @core(builtins.hasattr)
+    def py_hasattr(self, value: Any, name: Any) -> Any:
+        if isinstance(value, av.Ref) and isinstance(self.contents(value), av.ObjC):
+            held = self.contents(value)
+            there = (
+                name.obj in held.fields
+                or hasattr(held.cls, name.obj)
+                or (held.origin is not None and hasattr(held.origin[0], name.obj))
+            )
+            return Static(there)
+        return Static(
+            hasattr(value.obj, name.obj) if isinstance(value, Static) else hasattr(self.class_of(value), name.obj)
+        )

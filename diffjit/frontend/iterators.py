@@ -1,0 +1,296 @@
+"""Iterators without an index: generators, filters, itertools. Their own loops run, with the consumer's body inside."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from diffjit.frontend import values as av
+from diffjit.frontend.handlers import core
+from diffjit.frontend.iterate import Indexed
+from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.values import NONE, Static
+from diffjit.ir.nodes import Value
+
+Body = Callable[[Any], Any]
+
+
+class Iterators(Mixin):
+    """Mixin of the interpreter: lazy iterators."""
+
+    def is_lazy(self, iterable: Any) -> bool:
+        """Whether the items come one after the other only."""
+        if not isinstance(iterable, av.Iter):
+            return False
+        if iterable.kind in ("generator", "genexp", "filter", "lazy"):
+            return True
+        sources = self.iter_sources(iterable)
+        if iterable.kind == "zip" and len({self.has_known_length(s) for s in sources}) > 1:
+            return True  # whichever part is shorter ends it
+        return any(self.is_lazy(s) for s in sources)
+
+    def has_known_length(self, iterable: Any) -> bool:
+        """Whether the number of items is known while specialising."""
+        return self.is_lazy(iterable) or self.can_unroll(iterable)
+
+    def iterate_lazily(self, iterable: av.Iter, body: Body, node: Any) -> None:
+        """Run `body` where a lazy iterator gives an item."""
+        if iterable.kind == "lazy":
+            iterable.parts[0](body)
+        elif iterable.kind == "filter":
+            self._filtered(*iterable.parts, body, node)  # pyright: ignore[reportCallIssue]
+        elif iterable.kind == "map":
+            function, *inner = iterable.parts
+            source = inner[0] if len(inner) == 1 else av.Iter("zip", tuple(inner))
+            spread = len(inner) > 1
+            self.iterate(source, lambda x: body(self.call(function, list(x.items) if spread else [x], {}, node)), node)
+        elif iterable.kind == "enumerate":
+            inner, start = iterable.parts
+            self.accumulate(inner, start, lambda k, x: (body(av.Tup((k, x))), self.ew("add", k, Static(1)))[1])
+        elif iterable.kind == "zip":
+            self._zipped(iterable.parts, body, node)
+        elif iterable.kind == "reversed":
+            self.iterate(av.Iter("reversed", (self.collect(iterable.parts[0], node),)), body, node)
+        else:
+            self._generated(iterable, body, node)
+
+    def _filtered(self, function: Any, inner: Any, body: Body, node: Any) -> None:
+        always = isinstance(function, Static) and function.obj is None
+
+        def filtered(item: Any) -> None:
+            keep = self.truth(item if always else self.call(function, [item], {}, node), node)
+            self.when(keep, lambda: body(item) and None)
+
+        self.iterate(inner, filtered, node)
+
+    def _zipped(self, parts: tuple[Any, ...], body: Body, node: Any) -> None:
+        """One part leads, a lazy one or one of known length; the others are indexed along with it."""
+        lead = next((p for p in parts if self.is_lazy(p)), None) or next(p for p in parts if self.can_unroll(p))
+        others = [None if p is lead else self.alongside(self.countable(p, node), node) for p in parts]
+
+        def step(k: Any, item: Any) -> Any:
+            def go() -> None:
+                body(av.Tup(tuple(item if o is None else o.item(k) for o in others)))
+
+            inside: Any = Static(True)
+            for other in others:
+                if other is not None:
+                    inside = self.both(inside, self.compare_kind("less", k, other.length))
+            self.when(inside, go)
+            return self.ew("add", k, Static(1))
+
+        self.accumulate(lead, Static(0), step)
+
+    def alongside(self, iterable: Any, node: Any) -> Indexed:
+        """An iterable as length and items by index, also where the items are known one by one."""
+        found = self.indexed(iterable, node)
+        if found is not None:
+            return found
+        items = self.getters(iterable, node)
+        return Indexed(self.number(Static(len(items))), lambda k: items[self.static_int(k, "the position")]())
+
+    def countable(self, iterable: Any, node: Any) -> Any:
+        """An iterable with a length."""
+        return self.collect(iterable, node) if self.is_lazy(iterable) else iterable
+
+    def _generated(self, iterable: av.Iter, body: Body, node: Any) -> None:
+        """Generator functions and expressions: `body` runs in the consumer's frame."""
+        consumer = self.frames[-1]
+
+        def on_yield(value: Any) -> None:
+            inner = self.frames
+            self.frames = [*inner, consumer]
+            try:
+                body(value)
+            finally:
+                self.frames = inner
+
+        if iterable.kind == "generator":
+            self.run_body(*iterable.parts, node, on_yield=on_yield)
+        else:
+            expression, frame, first = iterable.parts
+            self.comprehend(expression, lambda: on_yield(self.eval(expression.elt)), frame, first)
+
+    # Functions that make iterators
+
+    def nested(self, iterables: tuple[Any, ...]) -> av.Iter:
+        """All combinations, the last one changing fastest."""
+        place = self.place()
+
+        def drive(body: Body) -> None:
+            def level(k: int, chosen: tuple[Any, ...]) -> None:
+                if k == len(iterables):
+                    body(av.Tup(chosen))
+                else:
+                    self.iterate(
+                        iterables[k], lambda item: level(k + 1, (*chosen, item)), None, key=("nested", place, k)
+                    )
+
+            level(0, ())
+
+        return av.Iter("lazy", (drive,))
+
+    @core(itertools.product)
+    def it_product(self, *iterables: Any, repeat: Any = Static(1)) -> Any:
+        columns = tuple(self.countable(i, None) for i in iterables) * self.static_int(repeat, "`repeat`")
+        known: list[Any] = [self.known_items(c) for c in columns]
+        if all(items is not None for items in known):
+            return av.Tup(tuple(av.Tup(row) for row in itertools.product(*known)))
+        return self.nested(columns)
+
+    def known_items(self, iterable: Any) -> list[Any] | None:
+        """The items of a container whose length is known; None for ranges and arrays, which are looped over."""
+        found = self.static_items(self.written_out(iterable), None)
+        return None if found is None else [get() for get in found]
+
+    def _choices(self, kind: Any, iterable: Any, r: Any) -> Any:
+        items = self.unpack(iterable, None, None)
+        return av.Tup(tuple(av.Tup(row) for row in kind(items, self.static_int(r, "the number of items chosen"))))
+
+    @core(itertools.combinations)
+    def it_combinations(self, iterable: Any, r: Any) -> Any:
+        return self._choices(itertools.combinations, iterable, r)
+
+    @core(itertools.permutations)
+    def it_permutations(self, iterable: Any, r: Any) -> Any:
+        return self._choices(itertools.permutations, iterable, r)
+
+    @core(itertools.combinations_with_replacement)
+    def it_combinations_with_replacement(self, iterable: Any, r: Any) -> Any:
+        return self._choices(itertools.combinations_with_replacement, iterable, r)
+
+    @core(itertools.chain)
+    def it_chain(self, *iterables: Any) -> Any:
+        place = self.place()
+
+        def drive(body: Body) -> None:
+            for k, part in enumerate(iterables):
+                self.unless_jumped(lambda p=part, k=k: self.iterate(p, body, None, key=("chain", place, k)))
+
+        return av.Iter("lazy", (drive,))
+
+    @core(itertools.chain.from_iterable)
+    def it_chain_from_iterable(self, iterables: Any) -> Any:
+        place = self.place()
+
+        def drive(body: Body) -> None:
+            inner = lambda part: self.iterate(part, body, None, key=("inner", place))  # noqa: E731
+            self.iterate(iterables, inner, None, key=("outer", place))
+
+        return av.Iter("lazy", (drive,))
+
+    @core(itertools.pairwise)
+    def it_pairwise(self, iterable: Any) -> Any:
+        source = self.countable(iterable, None)
+        if not isinstance(source, Value):
+            source = self.py_list(source)
+        first = self.get_item(source, av.Slice(NONE, Static(-1), NONE))
+        return av.Iter("zip", (first, self.get_item(source, av.Slice(Static(1), NONE, NONE))))
+
+    @core(itertools.accumulate)
+    def it_accumulate(self, iterable: Any, func: Any = NONE, *, initial: Any = NONE) -> Any:
+        plain = isinstance(func, Static) and func.obj is None
+        combine = (lambda a, b: self.binary("add", a, b)) if plain else (lambda a, b: self.call(func, [a, b], {}))
+        first, rest = (initial, iterable) if not _none(initial) else self.first_and_rest(iterable)
+
+        def drive(body: Body) -> None:
+            body(first)
+
+            def step(total: Any, item: Any) -> Any:
+                result = combine(total, item)
+                body(result)
+                return result
+
+            self.accumulate(rest, first, step)
+
+        return av.Iter("lazy", (drive,))
+
+    def first_and_rest(self, iterable: Any) -> tuple[Any, Any]:
+        """The first item, and an iterable of the others."""
+        source = self.countable(iterable, None)
+        items = self.known_items(source)
+        if items:
+            return items[0], av.Tup(tuple(items[1:]))
+        inner = self.indexed(source, None)
+        if inner is None:
+            raise self.unsupported("DJ115", "this iterable", None, "use a list or an array")
+        empty = self.compare_kind("less_equal", inner.length, Static(0))
+        self.raise_if(empty, TypeError, "reduce() of empty iterable with no initial value")
+        item = av.Iter("item", (inner,))
+        return inner.item(Static(0)), av.Iter("map", (item, av.Range(Static(1), inner.length, Static(1))))
+
+    @core(itertools.islice)
+    def it_islice(self, iterable: Any, *bounds: Any) -> Any:
+        parts = (NONE, bounds[0], NONE) if len(bounds) == 1 else (*bounds, NONE)[:3]
+        source = self.countable(iterable, None)
+        return self.get_item(source if isinstance(source, Value) else self.py_list(source), av.Slice(*parts))
+
+    @core(itertools.repeat)
+    def it_repeat(self, item: Any, times: Any = None) -> Any:
+        if times is None:
+            raise self.unsupported("DJ115", "itertools.repeat without an end", None, "give it a number of times")
+        constant = av.Iter("constant", (item,))
+        return av.Iter("map", (constant, self.py_range(times)))
+
+    @core(itertools.starmap)
+    def it_starmap(self, function: Any, iterable: Any) -> Any:
+        return av.Iter("map", (av.Iter("spread", (function,)), iterable))
+
+    def call_helper(self, helper: av.Iter, args: list[Any], node: Any) -> Any:
+        """Functions made by the iterators above."""
+        (held,) = helper.parts
+        if helper.kind == "constant":
+            return held
+        if helper.kind == "item":
+            return held.item(args[0])
+        return self.call(held, self.unpack(args[0], None, node), {}, node)
+
+    @core(np.ndindex)
+    def np_ndindex(self, *shape: Any) -> Any:
+        lengths = self.lengths_of(shape[0] if len(shape) == 1 else av.Tup(shape))
+        return self.nested(tuple(av.Range(Static(0), n, Static(1)) for n in lengths))
+
+    @core(np.ndenumerate)
+    def np_ndenumerate(self, arr: Any) -> Any:
+        array = self.array(arr)
+        places = self.np_ndindex(self.np_shape(array))
+        pair = lambda place: av.Tup((place, self.array_get(array, place)))  # noqa: E731
+        return av.Iter("lazy", (lambda body: self.iterate_lazily(places, lambda place: body(pair(place)), None),))
+
+    @core(operator.itemgetter)
+    def op_itemgetter(self, *items: Any) -> Any:
+        return av.Iter("getter", (items,))
+
+    def call_getter(self, getter: av.Iter, owner: Any) -> Any:
+        """operator.itemgetter(...)(owner)."""
+        (items,) = getter.parts
+        found = tuple(self.get_item(owner, i) for i in items)
+        return found[0] if len(found) == 1 else av.Tup(found)
+
+    def next_item(self, iterator: Any, default: Any) -> Any:
+        """`next(iterator, default)` of an iterator made right there: its first item."""
+        name, uid = ("t", next(self._uids)), next(self._uids)
+
+        def body(item: Any) -> None:
+            self.cells[name] = item
+            self.jump("break", uid)
+
+        found = self.iterate(iterator, body, None, key=("next", self.place()), break_uid=uid)
+        item = self.cells.pop(name, None)
+        if item is None or (isinstance(found, Static) and not found.obj):
+            if default is None:
+                self.out_of_range("next() of an empty iterator", StopIteration)
+            return default
+        item = item.value if isinstance(item, av.Maybe) else item
+        if default is not None:
+            return self.choose(found, lambda: item, lambda: default)
+        self.raise_if(self.logical_not(found), StopIteration, "next() of an empty iterator")
+        return item
+
+
+def _none(value: Any) -> bool:
+    return isinstance(value, Static) and value.obj is None

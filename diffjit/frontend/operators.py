@@ -1,0 +1,333 @@
+"""Operators, comparisons and truth values, on numbers, arrays, containers and users' objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend import values as av
+from diffjit.frontend.arith import PYTHON_OPERATORS
+from diffjit.frontend.iterate import UnknownLength
+from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.values import Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import BOOL, Array, Scalar, not_one
+
+BINARY = {
+    gast.Add: "add", gast.Sub: "subtract", gast.Mult: "multiply", gast.Div: "divide", gast.FloorDiv: "floor_divide",
+    gast.Mod: "remainder", gast.Pow: "power", gast.MatMult: "matmul", gast.BitAnd: "bitwise_and",
+    gast.BitOr: "bitwise_or", gast.BitXor: "bitwise_xor", gast.LShift: "left_shift", gast.RShift: "right_shift",
+}  # fmt: skip
+COMPARE = {
+    gast.Lt: "less", gast.LtE: "less_equal", gast.Gt: "greater", gast.GtE: "greater_equal", gast.Eq: "equal",
+    gast.NotEq: "not_equal",
+}  # fmt: skip
+UNARY = {gast.USub: "negative", gast.UAdd: "positive", gast.Invert: "invert"}
+DUNDER = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
+    "remainder": "mod", "power": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or",
+    "bitwise_xor": "xor", "left_shift": "lshift", "right_shift": "rshift", "less": "lt", "less_equal": "le",
+    "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne",
+}  # fmt: skip
+REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+class Operators(Mixin):
+    """Mixin of the interpreter: operators."""
+
+    def eval_UnaryOp(self, node: gast.AST) -> Any:
+        operand = self.eval(node.operand)
+        if isinstance(node.op, gast.Not):
+            return self.logical_not(self.truth(operand, node))
+        kind = UNARY[type(node.op)]
+        if isinstance(operand, av.Ref):
+            return self.call_method(
+                operand, {"negative": "__neg__", "positive": "__pos__", "invert": "__invert__"}[kind], []
+            )
+        if (
+            kind == "invert"
+            and isinstance(operand, Value)
+            and operand.type.dtype.kind == "b"
+            and not isinstance(operand.type, Array)
+        ):
+            return self.ew("logical_not", operand)
+        return self.ew(kind, operand)
+
+    def logical_not(self, value: Any) -> Any:
+        """`not` on a truth value."""
+        if isinstance(value, Static):
+            return Static(not value.obj)
+        return self.build.value("logical_not", [value], BOOL)
+
+    def eval_BinOp(self, node: gast.AST) -> Any:
+        left = self.eval(node.left)
+        right = self.eval(node.right)
+        return self.binary(BINARY[type(node.op)], left, right, node)
+
+    def binary(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:
+        """A binary operator on any two values."""
+        if (
+            isinstance(left, Static)
+            and isinstance(right, Static)
+            and not isinstance(left.obj, np.ndarray)
+            and not isinstance(right.obj, np.ndarray)
+        ):
+            return self.static_binary(kind, left, right, node)
+        user = self.user_operator(kind, left, right)
+        if user is not None:
+            return user
+        if kind in ("add", "multiply") and (self.is_sequence(left) or self.is_sequence(right)):
+            joined = self.sequence_operator(kind, left, right, node)
+            if joined is not None:
+                return joined
+        if kind == "remainder" and isinstance(left, Static) and isinstance(left.obj, str):
+            return self.percent_format(left.obj, right)
+        if kind == "add" and (self.is_text(left) or self.is_text(right)):
+            return av.Format((*self.text_parts(left), *self.text_parts(right)))
+        if kind == "bitwise_or" and isinstance(left, av.Ref) and isinstance(right, av.Ref):
+            merged = {**self.dict_contents(left, node).items, **self.dict_contents(right, node).items}
+            return self.new(av.DictC(merged))
+        if kind == "matmul":
+            return self.matmul(self.number(left, "an array"), self.number(right, "an array"))
+        self.check_zero_division(kind, left, right)
+        return self.ew(kind, left, right)
+
+    def check_zero_division(self, kind: str, left: Any, right: Any) -> None:
+        """Inside a `try` that catches it, division of Python numbers by zero raises as Python does."""
+        if kind not in ("divide", "floor_divide", "remainder") or not self.catches(ZeroDivisionError):
+            return
+        if isinstance(right, Value) and isinstance(right.type, Scalar) and right.type.weak and self.is_weak(left):
+            ok = self.build.value("not_equal", [right, self.build.const(0, right.type)], BOOL)
+            self.guard(ok, ZeroDivisionError, "division by zero")
+        elif isinstance(right, Static) and right.obj == 0 and self.is_weak(left):
+            self.guard(self.build.const(False), ZeroDivisionError, "division by zero")
+
+    def is_weak(self, value: Any) -> bool:
+        """A Python number rather than NumPy's."""
+        if isinstance(value, Value):
+            return isinstance(value.type, Scalar) and value.type.weak
+        return (
+            isinstance(value, Static)
+            and isinstance(value.obj, (int, float, complex))
+            and not isinstance(value.obj, np.generic)
+        )
+
+    def static_binary(self, kind: str, left: Static, right: Static, node: gast.AST | None) -> Any:
+        a, b = left.obj, right.obj
+        if av.is_number(a) and av.is_number(b):
+            if kind in ("divide", "floor_divide", "remainder") and b == 0:
+                self.check_zero_division(kind, left, right)
+            return self.ew(kind, left, right)
+        try:
+            return Static(PYTHON_OPERATORS[kind](a, b))
+        except TypeError as error:
+            raise self.error(TypeProblem("DJ309", str(error)), node) from error
+
+    def user_operator(self, kind: str, left: Any, right: Any) -> Any:
+        """`__add__` and the like of a user's class."""
+        name = DUNDER.get(kind)
+        if name is None:
+            return None
+        for receiver, other, prefix in ((left, right, ""), (right, left, "r")):
+            if isinstance(receiver, av.Ref) and isinstance(self.contents(receiver), av.ObjC):
+                dunder = f"__{REFLECTED.get(name, name) if prefix and name in REFLECTED else prefix + name}__"
+                cls = self.contents(receiver).cls
+                if hasattr(cls, dunder) and getattr(object, dunder, None) is not getattr(cls, dunder):
+                    return self.call_method(receiver, dunder, [other])
+        return None
+
+    def eval_Compare(self, node: gast.AST) -> Any:
+        return self.compare_chain(self.eval(node.left), list(zip(node.ops, node.comparators, strict=True)), node)
+
+    def compare_chain(self, left: Any, links: list[Any], node: gast.AST) -> Any:
+        """`left < a < b ...`: each operand is evaluated once, and no further than needed."""
+        op, operand = links[0]
+        right = self.eval(operand)
+        outcome = self.compare(op, left, right, node)
+        if len(links) == 1:
+            return outcome
+        outcome = self.truth(outcome, node)
+        return self.choose(outcome, lambda: self.compare_chain(right, links[1:], node), lambda: Static(False))
+
+    def both(self, a: Any, b: Any) -> Any:
+        """Conjunction of two truth values already computed."""
+        if isinstance(a, Static):
+            return b if a.obj else a
+        if isinstance(b, Static):
+            return a if b.obj else b
+        return self.ew("logical_and", a, b)
+
+    def compare(self, op: gast.AST, left: Any, right: Any, node: gast.AST) -> Any:
+        """One comparison."""
+        if isinstance(op, (gast.Is, gast.IsNot)):
+            outcome = self.identical(left, right)
+            return outcome if isinstance(op, gast.Is) else self.logical_not(outcome)
+        if isinstance(op, (gast.In, gast.NotIn)):
+            outcome = self.contains(left, right, node)
+            return outcome if isinstance(op, gast.In) else self.logical_not(outcome)
+        kind = COMPARE[type(op)]
+        return self.compare_kind(kind, left, right, node)
+
+    def compare_kind(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:
+        """One ordering or equality comparison."""
+        if isinstance(left, av.Opt) or isinstance(right, av.Opt):
+            return self.compare_optional(kind, left, right, node)
+        if isinstance(left, Static) and isinstance(right, Static):
+            outcome = self.evaluated(PYTHON_OPERATORS[kind], left.obj, right.obj)
+            return Static(outcome) if not isinstance(outcome, np.ndarray) else self.lift_constant(outcome)
+        user = self.user_operator(kind, left, right)
+        if user is not None:
+            return user
+        if self.is_sequence(left) and self.is_sequence(right):
+            return self.compare_sequences(kind, left, right, node)
+        if kind in ("equal", "not_equal") and (_never_equal(left, right) or _never_equal(right, left)):
+            return Static(kind == "not_equal")
+        return self.ew(kind, left, right)
+
+    def compare_optional(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
+        if isinstance(right, Static) and right.obj is None and isinstance(left, av.Opt):
+            return left.is_none if kind == "equal" else self.logical_not(left.is_none)
+        return self.compare_kind(
+            kind,
+            self.not_none(left) if isinstance(left, av.Opt) else left,
+            self.not_none(right) if isinstance(right, av.Opt) else right,
+            node,
+        )
+
+    def compare_sequences(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
+        a, b = self.sequence_items(left, node), self.sequence_items(right, node)
+        if kind in ("equal", "not_equal"):
+            if len(a) != len(b):
+                return Static(kind == "not_equal")
+            result: Any = Static(True)
+            for x, y in zip(a, b, strict=True):
+                result = self.both(result, self.compare_kind("equal", x, y, node))
+            return result if kind == "equal" else self.logical_not(result)
+        strict = kind.split("_", maxsplit=1)[0]
+        result = (
+            Static(len(a) < len(b) if strict == "less" else len(a) > len(b))
+            if len(a) != len(b)
+            else Static("equal" in kind)
+        )
+        for x, y in reversed(list(zip(a, b, strict=False))):
+            first = self.compare_kind(strict, x, y, node)
+            same = self.compare_kind("equal", x, y, node)
+            result = self.choose(first, lambda: Static(True), lambda s=same, r=result: self.both(s, r))
+        return result
+
+    def identical(self, left: Any, right: Any) -> Any:
+        """`is`."""
+        for a, b in ((left, right), (right, left)):
+            if isinstance(b, Static) and (b.obj is None or isinstance(b.obj, (bool, type)) or b.obj is Ellipsis):
+                if isinstance(a, av.Opt):
+                    return a.is_none if b.obj is None else Static(False)
+                if isinstance(a, Value) and isinstance(b.obj, bool) and a.type == BOOL:
+                    return a if b.obj else self.logical_not(a)
+                return Static(isinstance(a, Static) and a.obj is b.obj)
+        if isinstance(left, Static) and isinstance(right, Static):
+            return Static(left.obj is right.obj)
+        if isinstance(left, av.Ref) and isinstance(right, av.Ref):
+            return Static(left.uid == right.uid)
+        if type(left) is not type(right):
+            return Static(False)
+        if isinstance(left, Value) and left is right:
+            return Static(True)
+        raise self.unsupported("DJ121", "`is` between two run-time values", None, "compare with == or test `is None`")
+
+    def contains(self, item: Any, container: Any, node: gast.AST) -> Any:
+        """`in`."""
+        if isinstance(container, Static) and isinstance(item, Static) and not isinstance(container.obj, np.ndarray):
+            return Static(item.obj in container.obj)
+        if isinstance(container, av.Ref):
+            held = self.contents(container)
+            if isinstance(held, av.DictC):
+                if isinstance(item, Value):
+                    return self.any_equal(item, [Static(k) for k in held.items], node)
+                return Static(self.static_key(item, node) in held.items)
+            if isinstance(held, av.ObjC):
+                return self.truth(self.call_method(container, "__contains__", [item]), node)
+        if isinstance(container, Value) and isinstance(container.type, Array):
+            return self.np_any(self.ew("equal", container, item))
+        if isinstance(container, Static):
+            return self.any_equal(item, [self.lift_static(x) for x in container.obj], node)
+        try:
+            return self.any_equal(item, self.sequence_items(container, node), node)
+        except UnknownLength:
+            equal = lambda found, x: self.either(found, self.truth(self.compare_kind("equal", item, x, node)))  # noqa: E731
+            return self.accumulate(container, Static(False), equal, ("in", self.place()))
+
+    def any_equal(self, item: Any, candidates: list[Any], node: gast.AST) -> Any:
+        result: Any = Static(False)
+        for candidate in candidates:
+            same = self.compare_kind("equal", item, candidate, node)
+            if isinstance(same, Static):
+                if same.obj:
+                    return Static(True)
+                continue
+            result = same if isinstance(result, Static) else self.ew("logical_or", result, same)
+        return result
+
+    def eval_BoolOp(self, node: gast.AST) -> Any:
+        return self.bool_chain(isinstance(node.op, gast.And), node.values, node)
+
+    def bool_chain(self, is_and: bool, nodes: list[gast.AST], node: gast.AST) -> Any:
+        """`and`/`or` with Python's value semantics."""
+        first = self.eval(nodes[0])
+        if len(nodes) == 1:
+            return first
+        test = self.truth(first, node)
+        if isinstance(test, Static):
+            return self.bool_chain(is_and, nodes[1:], node) if bool(test.obj) == is_and else first
+        if is_and:
+            return self.choose(
+                test,
+                lambda: self.bool_chain(is_and, nodes[1:], node),
+                lambda: first if first is not test else Static(False),
+            )
+        return self.choose(
+            test, lambda: first if first is not test else Static(True), lambda: self.bool_chain(is_and, nodes[1:], node)
+        )
+
+    def truth(self, value: Any, node: gast.AST | None = None) -> Any:
+        """The truth value: Static(bool) or an IR bool."""
+        if isinstance(value, Static):
+            if isinstance(value.obj, np.ndarray) and value.obj.size > 1:
+                raise self.error(
+                    TypeProblem("DJ311", "the truth value of an array is ambiguous", cure="use .any() or .all()"), node
+                )
+            return Static(bool(value.obj))
+        if isinstance(value, av.Opt):
+            present = self.logical_not(value.is_none)
+            if isinstance(value.value, (av.Tup, av.Fn)):
+                return present
+            return self.choose(present, lambda: self.truth(value.value, node), lambda: Static(False))
+        if isinstance(value, Value):
+            if isinstance(value.type, Array) and value.type.ndim > 0:
+                return self.array_truth(value, node)
+            scalar = self.number(value)
+            if scalar.type.dtype.kind == "b":
+                return scalar
+            return self.build.value("not_equal", [scalar, self.build.const(0, scalar.type)], BOOL)
+        if isinstance(value, (av.Tup, av.Ref, av.Range)):
+            return self.container_truth(value, node)
+        return Static(True)
+
+    def array_truth(self, value: Value, node: gast.AST | None) -> Any:
+        """The truth value of an array: only one element has one."""
+        cure = "use .any() or .all()"
+        if any(not_one(d) for d in value.type.dims):
+            raise self.error(TypeProblem("DJ311", "the truth value of an array is ambiguous", cure=cure), node)
+        if any(d != 1 for d in value.type.dims):
+            several = self.compare_kind("not_equal", self.np_size(value), Static(1))
+            self.raise_if(several, ValueError, f"the truth value of an array is ambiguous: {cure} [DJ311]")
+        return self.truth(self.item(value), node)
+
+
+def _never_equal(a: Any, b: Any) -> bool:
+    """A string, None or type never equals a number or a container."""
+    if not isinstance(a, Static) or av.is_number(a.obj) or isinstance(a.obj, np.ndarray):
+        return False
+    return isinstance(b, (Value, av.Tup, av.Ref, av.Fn))

@@ -1,0 +1,302 @@
+"""Specialises a Python function for a structure of arguments: the entry of the frontend."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import optree
+
+from diffjit import tree
+from diffjit.errors import DiffjitError, TypeProblem, UsageError
+from diffjit.frontend import values as av
+from diffjit.frontend.classes import LOCAL
+from diffjit.frontend.frames import Learned, NeedStatic
+from diffjit.frontend.interpret import Interpreter
+from diffjit.frontend.lift import array_type
+from diffjit.frontend.loops import Peel
+from diffjit.frontend.recursion import Outline
+from diffjit.frontend.reshapes import decide_reshapes
+from diffjit.frontend.source import line_text
+from diffjit.frontend.templates import DynList, Widen, describe
+from diffjit.frontend.values import Static
+from diffjit.frontend.writeback import Arguments, Change, write_back
+from diffjit.ir.build import scalar_type_of
+from diffjit.ir.nodes import Block, Function, Loc, Value
+from diffjit.ir.types import Array, Scalar, is_float
+from diffjit.ir.walk import dce, walk
+
+MAX_RESTARTS = 40
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """A specialised function: IR, how to call it, and how to rebuild its result."""
+
+    function: Function
+    n_args: int  # the first parameters are the numeric leaves of the arguments
+    captures: list[Callable[[], Any]]  # the others are read afresh at each call
+    guards: list[tuple[Callable[[], Any], Any]]
+    result: Any  # a tree of `Out`, static objects and containers
+    fixed: frozenset[int] = frozenset()  # argument leaves whose `fixed_key` is part of the specialisation
+    arg_names: list[str] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)  # containers among the arguments that the function changes
+
+    def write_back(self, arguments: tuple[Any, ...], outs: list[Any]) -> None:
+        """Change the caller's containers as the function does; `arguments`: positional ones, then keywords'."""
+        write_back(self.changes, arguments, lambda spec: rebuild(spec, outs))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Out:
+    """A leaf of the result: position among the IR function's results."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OptOut:
+    """A result that may be None."""
+
+    flag: int
+    inner: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordOut:
+    """A result that is an object."""
+
+    cls: type
+    fields: dict[str, Any]
+
+
+def specialise(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    fixed: frozenset[int] = frozenset(),
+    *,
+    with_changes: bool = False,
+) -> Program:
+    """Interpret `function` for arguments of these types; ints that must be static become so, one restart each.
+
+    `with_changes`: what the function leaves in lists, dicts and objects among its arguments is returned, too.
+    """
+    learned = Learned()
+    for _ in range(MAX_RESTARTS):
+        try:
+            return _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
+        except NeedStatic as need:
+            paths = {path for kind, path in need.sources if kind == "param"}
+            arguments = {path[1] for path in paths if path[0] == "arg"}
+            outside = {path for path in paths if path[0] != "arg"}
+            if arguments <= fixed and outside <= learned.captures:
+                raise need.error from None
+            fixed |= arguments
+            learned.captures |= outside
+        except DiffjitError as error:
+            code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+            if code is not None:
+                error.at(Loc(code.co_filename, code.co_firstlineno, 0, 0, code.co_name))
+            raise
+        except Outline as outline:
+            learned.outlined.add(outline.node)
+        except Widen as widen:
+            learned.lists[widen.site] = widen.elem
+        except Peel as peel:
+            learned.peels[peel.loop] = learned.peels.get(peel.loop, 0) + 1
+    raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
+
+
+def _specialise(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    fixed: frozenset[int],
+    learned: Learned,
+    *,
+    with_changes: bool,
+) -> Program:
+    interpreter = Interpreter(learned=learned)
+    body = Block()
+    counter = itertools.count()
+    params: list[Value] = []
+    names = parameter_names(function, args, kwargs)
+
+    def argument(value: Any, hint: str) -> Any:
+        paths, items, spec = optree.tree_flatten_with_path(value, none_is_leaf=True)
+        hints = ["_".join((hint, *(str(k) for k in path))) for path in paths]
+        return _containers(
+            interpreter, optree.tree_unflatten(spec, [leaf(i, h) for i, h in zip(items, hints, strict=True)])
+        )
+
+    def leaf(item: Any, hint: str) -> Any:
+        if tree.is_numeric(item):
+            k = next(counter)
+            hint = re.sub(r"\W", "_", hint)
+            if k in fixed and not isinstance(item, np.ndarray):
+                params.append(Value(scalar_type_of(item), hint))
+                return Static(item)
+            ty: Any = array_type(item) if isinstance(item, np.ndarray) else scalar_type_of(item)
+            if k in fixed:
+                ty = Array(ty.dtype, item.shape, ty.layout)
+            param = Value(ty, hint)
+            params.append(param)
+            if k not in fixed and not (
+                isinstance(ty, Scalar) and is_float(ty)
+            ):  # fixed floats would have no derivative
+                interpreter.param_paths[param] = ("arg", k)
+            return param
+        if tree.is_record(item):
+            fields = {name: argument(part, f"{hint}_{name}") for name, part in tree.attributes(item).items()}
+            return interpreter.new(av.ObjC(type(item), fields))
+        return Static(item)
+
+    with interpreter.build.inside(body):
+        values = [argument(a, names[k]) for k, a in enumerate(args)]
+        keywords = {name: argument(a, name) for name, a in kwargs.items()}
+        given = Arguments(interpreter)
+        given.enter(av.Tup((*values, *keywords.values())), ())
+        try:
+            result = interpreter.call(Static(function), values, keywords, None)
+        except RecursionError as error:
+            raise DiffjitError("DJ111", "the program nests too deeply to specialise") from error
+        outs: list[Value] = []
+        spec: Any = None
+        changes: list[Change] = []
+        if not interpreter.dead:
+            spec = output(interpreter, result, outs)
+            if with_changes:
+                changes = given.changes(lambda v: output(interpreter, v, outs))
+    body.results = outs
+    captures = list(interpreter.captures.values())
+    ir = Function(
+        getattr(function, "__name__", "program").replace("<lambda>", "lambda_"),
+        [*params, *(c.param for c in captures)],
+        body,
+    )
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is not None:
+        ir.source_file, ir.source_line = code.co_filename, code.co_firstlineno
+    decide_reshapes(ir)
+    dce(ir)
+    for op in walk(ir.body):
+        if op.loc is not None and op.loc.line not in ir.comments:
+            ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
+    guards = [(g.getter, g.expected) for g in interpreter.guards.values()]
+    return Program(
+        ir, len(params), [c.getter for c in captures], guards, spec, fixed, [p.name or "" for p in params], changes
+    )
+
+
+def fixed_key(leaf: Any) -> Any:
+    """What a specialisation depends on of a leaf among `Program.fixed`: a number's value, an array's shape."""
+    return leaf.shape if isinstance(leaf, np.ndarray) else leaf
+
+
+def _containers(interpreter: Interpreter, value: Any) -> Any:
+    """Python containers of abstract values as abstract containers."""
+    if isinstance(value, (Value, Static, av.Ref, av.Tup)):
+        return value
+    if isinstance(value, tuple):
+        items = tuple(_containers(interpreter, v) for v in value)
+        return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
+    if isinstance(value, list):
+        return interpreter.new(av.ListC(tuple(_containers(interpreter, v) for v in value)))
+    if isinstance(value, dict):
+        return interpreter.new(av.DictC({k: _containers(interpreter, v) for k, v in value.items()}, cls=type(value)))
+    raise UsageError("DJ511", f"arguments of class {type(value).__name__} are not supported")
+
+
+def parameter_names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """A name for each positional argument."""
+    del kwargs
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return [f"arg{k}" for k in range(len(args))]
+    names: list[str] = []
+    for p in signature.parameters.values():
+        if p.kind is p.VAR_POSITIONAL:
+            names += [f"{p.name}_{k}" for k in range(len(args) - len(names))]
+            break
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            names.append(p.name)
+    return names + [f"arg{k}" for k in range(len(names), len(args))]
+
+
+def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
+    """The result as a tree of positions among the IR results."""
+    match value:
+        case Value():
+            outs.append(value)
+            return Out(len(outs) - 1)
+        case Static():
+            return value.obj
+        case av.Tup():
+            items = [output(interpreter, i, outs) for i in value.items]
+            return value.cls(*items) if value.cls is not None else tuple(items)
+        case av.Ref():
+            return _heap_output(interpreter, interpreter.contents(value), outs)
+        case av.Opt():
+            outs.append(value.is_none)
+            flag = len(outs) - 1
+            return OptOut(flag, output(interpreter, value.value, outs))
+        case DynList():
+            return _heap_output(interpreter, value, outs)
+        case av.Poison():
+            raise TypeProblem("DJ304", f"the result is {value.reason}", cure="return one type on all paths")
+        case _:
+            pass
+    raise TypeProblem(
+        "DJ319", f"the function returns {describe(value)}", cure="return numbers, arrays, or containers of them"
+    )
+
+
+def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
+    if isinstance(held, av.ListC):
+        return [output(interpreter, i, outs) for i in held.items]
+    if isinstance(held, av.DictC):
+        items = {k: output(interpreter, v, outs) for k, v in held.items.items()}
+        return set(items) if held.is_set else items
+    if isinstance(held, av.ObjC):
+        if held.cls.__module__ == LOCAL:
+            cure = "return its attributes, or define the class at module level"
+            raise TypeProblem(
+                "DJ319", f"the function returns an object of its own class `{held.cls.__name__}`", cure=cure
+            )
+        return RecordOut(held.cls, {n: output(interpreter, v, outs) for n, v in held.fields.items()})
+    if isinstance(held, DynList) and len(held.lists) == 1:
+        outs.append(held.lists[0])
+        return Out(len(outs) - 1)
+    raise TypeProblem(
+        "DJ319",
+        "the function returns a list that grows at run time with tuples in it",
+        cure="return one list per item, or arrays",
+    )
+
+
+def rebuild(spec: Any, outs: list[Any]) -> Any:
+    """The Python result from the program's flat results."""
+    if isinstance(spec, Out):
+        return outs[spec.index]
+    if isinstance(spec, OptOut):
+        return None if outs[spec.flag] else rebuild(spec.inner, outs)
+    if isinstance(spec, RecordOut):
+        return tree.make_object(spec.cls, {n: rebuild(v, outs) for n, v in spec.fields.items()})
+    if isinstance(spec, tuple):
+        items = [rebuild(s, outs) for s in spec]
+        return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
+    if isinstance(spec, list):
+        return [rebuild(s, outs) for s in spec]
+    if isinstance(spec, dict):
+        return {k: rebuild(v, outs) for k, v in spec.items()}
+    return spec
+
+
+__all__ = ["Array", "Out", "Program", "Scalar", "output", "rebuild", "specialise"]

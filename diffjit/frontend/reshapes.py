@@ -1,0 +1,154 @@
+"""Whether a reshape is a view or a copy, where only the run-time strides tell.
+
+The interpreter marks such a `reshape` with the source axes that would have to be merged, and makes it a copy. Where
+neither the source nor the result is written to, nobody can tell the difference, and it stays one. Otherwise it becomes
+a branch on the strides:
+
+    flat = w.reshape(n)     ->      flat = (view of w) if w.strides[0] == w.shape[1] * w.strides[1] else (copy)
+"""
+
+from __future__ import annotations
+
+from diffjit.errors import MemoryProblem
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import CONTROL, WRITES, Block, Function, Op, Value, is_view
+from diffjit.ir.types import BOOL, INT, is_ref
+from diffjit.ir.walk import carried, initial, walk
+
+MERGED = "merged"  # attribute of an undecided reshape: the source axes that a view would have to merge
+
+EXACT = "exact"  # and whether a view needs all of them merged
+
+
+def decide_reshapes(function: Function) -> None:
+    """Settle the undecided reshapes of a program, in place."""
+    undecided = [op for op in walk(function.body) if MERGED in op.attrs]
+    if not undecided:
+        return
+    written = _written(function)
+    chosen = {op for op in undecided if written.holds(op.inputs[0]) or written.holds(op.out)}
+    for op in chosen:
+        if not op.attrs[EXACT]:
+            raise MemoryProblem(
+                "DJ404",
+                "whether this reshape is a view or a copy depends on the run-time layout, and its memory is written to",
+                loc=op.loc,
+                cure="make it definite: np.ascontiguousarray(a).reshape(...) for a view, "
+                "a.reshape(...).copy() for a copy",
+            )
+    if chosen:
+        _branch(function.body, chosen)
+    for op in undecided:
+        op.attrs.pop(MERGED, None)
+        op.attrs.pop(EXACT, None)
+
+
+class _Classes:
+    """Values that may share memory, merged class by class."""
+
+    def __init__(self) -> None:
+        self.parent: dict[Value, Value] = {}
+        self.written: set[Value] = set()
+
+    def find(self, v: Value) -> Value:
+        while v in self.parent:
+            v = self.parent[v]
+        return v
+
+    def join(self, a: Value, b: Value) -> None:
+        a, b = self.find(a), self.find(b)
+        if a is not b:
+            self.parent[a] = b
+            if a in self.written:
+                self.written.add(b)
+
+    def write(self, v: Value) -> None:
+        self.written.add(self.find(v))
+
+    def holds(self, v: Value) -> bool:
+        return self.find(v) in self.written
+
+
+def _written(function: Function) -> _Classes:
+    """Which values' memory some operation changes."""
+    classes = _Classes()
+    for op in walk(function.body):
+        _join(op, classes)
+    for op in walk(function.body):
+        for k in WRITES.get(op.kind, ()):
+            classes.write(op.inputs[k])
+        if op.kind == "call":
+            for v in op.inputs:
+                classes.write(v)
+    return classes
+
+
+def _join(op: Op, classes: _Classes) -> None:
+    if op.kind == "if":
+        for k, out in enumerate(op.outputs):
+            for region in op.regions:
+                classes.join(out, region.results[k])
+    elif op.kind in ("for", "while"):
+        for k, (out, init) in enumerate(zip(op.outputs, initial(op), strict=True)):
+            args, following = carried(op, k)
+            for v in (*args, init, following):
+                classes.join(out, v)
+    elif op.kind not in CONTROL and (is_view(op) or op.kind.startswith("list_") or op.kind == "call"):
+        for v in op.inputs:
+            for out in op.outputs:
+                if is_ref(v.type) and is_ref(out.type):
+                    classes.join(out, v)
+        if op.kind in ("list_append", "list_set", "list_insert") and is_ref(op.inputs[1].type):
+            classes.join(op.inputs[0], op.inputs[1])
+
+
+def _branch(block: Block, chosen: set[Op]) -> None:
+    ops, block.ops = block.ops, []
+    for op in ops:
+        for region in op.regions:
+            _branch(region, chosen)
+        if op in chosen:
+            _either(op, block)
+        else:
+            block.ops.append(op)
+
+
+def _either(op: Op, block: Block) -> None:
+    """Replace an undecided reshape by a branch with the same output."""
+    build = Builder(block)
+    build.loc = op.loc
+    out = op.out
+    sides = []
+    for is_a_view in (True, False):
+        side = Block()
+        with build.inside(side):
+            side.results = [build.value("reshape", op.inputs, out.type, name=out.name, view=is_a_view)]
+        sides.append(side)
+    chosen = build.op("if", [_mergeable(op.inputs[0], op.attrs[MERGED], build)], regions=sides)
+    chosen.outputs = [out]
+    out.op, out.block = chosen, block
+
+
+def _mergeable(a: Value, axes: tuple[int, ...], build: Builder) -> Value:
+    """Whether the elements along these axes stand at one stride: axes of length 1 do not matter."""
+    result: Value | None = None
+    one = build.const(1)
+    span: Value | None = None  # the stride that the next axis to the left must have
+    for k in reversed(axes):
+        n = build.value("dim", [a], INT, axis=k)
+        stride = build.value("stride", [a], INT, axis=k)
+        single = build.value("equal", [n, one], BOOL)
+        if span is None:
+            span = build.value("multiply", [n, stride], INT)
+            pending = single  # so far only axes of length 1: any stride will do
+            continue
+        fits = build.value(
+            "logical_or",
+            [build.value("equal", [stride, span], BOOL), build.value("logical_or", [single, pending], BOOL)],  # pyright: ignore[reportPossiblyUnboundVariable]
+            BOOL,
+        )
+        result = fits if result is None else build.value("logical_and", [result, fits], BOOL)
+        grown = build.value("multiply", [n, stride], INT)
+        span = build.value("select", [single, span, grown], INT)
+        pending = build.value("logical_and", [pending, single], BOOL)  # pyright: ignore[reportPossiblyUnboundVariable]
+    return result if result is not None else build.const(True)

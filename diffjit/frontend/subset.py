@@ -1,0 +1,68 @@
+"""Facts that the syntax alone decides: which names are local, which a loop assigns."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from typing import Any
+
+import gast
+import numpy as np
+
+_cache: dict[int, tuple[gast.AST, frozenset[str], frozenset[str]]] = {}
+
+
+def local_names(node: gast.AST) -> tuple[frozenset[str], frozenset[str]]:
+    """The local names of a function, and those it declares nonlocal or global."""
+    key = id(node)
+    if key not in _cache:
+        local: set[str] = set()
+        outer: set[str] = set()
+        spec = node.args
+        every = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg)
+        local.update(a.id for a in every if a is not None)
+        body = node.body if isinstance(node.body, list) else [node.body]
+        for statement in body:
+            _collect(statement, local, outer)
+        _cache[key] = (node, frozenset(local - outer), frozenset(outer))
+    return _cache[key][1:]
+
+
+def assigned_names(statements: list[Any]) -> set[str]:
+    """Names that these statements bind."""
+    local: set[str] = set()
+    for statement in statements:
+        _collect(statement, local, set())
+    return local
+
+
+def _collect(node: Any, local: set[str], outer: set[str]) -> None:
+    if isinstance(node, (gast.Global, gast.Nonlocal)):
+        outer.update(node.names)
+    elif isinstance(node, (gast.FunctionDef, gast.ClassDef)):
+        local.add(node.name)
+        return
+    elif isinstance(node, gast.Lambda):
+        return
+    elif isinstance(node, (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)):
+        for part in gast.walk(node):
+            if isinstance(part, gast.NamedExpr):
+                local.add(part.target.id)
+        return
+    elif isinstance(node, gast.Name) and isinstance(node.ctx, (gast.Store, gast.Del)):
+        local.add(node.id)
+    elif isinstance(node, (gast.Import, gast.ImportFrom)):
+        local.update((a.asname or a.name).split(".")[0] for a in node.names)
+    elif isinstance(node, gast.ExceptHandler) and node.name is not None:
+        local.add(node.name if isinstance(node.name, str) else node.name.id)
+    elif isinstance(node, (gast.MatchAs, gast.MatchStar)) and node.name is not None:
+        local.add(node.name)
+    elif isinstance(node, gast.MatchMapping) and node.rest is not None:
+        local.add(node.rest)
+    for child in gast.iter_child_nodes(node):
+        _collect(child, local, outer)
+
+
+def harmless_contexts() -> tuple[type, ...]:
+    """Context managers that change nothing a derivative depends on."""
+    return (np.errstate, warnings.catch_warnings, contextlib.nullcontext)

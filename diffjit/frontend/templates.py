@@ -1,0 +1,557 @@
+"""Templates: the form of an abstract value, apart from the numbers and arrays in it.
+
+A template says which parts of a value stay static and which are IR values ("leaves"). The same template takes a value
+apart into its leaves (`convert`) and builds a value from new leaves (`instantiate`), so branches, loops and growing
+lists share one mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from diffjit.frontend import values as av
+from diffjit.frontend.values import Static
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import BOOL, Array, List, Scalar, Type, fresh_dims, same
+
+Cells = dict[Any, Any]
+
+
+class Unjoinable(Exception):
+    """Two values have no common form; the text says why."""
+
+
+class Widen(Exception):
+    """A growing list made at `site` gets items of another type: specialisation starts again with the wider type."""
+
+    def __init__(self, site: Any, elem: Any) -> None:
+        super().__init__()
+        self.site = site
+        self.elem = elem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf:
+    """One IR value. `value` is set while both sides are that very value."""
+
+    type: Type
+    value: Value | None = None
+    settled: bool = False  # its lengths were already joined once
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const:
+    """The same static object on both sides."""
+
+    obj: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Same:
+    """The same abstract value, without leaves of its own (functions, references to one heap object)."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A structure of templates; `like` is a value of that structure, from which others are rebuilt."""
+
+    kind: Any
+    children: tuple[Any, ...]
+    like: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OptT:
+    """A value or None, told apart at run time."""
+
+    inner: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaybeT:
+    """A value or unbound, told apart at run time."""
+
+    inner: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Heap:
+    """A reference to an object made anew for the joined state, with joined contents."""
+
+    uid: int
+    contents: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeapAgain:
+    """A further reference to an object that a `Heap` template makes."""
+
+    uid: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dyn:
+    """Contents of a growing list: parallel IR lists, one per leaf of an item. `elem` is None while no item is known."""
+
+    elem: Any
+    site: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sub:
+    """An item of a growing list that is itself a list."""
+
+    elem: Any
+    site: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxed:
+    """An item of a growing list that is an object or dict: what is read back is a copy that must not change."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bad:
+    """No common form. `loop` is the loop whose first iteration may differ from the others."""
+
+    reason: str
+    loop: Any = None
+
+
+Template = Leaf | Const | Same | Node | OptT | MaybeT | Heap | HeapAgain | Dyn | Sub | Boxed | Bad
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DynList:
+    """Heap contents: a list that grows at run time, one IR list per leaf of an item's template."""
+
+    lists: tuple[Value, ...]
+    elem: Any
+    site: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Sites:
+    """Where objects were made in the program, and what earlier attempts learnt of the items of lists made there."""
+
+    of: dict[int, Any] = field(default_factory=dict)  # heap object -> where it was made
+    hints: dict[Any, Any] = field(default_factory=dict)  # place -> template of an item
+    outside: dict[int, Any] = field(default_factory=dict)  # contents of objects from outside the program
+
+    def held(self, cells: Cells, uid: int) -> Any:
+        """What an object holds."""
+        found = cells.get(("h", uid))
+        return self.outside[uid] if found is None else found
+
+
+@dataclass(slots=True, eq=False)
+class Side:
+    """One path: its heap cells, the builder whose current block receives conversions."""
+
+    cells: Cells
+    build: Builder
+    sites: Sites
+    undef: bool = False  # the path never reaches the join: any value will do
+    copied: set[int] = field(
+        default_factory=set
+    )  # heap objects whose contents were copied into lists or joined objects
+
+
+# Forms
+
+
+def shape(value: Any) -> Template:
+    """The template of one abstract value by itself."""
+    match value:
+        case Value():
+            return Leaf(value.type, value)
+        case Static():
+            return Const(value.obj)
+        case DynList():
+            return Dyn(value.elem, value.site)
+        case av.Opt():
+            return OptT(shape(value.value))
+        case av.Maybe():
+            return MaybeT(shape(value.value))
+        case av.Poison():
+            return Bad(value.reason, value.loop)
+        case _ if value is av.UNBOUND:
+            return MaybeT(None)
+        case _:
+            kind = kind_of(value)
+            return Same(value) if kind is None else Node(kind, tuple(shape(i) for i in split(value)), value)
+
+
+def kind_of(value: Any) -> Any:
+    """What two structures must share to be joined part by part; None for what has no parts."""
+    match value:
+        case av.Tup():
+            return ("tuple", value.cls, len(value.items))
+        case av.ListC():
+            return ("list", len(value.items))
+        case av.DictC():
+            return ("dict", tuple(value.items), value.is_set, value.cls)
+        case av.ObjC():
+            return ("object", value.cls, tuple(sorted(value.fields)))
+        case av.Range() | av.Slice() | av.Bound():
+            return (type(value),)
+        case av.Iter() if value.kind in ("enumerate", "zip", "reversed", "map", "filter", "super"):
+            return ("iterator", value.kind, len(value.parts))
+        case av.Partial():
+            return ("partial", len(value.args), tuple(value.kwargs))
+        case av.Fn() if value.pyfunc is None:
+            return ("function", id(value.node), value.scope.frames, len(value.defaults), tuple(value.kw_defaults))
+        case av.Format():
+            return ("text", tuple(p if isinstance(p, str) else (p[1],) for p in value.parts))
+        case _:
+            return None
+
+
+def split(value: Any) -> tuple[Any, ...]:
+    """The parts of a structure."""
+    match value:
+        case av.Tup() | av.ListC():
+            return value.items
+        case av.DictC():
+            return tuple(value.items.values())
+        case av.ObjC():
+            return tuple(value.fields[n] for n in sorted(value.fields))
+        case av.Range() | av.Slice():
+            return (value.start, value.stop, value.step)
+        case av.Bound():
+            return (value.receiver, value.function)
+        case av.Iter():
+            return value.parts
+        case av.Partial():
+            return (value.function, *value.args, *value.kwargs.values())
+        case av.Fn():
+            return (*value.defaults, *value.kw_defaults.values())
+        case av.Format():
+            return tuple(p[0] for p in value.parts if not isinstance(p, str))
+    raise AssertionError(value)
+
+
+def rebuild(like: Any, parts: tuple[Any, ...]) -> Any:
+    """A structure like another one, of other parts."""
+    match like:
+        case av.Tup() | av.ListC():
+            return replace(like, items=parts)
+        case av.DictC():
+            return replace(like, items=dict(zip(like.items, parts, strict=True)))
+        case av.ObjC():
+            return replace(like, fields=dict(zip(sorted(like.fields), parts, strict=True)))
+        case av.Range() | av.Slice() | av.Bound():
+            return type(like)(*parts)
+        case av.Iter():
+            return replace(like, parts=parts)
+        case av.Partial():
+            n = len(like.args) + 1
+            kwargs = dict(zip(like.kwargs, parts[n:], strict=True))
+            return replace(like, function=parts[0], args=parts[1:n], kwargs=kwargs)
+        case av.Fn():
+            n = len(like.defaults)
+            return replace(like, defaults=parts[:n], kw_defaults=dict(zip(like.kw_defaults, parts[n:], strict=True)))
+        case av.Format():
+            values = iter(parts)
+            return av.Format(tuple(p if isinstance(p, str) else (next(values), p[1]) for p in like.parts))
+    raise AssertionError(like)
+
+
+def with_parts(node: Node, children: Any) -> Node:
+    """The same structure with other templates as parts."""
+    return Node(node.kind, tuple(children), node.like)
+
+
+def transform(template: Any, leaf: Any) -> Any:
+    """The template with `leaf` applied to every leaf."""
+    match template:
+        case Leaf():
+            return leaf(template)
+        case Node():
+            return with_parts(template, (transform(c, leaf) for c in template.children))
+        case OptT() | MaybeT():
+            return template if template.inner is None else type(template)(transform(template.inner, leaf))
+        case Heap():
+            return Heap(template.uid, transform(template.contents, leaf))
+        case _:
+            return template
+
+
+def freshen(template: Any) -> Any:
+    """Forget what is known of the lengths: they may differ from one iteration to the next."""
+    return transform(template, _fresh_leaf)
+
+
+def _fresh_leaf(leaf: Leaf) -> Leaf:
+    ty = leaf.type
+    return Leaf(Array(ty.dtype, fresh_dims(ty.ndim), ty.layout), settled=True) if isinstance(ty, Array) else leaf
+
+
+def forget_values(template: Any) -> Any:
+    """Leaves that stay one value on both sides of an `if` still change from iteration to iteration of a loop."""
+    return transform(template, lambda leaf: Leaf(leaf.type, None, leaf.settled))
+
+
+def older_than(template: Any, mark: int) -> Any:
+    """Values made before the mark need no joining; those made behind it, inside one branch, do."""
+    return transform(template, lambda leaf: leaf if leaf.value is None or leaf.value.id <= mark else Leaf(leaf.type))
+
+
+def blamed(template: Any, site: Any) -> Any:
+    """The template with every failure to join put down to this loop."""
+    match template:
+        case Bad():
+            return template if template.loop is not None else Bad(template.reason, site)
+        case Node():
+            return Node(template.kind, tuple(blamed(c, site) for c in template.children), template.like)
+        case OptT() | MaybeT():
+            return type(template)(None if template.inner is None else blamed(template.inner, site))
+        case Heap():
+            return Heap(template.uid, blamed(template.contents, site))
+        case _:
+            return template
+
+
+def contains_bad(template: Any) -> bool:
+    """Whether some part has no common form."""
+    match template:
+        case Bad():
+            return True
+        case Node():
+            return any(contains_bad(c) for c in template.children)
+        case OptT() | MaybeT():
+            return template.inner is not None and contains_bad(template.inner)
+        case Heap():
+            return contains_bad(template.contents)
+        case _:
+            return False
+
+
+# Leaves
+
+
+def list_types(elem: Any) -> list[Type]:
+    """The IR lists that hold the items; at least one, which carries the length."""
+    return [List(ty) for ty in (() if elem is None else leaf_types(elem))] or [List(BOOL)]
+
+
+def leaf_types(template: Any) -> Iterator[Type]:
+    """The types of the leaves, in the order of `convert` and `instantiate`."""
+    match template:
+        case Leaf():
+            if template.value is None:
+                yield template.type
+        case Node():
+            for child in template.children:
+                yield from leaf_types(child)
+        case OptT() | MaybeT():
+            yield BOOL
+            if template.inner is not None:
+                yield from leaf_types(template.inner)
+        case Heap():
+            yield from leaf_types(template.contents)
+        case Boxed():
+            yield from leaf_types(template.node)
+        case Dyn() | Sub():
+            yield from list_types(template.elem)
+        case _:
+            pass
+
+
+def convert(value: Any, template: Any, side: Side) -> list[Value]:
+    """The leaves of `value` in the form of `template`; casts are emitted on that side."""
+    if side.undef or value is None:
+        return [undef(side.build, ty) for ty in leaf_types(template)]
+    match template:
+        case Leaf():
+            return [] if template.value is not None else [as_type(side.build, value, template.type)]
+        case Node():
+            parts = zip(split(value), template.children, strict=True)
+            return [leaf for part, child in parts for leaf in convert(part, child, side)]
+        case OptT():
+            return _convert_wrapped(value, template, side, missing=av.NONE)
+        case MaybeT():
+            return _convert_wrapped(value, template, side, missing=av.UNBOUND)
+        case Heap():
+            return convert(side.sites.held(side.cells, value.uid), template.contents, side)
+        case Boxed():
+            side.copied.add(value.uid)
+            return convert(side.sites.held(side.cells, value.uid), template.node, side)
+        case Sub():
+            return _convert_inner_list(value, template, side)
+        case Dyn():
+            return _convert_list(value, template, side)
+        case _:
+            return []
+
+
+def _convert_wrapped(value: Any, template: Any, side: Side, *, missing: Any) -> list[Value]:
+    opt = isinstance(template, OptT)
+    wrapper, flag = (av.Opt, "is_none") if opt else (av.Maybe, "bound")
+    inner: Any
+    if isinstance(value, wrapper):
+        state, inner = getattr(value, flag), value.value
+    elif value is missing or (opt and isinstance(value, Static) and value.obj is None):
+        state, inner = side.build.const(opt), None
+    else:
+        state, inner = side.build.const(not opt), value
+    rest = [] if template.inner is None else convert(inner, template.inner, side)
+    return [state, *rest]
+
+
+def _convert_inner_list(value: av.Ref, template: Sub, side: Side) -> list[Value]:
+    """A list about to become an item of a growing list: it becomes an IR list itself, in place."""
+    held = side.sites.held(side.cells, value.uid)
+    if isinstance(held, av.ListC):
+        side.copied.add(value.uid)
+    lists = _convert_list(held, Dyn(template.elem, template.site), side)
+    if isinstance(held, av.ListC):
+        side.cells["h", value.uid] = DynList(tuple(lists), template.elem, template.site)
+    return lists
+
+
+def _convert_list(value: Any, template: Dyn, side: Side) -> list[Value]:
+    types = list_types(template.elem)
+    if isinstance(value, DynList):
+        if any(not same(v.type, ty) for v, ty in zip(value.lists, types, strict=False)) or len(value.lists) != len(
+            types
+        ):
+            raise Widen(value.site, template.elem)
+        return list(value.lists)
+    lists = [side.build.value("list_new", (), ty) for ty in types]
+    for item in value.items:
+        for target, leaf in zip(lists, item_leaves(item, template.elem, side), strict=True):
+            side.build.op("list_append", [target, leaf])
+    return lists
+
+
+def item_leaves(item: Any, elem: Any, side: Side) -> list[Value]:
+    """The leaves of one item of a growing list, one per IR list."""
+    return convert(item, elem, side) or [side.build.const(True)]
+
+
+def instantiate(template: Any, leaves: Iterator[Value], cells: Cells) -> Any:
+    """The abstract value of a template with the given leaves; new heap objects are entered into `cells`."""
+    match template:
+        case Leaf():
+            return template.value if template.value is not None else next(leaves)
+        case Const():
+            return Static(template.obj)
+        case Same():
+            return template.value
+        case Node():
+            return rebuild(template.like, tuple(instantiate(c, leaves, cells) for c in template.children))
+        case OptT():
+            flag = next(leaves)
+            return av.Opt(flag, instantiate(template.inner, leaves, cells))
+        case MaybeT():
+            flag = next(leaves)
+            return av.UNBOUND if template.inner is None else av.Maybe(flag, instantiate(template.inner, leaves, cells))
+        case Heap():
+            cells["h", template.uid] = instantiate(template.contents, leaves, cells)
+            return av.Ref(template.uid)
+        case HeapAgain():
+            return av.Ref(template.uid)
+        case Dyn():
+            return DynList(tuple(next(leaves) for _ in list_types(template.elem)), template.elem, template.site)
+        case Sub():
+            return _entered(
+                DynList(tuple(next(leaves) for _ in list_types(template.elem)), template.elem, template.site), cells
+            )
+        case Boxed():
+            contents = instantiate(template.node, leaves, cells)
+            return _entered(replace(contents, frozen="was read from a growing list"), cells)
+        case Bad():
+            return av.Poison(template.reason, template.loop)
+    raise AssertionError(template)
+
+
+def _entered(contents: Any, cells: Cells) -> av.Ref:
+    ref = av.Ref()
+    cells["h", ref.uid] = contents
+    return ref
+
+
+def undef(build: Builder, ty: Type) -> Value:
+    """A value that is never read."""
+    return build.value("undef", (), ty)
+
+
+def as_type(build: Builder, value: Any, ty: Type) -> Value:
+    """A scalar converted to a scalar type; references stay as they are."""
+    if isinstance(value, Static) and isinstance(ty, Scalar) and av.is_number(value.obj):
+        return build.const(value.obj, ty)
+    if isinstance(value, Value) and isinstance(ty, Scalar) == isinstance(value.type, Scalar):
+        if isinstance(ty, Scalar) and value.type != ty:
+            return build.value("cast", [value], ty, name=value.name)
+        return value
+    raise Unjoinable(f"{describe(value)} is not {describe_type(ty)}")
+
+
+# Words
+
+
+def describe_type(ty: Type) -> str:
+    """A type in a user's words."""
+    if isinstance(ty, Scalar):
+        names = {"b": "a bool", "i": "an int", "u": "an unsigned int", "f": "a float", "c": "a complex number"}
+        return names[ty.dtype.kind] if ty.weak else f"a {ty.dtype} scalar"
+    if isinstance(ty, Array):
+        return f"a {ty.ndim}-dimensional {ty.dtype} array"
+    return f"a list of {describe_type(ty.elem)}"
+
+
+def describe(value: Any) -> str:
+    """An abstract value or template in a user's words."""
+    match value:
+        case Value() | Leaf():
+            return describe_type(value.type)
+        case Static() | Const():
+            return (
+                repr(value.obj)
+                if not callable(value.obj)
+                else f"function `{getattr(value.obj, '__name__', value.obj)}`"
+            )
+        case Same():
+            return describe(value.value)
+        case Node():
+            return describe(value.like)
+        case av.Tup():
+            return f"a tuple of {len(value.items)} item{'s' * (len(value.items) != 1)}"
+        case av.Ref() | Heap() | HeapAgain():
+            return "an object"
+        case Boxed():
+            return describe(value.node)
+        case av.ListC():
+            return f"a list of {len(value.items)} item{'s' * (len(value.items) != 1)}"
+        case DynList() | Dyn() | Sub():
+            return "a list"
+        case av.DictC():
+            return "a set" if value.is_set else f"a dict with keys {list(value.items)}"
+        case av.ObjC():
+            return f"an object of class {value.cls.__name__}"
+        case av.Fn():
+            return f"function `{value.name}`"
+        case av.Opt():
+            return f"None or {describe(value.value)}"
+        case OptT():
+            return f"None or {describe(value.inner)}"
+        case av.Iter():
+            return f"a `{value.kind}` iterator"
+        case av.Format():
+            return "a text made at run time"
+        case av.Method() | av.Bound():
+            return "a method"
+        case av.Poison() | Bad():
+            return value.reason
+        case _ if value is av.UNBOUND or isinstance(value, (MaybeT, av.Maybe)):
+            return "nothing (unbound)"
+        case _:
+            return f"a {type(value).__name__.lower()}"

@@ -1,0 +1,215 @@
+"""What a Python name can be bound to while a function is interpreted abstractly.
+
+An IR `Value` stands for a number, array or growable list of the running program. Everything else is known while
+specialising: `Static` objects, containers of values, functions, iterators.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from diffjit.ir.nodes import Value
+
+if TYPE_CHECKING:
+    import gast
+
+_ids = itertools.count()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Static:
+    """A Python object known while specialising: number, string, None, type, module, function, dtype, ..."""
+
+    obj: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tup:
+    """A tuple or named tuple of values."""
+
+    items: tuple[Any, ...]
+    cls: type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A mutable object on the abstract heap; its contents live in the interpreter's state."""
+
+    uid: int = field(default_factory=lambda: next(_ids))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListC:
+    """Heap contents of a list whose length is known. Where `frozen` gives a reason, it must not change any more."""
+
+    items: tuple[Any, ...]
+    frozen: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DictC:
+    """Heap contents of a dict whose keys are known, or of a set (`is_set`, values unused)."""
+
+    items: dict[Any, Any]
+    is_set: bool = False
+    cls: type | None = None
+    frozen: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjC:
+    """Heap contents of an instance of a user's class."""
+
+    cls: type
+    fields: dict[str, Any]
+    origin: tuple[Any, Callable[..., Any]] | None = None  # (object, getter) of an outside one: attributes lift lazily
+    frozen: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fn:
+    """A function with source: a nested `def`/`lambda`, or a Python function object."""
+
+    node: gast.AST
+    name: str
+    file: str
+    defaults: tuple[Any, ...]  # values of positional defaults, right-aligned
+    kw_defaults: dict[str, Any]
+    scope: Scope
+    pyfunc: Any = None
+    owner: Any = None  # the class that a method was found on, for super()
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """Where a function's free names are found: enclosing frames, then a Python function's cells and globals."""
+
+    frames: tuple[int, ...]  # frame numbers of enclosing abstract frames, innermost first
+    pyfunc: Any = None
+    namespace: dict[str, Any] = field(default_factory=dict)  # globals
+    locals_of: dict[int, frozenset[str]] = field(default_factory=dict)  # frame number -> its local names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """An attribute of a class defined inside a function."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Descriptor:
+    """A property, staticmethod or classmethod of such a class."""
+
+    kind: str
+    function: Any
+    setter: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """A method bound to its object."""
+
+    receiver: Any
+    function: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Method:
+    """A built-in method of an array, list, dict, string, ... looked up by name."""
+
+    receiver: Any
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partial:
+    """functools.partial."""
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Range:
+    """range(start, stop, step)."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice:
+    """slice(start, stop, step)."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Iter:
+    """A lazy iterator: kind is enumerate, zip, reversed, map, filter, generator (function called) or genexp."""
+
+    kind: str
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Format:
+    """A string built at run time from literal text and (value, format spec) pieces."""
+
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opt:
+    """A value that may be None at run time: `is_none` says so."""
+
+    is_none: Value
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Maybe:
+    """A variable that may be unbound at run time: `bound` says whether it is bound."""
+
+    bound: Value
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Poison:
+    """Two paths gave values that have no common form; an error if it is ever used.
+
+    `loop` is the loop whose first iteration may be written out to give later ones a single form.
+    """
+
+    reason: str
+    loop: Any = None
+
+
+class _Unbound:
+    def __repr__(self) -> str:
+        return "UNBOUND"
+
+
+UNBOUND = _Unbound()
+NONE = Static(None)
+
+
+def static(value: Any) -> bool:
+    """Whether the value is a plain object known while specialising."""
+    return isinstance(value, Static)
+
+
+def is_number(obj: Any) -> bool:
+    """A Python or NumPy number that may become a run-time scalar."""
+    return isinstance(obj, (bool, int, float, complex, np.number, np.bool_))

@@ -1,0 +1,77 @@
+"""Builds IR: appends operations to a current block, folds constants, and infers result types."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from diffjit.ir.nodes import Block, Loc, Op, Value
+from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Scalar, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+
+def scalar_type_of(number: Any) -> Scalar:
+    """The type of a Python or NumPy number."""
+    if isinstance(number, np.generic):
+        return Scalar(number.dtype)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+    if isinstance(number, bool):
+        return BOOL
+    if isinstance(number, int):
+        return INT
+    if isinstance(number, float):
+        return FLOAT
+    return COMPLEX
+
+
+class Builder:
+    """Appends operations to the block on top of a stack of open blocks."""
+
+    def __init__(self, block: Block | None = None) -> None:
+        self.block = block if block is not None else Block()
+        self.loc: Loc | None = None
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[Block, None, None]:
+        """Append to `block` for a while."""
+        outer, self.block = self.block, block
+        try:
+            yield block
+        finally:
+            self.block = outer
+
+    def op(
+        self,
+        kind: str,
+        inputs: Sequence[Value],
+        types: Sequence[Type] = (),
+        *,
+        name: str | None = None,
+        regions: Sequence[Block] = (),
+        **attrs: Any,
+    ) -> Op:
+        """Append one operation with outputs of the given types."""
+        op = Op(kind, list(inputs), [], attrs, list(regions), self.loc)
+        for ty in types:
+            value = Value(ty, name)
+            value.op = op
+            value.block = self.block
+            op.outputs.append(value)
+        self.block.ops.append(op)
+        return op
+
+    def value(self, kind: str, inputs: Sequence[Value], ty: Type, *, name: str | None = None, **attrs: Any) -> Value:
+        """Append one operation with one output and return it."""
+        return self.op(kind, inputs, (ty,), name=name, **attrs).outputs[0]
+
+    def const(self, number: Any, ty: Type | None = None) -> Value:
+        """A constant; a weak type makes it a Python number."""
+        ty = ty or scalar_type_of(number)
+        if ty.weak:
+            number = {"b": bool, "i": int, "f": float, "c": complex}[ty.dtype.kind](number)
+        else:
+            number = ty.dtype.type(number)
+        return self.value("const", (), ty, value=number)

@@ -1,0 +1,229 @@
+"""Walks over programs: all operations, uses of values, copies of programs, and removal of what nobody uses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from diffjit.ir.nodes import EFFECTS, WRITES, Block, Function, Op, Value
+
+
+def walk(block: Block) -> Iterator[Op]:
+    """All operations in program order, each before those in its regions."""
+    for op in block.ops:
+        yield op
+        for region in op.regions:
+            yield from walk(region)
+
+
+def blocks(block: Block) -> Iterator[Block]:
+    """The block and all blocks inside it, outermost first."""
+    yield block
+    for op in block.ops:
+        for region in op.regions:
+            yield from blocks(region)
+
+
+def uses(function: Function) -> dict[Value, list[Op | Block]]:
+    """Who reads each value: operations, and blocks that have it among their results; once per occurrence."""
+    found: dict[Value, list[Op | Block]] = defaultdict(list)
+    for block in blocks(function.body):
+        for op in block.ops:
+            for v in op.inputs:
+                found[v].append(op)
+        for v in block.results:
+            found[v].append(block)
+    return found
+
+
+def callees(function: Function) -> list[Function]:
+    """`function` and all functions that it calls, directly or not; callees first where they can be."""
+    ordered: list[Function] = []
+    seen: set[int] = set()
+
+    def visit(f: Function) -> None:
+        if id(f) in seen:
+            return
+        seen.add(id(f))
+        for op in walk(f.body):
+            if op.kind == "call":
+                visit(op.attrs["function"])
+        ordered.append(f)
+
+    visit(function)
+    return ordered
+
+
+def clone_value(v: Value, mapping: dict[Value, Value], op: Op | None, block: Block | None) -> Value:
+    """A new value like `v`, defined by `op` in `block`; recorded in `mapping`."""
+    copy = mapping[v] = Value(v.type, v.name)
+    copy.op, copy.block = op, block
+    return copy
+
+
+def clone_block(block: Block, mapping: dict[Value, Value]) -> Block:
+    """A copy of a block; values found in `mapping` are replaced, new ones are added to it, outer ones stay."""
+    copy = Block()
+    copy.args = [clone_value(a, mapping, None, copy) for a in block.args]
+    for op in block.ops:
+        clone_op(op, mapping, copy)
+    copy.results = [mapping.get(v, v) for v in block.results]
+    return copy
+
+
+def clone_op(op: Op, mapping: dict[Value, Value], into: Block) -> Op:
+    """A copy of an operation appended to the block `into`; `mapping` as in `clone_block`."""
+    copy = Op(op.kind, [mapping.get(v, v) for v in op.inputs], [], dict(op.attrs), [], op.loc)
+    copy.regions = [clone_block(r, mapping) for r in op.regions]
+    copy.outputs = [clone_value(v, mapping, copy, into) for v in op.outputs]
+    into.ops.append(copy)
+    return copy
+
+
+def clone(function: Function, mapping: dict[Value, Value] | None = None) -> Function:
+    """A copy that shares only types, places and called functions (not itself, if recursive) with the original."""
+    mapping = {} if mapping is None else mapping
+    params = [clone_value(p, mapping, None, None) for p in function.params]
+    body = clone_block(function.body, mapping)
+    for p in params:
+        p.block = body
+    copy = Function(
+        function.name, params, body, function.doc, function.source_file, function.source_line, dict(function.comments)
+    )
+    for op in walk(body):
+        if op.kind == "call" and op.attrs["function"] is function:
+            op.attrs["function"] = copy
+    return copy
+
+
+# ------------------------------------------------------------------------------------------------ dead code
+
+
+def carried(op: Op, k: int) -> tuple[list[Value], Value]:
+    """The block arguments and the body's result that belong to the k-th carried value of a loop."""
+    if op.kind == "for":
+        body = op.regions[0]
+        return [body.args[k + 1]], body.results[k + has_exit(op)]
+    cond, body = op.regions
+    return [cond.args[k], body.args[k]], body.results[k + has_exit(op)]
+
+
+def has_exit(op: Op) -> int:
+    """1 where the body of a loop begins its results with `leave`, else 0."""
+    return int(len(op.regions[-1].results) > len(op.outputs))
+
+
+def initial(op: Op) -> list[Value]:
+    """The values that enter a loop's carried values."""
+    return op.inputs[3:] if op.kind == "for" else op.inputs
+
+
+class _Liveness:
+    """Marks the values that matter, starting from effects and the function's results."""
+
+    def __init__(self, function: Function) -> None:
+        self.live: set[Value] = set()
+        self.pending: list[Value] = list(function.body.results)
+        self.feeds: dict[Value, list[Value]] = {}  # argument or output -> what it is made of
+        self.kept: set[int] = set()  # ids of operations that stay
+        self.owner: dict[Value, Op] = {}
+        self.parent: dict[int, Op] = {}  # id of an operation -> the control operation around it
+        self._scan(function.body, None)
+        while self.pending:
+            self._mark(self.pending.pop())
+
+    def _scan(self, block: Block, outer: Op | None) -> None:
+        for op in block.ops:
+            if outer is not None:
+                self.parent[id(op)] = outer
+            for v in op.outputs:
+                self.owner[v] = op
+            if op.kind in ("for", "while"):
+                self._scan_loop(op)
+            elif op.kind == "if":
+                for k, v in enumerate(op.outputs):
+                    self.feeds[v] = [r.results[k] for r in op.regions]
+            for region in op.regions:
+                self._scan(region, op)
+            if op.kind in WRITES or op.kind in EFFECTS or op.kind in ("call", "while"):
+                self._keep(op)
+
+    def _scan_loop(self, op: Op) -> None:
+        for k, (v, init) in enumerate(zip(op.outputs, initial(op), strict=True)):
+            args, following = carried(op, k)
+            self.feeds[v] = [*args, init, following]
+            for a in args:
+                self.feeds[a] = [init, following]
+                self.owner[a] = op
+        if op.kind == "for":
+            self.owner[op.regions[0].args[0]] = op
+
+    def _keep(self, op: Op) -> None:
+        if id(op) in self.kept:
+            return
+        self.kept.add(id(op))
+        if op.kind == "for":
+            self.pending += op.inputs[:3]
+        elif op.kind == "while":
+            self.pending += op.regions[0].results
+        else:
+            self.pending += op.inputs
+        if op.kind in ("for", "while") and has_exit(op):
+            self.pending.append(op.regions[-1].results[0])
+        outer = self.parent.get(id(op))
+        if outer is not None:
+            self._keep(outer)
+
+    def _mark(self, v: Value) -> None:
+        if v in self.live:
+            return
+        self.live.add(v)
+        self.pending += self.feeds.get(v, ())
+        op = self.owner.get(v)
+        if op is not None:
+            self._keep(op)
+
+
+def dce(function: Function) -> None:
+    """Remove what contributes to no result and no effect, in place: operations, joins, carried values, whole loops.
+
+    A `while` always stays (it might not end).
+    """
+    liveness = _Liveness(function)
+    _sweep(function.body, liveness)
+
+
+def _sweep(block: Block, liveness: _Liveness) -> None:
+    kept: list[Op] = []
+    for op in block.ops:
+        if id(op) not in liveness.kept:
+            continue
+        _drop_outputs(op, liveness.live)
+        for region in op.regions:
+            _sweep(region, liveness)
+        kept.append(op)
+    block.ops = kept
+
+
+def _drop_outputs(op: Op, live: set[Value]) -> None:
+    if op.kind not in ("for", "while", "if"):
+        return
+    if op.kind == "if":
+        dead = [k for k, v in enumerate(op.outputs) if v not in live]
+        for region in op.regions:
+            _drop(region.results, dead)
+    else:
+        # The arguments and the output of a carried value live or die together.
+        dead = [k for k, v in enumerate(op.outputs) if v not in live and not any(a in live for a in carried(op, k)[0])]
+        shift = has_exit(op)
+        _drop(op.regions[-1].results, [k + shift for k in dead])
+        first = 1 if op.kind == "for" else 0
+        for region in op.regions:
+            _drop(region.args, [k + first for k in dead])
+        _drop(op.inputs, [k + (3 if op.kind == "for" else 0) for k in dead])
+    _drop(op.outputs, dead)
+
+
+def _drop(items: list[Value], positions: list[int]) -> None:
+    for k in reversed(positions):
+        del items[k]

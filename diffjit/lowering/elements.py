@@ -1,0 +1,145 @@
+"""LLVM for single array elements and for arithmetic on equal types: the instructions of generated loops."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Literal
+
+from llvmlite import ir as llvm_ir
+from numba.core import cgutils, types
+from numba.np import arrayobj
+
+from diffjit.lowering.failures import INDEX
+
+I64 = llvm_ir.IntType(64)
+Checks = Literal["all", "wrap", "none"]  # of indices: test and wrap, only wrap negative ones, nothing
+# Fields of Numba's array struct.
+DATA, SHAPE, STRIDES = 4, 5, 6
+
+_FLOAT_OPERATORS = {
+    operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", operator.truediv: "fdiv", operator.iadd: "fadd",
+    operator.isub: "fsub", operator.imul: "fmul", operator.itruediv: "fdiv",
+}  # fmt: skip
+_INT_OPERATORS = {
+    operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.iadd: "add", operator.isub: "sub",
+    operator.imul: "mul", operator.and_: "and_", operator.or_: "or_", operator.xor: "xor",
+}  # fmt: skip
+_COMPARISONS = {
+    operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==", operator.ne: "!=",
+}  # fmt: skip
+
+
+def direct_operator(ty: Any, result: Any, op: Any) -> Callable[..., Any] | None:
+    """The emitter of an operator on two operands of one type, if it is a single instruction."""
+    if op in _COMPARISONS:
+        sign = _COMPARISONS[op]
+        if isinstance(ty, types.Float):
+            unordered = sign == "!="
+            return lambda b, x, y: (b.fcmp_unordered if unordered else b.fcmp_ordered)(sign, x, y)
+        if isinstance(ty, types.Integer):
+            return lambda b, x, y: (b.icmp_signed if ty.signed else b.icmp_unsigned)(sign, x, y)  # pyright: ignore[reportAttributeAccessIssue]
+        return None
+    if types.unliteral(result) != ty:
+        return None
+    name = _FLOAT_OPERATORS.get(op) if isinstance(ty, types.Float) else None
+    if isinstance(ty, types.Integer) and ty.bitwidth == 64:  # pyright: ignore[reportAttributeAccessIssue]
+        name = _INT_OPERATORS.get(op)
+    if name is None:
+        return None
+    return lambda b, x, y: getattr(b, name)(x, y)
+
+
+def int_indices(builder: Any, key: Any, value: Any) -> list[Any] | None:
+    """The indices of a subscript that consists of ints alone, as 64-bit values."""
+    if isinstance(key, types.Integer):
+        return [to_int64(builder, key, value)]
+    if isinstance(key, types.BaseTuple) and all(isinstance(k, types.Integer) for k in key.types):  # pyright: ignore[reportAttributeAccessIssue]
+        return [to_int64(builder, k, builder.extract_value(value, n)) for n, k in enumerate(key.types)]  # pyright: ignore[reportAttributeAccessIssue]
+    return None
+
+
+def to_int64(builder: Any, ty: Any, value: Any) -> Any:
+    """Widen an int."""
+    if ty.bitwidth == 64:
+        return value
+    return builder.sext(value, I64) if ty.signed else builder.zext(value, I64)
+
+
+def wrapped(builder: Any, index: Any, length: Any) -> Any:
+    """A negative index counts from the end."""
+    negative = builder.icmp_signed("<", index, I64(0))
+    return builder.select(negative, builder.add(index, length), index)
+
+
+def checked(context: Any, builder: Any, index: Any, length: Any, axis: int) -> Any:
+    """An index with negative ones wrapped; IndexError when it is out of range."""
+    from diffjit.lowering.compiler import fail
+
+    if isinstance(index, llvm_ir.Constant):
+        place = index if index.constant >= 0 else builder.add(index, length)
+    else:
+        place = wrapped(builder, index, length)
+    with builder.if_then(builder.icmp_unsigned(">=", place, length), likely=False):
+        fail(context, builder, INDEX, index, I64(axis), length)
+        with_dead_end(builder)
+    return place
+
+
+def with_dead_end(builder: Any) -> None:
+    """Continue in an unreachable block: `fail` has closed the current one."""
+    builder.position_at_end(builder.append_basic_block("dead"))
+
+
+def pointer(context: Any, builder: Any, ty: Any, array: Any, indices: list[Any], checks: Checks = "none") -> Any:
+    """The address of an element."""
+    lengths = [builder.extract_value(array, (SHAPE, k)) for k in range(ty.ndim)]
+    if checks == "all":
+        indices = [checked(context, builder, i, n, k) for k, (i, n) in enumerate(zip(indices, lengths, strict=True))]
+    elif checks == "wrap":
+        indices = [wrapped(builder, i, n) for i, n in zip(indices, lengths, strict=True)]
+    data = builder.extract_value(array, DATA)
+    if ty.ndim == 0:
+        return data
+    if ty.layout in "CF":
+        order = range(ty.ndim) if ty.layout == "C" else range(ty.ndim - 1, -1, -1)
+        offset = None
+        for k in order:
+            offset = indices[k] if offset is None else builder.add(builder.mul(offset, lengths[k]), indices[k])
+        return builder.gep(data, [offset])
+    offset = I64(0)
+    for k in range(ty.ndim):
+        offset = builder.add(offset, builder.mul(indices[k], builder.extract_value(array, (STRIDES, k))))
+    address = builder.gep(builder.bitcast(data, llvm_ir.IntType(8).as_pointer()), [offset])
+    return builder.bitcast(address, data.type)
+
+
+def load(context: Any, builder: Any, ty: Any, address: Any) -> Any:
+    """The element at an address."""
+    return arrayobj.load_item(context, builder, ty, address)
+
+
+def store(context: Any, builder: Any, ty: Any, address: Any, value: Any) -> None:
+    """Write the element at an address."""
+    arrayobj.store_item(context, builder, ty, value, address)
+
+
+def check_ints(context: Any, builder: Any, ty: Any, array: Any, key: Any, value: Any) -> None:
+    """Check the ints of a subscript that also has slices (Numba wraps them and clamps the slices)."""
+    parts = [(key, value)]
+    if isinstance(key, types.BaseTuple):
+        parts = [(k, builder.extract_value(value, n)) for n, k in enumerate(key.types)]  # pyright: ignore[reportAttributeAccessIssue]
+    axis = 0
+    for kind, part in parts:
+        if isinstance(kind, types.Integer):
+            length = builder.extract_value(array, (SHAPE, axis))
+            checked(context, builder, to_int64(builder, kind, part), length, axis)
+        if kind is types.ellipsis:
+            axis = ty.ndim - sum(
+                1 for k, _ in parts[parts.index((kind, part)) + 1 :] if not isinstance(k, types.NoneType)
+            )
+        elif not isinstance(kind, types.NoneType):
+            axis += 1
+
+
+__all__ = ["cgutils", "check_ints", "checked", "direct_operator", "int_indices", "load", "pointer", "store"]

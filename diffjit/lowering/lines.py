@@ -1,0 +1,92 @@
+"""Statements under construction: lines of text with indentation, and temporaries that have one type each."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+INSIDE = "  # inside"  # marks a line whose indices are proven to be within bounds, and not negative
+WRAPS = "  # wraps"  # marks a line whose indices are proven to be within bounds, but may count from the end
+
+
+class Temporaries:
+    """Names for temporaries of one function: each always has the same type, and is free again in the next statement."""
+
+    def __init__(self, suffix: str) -> None:
+        self.suffix = suffix
+        self.names: dict[tuple[str, str], list[str]] = {}
+        self.taken: set[str] = set()
+        self.used: dict[tuple[str, str], int] = {}
+
+    def restart(self) -> None:
+        """Begin a new statement."""
+        self.used = {}
+
+    def get(self, hint: str, spec: str = "int64") -> str:
+        """A temporary that this statement has not used yet."""
+        key = (hint, spec)
+        known = self.names.setdefault(key, [])
+        k = self.used.get(key, 0)
+        self.used[key] = k + 1
+        if k == len(known):
+            number = 1
+            name = f"{hint}{self.suffix}"
+            while name in self.taken:
+                number += 1
+                name = f"{hint}{number}{self.suffix}"
+            self.taken.add(name)
+            known.append(name)
+        return known[k]
+
+
+class Lines:
+    """The text of one statement of the IR."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 0
+
+    def add(self, text: str, *, inside: bool = False, mark: str = "") -> None:
+        """Append a line."""
+        self.lines.append("    " * self.depth + text + (INSIDE if inside else mark))
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """A line and an indented block below it."""
+        self.add(head)
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+    @contextmanager
+    def loops(self, indices: list[str], lengths: list[str]) -> Iterator[None]:
+        """Nested loops, outermost first."""
+        for index, length in zip(indices, lengths, strict=True):
+            self.add(f"for {index} in range({length}):")
+            self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= len(indices)
+
+    def parse(self) -> list[ast.stmt]:
+        """The statements; those that are marked carry `mark`."""
+        tree = ast.parse("\n".join(self.lines))
+        marked = {n + 1: mark for n, line in enumerate(self.lines) for mark in (INSIDE, WRAPS) if line.endswith(mark)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.stmt) and node.lineno in marked:
+                node.mark = marked[node.lineno]  # type: ignore[attr-defined]
+        return tree.body
+
+
+def subscript(name: str, indices: list[str]) -> str:
+    """`a[i, j]`, or `a[()]`."""
+    return f"{name}[{', '.join(indices) if indices else '()'}]"
+
+
+def tuple_text(items: list[str]) -> str:
+    """`(a, b)`, `(a,)`, `()`."""
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"

@@ -1,0 +1,246 @@
+"""The generated module: head, functions, and what is known of each line."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from diffjit.ir import syntax
+from diffjit.ir.names import BUILTINS, Names
+from diffjit.ir.nodes import Function, Loc, Op
+from diffjit.ir.outofssa import function_def
+from diffjit.ir.types import List, Stack
+from diffjit.ir.walk import callees, walk
+from diffjit.lowering.lines import INSIDE, WRAPS
+from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
+from diffjit.lowering.source import LoweredPrinter
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(slots=True)
+class Module:
+    """The text of a module, and its lines' places and operations."""
+
+    text: str
+    entry: str
+    places: list[Loc | None] = field(default_factory=list)  # by line number
+    ops: dict[int, Op] = field(default_factory=dict)  # `raise` and `print` operations, by line number
+
+
+def lower(function: Function, residual_outs: frozenset[int] = frozenset()) -> Module:
+    """The module for a function and what it calls; results at `residual_outs` if lists or stacks, leave as tapes."""
+    sealed = frozenset(k for k in residual_outs if isinstance(function.results[k].type, (List, Stack)))
+    functions = callees(function)
+    recursive = _recursive(functions)
+    hidden = _hide_clashes(functions)
+    try:
+        names = _function_names(function, functions)
+        definitions: dict[str, str] = {}
+        bodies: list[tuple[Function, ast.FunctionDef]] = []
+        for f in functions:
+            printer = LoweredPrinter(f, recursive, sealed if f is function else frozenset())
+            made = function_def(f, printer, names)
+            if id(f) in recursive:
+                default = [ast.Constant(value=0)] if f is function else []
+                made.args.args.append(ast.arg(arg="depth_"))
+                made.args.defaults += default
+            made.body = [s for s in made.body if not _is_docstring(s)]
+            definitions |= printer.definitions
+            bodies.append((f, made))
+    finally:
+        for value, name in hidden:
+            value.name = name
+    return _assembled(function, names, definitions, bodies)
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and not isinstance(statement, syntax.Comment)
+    )
+
+
+def _hide_clashes(functions: Iterable[Function]) -> list[tuple[Any, str | None]]:
+    """Parameters keep their names whatever is reserved: rename those that a helper needs; remember their names."""
+    hidden: list[tuple[Any, str | None]] = []
+    for f in functions:
+        for p in f.params:
+            if p.name is not None and (p.name in RUNTIME_NAMES or p.name in BUILTINS):
+                hidden.append((p, p.name))
+                p.name = p.name + "_0"
+    return hidden
+
+
+def _function_names(root: Function, functions: list[Function]) -> dict[int, str]:
+    hints = {v.name for f in functions for op in walk(f.body) for v in op.outputs if v.name}
+    hints |= {v.name for f in functions for v in f.params if v.name}
+    free = Names({*RUNTIME_NAMES, *BUILTINS, *hints})
+    names = {id(root): free.fresh(_WORD.findall(root.name)[0] if _WORD.findall(root.name) else "function")}
+    for f in functions:
+        if f is not root:
+            names[id(f)] = free.fresh("".join(_WORD.findall(f.name)) or "function")
+    return names
+
+
+def _recursive(functions: list[Function]) -> frozenset[int]:
+    """Functions that may reach themselves."""
+    calls = {id(f): {id(op.attrs["function"]) for op in walk(f.body) if op.kind == "call"} for f in functions}
+    found: set[int] = set()
+    for start, called in calls.items():
+        seen: set[int] = set()
+        todo = list(called)
+        while todo:
+            k = todo.pop()
+            if k not in seen:
+                seen.add(k)
+                todo += calls[k]
+        if start in seen:
+            found.add(start)
+    return frozenset(found)
+
+
+class _Writer:
+    """Prints statements one to a line, and notes what each line stands for."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.places: list[Loc | None] = [None]
+        self.ops: dict[int, Op] = {}
+
+    def line(self, text: str, depth: int, origin: Op | None = None) -> None:
+        """Append a line."""
+        self.lines.append("    " * depth + text if text else "")
+        self.places.append(origin.loc if origin is not None else None)
+        if origin is not None and origin.kind in ("raise", "print"):
+            self.ops[len(self.lines)] = origin
+
+    def body(self, statements: Iterable[ast.stmt], depth: int) -> None:
+        """Statements of a block."""
+        for statement in statements:
+            self.statement(statement, depth)
+
+    def statement(self, s: ast.stmt, depth: int) -> None:
+        """One statement."""
+        if isinstance(s, syntax.Comment):
+            assert isinstance(s.value, ast.Constant)
+            for part in str(s.value.value).splitlines():
+                self.line(f"# {part}", depth)
+            return
+        origin = _origin(s)
+        mark = _mark(s)
+        if isinstance(s, ast.For):
+            self.line(f"for {ast.unparse(s.target)} in {ast.unparse(s.iter)}:{mark}", depth, origin)
+            self.body(s.body, depth + 1)
+        elif isinstance(s, ast.While):
+            self.line(f"while {ast.unparse(s.test)}:{mark}", depth, origin)
+            self.body(s.body, depth + 1)
+        elif isinstance(s, ast.If):
+            self._if(s, depth, origin, mark, "if")
+        else:
+            self.line(ast.unparse(s) + mark, depth, origin)
+
+    def _if(self, s: ast.If, depth: int, origin: Op | None, mark: str, word: str) -> None:
+        self.line(f"{word} {ast.unparse(s.test)}:{mark}", depth, origin)
+        self.body(s.body, depth + 1)
+        if len(s.orelse) == 1 and isinstance(s.orelse[0], ast.If):
+            nested = s.orelse[0]
+            self._if(nested, depth, _origin(nested), _mark(nested), "elif")
+        elif s.orelse:
+            self.line("else:", depth)
+            self.body(s.orelse, depth + 1)
+
+
+def _head(s: ast.stmt) -> list[ast.AST]:
+    """The parts of a statement that are on its own line."""
+    if isinstance(s, ast.For):
+        return [s.iter]
+    if isinstance(s, (ast.While, ast.If)):
+        return [s.test]
+    return [s]
+
+
+def _origin(s: ast.stmt) -> Op | None:
+    """The operation that a line comes from."""
+    own = getattr(s, "origin", None)
+    if own is not None:
+        return own
+    for part in _head(s):
+        for node in ast.walk(part):
+            found = getattr(node, "origin", None)
+            if found is not None and found.loc is not None:
+                return found
+    return None
+
+
+def _is_cell(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cell"
+
+
+def _is_length(node: ast.AST) -> bool:
+    """`a.shape[k]`."""
+    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+
+
+def _mark(s: ast.stmt) -> str:
+    """What is proven of all subscripts of a line."""
+    own = getattr(s, "mark", None)
+    if own is not None:
+        return own
+    subscripts = [n for part in _head(s) for n in ast.walk(part) if isinstance(n, ast.Subscript) or _is_cell(n)]
+    marks = {getattr(n, "mark", "") for n in subscripts if not _is_length(n)}
+    if not marks or "" in marks:
+        return ""
+    return INSIDE if marks == {INSIDE} else WRAPS
+
+
+def _assembled(
+    function: Function,
+    names: dict[int, str],
+    definitions: dict[str, str],
+    bodies: list[tuple[Function, ast.FunctionDef]],
+) -> Module:
+    draft = _Writer()
+    for f, made in bodies:
+        decorator = "compiled" if f is function else "inner"
+        draft.line("", 0)
+        draft.line("", 0)
+        draft.line(f"@{decorator}", 0)
+        draft.line(f"def {made.name}({ast.unparse(made.args)}):", 0)
+        draft.body(made.body, 1)
+    used = set(_WORD.findall("\n".join(draft.lines)))
+    head = _head_lines(function, used, definitions)
+    shift = len(head)
+    lines = head + draft.lines
+    tail = ["", ""]
+    for name, mark in (("__diffjit_inside__", INSIDE), ("__diffjit_wraps__", WRAPS)):
+        marked = [n for n, line in enumerate(lines, 1) if line.endswith(mark)]
+        if marked:
+            tail.append(f"{name} = frozenset({marked})")
+    tail = tail if len(tail) > 2 else []
+    places = [None] * shift + draft.places
+    return Module(
+        "\n".join(lines + tail) + "\n", names[id(function)], places, {n + shift: op for n, op in draft.ops.items()}
+    )
+
+
+def _head_lines(function: Function, used: set[str], definitions: dict[str, str]) -> list[str]:
+    where = f" ({function.source_file}:{function.source_line})" if function.source_file else ""
+    lines = [f'"""Loops for `{function.name}`{where}, written by diffjit."""'.replace("\\", "/"), ""]
+    lines.append("from diffjit.lowering.compiler import compiled, inner")
+    wanted = {n: what for n, what in definitions.items() if n in used}
+    modules = {what.split(".")[0] for what in wanted.values()} & HELPER_MODULES
+    if modules:
+        lines.append(f"from diffjit.lowering.runtime import {', '.join(sorted(modules))}")
+    sources: dict[str, list[str]] = {}
+    for name in sorted(used & set(SOURCES)):
+        sources.setdefault(SOURCES[name], []).append(name)
+    lines += [f"from {module} import {', '.join(imported)}" for module, imported in sorted(sources.items())]
+    if wanted:
+        lines.append("")
+        lines += [f"{name} = {what}" for name, what in sorted(wanted.items())]
+    return lines

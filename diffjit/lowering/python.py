@@ -1,0 +1,72 @@
+"""Runs the text at the level of the user's code as plain Python: `backend="python"`, for debuggers and for checks."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from diffjit.ir.expressions import SourcePrinter
+from diffjit.ir.nodes import Function
+from diffjit.ir.printer import print_module
+from diffjit.ir.types import FLOAT, Scalar
+from diffjit.ir.walk import callees, walk
+from diffjit.lowering import cache
+from diffjit.primitives.semantics import SCALAR_SEMANTICS
+
+
+def source_text(function: Function) -> str:
+    """The text at the level of the user's code."""
+    return print_module(function, SourcePrinter({kind: s.scalar for kind, s in SCALAR_SEMANTICS.items()}))
+
+
+def compile_python(function: Function, *, name_hint: str | None = None) -> Callable[..., tuple[Any, ...]]:
+    """A callable with the contract of `cpu.compile_function`. Tracebacks and debuggers show the generated lines."""
+    text = source_text(function)
+    stem = re.sub(r"\W", "_", name_hint or function.name) or "function"
+    file = f"<diffjit {stem} {cache.digest(text)[:8]}>"
+    module = types.ModuleType(f"diffjit_generated.{stem}_{cache.digest(text)[:8]}")
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), module.__dict__)  # noqa: S102 - our own text
+    entry = getattr(module, function.name)
+    types_out = [v.type for v in function.results]
+    floats = _python_floats(function)
+
+    def call(*args: Any) -> tuple[Any, ...]:
+        if floats:
+            args = tuple(np.float64(a) if k in floats else a for k, a in enumerate(args))
+        with np.errstate(all="ignore"):
+            result = entry(*args)
+        outs = (result,) if len(types_out) == 1 else tuple(result or ())
+        return tuple(_as_declared(x, ty) for x, ty in zip(outs, types_out, strict=True))
+
+    call.__name__ = function.name
+    call.entry = entry  # type: ignore[attr-defined]
+    return call
+
+
+def _python_floats(function: Function) -> frozenset[int]:
+    """Parameters that are Python floats, passed as NumPy's: division by zero then follows IEEE, as in compiled code.
+
+    Not where single precision occurs: there the two behave differently (NEP 50).
+    """
+    for f in callees(function):
+        values = [*f.params, *(v for op in walk(f.body) for v in op.outputs)]
+        if any(getattr(v.type, "dtype", np.dtype(float)) in _SINGLE for v in values):
+            return frozenset()
+    return frozenset(k for k, p in enumerate(function.params) if p.type == FLOAT)
+
+
+_SINGLE = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.complex64))
+_PYTHON = {"b": bool, "i": int, "f": float, "c": complex}
+
+
+def _as_declared(value: Any, ty: Any) -> Any:
+    """A number of the declared kind: NumPy's scalars for strong types, Python's numbers for weak ones."""
+    if not isinstance(ty, Scalar):
+        return value
+    return _PYTHON[ty.dtype.kind](value) if ty.weak else ty.dtype.type(value)

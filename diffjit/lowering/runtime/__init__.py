@@ -1,0 +1,1 @@
+"""What generated loops call: intrinsics and small helpers, compiled into the caller."""

@@ -1,0 +1,388 @@
+"""Products, powers, division and bits: NumPy's semantics, and Python's for its own ints (`*_exact`)."""
+
+from __future__ import annotations
+
+import cmath
+import math
+import operator
+from typing import Any
+
+from numba.core import types
+
+from diffjit.lowering.failures import NEGATIVE_POWER, NEGATIVE_SHIFT, OVERFLOW, RANGE_STEP, ZERO_DIVISION
+from diffjit.lowering.runtime.build import (
+    I8,
+    I64,
+    call_python,
+    fail_if,
+    helper,
+    int_only,
+    is_float,
+    operation,
+    outlined,
+    same,
+)
+from diffjit.lowering.runtime.choices import absolute, emit_absolute
+from diffjit.lowering.runtime.scalars import copysign, floor, fmod_float
+
+# Products and powers --------------------------------------------------------------------------------------------------
+
+
+def _product(context: Any, builder: Any, kind: Any, x: Any, y: Any) -> Any:
+    if is_float(kind):
+        return builder.fmul(x, y)
+    if isinstance(kind, types.Integer):
+        return builder.mul(x, y)
+    return call_python(context, builder, operator.mul, (kind, kind), (x, y))
+
+
+def _power_n(n: int) -> Any:
+    """x**n by repeated squaring."""
+
+    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        kind, x = kinds[0], args[0]
+        result, square_, rest = None, x, n
+        while rest:
+            if rest & 1:
+                result = square_ if result is None else _product(context, builder, kind, result, square_)
+            rest >>= 1
+            if rest:
+                square_ = _product(context, builder, kind, square_, square_)
+        return result
+
+    return operation(f"power_{n}", 1, same, emit)
+
+
+power_2, power_3, power_4, power_5, power_6, power_7, power_8 = (_power_n(n) for n in range(2, 9))
+square = _power_n(2)
+
+
+def _emit_reciprocal(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    (kind,), (x,) = kinds, args
+    if is_float(kind):
+        return builder.fdiv(x.type(1.0), x)
+    if isinstance(kind, types.Complex):
+        one = context.get_constant_generic(builder, kind, 1.0 + 0.0j)
+        return call_python(context, builder, operator.truediv, (kind, kind), (one, x))
+    # 1 / x rounded to zero; of 0 what the conversion of inf gives.
+    unit = builder.icmp_unsigned(
+        "<=", builder.add(x, x.type(1)) if kind.signed else x, x.type(2) if kind.signed else x.type(1)
+    )
+    least = x.type(-(2 ** (kind.bitwidth - 1)) if kind.signed and kind.bitwidth >= 32 else 0)
+    return builder.select(builder.icmp_signed("==", x, x.type(0)), least, builder.select(unit, x, x.type(0)))
+
+
+reciprocal = operation("reciprocal", 1, same, _emit_reciprocal)
+
+
+def _emit_power(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    kind = kinds[0]
+    if is_float(kind):
+        return builder.call(builder.module.declare_intrinsic("llvm.pow", [args[0].type]), args)
+    if isinstance(kind, types.Complex):
+        wide = [context.cast(builder, a, kind, types.complex128) for a in args]
+        result = call_python(context, builder, _complex_power, (types.complex128,) * 2, wide)
+        return context.cast(builder, result, types.complex128, kind)
+    y = args[1]
+    if kind.signed:
+        fail_if(context, builder, builder.icmp_signed("<", y, y.type(0)), NEGATIVE_POWER)
+    wide_kind = types.int64 if kind.signed else types.uint64
+    wide = [context.cast(builder, a, kind, wide_kind) for a in args]
+    result = call_python(context, builder, _int_power, (wide_kind, wide_kind), wide)
+    return context.cast(builder, result, wide_kind, kind)
+
+
+@outlined
+def _int_power(x: Any, y: Any) -> Any:
+    result = x
+    result *= 0
+    result += x // x if x != 0 else (result + 1 if y == 0 else result)
+    if x == 0:
+        return result
+    base = x
+    while y > 0:
+        if y & 1:
+            result = result * base
+        y >>= 1
+        base = base * base
+    return result
+
+
+@outlined
+def _complex_power(x: Any, y: Any) -> Any:
+    if y == 0.0:
+        return complex(1.0, 0.0)
+    if x == 0.0:
+        return complex(0.0, 0.0) if y.real > 0.0 else complex(math.nan, math.nan)
+    if y.imag == 0.0 and y.real == math.floor(y.real) and abs(y.real) <= 100.0:
+        result = complex(1.0, 0.0)
+        base = x
+        n = int(abs(y.real))
+        while n > 0:
+            if n & 1:
+                result = result * base
+            base = base * base
+            n >>= 1
+        return result if y.real > 0.0 else 1.0 / result
+    return cmath.exp(y * cmath.log(x))
+
+
+power = operation("power", 2, same, _emit_power)
+float_power = operation(
+    "float_power", 2, lambda x, _y: x if isinstance(x, (types.Float, types.Complex)) else None, _emit_power
+)
+
+
+@outlined
+def _power_checked(x: Any, y: Any) -> Any:
+    result = 1
+    base = x
+    while y > 0:
+        if y & 1:
+            result = multiply_exact(result, base)
+        y >>= 1
+        if y > 0:
+            base = multiply_exact(base, base)
+    return result
+
+
+def _emit_power_exact(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    fail_if(context, builder, builder.icmp_signed("<", args[1], I64(0)), NEGATIVE_POWER)
+    return call_python(context, builder, _power_checked, kinds, args)
+
+
+power_exact = operation("power_exact", 2, lambda _x, _y: types.int64, _emit_power_exact)
+
+
+# Division -------------------------------------------------------------------------------------------------------------
+
+
+@helper
+def _float_floor_divide(x: Any, y: Any) -> Any:
+    """As NumPy's npy_divmod."""
+    if y == 0.0:
+        return x / y
+    rest = fmod_float(x, y)
+    quotient = (x - rest) / y
+    if rest != 0.0 and (y < 0.0) != (rest < 0.0):
+        quotient -= 1.0
+    if quotient == 0.0:
+        return copysign(0.0, x / y)
+    whole = floor(quotient)
+    return whole + 1.0 if quotient - whole > 0.5 else whole
+
+
+@helper
+def _float_remainder(x: Any, y: Any) -> Any:
+    rest = fmod_float(x, y)
+    if y == 0.0:
+        return rest
+    if rest == 0.0:
+        return copysign(0.0, y)
+    return rest + y if (y < 0.0) != (rest < 0.0) else rest
+
+
+def emit_float_division(python: Any) -> Any:
+    """An emitter that computes in double precision with a Python helper."""
+
+    def emit(context: Any, builder: Any, kind: Any, args: Any) -> Any:
+        wide = [context.cast(builder, a, kind, types.float64) for a in args]
+        result = call_python(context, builder, python, (types.float64,) * 2, wide)
+        return context.cast(builder, result, types.float64, kind)
+
+    return emit
+
+
+def _int_division(builder: Any, kind: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Quotient and remainder rounded down; 0 for divisor 0; -x and 0 for -1 (it would trap for the smallest int)."""
+    zero, one = y.type(0), y.type(1)
+    by_zero = builder.icmp_signed("==", y, zero)
+    if not kind.signed:
+        safe = builder.select(by_zero, one, y)
+        return builder.select(by_zero, zero, builder.udiv(x, safe)), builder.select(
+            by_zero, zero, builder.urem(x, safe)
+        )
+    by_minus_one = builder.icmp_signed("==", y, y.type(-1))
+    safe = builder.select(builder.or_(by_zero, by_minus_one), one, y)
+    quotient, rest = builder.sdiv(x, safe), builder.srem(x, safe)
+    off = builder.and_(builder.icmp_signed("!=", rest, zero), builder.icmp_signed("<", builder.xor(rest, safe), zero))
+    quotient = builder.select(off, builder.sub(quotient, one), quotient)
+    rest = builder.select(off, builder.add(rest, safe), rest)
+    quotient = builder.select(by_minus_one, builder.sub(zero, x), quotient)
+    return builder.select(by_zero, zero, quotient), builder.select(by_zero, zero, rest)
+
+
+def _division(name: str, which: int, python: Any, *, exact: bool = False) -> Any:
+    of_float = emit_float_division(python)
+
+    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        kind = kinds[0]
+        if is_float(kind):
+            return of_float(context, builder, kind, args)
+        if exact:
+            fail_if(context, builder, builder.icmp_signed("==", args[1], args[1].type(0)), ZERO_DIVISION)
+        return _int_division(builder, kind, *args)[which]
+
+    return operation(name, 2, same, emit)
+
+
+floor_divide, remainder = _division("floor_divide", 0, _float_floor_divide), _division("remainder", 1, _float_remainder)
+floor_divide_exact = _division("floor_divide_exact", 0, _float_floor_divide, exact=True)
+remainder_exact = _division("remainder_exact", 1, _float_remainder, exact=True)
+
+
+def _emit_fmod(_context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    kind, (x, y) = kinds[0], args
+    if is_float(kind):
+        return builder.frem(x, y)
+    zero, one = y.type(0), y.type(1)
+    trap = builder.icmp_signed("==", y, zero)
+    if kind.signed:
+        trap = builder.or_(trap, builder.icmp_signed("==", y, y.type(-1)))
+    safe = builder.select(trap, one, y)
+    rest = builder.srem(x, safe) if kind.signed else builder.urem(x, safe)
+    return builder.select(trap, zero, rest)
+
+
+fmod = operation("fmod", 2, same, _emit_fmod)
+
+
+# Exact arithmetic on Python's ints ------------------------------------------------------------------------------------
+
+
+def _exact(name: str, method: str) -> Any:
+    def emit(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+        pair = getattr(builder, method)(*args)
+        fail_if(context, builder, builder.extract_value(pair, 1), OVERFLOW)
+        return builder.extract_value(pair, 0)
+
+    return operation(name, 2, lambda _x, _y: types.int64, emit)
+
+
+add_exact = _exact("add_exact", "sadd_with_overflow")
+subtract_exact = _exact("subtract_exact", "ssub_with_overflow")
+multiply_exact = _exact("multiply_exact", "smul_with_overflow")
+
+
+def _emit_absolute_exact(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    fail_if(context, builder, builder.icmp_signed("==", args[0], I64(-(2**63))), OVERFLOW)
+    return emit_absolute(context, builder, kinds, args)
+
+
+absolute_exact = operation("absolute_exact", 1, same, _emit_absolute_exact)
+
+
+# Bits -----------------------------------------------------------------------------------------------------------------
+
+
+def _shift(name: str) -> Any:
+    left = name == "left_shift"
+
+    def emit(_context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        (kind, _), (x, n) = kinds, args
+        bits = x.type(kind.bitwidth - 1)
+        too_far = builder.icmp_unsigned(">", n, bits)
+        if left:
+            return builder.select(too_far, x.type(0), builder.shl(x, builder.select(too_far, bits, n)))
+        shift = builder.ashr if kind.signed else builder.lshr
+        shifted = shift(x, builder.select(too_far, bits, n))
+        return shifted if kind.signed else builder.select(too_far, x.type(0), shifted)
+
+    return operation(name, 2, int_only, emit)
+
+
+left_shift, right_shift = _shift("left_shift"), _shift("right_shift")
+
+
+def _emit_left_shift_exact(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+    x, n = args
+    fail_if(context, builder, builder.icmp_signed("<", n, I64(0)), NEGATIVE_SHIFT)
+    far = builder.icmp_signed(">", n, I64(63))
+    shifted = builder.shl(x, builder.select(far, I64(63), n))
+    back = builder.ashr(shifted, builder.select(far, I64(63), n))
+    lost = builder.or_(builder.icmp_signed("!=", back, x), builder.and_(far, builder.icmp_signed("!=", x, I64(0))))
+    fail_if(context, builder, lost, OVERFLOW)
+    return shifted
+
+
+def _emit_right_shift_exact(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+    x, n = args
+    fail_if(context, builder, builder.icmp_signed("<", n, I64(0)), NEGATIVE_SHIFT)
+    return builder.ashr(x, builder.select(builder.icmp_signed(">", n, I64(63)), I64(63), n))
+
+
+left_shift_exact = operation("left_shift_exact", 2, lambda _x, _y: types.int64, _emit_left_shift_exact)
+right_shift_exact = operation("right_shift_exact", 2, lambda _x, _y: types.int64, _emit_right_shift_exact)
+
+
+def _emit_bit_count(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    size = emit_absolute(context, builder, kinds, args)
+    count = builder.ctpop(size)
+    return count if count.type.width == 8 else builder.trunc(count, I8)
+
+
+bitwise_count = operation("bitwise_count", 1, lambda _x: types.uint8, _emit_bit_count)
+
+
+@outlined
+def _gcd(x: Any, y: Any) -> Any:
+    x, y = absolute(x), absolute(y)
+    while y != 0:
+        x, y = y, fmod(x, y)
+    return x
+
+
+@outlined
+def _lcm(x: Any, y: Any) -> Any:
+    divisor = _gcd(x, y)
+    if divisor == 0:
+        return divisor
+    return absolute(floor_divide(absolute(x), divisor) * y)
+
+
+def _wide_ints(name: str, python: Any) -> Any:
+    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        kind = kinds[0]
+        wide_kind = types.int64 if kind.signed else types.uint64
+        wide = [context.cast(builder, a, kind, wide_kind) for a in args]
+        result = call_python(context, builder, python, (wide_kind,) * 2, wide)
+        return context.cast(builder, result, wide_kind, kind)
+
+    return operation(name, 2, int_only, emit)
+
+
+gcd, lcm = _wide_ints("gcd", _gcd), _wide_ints("lcm", _lcm)
+
+
+# Sums and products that may be reordered ------------------------------------------------------------------------------
+
+
+def _reordered(name: str, method: str, op: Any) -> Any:
+    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        kind = kinds[0]
+        if is_float(kind):
+            return getattr(builder, "f" + method)(*args, flags=("reassoc", "contract"))
+        if isinstance(kind, types.Integer):
+            return getattr(builder, method)(*args)
+        if kind == types.boolean:
+            return (builder.or_ if method == "add" else builder.and_)(*args)
+        return call_python(context, builder, op, kinds, args)
+
+    return operation(name, 2, same, emit)
+
+
+plus, times = _reordered("plus", "add", operator.add), _reordered("times", "mul", operator.mul)
+
+
+def _emit_trip(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+    start, stop, step = args
+    fail_if(context, builder, builder.icmp_signed("==", step, I64(0)), RANGE_STEP)
+    up = builder.icmp_signed(">", step, I64(0))
+    span = builder.select(up, builder.sub(stop, start), builder.sub(start, stop))
+    size = builder.select(up, step, builder.sub(I64(0), step))
+    some = builder.icmp_signed(">", span, I64(0))
+    count = builder.add(builder.udiv(builder.sub(span, I64(1)), size), I64(1))
+    return builder.select(some, count, I64(0))
+
+
+trip = operation("trip", 3, lambda *_k: types.int64, _emit_trip)

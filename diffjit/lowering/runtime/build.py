@@ -1,0 +1,119 @@
+"""Makes Numba intrinsics from emitters of LLVM, and from Python helpers chosen by type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from llvmlite import ir as llvm_ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from diffjit.lowering.compiler import OPTIONS, fail
+from diffjit.lowering.elements import with_dead_end
+
+I1, I8, I32, I64 = (llvm_ir.IntType(n) for n in (1, 8, 32, 64))
+Emit = Callable[..., Any]
+
+
+def helper(function: Callable[..., Any]) -> Any:
+    """A Python helper that is inlined into generated code. Its variables have one type each (no SSA reconstruction)."""
+    return numba.njit(no_cpython_wrapper=True, forceinline=True, **OPTIONS)(function)  # pyright: ignore[reportCallIssue]
+
+
+def outlined(function: Callable[..., Any]) -> Any:
+    """A Python helper that is called, compiled once per process for each signature."""
+    return numba.njit(no_cpython_wrapper=True, **OPTIONS)(function)  # pyright: ignore[reportCallIssue]
+
+
+def operation(name: str, arity: int, typing: Callable[..., Any], emit: Emit) -> Any:
+    """An intrinsic. `typing(*types)` gives the result type or None; `emit(context, builder, types, args)` the code."""
+
+    def rule(*operands: Any) -> Any:
+        plain = tuple(types.unliteral(t) for t in operands)
+        result = typing(*plain)
+        if result is None:
+            return None
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return emit(context, builder, signature.args, args)
+
+        return result(*plain), codegen
+
+    parameters = ", ".join(f"x{k}" for k in range(arity))
+    scope: dict[str, Any] = {"rule": rule}
+    text = f"def {name}(typingctx{', ' if arity else ''}{parameters}):\n    return rule({parameters})\n"
+    exec(text, scope)  # noqa: S102 - Numba reads the number of parameters off the signature
+    return intrinsic(scope[name])
+
+
+def call_python(context: Any, builder: Any, function: Any, arg_types: Any, args: Any) -> Any:
+    """Call a helper (a dispatcher or a builtin) from an emitter."""
+    fn_type = context.typing_context.resolve_value_type(function)
+    signature = fn_type.get_call_type(context.typing_context, tuple(arg_types), {})
+    implementation = context.get_function(fn_type, signature)
+    context.add_linking_libs(getattr(implementation, "libs", ()))
+    values = [context.cast(builder, a, t, s) for a, t, s in zip(args, arg_types, signature.args, strict=True)]
+    return implementation(builder, values)
+
+
+def fail_if(context: Any, builder: Any, condition: Any, kind: int, *payload: Any) -> None:
+    """Leave with a recorded failure if the condition holds."""
+    with builder.if_then(condition, likely=False):
+        fail(context, builder, kind, *payload)
+        with_dead_end(builder)
+
+
+def declared(builder: Any, name: str, result: Any, *arguments: Any, pure: bool = False) -> Any:
+    """An external C function."""
+    fn = builder.module.globals.get(name)
+    if fn is None:
+        fn = llvm_ir.Function(builder.module, llvm_ir.FunctionType(result, arguments), name)
+        fn.attributes.add("nounwind")
+        if pure:
+            fn.attributes.add("readnone")
+    return fn
+
+
+# Types and parts of operands ------------------------------------------------------------------------------------------
+
+FLOAT_OF = {types.complex64: types.float32, types.complex128: types.float64}
+
+
+def same(*kinds: Any) -> Any:
+    """The result has the type of the first operand."""
+    return kinds[0]
+
+
+def float_only(*kinds: Any) -> Any:
+    """Floats give floats; the rest is refused."""
+    return kinds[0] if isinstance(kinds[0], types.Float) else None
+
+
+def int_only(*kinds: Any) -> Any:
+    """Ints give ints; the rest is refused."""
+    return kinds[0] if isinstance(kinds[0], types.Integer) else None
+
+
+def is_float(kind: Any) -> bool:
+    """Whether a type is float32 or float64."""
+    return isinstance(kind, types.Float)
+
+
+def parts_of(builder: Any, z: Any) -> tuple[Any, Any]:
+    """Real and imaginary part."""
+    return builder.extract_value(z, 0), builder.extract_value(z, 1)
+
+
+def is_nan(builder: Any, x: Any) -> Any:
+    """x != x."""
+    return builder.fcmp_unordered("uno", x, x)
+
+
+def compare(builder: Any, sign: str, kind: Any, x: Any, y: Any) -> Any:
+    """An ordered comparison of floats, ints or booleans."""
+    if is_float(kind):
+        return builder.fcmp_ordered(sign, x, y)
+    signed = isinstance(kind, types.Integer) and kind.signed  # pyright: ignore[reportAttributeAccessIssue]
+    return (builder.icmp_signed if signed else builder.icmp_unsigned)(sign, x, y)

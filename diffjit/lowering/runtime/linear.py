@@ -1,0 +1,372 @@
+"""Products and factorisations of single matrices: loops where they win, BLAS and LAPACK above."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir as llvm_ir
+from numba.core import cgutils, types
+
+from diffjit.lowering import blas
+from diffjit.lowering.elements import DATA, SHAPE
+from diffjit.lowering.failures import NOT_POSITIVE, SINGULAR
+from diffjit.lowering.runtime.arithmetic import plus
+from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation, outlined
+from diffjit.lowering.runtime.choices import minimum
+from diffjit.lowering.runtime.memory import lengths_of, strides_of
+
+__diffjit_inside__ = type("Everywhere", (), {"__contains__": lambda _self, _line: True})()
+
+_SMALL = 4096  # m * n * k up to which three loops beat BLAS
+_BLOCK = 2048
+
+
+def _slot(builder: Any, value: Any) -> Any:
+    return cgutils.alloca_once_value(builder, value)
+
+
+def _letter(kind: Any) -> str:
+    blas.register()
+    return blas.LETTERS[str(kind.dtype)]
+
+
+def _itemsize(context: Any, kind: Any) -> int:
+    return context.get_abi_sizeof(context.get_data_type(kind.dtype))
+
+
+def _is_blas(kind: Any) -> bool:
+    return isinstance(kind, types.Array) and str(kind.dtype) in blas.LETTERS
+
+
+# Which matrices BLAS takes as they are --------------------------------------------------------------------------------
+
+
+def _emit_usable(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """One unit stride, and rows (or columns) that do not overlap."""
+    (kind,), (array,) = kinds, args
+    (rows, columns), (s, t) = lengths_of(builder, array, 2), strides_of(builder, array, 2)
+    size = I64(_itemsize(context, kind))
+    by_rows = builder.and_(builder.icmp_signed("==", t, size), builder.icmp_signed(">=", s, builder.mul(columns, size)))
+    by_columns = builder.and_(builder.icmp_signed("==", s, size), builder.icmp_signed(">=", t, builder.mul(rows, size)))
+    return builder.or_(by_rows, by_columns)
+
+
+usable = operation("usable", 1, lambda a: types.boolean if isinstance(a, types.Array) else None, _emit_usable)
+
+
+def _as_columns(context: Any, builder: Any, kind: Any, array: Any) -> tuple[Any, Any]:
+    """How BLAS sees the transpose of a matrix: the letter N or T, and the leading dimension."""
+    (rows, columns), (s, t) = lengths_of(builder, array, 2), strides_of(builder, array, 2)
+    size = I64(_itemsize(context, kind))
+    by_rows = builder.and_(builder.icmp_signed("==", t, size), builder.icmp_signed(">=", s, builder.mul(columns, size)))
+    letter = builder.select(by_rows, I8(ord("N")), I8(ord("T")))
+    leading = builder.sdiv(builder.select(by_rows, s, t), size)
+    least = builder.select(by_rows, columns, rows)
+    leading = builder.select(builder.icmp_signed(">", leading, least), leading, least)
+    leading = builder.select(builder.icmp_signed(">", leading, I64(1)), leading, I64(1))
+    return letter, builder.trunc(leading, I32)
+
+
+def _number(context: Any, builder: Any, kind: Any, value: float) -> Any:
+    if isinstance(kind.dtype, types.Complex):
+        return context.get_constant_generic(builder, kind.dtype, complex(value))
+    return context.get_constant(kind.dtype, value)
+
+
+def _emit_gemm(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """out = a @ b, for out in C order: column-major BLAS computes the transpose, b' @ a'."""
+    (kind_a, kind_b, _), (a, b, out) = kinds, args
+    (m, k), n = lengths_of(builder, a, 2), builder.extract_value(b, (SHAPE, 1))
+    trans_b, ld_b = _as_columns(context, builder, kind_b, b)
+    trans_a, ld_a = _as_columns(context, builder, kind_a, a)
+    ld_out = builder.trunc(builder.select(builder.icmp_signed(">", n, I64(1)), n, I64(1)), I32)
+    ints = [_slot(builder, builder.trunc(v, I32)) for v in (n, m, k)]
+    one, zero = (_slot(builder, _number(context, builder, kind_a, v)) for v in (1.0, 0.0))
+    data = [builder.extract_value(v, DATA) for v in (b, a, out)]
+    operands = [
+        _slot(builder, trans_b), _slot(builder, trans_a), *ints, one, data[0], _slot(builder, ld_b), data[1],
+        _slot(builder, ld_a), zero, data[2], _slot(builder, ld_out),
+    ]  # fmt: skip
+    fn = declared(builder, f"dj_{_letter(kind_a)}gemm", llvm_ir.VoidType(), *(o.type for o in operands))
+    builder.call(fn, operands)
+    return context.get_dummy_value()
+
+
+gemm = operation("gemm", 3, lambda a, b, _o: types.none if _is_blas(a) and _is_blas(b) else None, _emit_gemm)
+
+
+@outlined
+def packed(a: Any, spare: Any) -> Any:
+    """Copy a matrix into C order."""
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            spare[i, j] = a[i, j]
+
+
+@outlined
+def matmul_loops(a: Any, b: Any, out: Any) -> Any:
+    """out = a @ b by three loops."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = 0
+        for k in range(a.shape[1]):
+            x = a[i, k]
+            for j in range(out.shape[1]):
+                out[i, j] += x * b[k, j]
+
+
+@outlined
+def matmul_bools(a: Any, b: Any, out: Any) -> Any:
+    """out = a @ b for booleans: whether any product is true."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            some = False
+            for k in range(a.shape[1]):
+                some |= a[i, k] & b[k, j]
+            out[i, j] = some
+
+
+@outlined
+def matmul_blas(a: Any, b: Any, out: Any, spare_a: Any, spare_b: Any) -> Any:
+    """out = a @ b; what BLAS does not take as it is gets copied."""
+    if usable(a):
+        if usable(b):
+            gemm(a, b, out)
+        else:
+            packed(b, spare_b)
+            gemm(a, spare_b, out)
+    else:
+        packed(a, spare_a)
+        if usable(b):
+            gemm(spare_a, b, out)
+        else:
+            packed(b, spare_b)
+            gemm(spare_a, spare_b, out)
+
+
+def _emit_is_small(_context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+    a, out = args
+    size = builder.mul(
+        builder.mul(builder.extract_value(out, (SHAPE, 0)), builder.extract_value(out, (SHAPE, 1))),
+        builder.extract_value(a, (SHAPE, 1)),
+    )
+    return builder.icmp_signed("<=", size, I64(_SMALL))
+
+
+is_small = operation("is_small", 2, lambda _a, _o: types.boolean, _emit_is_small)
+
+
+@outlined
+def dot_lanes(a: Any, b: Any, zero: Any) -> Any:
+    """The sum of products of two vectors, in blocks."""
+    total = zero
+    n = a.shape[0]
+    for start in range(0, n, _BLOCK):
+        part = zero
+        for i in range(start, minimum(start + _BLOCK, n)):
+            part = plus(part, a[i] * b[i])
+        total = plus(total, part)
+    return total
+
+
+@outlined
+def dot_bools(a: Any, b: Any) -> Any:
+    """Whether two boolean vectors are true at one place."""
+    some = False
+    for i in range(a.shape[0]):
+        some |= a[i] & b[i]
+    return some
+
+
+@outlined
+def matvec(a: Any, x: Any, out: Any, zero: Any) -> Any:
+    """out = a @ x, by rows."""
+    for i in range(a.shape[0]):
+        total = zero
+        for j in range(a.shape[1]):
+            total = plus(total, a[i, j] * x[j])
+        out[i] = total
+
+
+@outlined
+def matvec_by_columns(a: Any, x: Any, out: Any, zero: Any) -> Any:
+    """out = a @ x, by columns: for matrices in Fortran order."""
+    for i in range(a.shape[0]):
+        out[i] = zero
+    for j in range(a.shape[1]):
+        factor = x[j]
+        for i in range(a.shape[0]):
+            out[i] += a[i, j] * factor
+
+
+# LAPACK ---------------------------------------------------------------------------------------------------------------
+
+
+def _lapack(name: str, arity: int, emit: Any) -> Any:
+    return operation(name, arity, lambda *kinds: types.int64 if _is_blas(kinds[0]) else None, emit)
+
+
+def _emit_gesv(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """Solve in place: a (n, n) and b (n, m) in Fortran order, pivots int32. Returns LAPACK's info."""
+    a, b, pivots = args
+    n, m = (builder.trunc(builder.extract_value(b, (SHAPE, k)), I32) for k in (0, 1))
+    info = _slot(builder, I32(0))
+    data = [builder.extract_value(v, DATA) for v in (a, pivots, b)]
+    operands = [
+        _slot(builder, n),
+        _slot(builder, m),
+        data[0],
+        _slot(builder, n),
+        data[1],
+        data[2],
+        _slot(builder, n),
+        info,
+    ]
+    fn = declared(builder, f"dj_{_letter(kinds[0])}gesv", llvm_ir.VoidType(), *(o.type for o in operands))
+    builder.call(fn, operands)
+    return builder.sext(builder.load(info), I64)
+
+
+def _emit_getrf(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    a, pivots = args
+    n = _slot(builder, builder.trunc(builder.extract_value(a, (SHAPE, 0)), I32))
+    info = _slot(builder, I32(0))
+    operands = [n, n, builder.extract_value(a, DATA), n, builder.extract_value(pivots, DATA), info]
+    fn = declared(builder, f"dj_{_letter(kinds[0])}getrf", llvm_ir.VoidType(), *(o.type for o in operands))
+    builder.call(fn, operands)
+    return builder.sext(builder.load(info), I64)
+
+
+def _emit_potrf(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    (a,) = args
+    n = _slot(builder, builder.trunc(builder.extract_value(a, (SHAPE, 0)), I32))
+    info = _slot(builder, I32(0))
+    operands = [_slot(builder, I8(ord("L"))), n, builder.extract_value(a, DATA), n, info]
+    fn = declared(builder, f"dj_{_letter(kinds[0])}potrf", llvm_ir.VoidType(), *(o.type for o in operands))
+    builder.call(fn, operands)
+    return builder.sext(builder.load(info), I64)
+
+
+gesv, getrf, potrf = _lapack("gesv", 3, _emit_gesv), _lapack("getrf", 2, _emit_getrf), _lapack("potrf", 1, _emit_potrf)
+
+
+def _failing(name: str, kind: int) -> Any:
+    def emit(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+        fail_if(context, builder, builder.icmp_signed("!=", args[0], I64(0)), kind)
+        return context.get_dummy_value()
+
+    return operation(name, 1, lambda _i: types.none, emit)
+
+
+require_regular, require_positive = _failing("require_regular", SINGULAR), _failing("require_positive", NOT_POSITIVE)
+
+
+@outlined
+def solve_vector(a: Any, b: Any, out: Any, lu: Any, right: Any, pivots: Any) -> Any:
+    """a x = b for one vector; `lu` (n, n), `right` (n, 1) in Fortran order and `pivots` are work space."""
+    n = a.shape[0]
+    if n == 0:
+        return
+    for j in range(n):
+        for i in range(n):
+            lu[i, j] = a[i, j]
+        right[j, 0] = b[j]
+    require_regular(gesv(lu, right, pivots))
+    for i in range(n):
+        out[i] = right[i, 0]
+
+
+@outlined
+def solve_matrix(a: Any, b: Any, out: Any, lu: Any, right: Any, pivots: Any) -> Any:
+    """a x = b for the columns of a matrix."""
+    n, m = out.shape
+    if n == 0 or m == 0:
+        return
+    for j in range(n):
+        for i in range(n):
+            lu[i, j] = a[i, j]
+    for j in range(m):
+        for i in range(n):
+            right[i, j] = b[i, j]
+    require_regular(gesv(lu, right, pivots))
+    for i in range(n):
+        for j in range(m):
+            out[i, j] = right[i, j]
+
+
+@outlined
+def invert(a: Any, out: Any, lu: Any, right: Any, pivots: Any) -> Any:
+    """The inverse."""
+    n = a.shape[0]
+    if n == 0:
+        return
+    for j in range(n):
+        for i in range(n):
+            lu[i, j] = a[i, j]
+            right[i, j] = 0
+        right[j, j] = 1
+    require_regular(gesv(lu, right, pivots))
+    for i in range(n):
+        for j in range(n):
+            out[i, j] = right[i, j]
+
+
+@outlined
+def determinant(a: Any, one: Any, lu: Any, pivots: Any) -> Any:
+    """The determinant, from the factorisation."""
+    n = a.shape[0]
+    result = one
+    if n == 0:
+        return result
+    for j in range(n):
+        for i in range(n):
+            lu[i, j] = a[i, j]
+    if getrf(lu, pivots) > 0:
+        return result - result
+    for j in range(n):
+        result = result * lu[j, j]
+        if pivots[j] != j + 1:
+            result = -result
+    return result
+
+
+@outlined
+def cholesky_factor(a: Any, out: Any, lower: Any) -> Any:
+    """The lower factor; reads the lower triangle alone."""
+    n = a.shape[0]
+    if n == 0:
+        return
+    for j in range(n):
+        for i in range(n):
+            lower[i, j] = a[i, j]
+    require_positive(potrf(lower))
+    for i in range(n):
+        for j in range(n):
+            if j <= i:
+                out[i, j] = lower[i, j]
+            else:
+                out[i, j] = 0
+
+
+@outlined
+def is_regular(a: Any, lu: Any, pivots: Any) -> Any:
+    """Whether `solve` and `inv` would succeed."""
+    n = a.shape[0]
+    if n == 0:
+        return True
+    for j in range(n):
+        for i in range(n):
+            lu[i, j] = a[i, j]
+    return getrf(lu, pivots) == 0
+
+
+@outlined
+def is_positive(a: Any, lower: Any) -> Any:
+    """Whether `cholesky` would succeed."""
+    n = a.shape[0]
+    if n == 0:
+        return True
+    for j in range(n):
+        for i in range(n):
+            lower[i, j] = a[i, j]
+    return potrf(lower) == 0

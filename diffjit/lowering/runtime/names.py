@@ -1,0 +1,21 @@
+"""The names that generated text may use, and where they come from."""
+
+from __future__ import annotations
+
+from numba.core import extending
+from numba.core.dispatcher import Dispatcher
+
+from diffjit.lowering.runtime import arithmetic, choices, lanes, linear, lists, memory, scalars, special, tape
+
+_MODULES = (scalars, choices, arithmetic, special, memory, lists, lanes, linear, tape)
+_KINDS = (extending._Intrinsic, Dispatcher, float)
+
+SOURCES: dict[str, str] = {}  # name -> module
+for _module in _MODULES:
+    for _name, _value in vars(_module).items():
+        if not _name.startswith("_") and isinstance(_value, _KINDS):
+            SOURCES.setdefault(_name, _module.__name__)
+del _module, _name, _value  # pyright: ignore[reportPossiblyUnboundVariable]
+
+HELPER_MODULES = frozenset({"memory", "lists", "effects"})
+RUNTIME_NAMES = frozenset(SOURCES) | HELPER_MODULES | {"compiled", "inner", "depth_"}

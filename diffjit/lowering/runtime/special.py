@@ -1,0 +1,82 @@
+"""Logarithms of sums, and special functions written in plain Python in `primitives.semantics`."""
+
+from __future__ import annotations
+
+import types as python_types
+from typing import Any
+
+import numba
+
+from diffjit.lowering.runtime.arithmetic import emit_float_division
+from diffjit.lowering.runtime.build import (
+    float_only,
+    helper,
+    operation,
+)
+from diffjit.lowering.runtime.scalars import exp, exp2, log1p
+from diffjit.primitives.semantics import SCALAR_SEMANTICS
+
+
+@helper
+def _logaddexp(x: Any, y: Any) -> Any:
+    if x == y:
+        return x + 0.6931471805599453
+    gap = x - y
+    if gap > 0.0:
+        return x + log1p(exp(-gap))
+    if gap <= 0.0:
+        return y + log1p(exp(gap))
+    return gap
+
+
+@helper
+def _logaddexp2(x: Any, y: Any) -> Any:
+    if x == y:
+        return x + 1.0
+    gap = x - y
+    if gap > 0.0:
+        return x + 1.4426950408889634 * log1p(exp2(-gap))
+    if gap <= 0.0:
+        return y + 1.4426950408889634 * log1p(exp2(gap))
+    return gap
+
+
+def _double(name: str, python: Any) -> Any:
+    of_float = emit_float_division(python)
+    return operation(name, 2, float_only, lambda c, b, k, a: of_float(c, b, k[0], a))
+
+
+logaddexp, logaddexp2 = _double("logaddexp", _logaddexp), _double("logaddexp2", _logaddexp2)
+
+
+# Special functions written in plain Python ----------------------------------------------------------------------------
+
+
+def _adopted(function: Any) -> Any:
+    """Compile a function of `primitives.semantics`; calls of itself or its neighbours go to compiled versions."""
+    scope = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        callee = scope.get(name)
+        if isinstance(callee, python_types.FunctionType) and callee is not function:
+            scope[name] = _adopted(callee)
+    copy = python_types.FunctionType(function.__code__, scope, function.__name__)
+    compiled = numba.njit(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(copy)  # pyright: ignore[reportCallIssue]
+    scope[function.__name__] = compiled
+    return compiled
+
+
+polygamma = _adopted(SCALAR_SEMANTICS["polygamma"].scalar)
+sinc_nth = _adopted(SCALAR_SEMANTICS["sinc_nth"].scalar)
+bessel_i = _adopted(SCALAR_SEMANTICS["bessel_i"].scalar)
+
+
+@helper
+def sinc(x: Any) -> Any:
+    """sin(pi x) / (pi x)."""
+    return sinc_nth(0, x)
+
+
+@helper
+def i0(x: Any) -> Any:
+    """The modified Bessel function of order 0."""
+    return bessel_i(0, x)

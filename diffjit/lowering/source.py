@@ -1,0 +1,290 @@
+"""The text of plain loops: prints each operation of the IR as Python that Numba compiles quickly.
+
+The generic driver (`ir.outofssa`) decides names, folding and control flow. Here numbers become explicit expressions
+(`scalars`), elementwise operations and reductions loop nests (`fuse`, `loops`), and the rest calls of helpers in
+`runtime`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+
+from diffjit.ir import syntax
+from diffjit.ir.nodes import CONTROL, Function, Op, Value
+from diffjit.ir.strategy import OpPrinter
+from diffjit.ir.types import Array, Scalar, Type, is_ref
+from diffjit.ir.walk import uses, walk
+from diffjit.lowering import arrays, failures, fuse, indexing, linalg, loops, scalars
+from diffjit.lowering.aliases import Roots
+from diffjit.lowering.fuse import Piece, piece
+from diffjit.lowering.lines import Lines, Temporaries, subscript, tuple_text
+from diffjit.lowering.ranges import Ranges
+from diffjit.lowering.runtime.names import RUNTIME_NAMES
+from diffjit.lowering.runtime.typespec import spec_of
+from diffjit.lowering.scalars import Operand
+from diffjit.primitives.registry import ELEMENTWISE
+
+_SIMPLE = frozenset(
+    {"dim", "stride", "trip", "load", "list_len", "list_get", "list_new", "stack_new", "share", "stop_gradient"}
+)
+_VIEWS = frozenset({"view", "transpose", "diagonal", "real_view", "imag_view"})
+
+
+class LoweredPrinter(OpPrinter):
+    """Prints the operations of one function."""
+
+    width = 100_000
+
+    def __init__(
+        self, function: Function, recursive: frozenset[int] = frozenset(), sealed: frozenset[int] = frozenset()
+    ) -> None:
+        self.function = function
+        self.sealed = sealed  # positions of results that leave as tapes
+        self.uses = uses(function)
+        self.ranges = Ranges(function)
+        self.roots = Roots(function)
+        self.recursive = recursive  # ids of functions that may call themselves
+        self.reserved = RUNTIME_NAMES  # type: ignore[misc]
+        self.definitions: dict[str, str] = {}  # name -> what it is, for the head of the module
+        hints = {v.name for op in walk(function.body) for v in op.outputs} | {p.name for p in function.params}
+        suffix = "_"
+        while any(h and h.endswith(suffix) for h in hints):
+            suffix += "_"
+        self.temporaries = Temporaries(suffix)
+
+    # Helpers for the other files of this room
+
+    def temp(self, hint: str, spec: str = "int64") -> str:
+        """A temporary of this statement."""
+        return self.temporaries.get(hint, spec)
+
+    def spec(self, ty: Type) -> str:
+        """A type as text."""
+        return spec_of(ty)
+
+    def define(self, name: str, what: str) -> str:
+        """A name in the head of the module."""
+        self.definitions[name] = what
+        return name
+
+    def empty(self, dtype: np.dtype, order: str = "C") -> str:
+        """The function that allocates."""
+        if order == "F":
+            return self.define(f"empty_{dtype.name}_F", f'memory.empty("{dtype.name}", "F")')
+        return self.define(f"empty_{dtype.name}", f'memory.empty("{dtype.name}")')
+
+    def filled(self, out: str, dtype: np.dtype, order: str, lengths: list[str], value: str, lines: Lines) -> None:
+        """Allocate and fill."""
+        lines.add(f"{out} = {self.empty(dtype, order)}({tuple_text(lengths)})")
+        indices = [self.temp(loops.INDEX_NAMES[k % 6]) for k in range(len(lengths))]
+        dims = list(range(len(lengths)))[:: -1 if order == "F" else 1]
+        with lines.loops([indices[k] for k in dims], [lengths[k] for k in dims]):
+            lines.add(f"{subscript(out, indices)} = {value}", inside=True)
+
+    def require(self, failure: str, payload: int) -> str:
+        """The function that leaves with a failure unless a condition holds."""
+        kind = getattr(failures, failure)
+        return self.define(f"require_{failure.lower()}_{payload}", f"memory.require({kind}, {payload})")
+
+    def scalar(self, kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = False) -> str:
+        """The text of an operation on numbers."""
+        return scalars.apply(kind, operands, out, nowrap=nowrap)
+
+    def named(self, arg: ast.expr, value: Value, lines: Lines) -> str:
+        """An operand as a name (or literal): anything longer is computed once, before the loops."""
+        if isinstance(arg, (ast.Name, ast.Constant)):
+            return ast.unparse(arg)
+        if isinstance(arg, Piece):
+            ty = value.type
+            assert isinstance(ty, Array)
+            made = self.temp("whole", spec_of(Array(ty.dtype, ty.dims, "F" if ty.layout == "F" else "C")))
+            loops.elementwise_piece(self, arg, made, lines)
+            return made
+        made = self.temp("part_of" if is_ref(value.type) else "number", spec_of(value.type))
+        lines.add(f"{made} = {ast.unparse(arg)}")
+        return made
+
+    def may_overlap(self, target: Value, target_arg: ast.expr, source: Value, source_arg: ast.expr) -> bool:
+        """Whether writing `target` element by element may change what is yet to be read of the source."""
+        for value, arg in fuse.leaves(source_arg, source):
+            if not self.roots.may_alias(target, value):
+                continue
+            same_text = value is target or (
+                isinstance(arg, ast.AST) and syntax.same(arg, target_arg) and isinstance(arg, ast.Name)
+            )
+            if same_text and fuse.dims_of(value) == fuse.dims_of(target):
+                continue
+            return True
+        return False
+
+    # OpPrinter
+
+    def foldable(self, op: Op) -> bool:
+        """Numbers without a name of their own, cheap views, and array operations that melt into their user."""
+        ty = op.out.type
+        if isinstance(ty, Array) and not (op.kind in _VIEWS or op.kind == "list_get"):
+            return fuse.melts(op, self.uses)
+        if op.out.name is not None or not self.expressible(op) or op.kind in ("pop", "list_pop"):
+            return False  # the text of an operand may be printed twice: taking an item off must not be
+        user = self.uses[op.out][0]
+        return isinstance(ty, Scalar) or (isinstance(user, Op) and user.kind in ("load", "store", "view", "accum_at"))
+
+    def expressible(self, op: Op) -> bool:
+        """Operations on numbers, loads, views."""
+        if len(op.outputs) != 1:
+            return False
+        if isinstance(op.out.type, Scalar):
+            if op.kind in ELEMENTWISE or op.kind in fuse.IDENTITIES | {"where", "select", "zmul"}:
+                return (
+                    all(
+                        isinstance(v.type, Scalar) or (v.type.ndim == 0 and isinstance(v.type, Array))
+                        for v in op.inputs
+                    )
+                    or op.kind == "cast"
+                )  # type: ignore[union-attr]
+            return op.kind in _SIMPLE or op.kind in ("pop", "list_pop")
+        return op.kind in _VIEWS or op.kind in _SIMPLE or op.kind in ("pop", "list_pop", "list_copy", "stack_copy")
+
+    def expression(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """The expression of an operation."""
+        tree = self._expression(op, list(args))
+        tree.origin = op  # type: ignore[attr-defined] - the place of a failure
+        return tree
+
+    def _expression(self, op: Op, args: list[ast.expr]) -> ast.expr:
+        if isinstance(op.out.type, Array) and (fuse.is_elementwise(op) or op.kind in fuse.FILLS):
+            return piece(op, args)
+        if isinstance(op.out.type, Scalar) and (
+            op.kind in ELEMENTWISE or op.kind in fuse.IDENTITIES or op.kind in ("where", "select", "zmul")
+        ):
+            return self._number(op, args)
+        return arrays.expression(self, op, args)
+
+    def _number(self, op: Op, args: list[ast.expr]) -> ast.expr:
+        trees: dict[str, ast.expr] = {}
+        operands: list[Operand] = []
+        inputs = op.inputs[:1] if op.kind == "unbroadcast" else op.inputs
+        for k, (v, arg) in enumerate(zip(inputs, args, strict=False)):
+            ty = fuse.element_type(v)
+            const = v.op.attrs["value"] if v.op is not None and v.op.kind == "const" else None
+            if isinstance(v.type, Array):
+                arg = syntax.subscript(arg, [])  # noqa: PLW2901 - the one element of a 0-d array
+            trees[f"x{k}"] = arg
+            operands.append(Operand(f"x{k}", ty, const))
+        assert isinstance(op.out.type, Scalar)
+        nowrap = bool(op.attrs.get("nowrap")) or self.ranges.fits(op)
+        kind = "cast" if op.kind == "copy" else op.kind
+        return syntax.expr(self.scalar(kind, operands, op.out.type, nowrap=nowrap), **trees)
+
+    def statements(self, op: Op, args: Sequence[ast.expr], outs: Sequence[str]) -> list[ast.stmt]:
+        """The statements of an operation."""
+        self.temporaries.restart()
+        lines = Lines()
+        arguments = list(args)
+        if op.kind in fuse.REDUCTIONS:
+            loops.reduction(self, op, arguments, outs[0], lines)
+        elif op.kind in ("assign", "accum"):
+            loops.assign(self, op, arguments, lines, add=op.kind == "accum")
+        elif len(op.outputs) == 1 and isinstance(op.out.type, Array) and fuse.is_elementwise(op):
+            if op.kind == "copy" and not isinstance(arguments[0], Piece):
+                loops.copy(self, op.inputs[0], arguments[0], outs[0], "F" if op.out.type.layout == "F" else "C", lines)
+            else:
+                loops.elementwise(self, op, arguments, outs[0], lines)
+        elif op.kind == "unbroadcast":
+            loops.unbroadcast(self, op, arguments, outs[0], lines)
+        elif op.kind in ("raise", "print"):
+            self._effect(op, arguments, lines)
+        else:
+            for room in (arrays, indexing, linalg):
+                printed = room.STATEMENTS.get(op.kind)
+                if printed is not None:
+                    printed(self, op, arguments, list(outs), lines)
+                    break
+            else:
+                raise NotImplementedError(f"no lowering of `{op.kind}`")
+        made = lines.parse()
+        for statement in made:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.stmt):
+                    node.origin = op  # type: ignore[attr-defined]
+        return made
+
+    def _effect(self, op: Op, args: list[ast.expr], lines: Lines) -> None:
+        texts = [self.named(a, v, lines) for a, v in zip(args, op.inputs, strict=True)]
+        if op.kind == "raise":
+            name = self.define(f"error_{len(texts)}", f"effects.error({len(texts)})")
+            lines.add(f"raise {name}({', '.join(texts)})")
+        else:
+            name = self.define(f"show_{len(texts)}", f"effects.show({len(texts)})")
+            lines.add(f"{name}({', '.join(texts)})")
+
+    def early_outputs(self, op: Op) -> bool:
+        """Loop nests allocate their result first."""
+        return op.kind not in CONTROL and not self.expressible(op)
+
+    def constant(self, op: Op, user: Op | None) -> ast.expr:
+        """A typed literal."""
+        ty = op.out.type
+        assert isinstance(ty, Scalar)
+        return syntax.expr(scalars.literal(op.attrs["value"], ty.dtype))
+
+    def undefined(self, ty: Type) -> ast.expr:
+        """A value of the right type."""
+        if isinstance(ty, Scalar):
+            return syntax.expr(scalars.literal(0, ty.dtype))
+        spec = spec_of(ty)
+        name = "nothing_" + "".join(c if c.isalnum() else "_" for c in spec)
+        return syntax.call(self.define(name, f'memory.nothing("{spec}")'))
+
+    def storage(self, ty: Type) -> Hashable:
+        """A variable has one type."""
+        return spec_of(ty)
+
+    def for_iterable(self, op: Op, start: ast.expr, stop: ast.expr, step: ast.expr) -> ast.expr:
+        """`range(...)`; backwards without `reversed`."""
+        step_op = op.inputs[2].op
+        constant = step_op.attrs["value"] if step_op is not None and step_op.kind == "const" else None
+        if not op.attrs.get("reverse"):
+            if constant == 1:
+                start_op = op.inputs[0].op
+                if start_op is not None and start_op.kind == "const" and start_op.attrs["value"] == 0:
+                    return syntax.expr("range(stop)", stop=stop)
+                return syntax.expr("range(start, stop)", start=start, stop=stop)
+            return syntax.expr("range(start, stop, step)", start=start, stop=stop, step=step)
+        if constant == 1:
+            return syntax.expr("range(stop - 1, start - 1, -1)", start=start, stop=stop)
+        if constant == -1:
+            return syntax.expr("range(stop + 1, start + 1)", start=start, stop=stop)
+        return syntax.expr(
+            "range(start + (trip(start, stop, step) - 1) * step, start - step, -step)",
+            start=start,
+            stop=stop,
+            step=step,
+        )
+
+    def call(self, op: Op, callee: str, args: Sequence[ast.expr]) -> ast.expr:
+        """A call; functions that may call themselves carry their depth."""
+        target: Function = op.attrs["function"]
+        if id(target) in self.recursive:
+            depth = "depth_" if id(self.function) in self.recursive else None
+            args = [*args, syntax.expr("depth_ + 1") if depth else syntax.expr("1")]
+        tree = syntax.call(syntax.name(callee), *args)
+        tree.origin = op  # type: ignore[attr-defined]
+        return tree
+
+    def return_statement(self, function: Function, values: Sequence[ast.expr]) -> list[ast.stmt]:
+        """A value, or a tuple; 0 for nothing."""
+        if not values:
+            return [ast.Return(value=ast.Constant(value=0))]
+        values = [syntax.call("seal", v) if k in self.sealed else v for k, v in enumerate(values)]
+        return [ast.Return(value=values[0] if len(values) == 1 else syntax.tuple_of(values))]
+
+    def head(self, function: Function, params: Mapping[Value, str]) -> list[ast.stmt]:
+        """A check of the depth in recursive functions."""
+        if id(function) not in self.recursive:
+            return []
+        name = self.require("RECURSION", 0)
+        return syntax.stmts(f"{name}(depth_ < 1000)")

@@ -1,0 +1,25 @@
+"""What can be differentiated: data, no engine. Importing the package fills the tables of `registry`."""
+
+from diffjit.primitives import (
+    arithmetic,
+    comparison,
+    indexing,
+    library,
+    linalg,
+    reductions,
+    shaping,
+    special,
+    transcendental,
+)
+
+__all__ = [
+    "arithmetic",
+    "comparison",
+    "indexing",
+    "library",
+    "linalg",
+    "reductions",
+    "shaping",
+    "special",
+    "transcendental",
+]

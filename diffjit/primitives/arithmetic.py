@@ -1,0 +1,122 @@
+"""Elementwise rows: arithmetic, powers, rounding, divisions and the choices between two numbers.
+
+How the engine reads a partial: `out` and the parameters are in scope, other names are elementwise kinds, and numbers
+are Python's (they take the dtype of what they meet). A partial that is `where(c, a, b)` is applied branch by branch, as
+`where(c, g * a, g * b)`, and a literal 0 contributes exactly 0 even to an infinite cotangent: `sqrt(maximum(x, 0))` has
+derivative 0 at x < 0, not inf * 0.
+"""
+
+# The stubs of `operator` are untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from diffjit.primitives.registry import elementwise
+
+# Arithmetic ---------------------------------------------------------------------------------------------------------
+
+elementwise("add(x, y)", "1", "1", numpy=np.add, also=(operator.add,))
+elementwise("subtract(x, y)", "1", "-1", numpy=np.subtract, also=(operator.sub,))
+elementwise("multiply(x, y)", "y", "x", numpy=np.multiply, also=(operator.mul,))
+elementwise("divide(x, y)", "1 / y", "-out / y", numpy=np.divide, also=(operator.truediv,), guarded=True)
+elementwise("negative(x)", "-1", numpy=np.negative, also=(operator.neg,))
+elementwise("positive(x)", "1", numpy=np.positive, also=(operator.pos,))
+elementwise("reciprocal(x)", "-out * out", numpy=np.reciprocal, guarded=True)
+elementwise("square(x)", "2 * x", numpy=np.square)
+
+# The quotient is an integer, so it has no derivative; x - quotient * y does.
+elementwise("floor_divide(x, y)", "0", "0", numpy=np.floor_divide, also=(operator.floordiv,))
+elementwise("remainder(x, y)", "1", "-floor_divide(x, y)", numpy=np.remainder, also=(operator.mod,), guarded=True)
+# fmod is exact where x / y is rounded: trunc(x / y) could be one off, the rounded (out - x) / y cannot.
+elementwise("fmod(x, y)", "1", "rint((out - x) / y)", numpy=np.fmod, also=(math.fmod,), guarded=True)
+
+# Powers -------------------------------------------------------------------------------------------------------------
+
+# x**0 is constant also at x = 0, where y * x**(y - 1) would be 0 * inf. 0**y is constant for y > 0: log(0) must not
+# enter.
+elementwise(
+    "power(x, y)",
+    "where(y == 0, 0.0, y * x ** where(y == 0, 1, y - 1))",
+    "out * log(where(x == 0, 1.0, x))",
+    numpy=np.power,
+    also=(math.pow, operator.pow),
+    guarded=True,
+)
+elementwise(
+    "float_power(x, y)",
+    "where(y == 0, 0.0, y * float_power(x, where(y == 0, 1, y - 1)))",
+    "out * log(where(x == 0, 1.0, x))",
+    numpy=np.float_power,
+    guarded=True,
+)
+elementwise("sqrt(x)", "0.5 / out", numpy=np.sqrt, also=(math.sqrt,), guarded=True)
+elementwise("cbrt(x)", "1 / (3 * out * out)", numpy=np.cbrt, also=(math.cbrt,), guarded=True)
+# The origin is the corner of a cone; 0 is the subgradient that abs'(0) = 0 asks for.
+elementwise(
+    "hypot(x, y)", "where(out == 0, 0.0, x / out)", "where(out == 0, 0.0, y / out)", numpy=np.hypot, guarded=True
+)
+
+# Signs and magnitudes -----------------------------------------------------------------------------------------------
+
+elementwise("absolute(x)", "sign(x)", numpy=np.absolute, also=(operator.abs,))
+elementwise("fabs(x)", "sign(x)", numpy=np.fabs, also=(math.fabs,))
+elementwise("sign(x)", "0", numpy=np.sign)
+elementwise("copysign(x, y)", "sign(x) * copysign(1.0, y)", "0", numpy=np.copysign, also=(math.copysign,))
+elementwise("nextafter(x, y)", "1", "0", numpy=np.nextafter, also=(math.nextafter,))
+elementwise("spacing(x)", "0", numpy=np.spacing)
+elementwise("heaviside(x, h)", "0", "where(x == 0, 1.0, 0.0)", numpy=np.heaviside)
+
+# Rounding -----------------------------------------------------------------------------------------------------------
+
+elementwise("floor(x)", "0", numpy=np.floor)
+elementwise("ceil(x)", "0", numpy=np.ceil)
+elementwise("trunc(x)", "0", numpy=np.trunc, also=(np.fix,))
+elementwise("rint(x)", "0", numpy=np.rint)
+
+# Choosing -----------------------------------------------------------------------------------------------------------
+
+# A tie gives half to each side. Comparisons with NaN are false, so a NaN operand draws no derivative to either side;
+# fmax and fmin ignore a NaN, so there the other side has it all.
+elementwise(
+    "maximum(x, y)",
+    "where(x > y, 1.0, where(x == y, 0.5, 0.0))",
+    "where(y > x, 1.0, where(x == y, 0.5, 0.0))",
+    numpy=np.maximum,
+)
+elementwise(
+    "minimum(x, y)",
+    "where(x < y, 1.0, where(x == y, 0.5, 0.0))",
+    "where(y < x, 1.0, where(x == y, 0.5, 0.0))",
+    numpy=np.minimum,
+)
+elementwise(
+    "fmax(x, y)",
+    "where(logical_or(x > y, isnan(y)), 1.0, where(x == y, 0.5, 0.0))",
+    "where(logical_or(y > x, isnan(x)), 1.0, where(x == y, 0.5, 0.0))",
+    numpy=np.fmax,
+)
+elementwise(
+    "fmin(x, y)",
+    "where(logical_or(x < y, isnan(y)), 1.0, where(x == y, 0.5, 0.0))",
+    "where(logical_or(y < x, isnan(x)), 1.0, where(x == y, 0.5, 0.0))",
+    numpy=np.fmin,
+)
+elementwise("where(c, x, y)", "0", "where(c, 1.0, 0.0)", "where(c, 0.0, 1.0)", numpy=np.where)
+elementwise("select(c, x, y)", "0", "where(c, 1.0, 0.0)", "where(c, 0.0, 1.0)")
+
+# Made by the frontend and the transforms ----------------------------------------------------------------------------
+
+elementwise("cast(x)", "1")
+# 0 where g is 0, else g * p. Its derivative is zmul(g_dot, p) + zmul(g, p_dot): g guards in both terms, so the engine
+# builds the second term itself (as it would for p, the row alone would guard by p_dot).
+elementwise("zmul(g, p)", "p", "g", guarded=True)
+
+# Integers -----------------------------------------------------------------------------------------------------------
+
+elementwise("gcd(x, y)", numpy=np.gcd)
+elementwise("lcm(x, y)", numpy=np.lcm)

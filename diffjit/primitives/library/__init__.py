@@ -1,0 +1,37 @@
+"""NumPy and math functions written with others, in plain Python: inlined, differentiated and compiled as users' code.
+
+What the functions here rely on: operators, elementwise kinds, the reductions, `matmul`, `concatenate`, `reshape`,
+`transpose`, `broadcast_to`, creation, indexing, stores, loops, and what is known while specialising (axes, dtypes,
+numbers of dimensions, tuples, strings, `None`). An option that is not supported raises NotImplementedError, with the
+reason.
+"""
+
+from diffjit.primitives.library import (
+    calculus,
+    creation,
+    joining,
+    math_functions,
+    missing,
+    norms,
+    numbers,
+    products,
+    selecting,
+    shaping,
+    statistics,
+    ufunc_methods,
+)
+
+__all__ = [
+    "calculus",
+    "creation",
+    "joining",
+    "math_functions",
+    "missing",
+    "norms",
+    "numbers",
+    "products",
+    "selecting",
+    "shaping",
+    "statistics",
+    "ufunc_methods",
+]

@@ -1,0 +1,300 @@
+"""Joining, repeating, padding and splitting."""
+
+# NumPy's signatures take whatever NumPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from diffjit.primitives.library.axes import all_axes, along, one_axis, places
+from diffjit.primitives.registry import implements
+
+# Joining
+
+
+@implements(np.stack)
+def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    """Join along a new axis."""
+    together = np.array(arrays, dtype=dtype)
+    return together if axis == 0 else np.moveaxis(together, 0, axis).copy()
+
+
+def as_items(a, ndim):
+    """The items of the first axis with at least 1, 2 or 3 dimensions."""
+    if a.ndim > ndim:
+        return a
+    if a.ndim == 1:
+        return np.reshape(a, (-1,) + (1,) * ndim)
+    if a.ndim == 2:
+        return a[:, None, :] if ndim == 2 else a[:, None, :, None]
+    return a[:, :, :, None]
+
+
+def joined(a, axis):
+    """The items of the first axis joined along one of theirs."""
+    lengths = a.shape[1:]
+    together = np.empty((*lengths[:axis], a.shape[0], *lengths[axis:]), a.dtype)
+    together[...] = np.moveaxis(a, 0, axis)
+    return np.reshape(together, (*lengths[:axis], a.shape[0] * lengths[axis], *lengths[axis + 1 :]))
+
+
+@implements(np.vstack)
+def vstack(tup, *, dtype=None, casting="same_kind"):
+    """Join rows."""
+    if isinstance(tup, np.ndarray):
+        return joined(as_items(tup, 2), 0)
+    return np.concatenate([np.atleast_2d(x) for x in tup], axis=0, dtype=dtype)
+
+
+@implements(np.hstack)
+def hstack(tup, *, dtype=None, casting="same_kind"):
+    """Join columns, or vectors end to end."""
+    if isinstance(tup, np.ndarray):
+        return joined(as_items(tup, 1), 0 if tup.ndim < 3 else 1)
+    parts = [np.atleast_1d(x) for x in tup]
+    return np.concatenate(parts, axis=0 if parts[0].ndim == 1 else 1, dtype=dtype)
+
+
+@implements(np.dstack)
+def dstack(tup):
+    """Join along the third axis."""
+    if isinstance(tup, np.ndarray):
+        return joined(as_items(tup, 3), 2)
+    return np.concatenate([np.atleast_3d(x) for x in tup], axis=2)
+
+
+def as_column(x):
+    """A vector as a column, a matrix as it is."""
+    x = np.asarray(x)
+    return x if x.ndim == 2 else np.reshape(x, (-1, 1))
+
+
+@implements(np.column_stack)
+def column_stack(tup):
+    """Join vectors as columns."""
+    if isinstance(tup, np.ndarray):
+        return joined(tup[:, :, None] if tup.ndim == 2 else tup, 1)
+    return np.concatenate([as_column(x) for x in tup], axis=1)
+
+
+@implements(np.append)
+def append(arr, values, axis=None):
+    """A copy with values at the end."""
+    if axis is None:
+        return np.concatenate((np.ravel(arr), np.ravel(values)), axis=0)
+    return np.concatenate((arr, values), axis=axis)
+
+
+@implements(np.insert)
+def insert(arr, obj, values, axis=None):
+    """A copy with values before one position of one dimension."""
+    arr = np.ravel(arr) if axis is None else np.asarray(arr)
+    if arr.ndim != 1 or np.ndim(obj) != 0:
+        raise NotImplementedError("np.insert is differentiated for one position of a 1-D array: use np.concatenate")
+    n = arr.shape[0]
+    position = obj + n if obj < 0 else obj
+    if position < 0 or position > n:
+        raise IndexError("index is out of bounds for the array")
+    return np.concatenate((arr[:position], np.ravel(values).astype(arr.dtype), arr[position:]))
+
+
+@implements(np.delete)
+def delete(arr, obj, axis=None):
+    """A copy without one position."""
+    arr = np.ravel(arr) if axis is None else np.asarray(arr)
+    if isinstance(obj, slice) or np.ndim(obj) != 0:
+        raise NotImplementedError("np.delete is differentiated for one position: use a boolean mask")
+    axis = 0 if axis is None else one_axis(axis, arr.ndim)
+    n = arr.shape[axis]
+    position = obj + n if obj < 0 else obj
+    if position < 0 or position >= n:
+        raise IndexError("index is out of bounds for the axis")
+    return np.concatenate((arr[along(axis, slice(0, position))], arr[along(axis, slice(position + 1, n))]), axis=axis)
+
+
+# Repeating
+
+
+@implements(np.tile)
+def tile(A, reps):
+    """Repeat the whole array along each axis."""
+    A = np.asarray(A)
+    repeats = tuple(reps) if isinstance(reps, (tuple, list)) else (reps,)
+    ndim = max(A.ndim, len(repeats))
+    lengths = (1,) * (ndim - A.ndim) + A.shape
+    repeats = (1,) * (ndim - len(repeats)) + repeats
+    # Each axis in two, (which repeat, where in it): one assignment broadcasts into all the repeats.
+    apart: tuple = ()
+    single: tuple = ()
+    for k in places(ndim):
+        apart = (*apart, repeats[k], lengths[k])
+        single = (*single, 1, lengths[k])
+    tiles = np.empty(apart, A.dtype)
+    tiles[...] = np.reshape(A, single)
+    return np.reshape(tiles, tuple(repeats[k] * lengths[k] for k in places(ndim)))
+
+
+@implements(np.repeat, np.ndarray.repeat)
+def repeat(a, repeats, axis=None):
+    """Repeat each element."""
+    a = np.ravel(a) if axis is None else np.asarray(a)
+    axis = 0 if axis is None else one_axis(axis, a.ndim)
+    if np.ndim(repeats) != 0:
+        return np.take(a, repeated_positions(np.asarray(repeats), a.shape[axis]), axis=axis)
+    before, n, after = a.shape[:axis], a.shape[axis], a.shape[axis + 1 :]
+    copies = np.empty((*before, n, repeats, *after), a.dtype)
+    copies[...] = np.expand_dims(a, axis + 1)
+    return np.reshape(copies, (*before, n * repeats, *after))
+
+
+def repeated_positions(repeats, n):
+    """Position k as often as repeats[k] says."""
+    repeats = np.broadcast_to(repeats, (n,))
+    positions = np.empty((np.sum(repeats),), np.int64)
+    end = 0
+    for k in range(n):
+        for _ in range(repeats[k]):
+            positions[end] = k
+            end += 1
+    return positions
+
+
+@implements(np.roll)
+def roll(a, shift, axis=None):
+    """Shift elements cyclically."""
+    a = np.asarray(a)
+    if axis is None:
+        return np.reshape(rolled(np.reshape(a, (-1,)), shift, 0), a.shape)
+    if isinstance(shift, (tuple, list)) or isinstance(axis, (tuple, list)):
+        axes = all_axes(axis, a.ndim)
+        shifts = tuple(shift) if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+        axes = axes * len(shifts) if len(axes) == 1 else axes
+        for k in places(len(axes)):
+            a = rolled(a, shifts[k], axes[k])
+        return a
+    return rolled(a, shift, one_axis(axis, a.ndim))
+
+
+def rolled(a, shift, axis):
+    """One shift along one axis."""
+    n = a.shape[axis]
+    start = n - shift % max(n, 1)
+    return np.concatenate((a[along(axis, slice(start, n))], a[along(axis, slice(0, start))]), axis=axis)
+
+
+# Padding
+
+
+@implements(np.pad)
+def pad(array, pad_width, mode="constant", constant_values=0, reflect_type="even"):
+    """Add a margin: constant, or filled from the array."""
+    array = np.asarray(array)
+    widths = pairs(pad_width, array.ndim)
+    if mode == "constant":
+        values = pairs(constant_values, array.ndim)
+        for axis in places(array.ndim):
+            array = margin(array, axis, widths[axis], values[axis])
+        return array
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        raise NotImplementedError(f"np.pad(mode={mode!r}): use constant, edge, reflect, symmetric or wrap")
+    if reflect_type != "even":
+        raise NotImplementedError(f"np.pad(reflect_type={reflect_type!r}): use 'even'")
+    for axis in places(array.ndim):
+        before, after = widths[axis]
+        n = array.shape[axis]
+        array = np.take(array, source_positions(np.arange(-before, n + after), n, mode), axis=axis)
+    return array
+
+
+def pairs(value, ndim):
+    """One number, one pair, or one pair for each axis, as the last."""
+    if not isinstance(value, (tuple, list)):
+        if np.ndim(value) == 0:
+            return ((value, value),) * ndim
+        if np.ndim(value) == 1:
+            return ((value[0], value[1]),) * ndim
+        return tuple((value[k, 0], value[k, 1]) for k in places(ndim))
+    if len(value) == 1 and not isinstance(value[0], (tuple, list)):
+        return ((value[0], value[0]),) * ndim
+    if not isinstance(value[0], (tuple, list)):
+        return ((value[0], value[1]),) * ndim
+    whole = tuple((v[0], v[-1]) for v in value)
+    return whole * ndim if len(whole) == 1 else whole
+
+
+def margin(a, axis, width, values):
+    """A constant margin on both sides of one axis."""
+    before, after = width
+    n = a.shape[axis]
+    wide = np.empty((*a.shape[:axis], before + n + after, *a.shape[axis + 1 :]), a.dtype)
+    wide[along(axis, slice(0, before))] = values[0]
+    wide[along(axis, slice(before, before + n))] = a
+    wide[along(axis, slice(before + n, before + n + after))] = values[1]
+    return wide
+
+
+def source_positions(position, n, mode):
+    """The position in an axis of length n that a position beyond its ends repeats."""
+    if mode == "edge":
+        return np.minimum(np.maximum(position, 0), n - 1)
+    if mode == "wrap":
+        return position % n
+    if mode == "symmetric":
+        folded = position % (2 * n)
+        return np.where(folded < n, folded, 2 * n - 1 - folded)
+    period = max(2 * n - 2, 1)
+    folded = position % period
+    return np.where(folded < n, folded, period - folded)
+
+
+# Splitting
+
+
+@implements(np.array_split)
+def array_split(ary, indices_or_sections, axis=0):
+    """Views of consecutive parts, nearly equal or between given positions."""
+    ary = np.asarray(ary)
+    axis = one_axis(axis, ary.ndim)
+    n = ary.shape[axis]
+    if np.ndim(indices_or_sections) != 0:
+        ends = [*indices_or_sections, n]
+    else:
+        sections = indices_or_sections
+        ends = [(k + 1) * (n // sections) + min(k + 1, n % sections) for k in places(sections)]
+    starts = [0, *ends[:-1]]
+    return [ary[along(axis, slice(starts[k], ends[k]))] for k in places(len(ends))]
+
+
+@implements(np.split)
+def split(ary, indices_or_sections, axis=0):
+    """Views of equal parts, or between given positions."""
+    ary = np.asarray(ary)
+    if np.ndim(indices_or_sections) == 0 and ary.shape[one_axis(axis, ary.ndim)] % indices_or_sections != 0:
+        raise ValueError("array split does not result in an equal division")
+    return np.array_split(ary, indices_or_sections, axis)
+
+
+@implements(np.hsplit)
+def hsplit(ary, indices_or_sections):
+    """Split columns, or a vector."""
+    return np.split(ary, indices_or_sections, 0 if np.ndim(ary) == 1 else 1)
+
+
+@implements(np.vsplit)
+def vsplit(ary, indices_or_sections):
+    """Split rows."""
+    return np.split(ary, indices_or_sections, 0)
+
+
+@implements(np.dsplit)
+def dsplit(ary, indices_or_sections):
+    """Split along the third axis."""
+    return np.split(ary, indices_or_sections, 2)
+
+
+@implements(np.unstack)
+def unstack(x, /, *, axis=0):
+    """The slices along an axis whose length is known while specialising."""
+    moved = np.moveaxis(x, axis, 0)
+    return tuple(part for part in moved)

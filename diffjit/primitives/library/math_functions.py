@@ -1,0 +1,184 @@
+"""Functions of `math` that are not one elementwise kind."""
+
+# NumPy's signatures take whatever NumPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from diffjit.primitives.registry import implements
+
+
+@implements(math.log)
+def log(x, base=None):
+    """Logarithm, natural or to a base."""
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+@implements(math.floor)
+def floor(x, /):
+    """Largest integer below."""
+    return int(np.floor(x))
+
+
+@implements(math.ceil)
+def ceil(x, /):
+    """Smallest integer above."""
+    return int(np.ceil(x))
+
+
+@implements(math.trunc)
+def trunc(x, /):
+    """The integer towards 0."""
+    return int(x)
+
+
+@implements(math.ulp)
+def ulp(x, /):
+    """The value of the last bit."""
+    return np.spacing(np.abs(x))
+
+
+@implements(math.remainder)
+def remainder(x, y, /):
+    """IEEE 754: x minus the multiple of y that is nearest, exactly (the algorithm of CPython's mathmodule.c)."""
+    if np.isnan(x) or np.isnan(y) or np.isinf(x) or y == 0:
+        return np.fmod(x, y)
+    if np.isinf(y):
+        return x
+    size_x, size_y = np.fabs(x), np.fabs(y)
+    rest = np.fmod(size_x, size_y)
+    gap = size_y - rest
+    if rest < gap:
+        result = rest
+    elif rest > gap:
+        result = -gap
+    else:
+        result = rest - 2.0 * np.fmod(0.5 * (size_x - rest), size_y)
+    return -result if np.signbit(x) else result
+
+
+@implements(math.hypot)
+def hypot(*coordinates):
+    """Length of a vector, without overflow."""
+    if len(coordinates) == 0:
+        return 0.0
+    length = np.fabs(coordinates[0])
+    for x in coordinates[1:]:
+        length = np.hypot(length, x)
+    return length
+
+
+@implements(math.dist)
+def dist(p, q, /):
+    """Distance of two points, without overflow."""
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    length = 0.0
+    for a, b in zip(p, q, strict=True):
+        length = np.hypot(length, a - b)
+    return length
+
+
+@implements(math.prod)
+def prod(iterable, /, *, start=1):
+    """Product of a sequence."""
+    result = start
+    for x in iterable:
+        result = result * x
+    return result
+
+
+@implements(math.fsum)
+def fsum(seq, /):
+    """Sum of a sequence with Neumaier's correction: the rounding errors are summed apart."""
+    total = 0.0
+    correction = 0.0
+    for x in seq:
+        new = total + x
+        if abs(total) >= abs(x):
+            correction += (total - new) + x
+        else:
+            correction += (x - new) + total
+        total = new
+    return total + correction
+
+
+@implements(math.isclose)
+def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
+    """Whether equal within a tolerance."""
+    if a == b:
+        return True
+    if np.isinf(a) or np.isinf(b):
+        return False
+    return bool(abs(a - b) <= max(rel_tol * max(abs(a), abs(b)), abs_tol))
+
+
+@implements(math.gcd)
+def gcd(*integers):
+    """Greatest common divisor."""
+    result = 0
+    for x in integers:
+        result = int(np.gcd(result, x))
+    return result
+
+
+@implements(math.lcm)
+def lcm(*integers):
+    """Least common multiple."""
+    result = 1
+    for x in integers:
+        result = int(np.lcm(result, x))
+    return result
+
+
+@implements(math.factorial)
+def factorial(x, /):
+    """Product of the integers up to x."""
+    if x < 0:
+        raise ValueError("factorial() not defined for negative values")
+    result = 1
+    for k in range(2, x + 1):
+        result *= k
+    return result
+
+
+@implements(math.perm)
+def perm(n, k=None, /):
+    """Ordered choices of k out of n."""
+    last = n if k is None else k
+    if n < 0 or last < 0:
+        raise ValueError("n and k must be non-negative integers")
+    result = 1
+    for j in range(last):
+        result *= n - j
+    return result
+
+
+@implements(math.comb)
+def comb(n, k, /):
+    """Choices of k out of n."""
+    if n < 0 or k < 0:
+        raise ValueError("n and k must be non-negative integers")
+    if k > n:
+        return 0
+    result = 1
+    for j in range(min(k, n - k)):
+        result = result * (n - j) // (j + 1)  # always exact: a product of j + 1 consecutive integers
+    return result
+
+
+@implements(math.isqrt)
+def isqrt(n, /):
+    """Integer square root: the float one, corrected."""
+    if n < 0:
+        raise ValueError("isqrt() argument must be nonnegative")
+    root = int(np.sqrt(float(n)))
+    while root * root > n:
+        root -= 1
+    while n - root * root > 2 * root:
+        root += 1
+    return root

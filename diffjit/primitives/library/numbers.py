@@ -1,0 +1,179 @@
+"""Elementwise functions written with elementwise kinds: clipping, rounding, parts of numbers, closeness."""
+
+# NumPy's signatures take whatever NumPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from diffjit.primitives.registry import implements
+
+
+@implements(np.clip)
+def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):  # noqa: A002 - NumPy's names
+    """Limit to an interval; at a bound half the derivative passes."""
+    low = min if a_min is None else a_min
+    high = max if a_max is None else a_max
+    if low is not None:
+        a = np.maximum(a, low)
+    if high is not None:
+        a = np.minimum(a, high)
+    return a if low is not None or high is not None else np.positive(a)
+
+
+@implements(np.ndarray.clip)
+def clip_method(a, min=None, max=None, out=None):  # noqa: A002 - NumPy's names
+    """Limit to an interval; at a bound half the derivative passes."""
+    return np.clip(a, min, max)
+
+
+@implements(np.round, np.around, np.ndarray.round)
+def round_(a, decimals=0, out=None):
+    """Round to a decimal place; the derivative is 0."""
+    a = np.asarray(a)
+    if a.dtype.kind in "iu":
+        return a.copy() if decimals >= 0 else (np.rint(a / 10.0**-decimals) * 10.0**-decimals).astype(a.dtype)
+    if decimals == 0:
+        return np.rint(a)
+    if decimals > 0:
+        return np.rint(a * 10.0**decimals) / 10.0**decimals
+    return np.rint(a / 10.0**-decimals) * 10.0**-decimals
+
+
+@implements(np.nan_to_num)
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    """NaN and infinities replaced by numbers."""
+    x = np.asarray(x)
+    if x.dtype.kind != "f":
+        return x.copy()
+    top = float(np.finfo(x.dtype).max) if posinf is None else posinf
+    bottom = float(np.finfo(x.dtype).min) if neginf is None else neginf
+    result = np.where(np.isnan(x), nan, np.where(x == np.inf, top, np.where(x == -np.inf, bottom, x)))
+    if copy:
+        return result
+    x[...] = result
+    return x
+
+
+@implements(np.modf)
+def modf(x, /):
+    """Fractional and whole part; the whole part has no derivative."""
+    whole = np.trunc(x)
+    return np.where(np.isinf(x), 0.0, x - whole), whole
+
+
+@implements(math.modf)
+def math_modf(x, /):
+    """Fractional and whole part of one number."""
+    whole = np.trunc(x)
+    return (0.0 if np.isinf(x) else x - whole), whole
+
+
+@implements(np.frexp)
+def frexp(x, /):
+    """Mantissa and binary exponent; the exponent has no derivative."""
+    x = np.asarray(x)
+    ordinary = np.logical_and(np.isfinite(x), np.not_equal(x, 0))
+    size = np.abs(np.where(ordinary, x, 1.0))
+    guess = np.floor(np.log2(size)) + 1  # rounding can make it one too large or too small
+    scaled = np.ldexp(size, -guess.astype(np.int32))
+    guess = np.where(scaled >= 1.0, guess + 1, np.where(scaled < 0.5, guess - 1, guess))
+    exponent = np.where(ordinary, guess, 0.0).astype(np.int32)
+    return np.ldexp(x, -exponent), exponent
+
+
+@implements(math.frexp)
+def math_frexp(x, /):
+    """Mantissa and binary exponent of one number; the exponent has no derivative."""
+    if x == 0 or np.isnan(x) or np.isinf(x):
+        return x, 0
+    exponent = int(np.floor(np.log2(abs(x)))) + 1
+    size = np.ldexp(abs(x), -exponent)
+    if size >= 1.0:
+        exponent += 1
+    elif size < 0.5:
+        exponent -= 1
+    return np.ldexp(x, -exponent), exponent
+
+
+@implements(np.divmod)
+def divmod_(x1, x2, /):
+    """Quotient rounded down, and remainder."""
+    return np.floor_divide(x1, x2), np.remainder(x1, x2)
+
+
+@implements(np.angle)
+def angle(z, deg=False):
+    """Argument of complex numbers."""
+    radians = np.arctan2(np.imag(z), np.real(z))
+    return np.rad2deg(radians) if deg else radians
+
+
+@implements(np.unwrap)
+def unwrap(p, discont=None, axis=-1, *, period=6.283185307179586):
+    """Jumps by more than half a period removed; the derivative is that of the identity."""
+    p = np.asarray(p)
+    moved = np.moveaxis(p, axis, -1)
+    limit = period / 2 if discont is None else np.maximum(discont, period / 2)
+    steps = moved[..., 1:] - moved[..., :-1]
+    wrapped = (steps + period / 2) % period - period / 2
+    wrapped = np.where(np.logical_and(wrapped == -period / 2, steps > 0), period / 2, wrapped)
+    correction = np.where(np.abs(steps) < limit, 0.0, wrapped - steps)
+    result = moved * 1.0
+    result[..., 1:] += np.cumsum(correction, axis=-1)
+    return np.moveaxis(result, -1, axis)
+
+
+@implements(np.isposinf)
+def isposinf(x, out=None):
+    """Whether +inf."""
+    return np.equal(x, np.inf)
+
+
+@implements(np.isneginf)
+def isneginf(x, out=None):
+    """Whether -inf."""
+    return np.equal(x, -np.inf)
+
+
+@implements(np.isreal)
+def isreal(x):
+    """Whether the imaginary part is 0."""
+    return np.equal(np.imag(x), 0)
+
+
+@implements(np.iscomplex)
+def iscomplex(x):
+    """Whether the imaginary part is not 0."""
+    return np.not_equal(np.imag(x), 0)
+
+
+@implements(np.isclose)
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether equal within a tolerance."""
+    near = np.abs(np.subtract(a, b)) <= atol + rtol * np.abs(b)
+    result = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
+    if equal_nan:
+        return np.logical_or(result, np.logical_and(np.isnan(a), np.isnan(b)))
+    return result
+
+
+@implements(np.allclose)
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all are equal within a tolerance."""
+    return np.all(np.isclose(a, b, rtol, atol, equal_nan))
+
+
+@implements(np.array_equal)
+def array_equal(a1, a2, equal_nan=False):
+    """Whether shapes and elements are equal."""
+    a1, a2 = np.asarray(a1), np.asarray(a2)
+    if a1.shape != a2.shape:
+        return False
+    same = np.equal(a1, a2)
+    if equal_nan:
+        same = np.logical_or(same, np.logical_and(np.isnan(a1), np.isnan(a2)))
+    return np.all(same)

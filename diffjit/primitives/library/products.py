@@ -1,0 +1,287 @@
+"""Products of vectors, matrices and tensors."""
+
+# NumPy's signatures take whatever NumPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from diffjit.primitives.library.axes import all_axes, one_axis, places
+from diffjit.primitives.registry import implements
+
+
+@implements(np.dot, np.ndarray.dot)
+def dot(a, b, out=None):
+    """Products of scalars, vectors and matrices; of more dimensions, last axis of `a` with last but one of `b`."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return np.multiply(a, b)
+    a, b = np.asarray(a), np.asarray(b)
+    if b.ndim == 1 or (a.ndim <= 2 and b.ndim == 2):
+        return a @ b
+    return np.tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 2,)))
+
+
+@implements(np.vdot)
+def vdot(a, b, /):
+    """Inner product of all elements, the first conjugated."""
+    return np.conjugate(np.ravel(a)) @ np.ravel(b)
+
+
+@implements(np.inner)
+def inner(a, b, /):
+    """Sum of products over the last axes."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return np.multiply(a, b)
+    a, b = np.asarray(a), np.asarray(b)
+    if b.ndim == 1:
+        return a @ b
+    return np.tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 1,)))
+
+
+@implements(np.outer, np.linalg.outer)
+def outer(a, b, out=None):
+    """All products of two vectors."""
+    return np.ravel(a)[:, None] * np.ravel(b)[None, :]
+
+
+def contracted_axes(axes, a_ndim, b_ndim):
+    """The axes that tensordot sums over, of each operand."""
+    if isinstance(axes, (tuple, list)):
+        return all_axes(axes[0], a_ndim), all_axes(axes[1], b_ndim)
+    return places(a_ndim)[a_ndim - axes :], places(axes)
+
+
+@implements(np.tensordot, np.linalg.tensordot)
+def tensordot(a, b, axes=2):
+    """Sum of products over given axes: one matrix product."""
+    a, b = np.asarray(a), np.asarray(b)
+    a_axes, b_axes = contracted_axes(axes, a.ndim, b.ndim)
+    if len(a_axes) != len(b_axes):
+        raise ValueError("shape-mismatch for sum")
+    for i, j in zip(a_axes, b_axes, strict=True):
+        if a.shape[i] != b.shape[j]:
+            raise ValueError("shape-mismatch for sum")
+    a_free = tuple(k for k in places(a.ndim) if k not in a_axes)
+    b_free = tuple(k for k in places(b.ndim) if k not in b_axes)
+    rows = math.prod(a.shape[k] for k in a_free)
+    columns = math.prod(b.shape[k] for k in b_free)
+    length = math.prod(a.shape[k] for k in a_axes)
+    left = np.reshape(np.transpose(a, a_free + a_axes), (rows, length))
+    right = np.reshape(np.transpose(b, b_axes + b_free), (length, columns))
+    return np.reshape(left @ right, tuple(a.shape[k] for k in a_free) + tuple(b.shape[k] for k in b_free))
+
+
+@implements(np.kron)
+def kron(a, b):
+    """All products of two arrays, as blocks."""
+    a, b = np.asarray(a), np.asarray(b)
+    ndim = max(a.ndim, b.ndim)
+    a_shape = (1,) * (ndim - a.ndim) + a.shape
+    b_shape = (1,) * (ndim - b.ndim) + b.shape
+    a_apart: tuple = ()
+    b_apart: tuple = ()
+    for k in places(ndim):
+        a_apart = (*a_apart, a_shape[k], 1)
+        b_apart = (*b_apart, 1, b_shape[k])
+    blocks = np.reshape(a, a_apart) * np.reshape(b, b_apart)
+    return np.reshape(blocks, tuple(a_shape[k] * b_shape[k] for k in places(ndim)))
+
+
+@implements(np.cross)
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """Vector product in three dimensions."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = np.moveaxis(a, axisa, 0), np.moveaxis(b, axisb, 0)
+    if a.shape[0] != 3 or b.shape[0] != 3:
+        raise ValueError("np.cross: both arrays must hold three-dimensional vectors")
+    parts = (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    return np.stack(parts, axis=axisc)
+
+
+@implements(np.linalg.cross)
+def linalg_cross(x1, x2, /, *, axis=-1):
+    """Vector product in three dimensions."""
+    return np.cross(x1, x2, axis=axis)
+
+
+@implements(np.vecdot, np.linalg.vecdot)
+def vecdot(x1, x2, /, *, axis=-1):
+    """Inner products of stacks of vectors, the first conjugated."""
+    first, second = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
+    return np.sum(np.conjugate(first) * second, axis=-1)
+
+
+@implements(np.matvec)
+def matvec(x1, x2, /):
+    """Stacks of matrices times vectors."""
+    return (np.asarray(x1) @ np.asarray(x2)[..., None])[..., 0]
+
+
+@implements(np.vecmat)
+def vecmat(x1, x2, /):
+    """Stacks of vectors, conjugated, times matrices."""
+    return (np.conjugate(np.asarray(x1))[..., None, :] @ np.asarray(x2))[..., 0, :]
+
+
+@implements(np.linalg.matmul)
+def linalg_matmul(x1, x2, /):
+    """The array API's name of `@`."""
+    return np.matmul(x1, x2)
+
+
+@implements(np.trace, np.ndarray.trace)
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    """Sum of a diagonal."""
+    a = np.asarray(a)
+    first, second = one_axis(axis1, a.ndim), one_axis(axis2, a.ndim)
+    if a.ndim == 2 and first < second:
+        return np.sum(np.diagonal(a, offset), dtype=dtype)
+    matrices = np.moveaxis(a, (first, second), (0, 1))
+    rows, columns = matrices.shape[0], matrices.shape[1]
+    start = max(-offset, 0)
+    k = np.arange(start, max(start, min(rows, columns - offset)))
+    return np.sum(matrices[k, k + offset], axis=0, dtype=dtype)
+
+
+@implements(np.linalg.trace)
+def linalg_trace(x, /, *, offset=0, dtype=None):
+    """Sum of the diagonals of a stack of matrices."""
+    return np.trace(x, offset, -2, -1, dtype)
+
+
+@implements(np.linalg.diagonal)
+def linalg_diagonal(x, /, *, offset=0):
+    """Diagonal of a matrix."""
+    if np.ndim(x) != 2:
+        raise NotImplementedError("np.linalg.diagonal of a stack of matrices: index with np.arange")
+    return np.diagonal(x, offset)
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays, *, out=None):
+    """The product of several matrices, from the side that keeps the intermediate results small."""
+    if np.ndim(arrays[-1]) == 1:
+        result = arrays[-1]
+        for matrix in reversed(arrays[:-1]):
+            result = matrix @ result
+        return result
+    result = arrays[0]
+    for matrix in arrays[1:]:
+        result = result @ matrix
+    return result
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a, n):
+    """A matrix multiplied by itself, by repeated squaring."""
+    a = np.asarray(a)
+    base = np.linalg.inv(a) if n < 0 else a.copy()
+    left = abs(n)
+    result = np.broadcast_to(np.eye(a.shape[-1], dtype=base.dtype), a.shape).copy()
+    while left > 0:
+        if left % 2 == 1:
+            result = result @ base
+        left //= 2
+        if left > 0:
+            base = base @ base
+    return result
+
+
+@implements(np.einsum)
+def einsum(*operands, out=None, optimize=False):
+    """Einstein's summation, from left to right, each step one (stacked) matrix product."""
+    text = operands[0]
+    if not isinstance(text, str) or "." in text:
+        raise NotImplementedError("np.einsum: write the subscripts as one string without an ellipsis")
+    arrays = tuple(np.asarray(x) for x in operands[1:])
+    inputs, result_labels = parse_subscripts(text)
+    labels, value = diagonals_of(inputs[0], arrays[0])
+    for k in places(len(arrays))[1:]:
+        more_labels, more = diagonals_of(inputs[k], arrays[k])
+        still_needed = result_labels + "".join(inputs[k + 1 :])
+        labels, value = contract(labels, value, more_labels, more, still_needed)
+    gone = tuple(k for k in places(len(labels)) if labels[k] not in result_labels)
+    if gone:
+        value = np.sum(value, axis=gone)
+        labels = "".join(c for c in labels if c in result_labels)
+    if labels == result_labels:
+        return value + 0 if len(arrays) == 1 else value
+    return np.transpose(value, tuple(labels.index(c) for c in result_labels)).copy()
+
+
+def parse_subscripts(text):
+    """The labels of each operand and of the result."""
+    text = text.replace(" ", "")
+    if "->" in text:
+        left, right = text.split("->")
+        return left.split(","), right
+    letters = text.replace(",", "")
+    return text.split(","), "".join(c for c in sorted(set(letters)) if letters.count(c) == 1)
+
+
+def diagonals_of(labels, a):
+    """Labels that repeat within one operand select its diagonal."""
+    for c in labels:
+        if labels.count(c) > 1:
+            first = labels.index(c)
+            second = labels.index(c, first + 1)
+            if labels.count(c) > 2:
+                raise NotImplementedError("np.einsum: a label that repeats more than twice in one operand")
+            moved = np.moveaxis(a, (first, second), (0, 1))
+            k = np.arange(moved.shape[0])
+            rest = labels[:first] + labels[first + 1 : second] + labels[second + 1 :]
+            return diagonals_again(c + rest, moved[k, k])
+    return labels, a
+
+
+def diagonals_again(labels, a):
+    """A second repeated label of one operand is not supported: one is what is met in practice."""
+    if len(set(labels)) != len(labels):
+        raise NotImplementedError("np.einsum: two repeated labels in one operand")
+    return labels, a
+
+
+def contract(a_labels, a, b_labels, b, needed):
+    """Sum a * b over the labels that nothing needs any more."""
+    a_alone = "".join(c for c in a_labels if c not in b_labels and c not in needed)
+    b_alone = "".join(c for c in b_labels if c not in a_labels and c not in needed)
+    if a_alone:
+        a = np.sum(a, axis=tuple(a_labels.index(c) for c in a_alone))
+        a_labels = "".join(c for c in a_labels if c not in a_alone)
+    if b_alone:
+        b = np.sum(b, axis=tuple(b_labels.index(c) for c in b_alone))
+        b_labels = "".join(c for c in b_labels if c not in b_alone)
+    batch = "".join(c for c in a_labels if c in b_labels and c in needed)
+    summed = "".join(c for c in a_labels if c in b_labels and c not in needed)
+    rows = "".join(c for c in a_labels if c not in b_labels)
+    columns = "".join(c for c in b_labels if c not in a_labels)
+    if not summed:
+        return batch + rows + columns, spread_out(a, a_labels, batch, rows, columns, 1) * spread_out(
+            b, b_labels, batch, rows, columns, 0
+        )
+    left = merged(a, a_labels, batch, rows, summed)
+    right = merged(b, b_labels, batch, summed, columns)
+    lengths = tuple(a.shape[a_labels.index(c)] for c in batch + rows) + tuple(
+        b.shape[b_labels.index(c)] for c in columns
+    )
+    return batch + rows + columns, np.reshape(left @ right, lengths)
+
+
+def spread_out(a, labels, batch, rows, columns, is_left):
+    """The operand with length-1 axes where it lacks a label of batch + rows + columns."""
+    own = batch + (rows if is_left else columns)
+    turned = np.transpose(a, tuple(labels.index(c) for c in own))
+    return turned[tuple(slice(None) if c in own else None for c in batch + rows + columns)]
+
+
+def merged(a, labels, batch, first, second):
+    """The operand as a stack of matrices: batch axes, one axis for `first`, one for `second`."""
+    turned = np.transpose(a, tuple(labels.index(c) for c in batch + first + second))
+    lengths = tuple(a.shape[labels.index(c)] for c in batch)
+    rows = math.prod(a.shape[labels.index(c)] for c in first)
+    columns = math.prod(a.shape[labels.index(c)] for c in second)
+    return np.reshape(turned, (*lengths, rows, columns))

@@ -1,0 +1,190 @@
+"""Means, variances and order statistics."""
+
+# NumPy's signatures take whatever NumPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from diffjit.primitives.library.axes import along, as_float, count, magnitude_squared, one_axis, root
+from diffjit.primitives.registry import implements
+
+
+def count_where(included, axis, keepdims, dtype):
+    """How many elements are included, in the precision of the values: float32 stays float32."""
+    return np.sum(included, axis=axis, keepdims=keepdims, dtype=dtype if dtype.kind == "f" else np.float64)
+
+
+@implements(np.mean, np.ndarray.mean)
+def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
+    """Arithmetic mean."""
+    a = np.asarray(a)
+    if dtype is None and a.dtype.kind in "iub":
+        dtype = np.float64
+    if where is True:
+        return np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims) / count(a, axis)
+    included = np.broadcast_to(where, a.shape)
+    total = np.sum(np.where(included, a, 0), axis=axis, dtype=dtype, keepdims=keepdims)
+    return total / count_where(included, axis, keepdims, a.dtype)
+
+
+@implements(np.var, np.ndarray.var)
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None):
+    """Variance, in two passes."""
+    a = np.asarray(a)
+    a = as_float(a) if dtype is None else a.astype(dtype)
+    center = np.mean(a, axis=axis, keepdims=True, where=where) if mean is None else mean
+    squares = magnitude_squared(a - center)
+    lost = ddof if correction is None else correction
+    if where is True:
+        return np.sum(squares, axis=axis, keepdims=keepdims) / max(count(a, axis) - lost, 0)
+    included = np.broadcast_to(where, a.shape)
+    total = np.sum(np.where(included, squares, 0), axis=axis, keepdims=keepdims)
+    return total / np.maximum(count_where(included, axis, keepdims, a.dtype) - lost, 0)
+
+
+@implements(np.std, np.ndarray.std)
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None):
+    """Standard deviation; the derivative of equal values is 0."""
+    a = np.asarray(a)
+    return root(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
+
+
+@implements(np.ptp)
+def ptp(a, axis=None, out=None, keepdims=False):
+    """Largest minus smallest."""
+    a = np.asarray(a)
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+
+
+@implements(np.average)
+def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
+    """Weighted mean."""
+    a = np.asarray(a)
+    if weights is None:
+        result = np.mean(a, axis=axis, keepdims=keepdims)
+        scale = result * 0 + count(a, axis)
+    else:
+        weights = np.asarray(weights)
+        if weights.ndim == 1 and a.ndim > 1:
+            if axis is None:
+                raise TypeError("Axis must be specified when shapes of a and weights differ.")
+            position = one_axis(axis, a.ndim)
+            weights = np.reshape(weights, (1,) * position + (weights.shape[0],) + (1,) * (a.ndim - 1 - position))
+        weights = np.broadcast_to(weights, a.shape)
+        weighted = as_float(a) * weights
+        scale = np.sum(weights, axis=axis, dtype=weighted.dtype, keepdims=keepdims)
+        result = np.sum(weighted, axis=axis, keepdims=keepdims) / scale
+    if returned:
+        return result, scale
+    return result
+
+
+@implements(np.median)
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """The middle of the sorted values, or the mean of the two in the middle; NaN if there is one."""
+    a = np.asarray(a)
+    return np.quantile(a, 0.5, axis=axis, keepdims=keepdims)
+
+
+@implements(np.percentile)
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    """Percentiles by linear interpolation."""
+    return np.quantile(a, np.true_divide(q, 100), axis=axis, method=method, keepdims=keepdims)
+
+
+@implements(np.quantile)
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    """Quantiles of the values along one axis (or all) by linear interpolation between neighbours in order."""
+    if method != "linear":
+        raise NotImplementedError(f"np.quantile(method={method!r}): only the default 'linear' is differentiated")
+    if isinstance(axis, (tuple, list)):
+        raise NotImplementedError("np.quantile over several axes: reshape them into one first")
+    a = as_float(np.asarray(a))
+    q = np.asarray(q)
+    rank = a.ndim
+    flat = np.reshape(a, (-1,)) if axis is None else np.moveaxis(a, axis, 0)
+    ordered = np.sort(flat, axis=0)
+    n = ordered.shape[0]
+    position = q * (n - 1)
+    low = np.floor(position).astype(np.int64)
+    high = np.minimum(low + 1, n - 1)
+    share = np.reshape(position - low, q.shape + (1,) * (ordered.ndim - 1)).astype(a.dtype)
+    result = ordered[low] + (ordered[high] - ordered[low]) * share
+    missing = np.isnan(ordered[n - 1])  # NaN is sorted to the end
+    result = np.where(missing, np.nan, result)
+    if keepdims:
+        if axis is None:
+            result = np.reshape(result, q.shape + (1,) * rank)
+        else:
+            result = np.expand_dims(result, q.ndim + one_axis(axis, rank))
+    return result
+
+
+@implements(np.cov)
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    """Covariance matrix of variables in rows."""
+    if fweights is not None or aweights is not None:
+        raise NotImplementedError("np.cov with weights: write the weighted sums")
+    data = as_float(np.asarray(m))
+    if data.ndim == 1:
+        data = data[None, :]
+    elif not rowvar:
+        data = np.transpose(data)
+    if y is not None:
+        more = as_float(np.asarray(y))
+        if more.ndim == 1:
+            more = more[None, :]
+        elif not rowvar:
+            more = np.transpose(more)
+        data = np.concatenate((data, more), axis=0)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    centered = data - np.mean(data, axis=1, keepdims=True)
+    result = centered @ np.conjugate(np.transpose(centered)) / (data.shape[1] - ddof)
+    if y is None and (np.ndim(m) == 1):
+        return result[0, 0]
+    return result
+
+
+@implements(np.corrcoef)
+def corrcoef(x, y=None, rowvar=True, *, dtype=None):
+    """Correlation coefficients of variables in rows."""
+    c = np.cov(x, y, rowvar)
+    if np.ndim(c) == 0:
+        return c / c
+    scale = np.sqrt(np.diagonal(c))
+    return np.clip(c / scale[:, None] / scale[None, :], -1, 1)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a, axis=None, *, keepdims=False):
+    """How many elements are not 0."""
+    return np.sum(np.not_equal(a, 0), axis=axis, keepdims=keepdims)
+
+
+@implements(np.cumulative_sum)
+def cumulative_sum(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+    """cumsum, optionally with a leading 0."""
+    x = np.asarray(x)
+    if axis is None:
+        axis = 0  # allowed for one dimension only
+    total = np.cumsum(x, axis=axis, dtype=dtype)
+    if not include_initial:
+        return total
+    first = total[along(one_axis(axis, x.ndim), slice(0, 1))]
+    return np.concatenate((np.zeros_like(first), total), axis=axis)
+
+
+@implements(np.cumulative_prod)
+def cumulative_prod(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+    """cumprod, optionally with a leading 1."""
+    x = np.asarray(x)
+    if axis is None:
+        axis = 0  # allowed for one dimension only
+    total = np.cumprod(x, axis=axis, dtype=dtype)
+    if not include_initial:
+        return total
+    first = total[along(one_axis(axis, x.ndim), slice(0, 1))]
+    return np.concatenate((np.ones_like(first), total), axis=axis)

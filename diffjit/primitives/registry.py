@@ -1,0 +1,94 @@
+"""How a primitive is declared. One declaration serves forward mode, reverse mode and every order.
+
+`elementwise("sin(x)", "cos(x)")`
+    an operation applied element by element, and its partial derivative by each parameter, written in Python with bare
+    NumPy names; `out` is the result. A partial may be "0" (no derivative), or None (refused with an error).
+`rule("cumsum", "a")`
+    declares a structural primitive with the names of its inputs; `@cumsum.jvp` and `@cumsum.vjp` attach rules, which
+    are plain NumPy functions. A rule asks by parameter name for what it reads: inputs, `out`, `<input>_dot`, `out_bar`,
+    and the operation's attributes as keyword-only parameters. `linear=True` says that the tangent is the operation
+    applied to the tangents. Rules are parsed by the same frontend as users' code, so they are differentiable again.
+`@implements(np.var)`
+    a NumPy function written with others, in plain Python; it is inlined where users call it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+ELEMENTWISE: dict[str, Elementwise] = {}
+RULES: dict[str, Rule] = {}
+COMPOSITES: dict[Any, Callable[..., Any]] = {}  # NumPy's (or math's) function -> the same function in plain Python
+FUNCTIONS: dict[Any, str] = {}  # NumPy's (or math's) function -> elementwise kind
+
+
+@dataclass(frozen=True, slots=True)
+class Elementwise:
+    """An elementwise primitive: its parameters and its partial derivatives as expressions."""
+
+    kind: str
+    params: tuple[str, ...]
+    partials: tuple[str | None, ...]
+    guarded: bool = False  # a partial can be non-finite: a zero cotangent must still contribute zero
+    ufunc: Any = None  # decides the result's dtype
+
+
+@dataclass(slots=True)
+class Rule:
+    """A structural primitive and its rules."""
+
+    kind: str
+    params: tuple[str, ...]
+    linear: bool = False
+    jvp_rule: Callable[..., Any] | None = None
+    vjp_rule: Callable[..., Any] | None = None
+    variadic: bool = field(default=False)
+
+    def jvp(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Attach the forward rule."""
+        self.jvp_rule = function
+        return function
+
+    def vjp(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Attach the reverse rule: one cotangent per input, None for an input without derivative."""
+        self.vjp_rule = function
+        return function
+
+
+def elementwise(
+    signature: str, *partials: str | None, numpy: Any = None, also: tuple[Any, ...] = (), guarded: bool = False
+) -> Elementwise:
+    """Declare an elementwise primitive, e.g. `elementwise("sin(x)", "cos(x)", numpy=np.sin, also=(math.sin,))`."""
+    call = ast.parse(signature, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Name)
+    params = tuple(a.id for a in call.args if isinstance(a, ast.Name))
+    assert len(partials) in (0, len(params)), f"{signature}: one partial per parameter"
+    entry = Elementwise(call.func.id, params, partials or ("0",) * len(params), guarded, numpy)
+    ELEMENTWISE[entry.kind] = entry
+    for function in (numpy, *also):
+        if function is not None:
+            FUNCTIONS[function] = entry.kind
+    return entry
+
+
+def rule(kind: str, params: str, *, linear: bool = False) -> Rule:
+    """Declare a structural primitive with the names of its inputs; a last name `*xs` takes any number of inputs."""
+    names = tuple(params.replace(",", " ").split())
+    entry = Rule(kind, tuple(n.lstrip("*") for n in names), linear, variadic=bool(names) and names[-1].startswith("*"))
+    RULES[kind] = entry
+    return entry
+
+
+def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a plain Python version of NumPy functions, inlined and differentiated where users call those."""
+
+    def register(plain: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            COMPOSITES[function] = plain
+        return plain
+
+    return register

@@ -1,0 +1,55 @@
+"""Elementwise rows: exponentials, logarithms, trigonometric and hyperbolic functions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from diffjit.primitives.registry import elementwise
+
+# Exponentials (guarded because they overflow: softplus written with `where` multiplies 0 by exp(1000)) --------------
+
+elementwise("exp(x)", "out", numpy=np.exp, also=(math.exp,), guarded=True)
+elementwise("exp2(x)", "0.6931471805599453 * out", numpy=np.exp2, also=(math.exp2,), guarded=True)
+elementwise("expm1(x)", "out + 1", numpy=np.expm1, also=(math.expm1,), guarded=True)
+
+# Logarithms (math.log takes a base too: library/math_functions.py) --------------------------------------------------
+
+elementwise("log(x)", "1 / x", numpy=np.log, guarded=True)
+elementwise("log2(x)", "1.4426950408889634 / x", numpy=np.log2, also=(math.log2,), guarded=True)
+elementwise("log10(x)", "0.4342944819032518 / x", numpy=np.log10, also=(math.log10,), guarded=True)
+elementwise("log1p(x)", "1 / (1 + x)", numpy=np.log1p, also=(math.log1p,), guarded=True)
+# The two weights sum to 1. Both arguments -inf (two impossible events): -inf + inf, so guarded.
+elementwise("logaddexp(x, y)", "exp(x - out)", "exp(y - out)", numpy=np.logaddexp, guarded=True)
+elementwise("logaddexp2(x, y)", "exp2(x - out)", "exp2(y - out)", numpy=np.logaddexp2, guarded=True)
+
+# Trigonometric ------------------------------------------------------------------------------------------------------
+
+elementwise("sin(x)", "cos(x)", numpy=np.sin, also=(math.sin,))
+elementwise("cos(x)", "-sin(x)", numpy=np.cos, also=(math.cos,))
+elementwise("tan(x)", "1 + out * out", numpy=np.tan, also=(math.tan,))
+# (1 - x) * (1 + x) keeps the digits near 1 that 1 - x * x loses.
+elementwise("arcsin(x)", "1 / sqrt((1 - x) * (1 + x))", numpy=np.arcsin, also=(math.asin,), guarded=True)
+elementwise("arccos(x)", "-1 / sqrt((1 - x) * (1 + x))", numpy=np.arccos, also=(math.acos,), guarded=True)
+elementwise("arctan(x)", "1 / (1 + x * x)", numpy=np.arctan, also=(math.atan,))
+elementwise(
+    "arctan2(y, x)",
+    "x / (x * x + y * y)",
+    "-y / (x * x + y * y)",
+    numpy=np.arctan2,
+    also=(math.atan2,),
+    guarded=True,
+)
+elementwise("deg2rad(x)", "0.017453292519943295", numpy=np.deg2rad, also=(np.radians, math.radians))
+elementwise("rad2deg(x)", "57.29577951308232", numpy=np.rad2deg, also=(np.degrees, math.degrees))
+
+# Hyperbolic ---------------------------------------------------------------------------------------------------------
+
+elementwise("sinh(x)", "cosh(x)", numpy=np.sinh, also=(math.sinh,), guarded=True)
+elementwise("cosh(x)", "sinh(x)", numpy=np.cosh, also=(math.cosh,), guarded=True)
+elementwise("tanh(x)", "1 - out * out", numpy=np.tanh, also=(math.tanh,))
+elementwise("arcsinh(x)", "1 / sqrt(x * x + 1)", numpy=np.arcsinh, also=(math.asinh,))
+# Two roots, not one of the product: the right branch for complex x with a negative real part.
+elementwise("arccosh(x)", "1 / (sqrt(x - 1) * sqrt(x + 1))", numpy=np.arccosh, also=(math.acosh,), guarded=True)
+elementwise("arctanh(x)", "1 / ((1 - x) * (1 + x))", numpy=np.arctanh, also=(math.atanh,), guarded=True)

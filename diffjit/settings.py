@@ -1,0 +1,27 @@
+"""Settings: attributes of the object `diffjit.settings`, each with an environment variable for its first value."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+
+def _text(name: str, default: str) -> str:
+    return os.environ.get(name, default)
+
+
+@dataclass(slots=True)
+class Settings:
+    """What users may change.
+
+    backend    "numba" (compiled, default) or "python" (the readable text, under a debugger); DIFFJIT_BACKEND
+    dump       folder that receives every pass of every program as a numbered file, or ""; DIFFJIT_DUMP
+    cache_dir  folder of generated modules, or "" for the platform's cache folder; DIFFJIT_CACHE_DIR
+    """
+
+    backend: str = field(default_factory=lambda: _text("DIFFJIT_BACKEND", "numba"))
+    dump: str = field(default_factory=lambda: _text("DIFFJIT_DUMP", ""))
+    cache_dir: str = field(default_factory=lambda: _text("DIFFJIT_CACHE_DIR", ""))
+
+
+settings = Settings()

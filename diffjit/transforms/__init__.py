@@ -1,0 +1,1 @@
+"""Programs to programs: forward mode, reverse mode, inlining."""

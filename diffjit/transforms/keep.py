@@ -1,0 +1,347 @@
+"""What the way back needs of the way there: kept, recomputed, or recorded on tapes.
+
+`Context` mirrors one block of the forward sweep. `Keeper.kept(v, context)` gives the value that `v` had, at the
+mirrored point of the reverse sweep: directly where it is still in scope; recomputed where that is cheap; else recorded
+in an array indexed by the loops' counters (trip counts known on entry) or on a stack.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from diffjit.analysis.memory import Memory
+from diffjit.analysis.order import Order
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Block, Op, Value, is_view
+from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Stack, Sym
+from diffjit.primitives.registry import ELEMENTWISE
+
+_METADATA = frozenset({"dim", "zeros_like", "empty_like", "list_len"})
+
+
+@dataclass(slots=True, eq=False)
+class Context:
+    """The mirror image of one forward block, while it is built."""
+
+    fwd: Block
+    parent: Context | None
+    block: Block = field(default_factory=Block)
+    head: Block = field(default_factory=Block)  # pops: they run first
+    memo: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    bars: dict[Value, Any] = field(default_factory=dict[Value, Any])
+    refs: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    counters: list[tuple[Op, Value]] = field(
+        default_factory=list[tuple[Op, Value]]
+    )  # (forward loop, its index on the way back)
+    snapshots: dict[tuple[Value, Op | None], Value] = field(default_factory=dict[tuple[Value, Op | None], Value])
+
+    def finish(self) -> None:
+        """Put the pops in front."""
+        self.block.ops[:0] = self.head.ops
+
+
+class Keeper:
+    """Decides how forward values reach the reverse sweep, and extends the forward sweep accordingly."""
+
+    def __init__(self, order: Order, memory: Memory, build: Builder) -> None:
+        self.order = order
+        self.memory = memory
+        self.build = build
+        self.before: dict[Op, list[Op]] = {}
+        self.after: dict[Op, list[Op]] = {}
+        self.at_end: dict[Block, list[Op]] = {}
+        self.at_start: dict[Block, list[Op]] = {}
+        self.extra: dict[Value, Value] = {}  # values made for the way back inside forward blocks -> themselves
+        self.trip_counts: dict[Op, Value] = {}
+        self.exported: dict[Value, Value] = {}
+        self.tapes: dict[Value, Any] = {}
+        self.snapshot_of: dict[tuple[Value, Op, bool], Value] = {}
+
+    # Emission into the forward sweep
+
+    def forward_ops(self, place: dict[Any, list[Op]], key: Any, block: Block) -> Any:
+        """A builder context whose operations go before/after an operation or to the end of a block."""
+        scratch = Block()
+        keeper = self
+
+        class _Into:
+            def __enter__(self) -> Builder:
+                self.context = keeper.build.inside(scratch)
+                self.context.__enter__()
+                return keeper.build
+
+            def __exit__(self, *exc: object) -> None:
+                self.context.__exit__(None, None, None)
+                for op in scratch.ops:
+                    for out in op.outputs:
+                        out.block = block
+                place.setdefault(key, []).extend(scratch.ops)
+
+        return _Into()
+
+    def apply(self) -> None:
+        """Insert everything into the forward sweep."""
+        for block in list(self.order.parent):
+            ops: list[Op] = list(self.at_start.get(block, ()))
+            for op in block.ops:
+                ops += self.before.get(op, ())
+                ops.append(op)
+                ops += self.after.get(op, ())
+            ops += self.at_end.get(block, ())
+            block.ops = ops
+
+    # Reaching values
+
+    def context_of(self, v: Value, context: Context) -> Context:
+        """The mirrored block in which a forward value was made."""
+        c: Context | None = context
+        while c is not None:
+            if c.fwd is v.block:
+                return c
+            c = c.parent
+        raise AssertionError(f"{v!r} is not in scope on the way back")
+
+    def in_scope(self, v: Value) -> bool:
+        """Defined in the function's own block: visible on the way back as it is."""
+        return v.block is None or self.order.parent.get(v.block, None) is None
+
+    def kept(self, v: Value, context: Context) -> Value:
+        """The value that `v` had on the way there (for references: the reference, whatever its memory holds now)."""
+        if self.in_scope(v):
+            return v
+        c = self.context_of(v, context)
+        if v in c.memo:
+            return c.memo[v]
+        if v in self.exported:
+            return self.exported[v]
+        cheap = self.recomputable(v) and len(self.leaves(v)) <= 1
+        result = self.recompute(v, c) if cheap else self.record(v, c)
+        c.memo[v] = result
+        return result
+
+    def recomputable(self, v: Value) -> bool:
+        """Cheap to compute again from its operands, with the same result."""
+        op = v.op
+        if op is None or len(op.outputs) != 1:
+            return False
+        if op.kind in ("const", "dim", "trip") or is_view(op):
+            return True
+        if op.kind == "load":
+            return not self.memory.changes_after(op.inputs[0], op)
+        if op.kind in ELEMENTWISE:
+            return isinstance(v.type, Scalar)
+        return False
+
+    def leaves(self, v: Value, seen: dict[Value, None] | None = None) -> dict[Value, None]:
+        """What would have to be recorded to compute a value again."""
+        found: dict[Value, None] = {}
+        seen = seen if seen is not None else {}
+        if self.in_scope(v) or v in seen or v in self.tapes or v in self.exported:
+            return found
+        seen[v] = None
+        if v.op is None and self._is_counter(v):
+            return found
+        if not self.recomputable(v):
+            found[v] = None
+            return found
+        for operand in v.op.inputs if v.op is not None else ():
+            found.update(self.leaves(operand, seen))
+        return found
+
+    def _is_counter(self, v: Value) -> bool:
+        up = self.order.parent.get(v.block) if v.block is not None else None
+        return up is not None and up[0].kind == "for" and v.block is not None and v.block.args[:1] == [v]
+
+    def recompute(self, v: Value, c: Context) -> Value:
+        """The same operation once more, in the mirrored block."""
+        op = v.op
+        assert op is not None
+        inputs = [self.kept(i, c) for i in op.inputs]
+        with self.build.inside(c.block):
+            attrs = {k: a for k, a in op.attrs.items() if k not in ("comment", "section")}
+            return self.build.value(op.kind, inputs, v.type, name=v.name, **attrs)
+
+    # Recording
+
+    def record(self, v: Value, c: Context) -> Value:
+        """Record a value in the forward sweep and read it in the mirrored block."""
+        block = c.fwd
+        loops = self.order.loops_around(block)
+        if not loops:
+            return self.export(v)
+        shape = self.rectangular(loops, v)
+        tape_name = f"{v.name or 'value'}_tape"
+        outer = loops[-1]
+        home = self.order.places[outer].path[-1][0]
+        if shape is not None and isinstance(v.type, Scalar):
+            return self._record_in_array(v, c, shape, outer, home, tape_name)
+        with self.forward_ops(self.before, outer, home) as b:
+            stack = b.value("stack_new", (), Stack(v.type), name=f"{v.name or 'value'}_stack")
+        with self.forward_ops(self.at_end, block, block) as b:
+            b.op("push", [stack, v])
+        self.tapes[v] = stack
+        reached = self.kept(stack, c)
+        with self.build.inside(c.head):
+            return self.build.value("pop", [reached], v.type, name=v.name)
+
+    def rectangular(self, loops: list[Op], v: Value) -> list[Op] | None:
+        """The loops, outermost first, if all trip counts are known before the outermost begins."""
+        del v
+        outer = loops[-1]
+        home = self.order.places[outer].path[-1][0]
+        scope = set(map(id, self.order.enclosing(home)))
+        for loop in loops:
+            if loop.kind != "for" or loop.attrs.get("exit"):
+                return None
+            if not all(self.hoistable(bound, outer, scope) for bound in loop.inputs[:3]):
+                return None
+        return loops[::-1]
+
+    def hoistable(self, v: Value, outer: Op, scope: set[int]) -> bool:
+        """Whether a number is known before a loop begins, or can be computed there."""
+        op = v.op
+        if op is not None and op.kind == "const":
+            return True
+        before = op is None or op not in self.order.places or not self.order.later(outer, op)
+        if (v.block is None or id(v.block) in scope) and before:
+            return True
+        if op is None or not isinstance(v.type, Scalar) or not (op.kind in ("dim", "trip") or op.kind in ELEMENTWISE):
+            return False
+        return all(self.hoistable(i, outer, scope) for i in op.inputs)
+
+    def hoisted(self, b: Builder, v: Value, outer: Op, scope: set[int]) -> Value:
+        """A number computed before a loop (`hoistable`)."""
+        op = v.op
+        if op is not None and op.kind == "const":
+            return self._constant(v)
+        before = op is None or op not in self.order.places or not self.order.later(outer, op)
+        if (v.block is None or id(v.block) in scope) and before:
+            return v
+        assert op is not None
+        attrs = {k: a for k, a in op.attrs.items() if k not in ("comment", "section")}
+        return b.value(op.kind, [self.hoisted(b, i, outer, scope) for i in op.inputs], v.type, **attrs)
+
+    def _record_in_array(self, v: Value, c: Context, shape: list[Op], outer: Op, home: Block, name: str) -> Value:
+        with self.forward_ops(self.before, outer, home) as b:
+            scope = set(map(id, self.order.enclosing(home)))
+            lengths = [
+                b.value("trip", [self.hoisted(b, x, outer, scope) for x in loop.inputs[:3]], INT) for loop in shape
+            ]
+            dims = tuple(Sym() for _ in lengths)
+            tape = b.value("empty", lengths, Array(v.type.dtype, dims, "C"), name=name, order="C")
+        self.tapes[v] = tape
+        with self.forward_ops(self.at_end, c.fwd, c.fwd) as b:
+            index = [
+                self._position(b, loop.regions[0].args[0], [self._constant(x) for x in loop.inputs[:3]])
+                for loop in shape
+            ]
+            b.op("store", [tape, v, *index], inbounds=True)
+        reached = self.kept(tape, c)
+        counters = self._counters(c)
+        with self.build.inside(c.block):
+            index = [
+                self._position(
+                    self.build,
+                    counters[loop],
+                    [self.kept(x, c) if not _is_const(x) else self._constant(x) for x in loop.inputs[:3]],
+                )
+                for loop in shape
+            ]
+            ty = v.type
+            out = self.build.value("load", [reached, *index], Scalar(ty.dtype), name=v.name, inbounds=True)
+            return out if ty == out.type else self.build.value("cast", [out], ty, name=v.name)
+
+    def _constant(self, v: Value) -> Value:
+        if _is_const(v):
+            return self.build.value("const", (), v.type, value=v.op.attrs["value"])  # type: ignore[union-attr]
+        return v
+
+    def _position(self, b: Builder, counter: Value, bounds: list[Value]) -> Value:
+        """The iteration's number: (index - start) // step."""
+        start, _, step = bounds
+        result = counter
+        if not (_is_const(start) and start.op.attrs["value"] == 0):  # type: ignore[union-attr]
+            result = b.value("subtract", [result, start], INT, nowrap=True)
+        if not (_is_const(step) and step.op.attrs["value"] == 1):  # type: ignore[union-attr]
+            result = b.value("floor_divide", [result, step], INT, nowrap=True)
+        return result
+
+    def _counters(self, c: Context) -> dict[Op, Value]:
+        found: dict[Op, Value] = {}
+        walker: Context | None = c
+        while walker is not None:
+            found.update(walker.counters)
+            walker = walker.parent
+        return found
+
+    def export(self, v: Value) -> Value:
+        """Carry a value out of branches to the function's own block."""
+        value, block = v, v.block
+        while (up := self.order.parent.get(block)) is not None:  # pyright: ignore[reportArgumentType]
+            op, outer = up
+            out = Value(v.type, v.name)
+            out.op, out.block = op, outer
+            for region in op.regions:
+                if region is block:
+                    region.results.append(value)
+                else:
+                    with self.forward_ops(self.at_end, region, region) as b:
+                        region.results.append(b.value("undef", (), v.type))
+            op.outputs.append(out)
+            value, block = out, outer
+        self.exported[v] = value
+        return value
+
+    def trip_count(self, loop: Op) -> Value:
+        """How often a loop ran that may end early: counted by the forward sweep."""
+        if loop in self.trip_counts:
+            return self.trip_counts[loop]
+        home = self.order.places[loop].path[-1][0]
+        body = loop.regions[-1]
+        with self.forward_ops(self.before, loop, home) as b:
+            zero = b.const(0)
+        counter, total = Value(INT, "trips"), Value(INT, "trips")
+        counter.block, total.block, total.op = body, home, loop
+        body.args.append(counter)
+        if loop.kind == "while":
+            other = Value(INT, "trips")
+            other.block = loop.regions[0]
+            loop.regions[0].args.append(other)
+        with self.forward_ops(self.at_end, body, body) as b:
+            body.results.append(b.value("add", [counter, b.const(1)], INT, nowrap=True))
+        loop.inputs.append(zero)
+        loop.outputs.append(total)
+        self.trip_counts[loop] = total
+        return total
+
+    # Contents of memory
+
+    def contents(self, v: Value, reader: Op, context: Context, *, after: bool = False) -> Value:
+        """A reference whose memory holds, on the way back, what `reader` read (or wrote as its own result)."""
+        if isinstance(v.type, Scalar) or (v.op is None and v.block is None):
+            return self.kept(v, context)
+        if isinstance(v.type, (List, Stack)) or not self.memory.changes_after(v, reader):
+            return self.kept(v, context)
+        key = (v, reader, after)
+        if key not in self.snapshot_of:
+            block = self.order.places[reader].path[-1][0]
+            with self.forward_ops(self.after if after else self.before, reader, block) as b:
+                ty = v.type
+                layout = ty.layout if ty.layout != "A" else "A"
+                copy = b.value(
+                    "copy", [v], Array(ty.dtype, ty.dims, layout), name=f"{v.name or 'array'}_kept", order="K"
+                )
+            self.snapshot_of[key] = copy
+        return self.kept(self.snapshot_of[key], context)
+
+
+def _is_const(v: Value) -> bool:
+    return v.op is not None and v.op.kind == "const"
+
+
+METADATA = _METADATA
+
+__all__ = ["BOOL", "METADATA", "Context", "Keeper", "np"]

@@ -1,0 +1,111 @@
+"""The passes in order, and the dump of every stage (`DIFFJIT_DUMP=folder`)."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+from diffjit.ir.expressions import SourcePrinter
+from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.printer import print_module
+from diffjit.ir.types import Scalar, is_float
+from diffjit.ir.verify import verify
+from diffjit.primitives.semantics import SCALAR_SEMANTICS
+from diffjit.settings import settings
+from diffjit.transforms.dummies import define_dummies
+from diffjit.transforms.forward import forward
+from diffjit.transforms.reverse import Reversed, reverse
+from diffjit.transforms.simplify import simplify
+
+_numbers = itertools.count(1)
+
+
+def finish(function: Function, stage: str) -> Function:
+    """Simplify, verify, and dump a stage."""
+    distinct_names(function)
+    simplify(function)
+    define_dummies(function)
+    verify(function)
+    dump(stage, function)
+    return function
+
+
+def distinct_names(function: Function) -> None:
+    """Parameters with names of their own: leaves of one tree may share a hint."""
+    taken: set[str] = set()
+    for k, p in enumerate(function.params):
+        name = p.name or f"arg{k}"
+        count = 1
+        while name in taken:
+            name = f"{p.name}_{count}"
+            count += 1
+        taken.add(name)
+        p.name = name
+
+
+def dump(stage: str, function: Function, text: str | None = None) -> None:
+    """Write a stage into the dump folder, if one is set."""
+    if not settings.dump:
+        return
+    folder = Path(settings.dump)
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{next(_numbers):03d}_{function.name}_{stage}.py"
+    (folder / name).write_text(
+        text
+        if text is not None
+        else print_module(function, SourcePrinter({kind: m.scalar for kind, m in SCALAR_SEMANTICS.items()}))
+    )
+
+
+def seeded(result: Reversed) -> Function:
+    """Joint code: the cotangent of the one differentiated result is 1."""
+    f = result.function
+    constants: list[Op] = []
+    for seed in result.seeds:
+        ty = seed.type
+        one = seed if isinstance(ty, Scalar) else Value(Scalar(ty.dtype), None)
+        op = Op("const", [], [one], {"value": 1.0 if isinstance(ty, Scalar) and ty.weak else ty.dtype.type(1.0)})
+        one.op, one.block = op, f.body
+        constants.append(op)
+        if one is not seed:  # a 0-d array
+            full = Op("full", [one], [seed], {"order": "C"})
+            seed.op, seed.block = full, f.body
+            constants.append(full)
+        f.params.remove(seed)
+    f.body.ops[:0] = constants
+    return f
+
+
+def joint(function: Function, wrt: list[int], result: int) -> tuple[Function, list[int | None]]:
+    """Values and gradients in one function: results are the primal results, then the gradients that exist.
+
+    Returns the function and, for each input, the position of its gradient among the results (None: it is zero).
+    """
+    r = reverse(function, wrt, [result])
+    f = seeded(r)
+    positions: list[int | None] = []
+    f.body.results = list(r.primal)
+    for g in r.gradients:
+        positions.append(None if g is None else len(f.body.results))
+        if g is not None:
+            f.body.results.append(g)
+    f.name = f"{function.name}_grad"
+    return finish(f, "reverse"), positions
+
+
+def tangents(function: Function, wrt: list[int]) -> tuple[Function, list[int | None]]:
+    """Values and tangents in one function: primal results, then the tangents that exist (positions; None: zero)."""
+    t = forward(function, wrt)
+    f = t.function
+    f.body.results = list(t.primal)
+    positions: list[int | None] = []
+    for g in t.tangents:
+        positions.append(None if g is None else len(f.body.results))
+        if g is not None:
+            f.body.results.append(g)
+    f.name = f"{function.name}_jvp"
+    return finish(f, "forward"), positions
+
+
+__all__ = ["Any", "Block", "Value", "dump", "finish", "is_float", "joint", "seeded", "tangents"]

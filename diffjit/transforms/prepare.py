@@ -1,0 +1,76 @@
+"""Before a derivative: a private copy of the program, which no longer writes to the caller's arrays."""
+
+from __future__ import annotations
+
+from diffjit.analysis.memory import Memory
+from diffjit.analysis.order import Order
+from diffjit.errors import MemoryProblem
+from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.types import Array
+from diffjit.ir.walk import clone_block, walk
+
+
+def clone(function: Function) -> Function:
+    """A copy that shares nothing with the original."""
+    mapping: dict[Value, Value] = {}
+    params: list[Value] = []
+    for p in function.params:
+        q = Value(p.type, p.name)
+        mapping[p] = q
+        params.append(q)
+    body = clone_block(function.body, mapping)
+    return Function(
+        function.name, params, body, function.doc, function.source_file, function.source_line, dict(function.comments)
+    )
+
+
+def own_copy(function: Function) -> Function:
+    """A copy in which arguments that are written to are copied on entry.
+
+    def f(x):              def f(x0):
+        x[0] = 1    ->         x = x0.copy()
+                               x[0] = 1
+    """
+    return copied_params(function)[0]
+
+
+def copied_params(function: Function) -> tuple[Function, dict[int, Value]]:
+    """`own_copy`, and the copies by the position of their parameter."""
+    f = clone(function)
+    memory = Memory(f, Order(f))
+    mapping: dict[Value, Value] = {}
+    positions: dict[int, Value] = {}
+    copies: list[Op] = []
+    for k, p in enumerate(f.params):
+        if isinstance(p.type, Array) and memory.written(p):
+            _refuse_strides(f, memory, p)
+            out = Value(Array(p.type.dtype, p.type.dims, p.type.layout), p.name)
+            op = Op("copy", [p], [out], {"order": "K"})
+            out.op, out.block = op, f.body
+            copies.append(op)
+            mapping[p] = positions[k] = out
+    _replace(f.body, mapping)
+    f.body.ops[:0] = copies
+    return f, positions
+
+
+def _refuse_strides(function: Function, memory: Memory, param: Value) -> None:
+    """A copy of a strided array is contiguous: a reshape that looks at the strides would decide otherwise on it."""
+    if param.type.layout != "A":
+        return
+    for op in walk(function.body):
+        if op.kind == "stride" and memory.find(op.inputs[0]) == memory.find(param):
+            raise MemoryProblem(
+                "DJ404",
+                f"whether a reshape of `{param.name}` is a view or a copy depends on its strides, and it is written to",
+                loc=op.loc,
+                cure="copy the argument first: x = np.array(x)",
+            )
+
+
+def _replace(block: Block, mapping: dict[Value, Value]) -> None:
+    for op in block.ops:
+        op.inputs = [mapping.get(v, v) for v in op.inputs]
+        for region in op.regions:
+            _replace(region, mapping)
+    block.results = [mapping.get(v, v) for v in block.results]

@@ -1,0 +1,107 @@
+"""Derivatives of recursive functions: each derivative of a recursive function is a recursive function itself.
+
+    f(args)                          -> results
+    f_jvp(args, dots)                -> results, dots of results
+    f_vjp(args, bars of results, bars of written arguments as f leaves them)   -> bars of args
+
+`f_vjp` runs the body of `f` once more (its calls are calls of `f`), then back, where a call of `f` is one of `f_vjp`:
+nothing has to be kept from the forward sweep of the caller, at the price of running each level again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from diffjit.analysis.memory import effects
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Block, Function, Value
+from diffjit.ir.types import Array, Scalar, is_float
+
+_forward: dict[int, tuple[Function, Function]] = {}
+_reverse: dict[int, tuple[Function, Function]] = {}
+
+
+def float_positions(values: Sequence[Value]) -> list[int]:
+    """Which values carry derivatives."""
+    return [k for k, v in enumerate(values) if is_float(v.type) and isinstance(v.type, (Scalar, Array))]
+
+
+def final_positions(function: Function) -> list[int]:
+    """Arguments that the function changes."""
+    effects(function)
+    return [k for k in float_positions(function.params) if k in (function.writes or ())]
+
+
+def forward_function(function: Function) -> Function:
+    """The recursive function that computes tangents, made once."""
+    from diffjit.transforms.forward import Forward
+    from diffjit.transforms.pipeline import finish
+
+    if id(function) not in _forward:
+        made = Function(
+            f"{function.name}_jvp", [], Block(), "", function.source_file, function.source_line, function.comments
+        )
+        _forward[id(function)] = (function, made)
+        effects(function)
+        n, floats = len(function.params), float_positions(function.params)
+        made.writes = frozenset(function.writes or ()) | {n + floats.index(k) for k in final_positions(function)}
+        made.params = [Value(p.type, p.name) for p in function.params] + [
+            Value(function.params[k].type) for k in floats
+        ]
+        made.body.results = [Value(v.type) for v in function.results]
+        made.body.results += [Value(function.results[k].type) for k in float_positions(function.results)]
+        t = Forward(function, floats, nested=True).run()
+        made.params, made.body = t.function.params, t.function.body
+        results = list(t.primal)
+        with_builder = Builder(made.body)
+        for k in float_positions(t.primal):
+            dot = t.tangents[k]
+            results.append(dot if dot is not None else _zero(with_builder, t.primal[k]))
+        made.body.results = results
+        finish(made, "recursive_forward")
+        made.writes = None
+        effects(made)
+    return _forward[id(function)][1]
+
+
+def reverse_function(function: Function) -> Function:
+    """The recursive function that computes cotangents, made once."""
+    from diffjit.transforms.pipeline import finish
+    from diffjit.transforms.prepare import copied_params
+    from diffjit.transforms.reverse import Reverse
+
+    if id(function) not in _reverse:
+        made = Function(
+            f"{function.name}_vjp", [], Block(), "", function.source_file, function.source_line, function.comments
+        )
+        _reverse[id(function)] = (function, made)
+        effects(function)
+        made.writes = frozenset()
+        floats, finals = float_positions(function.params), final_positions(function)
+        f, copies = copied_params(function)
+        made.params = [
+            Value(p.type) for p in (*f.params, *(function.results[k] for k in float_positions(function.results)))
+        ]
+        made.params += [Value(function.params[k].type) for k in finals]
+        made.body.results = [Value(function.params[k].type) for k in floats]
+        outputs = float_positions(f.body.results)
+        for k in finals:
+            outputs.append(len(f.body.results))
+            f.body.results.append(copies[k])
+        r = Reverse(f, floats, outputs).run()
+        made.params, made.body = r.function.params, r.function.body
+        builder = Builder(made.body)
+        made.body.results = [
+            g if g is not None else _zero(builder, r.function.params[k])
+            for k, g in zip(floats, r.gradients, strict=True)
+        ]
+        finish(made, "recursive_reverse")
+        made.writes = None
+        effects(made)
+    return _reverse[id(function)][1]
+
+
+def _zero(builder: Builder, like: Value) -> Value:
+    if isinstance(like.type, Scalar):
+        return builder.const(0.0, like.type)
+    return builder.value("zeros_like", [like], Array(like.type.dtype, like.type.dims, like.type.layout))

@@ -1,0 +1,460 @@
+"""Reverse mode: one sweep forward that keeps what the way back needs, one sweep back.
+
+`reverse(function, wrt)` appends the reverse sweep to a copy of the function's body. Cotangents of values are values
+themselves; memory has shadow memory (`analysis.memory` says which of the three regimes a reference belongs to). Every
+rule is first interpreted into a scratch block that refers to forward values, and only what the active inputs need is
+then brought over; that is when values are recorded (`transforms.keep`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diffjit.analysis.activity import Activity
+from diffjit.analysis.memory import Memory
+from diffjit.analysis.order import Order
+from diffjit.errors import MemoryProblem
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
+from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
+from diffjit.ir.walk import dce, walk
+from diffjit.primitives.registry import ELEMENTWISE, RULES
+from diffjit.transforms import rules
+from diffjit.transforms.keep import METADATA, Context, Keeper
+from diffjit.transforms.memory_rules import MemoryRules
+from diffjit.transforms.prepare import own_copy
+from diffjit.transforms.shadows import Shadows
+
+
+@dataclass(slots=True, eq=False)
+class Reversed:
+    """A function with its reverse sweep: where the sweep begins, and what it yields."""
+
+    function: Function
+    boundary: int  # the first operation of the reverse sweep in the function's body
+    seeds: list[Value]  # parameters: cotangents of the active results
+    primal: list[Value]
+    gradients: list[Value | None]
+
+
+class Reverse(MemoryRules):
+    """Builds the reverse sweep of one function."""
+
+    def __init__(self, function: Function, wrt: list[int], results: list[int]) -> None:
+        self.f = own_copy(function)
+        self.order = Order(self.f)
+        self.memory = Memory(self.f, self.order)
+        self.build = Builder()
+        self.runner = rules.RuleRunner(self.build)
+        self.inputs = [self.f.params[k] for k in wrt]
+        self.outputs = [self.f.body.results[k] for k in results]
+        self.activity = Activity(self.f, self.memory, self.inputs, self.outputs)
+        self.keep = Keeper(self.order, self.memory, self.build)
+        self.shadows = Shadows(self.f, self.memory, self.activity, self.keep, self.build)
+        self.comment: str | None = None
+
+    def run(self) -> Reversed:
+        """The whole transformation."""
+        f = self.f
+        top = Context(f.body, None)
+        self.shadows.make()
+        seeds: list[Value] = []
+        with self.build.inside(top.block):
+            for k, out in enumerate(self.outputs):
+                if not is_float(out.type):
+                    continue
+                seed = Value(out.type, "out_bar" if len(self.outputs) == 1 else f"out{k}_bar")
+                seeds.append(seed)
+                if self.activity.active(out):
+                    rules.refuse_complex(Op("return", []), out)
+                    self.add(out, seed, top)
+            self.sweep(f.body, top)
+            gradients = [self.gradient_of(p, top) for p in self.inputs]
+        top.finish()
+        primal = list(f.body.results)
+        self.keep.apply()
+        boundary = len(f.body.ops)
+        if top.block.ops:
+            top.block.ops[0].attrs.setdefault("section", "Reverse sweep.")
+        f.body.ops += top.block.ops
+        for op in top.block.ops:
+            for out in op.outputs:
+                out.block = f.body
+        f.params += seeds
+        return Reversed(f, boundary, seeds, primal, gradients)
+
+    def gradient_of(self, p: Value, top: Context) -> Value | None:
+        """The cotangent of an input, as a value that shares memory with nothing else."""
+        if not self.activity.active(p):
+            return None
+        if self.memory.is_shared(p):
+            return self.shadows.of[p]
+        bar = top.bars.get(p)
+        if bar is None:
+            return None
+        value = self.value_of(bar)
+        if isinstance(value.type, Array) and not bar.owned:
+            return self.build.value(
+                "copy", [value], Array(value.type.dtype, value.type.dims, _layout(p)), name=f"{p.name}_bar", order="K"
+            )
+        return value
+
+    # The sweep
+
+    def sweep(self, block: Block, context: Context) -> None:
+        """Mirror the operations of a block."""
+        self.begin(block, context)
+        for op in reversed(block.ops):
+            self.mark(op)
+            before = len(context.block.ops)
+            with self.build.inside(context.block):
+                self.build.loc = op.loc
+                self.reverse_op(op, context)
+            self.explain(op, context, before)
+
+    def mark(self, op: Op) -> None:
+        self.comment = None
+        if op.loc is not None:
+            text = self.f.comments.get(op.loc.line, "")
+            self.comment = f"{op.loc.file.rsplit('/', 1)[-1]}:{op.loc.line}  {text}"
+
+    def explain(self, op: Op, context: Context, before: int) -> None:
+        """The user's line as a comment over its adjoint (once per run of operations from one line)."""
+        if len(context.block.ops) == before or self.comment is None or op.kind in ("for", "while", "if"):
+            return
+        if getattr(self, "_last_comment", None) != (self.comment, id(context)):
+            context.block.ops[before].attrs["comment"] = self.comment
+            self._last_comment = (self.comment, id(context))
+
+    def reverse_op(self, op: Op, c: Context) -> None:
+        """Mirror one operation."""
+        kind = op.kind
+        if kind == "if":
+            self.reverse_if(op, c)
+        elif kind in ("for", "while"):
+            self.reverse_loop(op, c)
+        elif kind == "call":
+            self.reverse_call(op, c)
+        elif hasattr(self, f"mirror_{kind}"):
+            getattr(self, f"mirror_{kind}")(op, c)
+        elif is_view(op) or not op.outputs or kind in _SILENT:
+            return
+        elif self.activity.active(op.out):
+            bar = self.take(op.out, c)
+            if bar is not None:
+                rules.refuse_complex(op, op.out)
+                self.apply_rule(op, bar, c)
+
+    def apply_rule(self, op: Op, g: Value, c: Context) -> None:
+        """Cotangents of the inputs of a pure operation."""
+        active = [k for k, v in enumerate(op.inputs) if self.activity.active(v)]
+        if not active:
+            return
+        scratch = Block()
+        g_in = Value(g.type, g.name)
+        contributions: list[tuple[int, Any]] = []
+        with self.build.inside(scratch):
+            self.build.loc = op.loc
+            if op.kind in ELEMENTWISE:
+                contributions = [(k, rules.scaled_partial(self.runner, op, k, g_in)) for k in active]
+            else:
+                contributions = self.rule_contributions(op, g_in, active)
+            found = [(k, self.fit(self.runner.number(x), op.inputs[k])) for k, x in contributions if x is not None]
+        mapping = {g_in: g}
+        self.bring(scratch, [v for _, v in found], op, c, mapping)
+        for k, v in found:
+            self.add(op.inputs[k], mapping.get(v, v), c)
+
+    def rule_contributions(self, op: Op, g: Value, active: list[int]) -> list[tuple[int, Any]]:
+        """What a structural primitive's reverse rule gives each input."""
+        entry = RULES.get(op.kind)
+        if entry is None or (entry.vjp_rule is None):
+            from diffjit.errors import NoRule
+
+            raise NoRule(
+                "DJ202", f"`{op.kind}` has no reverse rule", loc=op.loc, cure="stop_gradient marks it as constant"
+            )
+        values = rules.rule_values(self.runner, op, {"out_bar": g})
+        result = self.runner.function(entry.vjp_rule, values)
+        from diffjit.frontend import values as av
+
+        parts = list(result.items) if isinstance(result, av.Tup) else [result]
+        if len(parts) < len(op.inputs):
+            parts += [None] * (len(op.inputs) - len(parts))
+        return [(k, None if _none(parts[k]) else parts[k]) for k in active]
+
+    # Bringing scratch operations over
+
+    def bring(self, scratch: Block, wanted: list[Value], op: Op, c: Context, mapping: dict[Value, Value]) -> None:
+        """Place the operations that compute `wanted` into the reverse sweep, keeping the forward values they read."""
+        made = {v for o in walk(scratch) for v in o.outputs} | {
+            a for o in walk(scratch) for r in o.regions for a in r.args
+        }
+        keepers = Function("scratch", [], Block([], scratch.ops, list(wanted)))
+        dce(keepers)
+        for o in scratch.ops:
+            self._place(o, made, op, c, mapping, c.block)
+        for v in wanted:
+            if v not in made and v not in mapping:
+                mapping[v] = (
+                    self.keep.contents(v, op, c) if v is not op.out else self.keep.contents(v, op, c, after=True)
+                )
+
+    def _place(self, o: Op, made: set[Value], op: Op, c: Context, mapping: dict[Value, Value], into: Block) -> None:
+        for v in o.inputs:
+            if v not in made and v not in mapping:
+                self._fetch(v, o, op, c, mapping)
+        for region in o.regions:
+            self._fetch_region(region, made, op, c, mapping)
+        o.inputs = [mapping.get(v, v) for v in o.inputs]
+        _rename(o.regions, mapping)
+        into.ops.append(o)
+        for out in o.outputs:
+            out.block = into
+
+    def _fetch_region(self, region: Block, made: set[Value], op: Op, c: Context, mapping: dict[Value, Value]) -> None:
+        for o in walk(region):
+            for v in o.inputs:
+                if v not in made and v not in mapping:
+                    self._fetch(v, o, op, c, mapping)
+        for v in region.results:
+            if v not in made and v not in mapping:
+                mapping[v] = self.keep.contents(v, op, c, after=v in op.outputs)
+
+    def _fetch(self, v: Value, reader: Op, op: Op, c: Context, mapping: dict[Value, Value]) -> None:
+        metadata = reader.kind in METADATA or (reader.kind == "unbroadcast" and reader.inputs[0] is not v)
+        if metadata:
+            reached = self.keep.kept(v, c)
+            reader.inputs = [reached if x is v else x for x in reader.inputs]
+            return
+        mapping[v] = self.keep.contents(v, op, c, after=v in op.outputs)
+
+    # Control flow
+
+    def flows(self, v: Value) -> bool:
+        """Whether a joined value's cotangent is a value itself (lists, tapes and changing memory have shadows)."""
+        return isinstance(v.type, (Scalar, Array)) and self.activity.active(v) and not self.by_shadow(v)
+
+    def reverse_if(self, op: Op, c: Context) -> None:
+        """The same branch, mirrored."""
+        seeds = [(k, self.take(out, c)) for k, out in enumerate(op.outputs) if self.flows(out)]
+        contexts: list[Context] = []
+        saved_comment = self.comment
+        for region in op.regions:
+            inner = Context(region, c)
+            with self.build.inside(inner.block):
+                for k, g in seeds:
+                    if g is not None:
+                        self.add(region.results[k], g, inner)
+                self.sweep(region, inner)
+            contexts.append(inner)
+        self.comment = saved_comment
+        outer_values = list(dict.fromkeys(v for i in contexts for v in i.bars if v.block is not i.fwd))
+        blocks: list[Block] = []
+        for inner in contexts:
+            inner.finish()
+            blocks.append(inner.block)
+        for inner in contexts:
+            with self.build.inside(inner.block):
+                inner.block.results = [
+                    self.conform(self.value_or_zero(inner.bars.get(v), v, inner), v.type) for v in outer_values
+                ]
+        types = [v.type for v in outer_values]
+        if not any(b.ops for b in blocks) and not outer_values:
+            return
+        cond = self.keep.kept(op.inputs[0], c)
+        made = self.build.op("if", [cond], types, regions=blocks)
+        for v, out in zip(outer_values, made.outputs, strict=True):
+            out.name = f"{v.name}_bar" if v.name else None
+            self.add(v, out, c)
+
+    def reverse_loop(self, op: Op, c: Context) -> None:
+        """The iterations last to first; cotangents of carried values are carried the other way."""
+        body = op.regions[-1]
+        counted = op.kind == "for"
+        args = body.args[1 : 1 + len(op.outputs)] if counted else body.args[: len(op.outputs)]
+        skip = 1 if op.attrs.get("exit") else 0
+        init = op.inputs[3:] if counted else op.inputs
+        slots = [k for k in range(len(op.outputs)) if self.flows(args[k])]
+        inner = Context(body, c)
+        incoming = {k: self.take(op.outputs[k], c) for k in range(len(op.outputs)) if self.flows(op.outputs[k])}
+        for k, g in incoming.items():
+            if k not in slots and g is not None:
+                # Only the last iteration's (or the initial) value matters, and it does not depend on earlier ones.
+                slots.append(k)
+        slots.sort()
+        saved_comment = self.comment
+        carried_args: list[Value] = []
+        for k in slots:
+            arg = Value(args[k].type, f"{args[k].name}_bar" if args[k].name else None)
+            arg.block = inner.block
+            carried_args.append(arg)
+        index = Value(op.inputs[0].type, body.args[0].name) if counted else Value(_int(), "k")
+        if counted:
+            inner.memo[body.args[0]] = index
+            inner.counters.append((op, index))
+        with self.build.inside(inner.block):
+            for k, arg in zip(slots, carried_args, strict=True):
+                self.add(body.results[k + skip], arg, inner)
+            self.sweep(body, inner)
+            self.comment = saved_comment
+            nexts = [
+                self.conform(self.value_or_zero(inner.bars.pop(args[k], None), args[k], inner), args[k].type)
+                for k in slots
+            ]
+            outer_values = [v for v in inner.bars if v.block is not body]
+            sums: list[Value] = []
+            for v in outer_values:
+                arg = Value(v.type, f"{v.name}_bar" if v.name else None)
+                arg.block = inner.block
+                carried_args.append(arg)
+                sums.append(self.build.value("add", [arg, self.value_of(inner.bars[v])], v.type, name=arg.name))
+        inner.block.results = [*nexts, *sums]
+        inner.finish()
+        inits = [self.conform(self.owned_or_zero(incoming.get(k), op.outputs[k], c), args[k].type) for k in slots]
+        inits += [self.zero(v, c) for v in outer_values]
+        inner.block.args = [index, *carried_args]
+        if not inner.block.ops and not slots:
+            return
+        bounds = self.bounds_of(op, c)
+        made = self.build.op(
+            "for",
+            [*bounds, *inits],
+            [a.type for a in carried_args],
+            regions=[inner.block],
+            exit=False,
+            reverse=counted and not op.attrs.get("reverse"),
+        )
+        for out, arg in zip(made.outputs, carried_args, strict=True):
+            out.name = arg.name
+        for k, out in zip(slots, made.outputs, strict=False):
+            self.add(init[k], out, c)
+        for v, out in zip(outer_values, made.outputs[len(slots) :], strict=True):
+            self.add(v, out, c)
+
+    def conform(self, g: Value, ty: Any) -> Value:
+        """A cotangent in the layout that its variable is declared with."""
+        if (
+            isinstance(ty, Array)
+            and isinstance(g.type, Array)
+            and ty.layout not in ("A", g.type.layout)
+            and ty.ndim > 0
+        ):
+            return self.build.value("copy", [g], Array(g.type.dtype, g.type.dims, ty.layout), order=ty.layout)
+        return g
+
+    def bounds_of(self, op: Op, c: Context) -> list[Value]:
+        """The range that the mirrored loop runs over."""
+        if op.kind == "for" and not op.attrs.get("exit"):
+            return [self.keep.kept(v, c) for v in op.inputs[:3]]
+        count = self.keep.kept(self.keep.trip_count(op), c)
+        if op.kind == "while":
+            return [self.build.const(0), count, self.build.const(1)]
+        start, step = self.keep.kept(op.inputs[0], c), self.keep.kept(op.inputs[2], c)
+        length = self.build.value("multiply", [count, step], _int(), nowrap=True)
+        stop = self.build.value("add", [start, length], _int(), nowrap=True)
+        return [start, stop, step]
+
+    def reverse_call(self, op: Op, c: Context) -> None:
+        """A recursive function's cotangents: a recursive function that runs the callee again and then back."""
+        if not any(self.activity.active(v) for v in (*op.inputs, *op.outputs)):
+            return
+        from diffjit.transforms.recursion import final_positions, float_positions, reverse_function
+
+        callee = op.attrs["function"]
+        finals = final_positions(callee)
+        self.refuse_aliases(op, callee)
+        inputs = [self.keep.contents(v, op, c) for v in op.inputs]
+        seeds: list[Value] = []
+        for k in float_positions(op.outputs):
+            g = self.take(op.outputs[k], c) if self.activity.active(op.outputs[k]) else None
+            seeds.append(self.conform(self.owned_or_zero(g, op.outputs[k], c), callee.results[k].type))
+        buffers: dict[int, Value] = {}
+        for k in finals:
+            v = op.inputs[k]
+            if self.activity.active(v):
+                buffers[k] = self.buffer(v, c)
+                seeds.append(
+                    self.build.value("copy", [buffers[k]], callee.params[k].type, order=_order(callee.params[k].type))
+                )
+            else:
+                seeds.append(self.conform(self.zero(v, c), callee.params[k].type))
+        floats = float_positions(callee.params)
+        made = self.build.op(
+            "call",
+            [*inputs, *seeds],
+            [_like(op.inputs[k].type, callee.params[k].type) for k in floats],
+            function=reverse_function(callee),
+        )
+        for k, g in zip(floats, made.outputs, strict=True):
+            v = op.inputs[k]
+            if k in buffers:
+                self.build.op("assign", [buffers[k], g])
+            elif self.activity.active(v):
+                self.add(v, self.fit(g, v), c)
+
+    def refuse_aliases(self, op: Op, callee: Function) -> None:
+        """Two array arguments that may share memory, one of them written, or results that share written memory."""
+        written = callee.writes or frozenset()
+        classes = [self.memory.find(v) if is_ref(v.type) else None for v in op.inputs]
+        clash = any(classes[k] == other for k in written for j, other in enumerate(classes) if j != k)
+        if (
+            clash
+            or written & callee.returns_views
+            or any(isinstance(v.type, (List, Stack)) and is_float(v.type) for v in op.inputs)
+        ):
+            raise MemoryProblem(
+                "DJ403",
+                f"`{callee.name.removeprefix('recursive_')}` is recursive and writes to memory that has another name",
+                loc=op.loc,
+                cure="pass copies, or write the recursion as a loop",
+            )
+
+
+_SILENT = frozenset(
+    {"const", "empty", "zeros", "empty_like", "zeros_like", "undef", "stop_gradient", "dim", "stride", "trip",
+    "list_len", "stack_new",
+     "list_new", "share", "factorizes", "nonzero", "argmax", "argmin", "argsort", "any", "all"}
+)  # fmt: skip
+
+
+def _int() -> Scalar:
+    return Scalar(np.dtype(np.int64), weak=True)
+
+
+def _like(ty: Any, declared: Any) -> Any:
+    """A callee's type, with what the caller knows of lengths."""
+    return Array(ty.dtype, ty.dims, declared.layout) if isinstance(ty, Array) else declared
+
+
+def _order(ty: Any) -> str:
+    return ty.layout if ty.layout != "A" else "K"
+
+
+def _layout(p: Value) -> str:
+    return p.type.layout
+
+
+def _none(value: Any) -> bool:
+    from diffjit.frontend.values import Static
+
+    return value is None or (isinstance(value, Static) and value.obj is None)
+
+
+def _rename(regions: list[Block], mapping: dict[Value, Value]) -> None:
+    for region in regions:
+        for o in region.ops:
+            o.inputs = [mapping.get(v, v) for v in o.inputs]
+            _rename(o.regions, mapping)
+        region.results = [mapping.get(v, v) for v in region.results]
+
+
+def reverse(function: Function, wrt: list[int], results: list[int]) -> Reversed:
+    """Append the reverse sweep for the given parameters and results."""
+    return Reverse(function, wrt, results).run()
+
+
+__all__ = ["List", "Reversed", "Stack", "is_ref", "reverse"]

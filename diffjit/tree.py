@@ -1,0 +1,147 @@
+"""Trees of arguments and results: tuples, lists, dicts, named tuples (by optree), dataclasses and plain objects.
+
+`flatten` splits a value into numeric leaves and a hashable structure; `Structure.unflatten` puts leaves back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import optree
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Place of a numeric leaf; `key` is what a specialisation depends on."""
+
+    key: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Something static: compared by value where it can be hashed, else by identity."""
+
+    value: Any
+    key: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fixed) and self.key == other.key and type(self.value) is type(other.value)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An instance of a dataclass or of a user's class, by its attributes."""
+
+    cls: type
+    names: tuple[str, ...]
+    inner: Structure
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A tree without its numeric leaves."""
+
+    spec: Any  # an optree treespec
+    slots: tuple[Leaf | Fixed | Record, ...]
+
+    def unflatten(self, leaves: Any) -> Any:
+        """The tree with these leaves (an iterator)."""
+        return optree.tree_unflatten(self.spec, [_fill(s, leaves) for s in self.slots])
+
+    def count(self) -> int:
+        """The number of numeric leaves."""
+        return sum(1 if isinstance(s, Leaf) else s.inner.count() if isinstance(s, Record) else 0 for s in self.slots)
+
+
+def _fill(slot: Leaf | Fixed | Record, leaves: Any) -> Any:
+    if isinstance(slot, Leaf):
+        return next(leaves)
+    if isinstance(slot, Fixed):
+        return slot.value
+    return make_object(slot.cls, dict(zip(slot.names, slot.inner.unflatten(leaves), strict=True)))
+
+
+def make_object(cls: type, fields: dict[str, Any]) -> Any:
+    """An instance with these attributes, made without running __init__."""
+    obj = object.__new__(cls)
+    for name, value in fields.items():
+        object.__setattr__(obj, name, value)
+    return obj
+
+
+def is_numeric(value: Any) -> bool:
+    """A number or numeric array, but not a flag."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "biufc"
+    return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, bool)
+
+
+def is_record(value: Any) -> bool:
+    """A dataclass instance, or an instance of a user's class with attributes."""
+    if isinstance(value, type):
+        return False
+    if dataclasses.is_dataclass(value):
+        return True
+    module = type(value).__module__.split(".")[0]
+    if module in ("builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "types", "_thread"):
+        return False
+    if callable(value) and hasattr(value, "__wrapped__"):
+        return False
+    return (
+        hasattr(value, "__dict__")
+        and not isinstance(value, (types.ModuleType, types.FunctionType, types.MethodType, BaseException))
+        and not hasattr(value, "__diffjit_inline__")
+        and not hasattr(type(value), "_member_map_")
+    )
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """The attributes of a record."""
+    if hasattr(value, "__dict__"):
+        return dict(value.__dict__)
+    return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+
+
+def flatten(tree: Any) -> tuple[list[Any], Structure]:
+    """Numeric leaves and structure of a tree."""
+    items, spec = optree.tree_flatten(tree, none_is_leaf=True)
+    leaves: list[Any] = []
+    slots: list[Any] = []
+    for item in items:
+        if is_numeric(item):
+            leaves.append(item)
+            slots.append(Leaf(leaf_key(item)))
+        elif is_record(item):
+            fields = attributes(item)
+            more, inner = flatten(tuple(fields.values()))
+            leaves += more
+            slots.append(Record(type(item), tuple(fields), inner))
+        else:
+            slots.append(Fixed(item, _key(item)))
+    return leaves, Structure(spec, tuple(slots))
+
+
+def leaf_key(leaf: Any) -> Any:
+    """What a specialisation depends on: type, and for arrays dtype, lengths equal to 1, layout."""
+    if isinstance(leaf, np.ndarray):
+        flags = leaf.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return (leaf.dtype.str, tuple(n == 1 for n in leaf.shape), layout, flags.writeable)
+    if isinstance(leaf, np.generic):
+        return leaf.dtype.str
+    return type(leaf)
+
+
+def _key(item: Any) -> Any:
+    try:
+        hash(item)
+    except TypeError:
+        return ("id", id(item))
+    return item

@@ -1,0 +1,27 @@
+"""Settings of the test run that must be in place before NumPy and JAX are imported."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# The oracle computes in double precision, on the CPU, without asking for accelerators.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+
+# One process per worker is parallel enough: BLAS threads on top only compete.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# No deadlines: the first call of a program compiles it. `ci` draws the same examples each time and is the default, so
+# that a failure is always one's own; `HYPOTHESIS_PROFILE=dev` explores, `nightly` explores at length.
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
+settings.register_profile("ci", derandomize=True, max_examples=50, print_blob=True, **COMMON)
+settings.register_profile("dev", max_examples=50, **COMMON)
+settings.register_profile("nightly", max_examples=5000, print_blob=True, **COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_addoption(parser):
+    """`--update-golden` rewrites the files that tests compare with."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite golden files instead of comparing")

@@ -1,0 +1,1 @@
+"""Programs as users write them, on which every mode of the engine is tested."""

@@ -1,0 +1,220 @@
+"""Exceptions as control flow, assertions, error states of NumPy, and output on the side."""
+
+import math
+
+import numpy as np
+
+from .registry import program
+
+
+@program(args=lambda: (np.array([0.5, 1.2, 0.8]), 0.3), wrt=("x", "a"), tags=("language",))
+def except_index_error(x, a):
+    """A loop that ends by running off the array; writes made before the error stay."""
+    y = x.copy()
+    i = 0
+    try:
+        while True:
+            y[i] = y[i] * a
+            a = a + y[i] * x[i + 1]
+            i += 1
+    except IndexError:
+        a = a * i
+    return a + np.sum(y * y)
+
+
+@program(args=lambda: (1.5, 0.0, 3.0), wrt=("x", "y"), tags=("language",))
+def except_zero_division(x, zero, y):
+    """Division of Python floats by zero, caught; the statement that failed has no effect, those before it do."""
+    total = x
+    for denominator in (2.0, zero, y):
+        try:
+            total = total * x
+            total = total + x / denominator
+        except ZeroDivisionError:
+            total = total - 1.0 / y
+        else:
+            total = total * 1.1
+    return total
+
+
+@program(args=lambda: (np.array([0.5, -1.2, 0.8]),), wrt=("x",), tags=("language",))
+def except_value_error(x):
+    """Domain errors of `math` and shape mismatches of NumPy."""
+    total = 0.0
+    for v in x:
+        try:
+            total += math.log(v)
+        except ValueError:
+            total *= v
+    try:
+        total += np.sum(x[:2] * x)
+    except ValueError:
+        total += x[0] * x[2]
+    return total
+
+
+@program(
+    args=lambda: (np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([[1.0, 3.0], [3.0, 2.0]])),
+    wrt=("a", "b"),
+    tags=("language",),
+)
+def except_linalg_error(a, b):
+    """A matrix that is not positive definite, and then with a shift that cures it."""
+    total = 0.0
+    for m in (a, b):
+        shift = 0.0
+        while True:
+            try:
+                factor = np.linalg.cholesky(m + shift * np.eye(2))
+                break
+            except np.linalg.LinAlgError:
+                shift = 2.0 * shift + 1.5
+        total += factor[0, 0] * factor[1, 0] + np.log(factor[1, 1])
+    return total
+
+
+class NotConverged(Exception):
+    """An exception of the user's own, with a payload."""
+
+    def __init__(self, message, best):
+        super().__init__(message)
+        self.best = best
+
+
+def _fixed_point(x, a, limit):
+    for k in range(limit):
+        new = math.cos(a * x)
+        if abs(new - x) < 0.05:
+            return new, k
+        x = new
+    raise NotConverged(f"no luck in {limit} steps", x)
+
+
+@program(args=lambda: (0.4, 0.9), wrt=("x", "a"), tags=("language",))
+def custom_exception_with_payload(x, a):
+    """Raised in a helper's loop, caught by the caller, which uses the value that it carries."""
+    total = 0.0
+    for limit in (2, 40):
+        try:
+            y, steps = _fixed_point(x, a, limit)
+            total += y * steps
+        except NotConverged as error:
+            total += 3.0 * error.best
+    return total
+
+
+@program(args=lambda: (np.array([0.5, 1.2]),), wrt=("x",), tags=("language",))
+def finally_runs_always(x):
+    """`finally` after a return, after an error and after a `break`; it writes to memory that is read later."""
+    log = np.ones(3)
+
+    def attempt(k):
+        try:
+            if k == 0:
+                return x[0] * log[0]
+            if k == 1:
+                raise RuntimeError("one")
+            return x[1] / log[1]
+        except RuntimeError:
+            log[2] *= x[0]
+            return log[2]
+        finally:
+            log[k] = log[k] * x[1] + k
+
+    total = 0.0
+    for k in range(5):
+        try:
+            if k == 3:
+                break
+            total = total * 2.0 + attempt(k)
+        finally:
+            total = total + x[0]
+    return total + log @ np.array([1.0, 2.0, 3.0])
+
+
+@program(args=lambda: (0.5, 1.2), wrt=("x", "y"), tags=("language",))
+def nested_tries_and_reraise(x, y):
+    """An inner handler that does not fit, one that raises again, one that raises something else."""
+
+    def fail(k):
+        if k == 1:
+            raise KeyError("k")
+        if k == 2:
+            raise ValueError("v")
+        return math.sin(x * k + y)
+
+    total = 1.0
+    for k in range(4):
+        try:
+            try:
+                total = total + fail(k)
+            except KeyError:
+                total = total * x
+                raise
+            except (IndexError, ValueError) as error:
+                total = total * y
+                raise ArithmeticError("a") from error
+        except LookupError:
+            total = total + y * y
+        except ArithmeticError:
+            total = total - x * x
+    return total
+
+
+@program(args=lambda: (np.array([0.5, 0.1, 2.0]), 1.3), wrt=("x", "a"), tags=("language",))
+def assertions_and_raises_not_taken(x, a):
+    """Guards that hold have no effect on the derivative."""
+    assert x.ndim == 1
+    assert np.all(x >= 0.0), f"negative entry in {x}"
+    if x.size == 0:
+        raise ValueError("empty")
+    for v in x:
+        assert v < 10.0, "too large"
+        if not v == v:
+            raise FloatingPointError(f"{v} is not a number")
+        a = a + v * a
+    return a
+
+
+@program(args=lambda: (np.array([0.5, 0.0, -2.0]), np.array([1.5, 0.7, 0.2])), wrt=("y",), tags=("language",))
+def errstate_block(x, y):
+    """Divisions and logarithms of zeros, silenced and masked out."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = y / x
+        logs = np.log(x) * y
+    total = np.sum(np.where(x == 0.0, y * y, ratio))
+    return total + np.sum(logs[np.isfinite(logs)])
+
+
+@program(args=lambda: (np.array([0.5, 1.2]), 3), wrt=("x",), tags=("language",))
+def prints_and_format_strings(x, n):
+    """Output in the middle of a computation, with formats; it must appear once and change nothing."""
+    total = 0.0
+    for k in range(n):
+        total = total * x[0] + math.sin(x[1] * k)
+        print(f"step {k:2d}: {total:.3f} {x[0]!r:>10} {100 * k}%", end=" | ")
+    label = "done %d" % n + " of {}".format(n)
+    print(label, x, total, sep=", ")
+    return total * len(label)
+
+
+@program(args=lambda: (0.5, 1.2), wrt=("x", "y"), tags=("language",))
+def raises_in_comprehension_and_call(x, y):
+    """An error from deep inside an expression leaves the earlier operands without effect."""
+
+    def root(v):
+        if v < 0.0:
+            raise ValueError("negative")
+        return math.sqrt(v)
+
+    total = x
+    try:
+        total = sum([root(v) for v in (x, y, x - y)])
+    except ValueError:
+        total += root(y)
+    values = {"a": x * y}
+    try:
+        total *= values["b"]
+    except KeyError as missing:
+        total += values["a"] ** len(missing.args)
+    return total

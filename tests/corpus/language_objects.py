@@ -1,0 +1,288 @@
+"""Objects: plain classes, dataclasses and namedtuples that are made, changed and called inside a program."""
+
+import math
+from collections import namedtuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .registry import program
+
+
+class Particle:
+    """A plain class with state."""
+
+    drag = 0.1
+
+    def __init__(self, x, v=0.0):
+        self.x = x
+        self.v = v
+
+    def kick(self, force, dt):
+        self.v += dt * (force - self.drag * self.v)
+        return self
+
+    def drift(self, dt):
+        self.x = self.x + dt * self.v
+
+    @property
+    def energy(self):
+        return 0.5 * self.v**2 + 0.5 * self.x**2
+
+
+@program(args=lambda: (0.8, 0.3, 5), wrt=("x", "v"), tags=("language",))
+def class_with_state(x, v, n):
+    """An object made before a loop and changed by its methods in it."""
+    p = Particle(x, v)
+    for _ in range(n):
+        p.kick(-math.sin(p.x), 0.2)
+        p.drift(0.2)
+    p.drag = 0.5 * x
+    return p.kick(1.0, 0.1).energy + p.x
+
+
+@program(args=lambda: (0.8, 0.3), wrt=("x", "v"), tags=("language",))
+def objects_that_share(x, v):
+    """Two names of one object, a third object that is a copy, and objects in a list."""
+    p = Particle(x, v)
+    q = p
+    r = Particle(p.x, p.v)
+    q.x = q.x * 2.0
+    particles = [p, r, Particle(v)]
+    for k, body in enumerate(particles):
+        body.v = body.v + (k + 1) * particles[0].x
+    p, r = r, p
+    return p.energy + 3.0 * q.energy + r.x * particles[2].v
+
+
+class Grid:
+    """A class that holds arrays and writes into them."""
+
+    def __init__(self, n, spacing):
+        self.values = np.zeros(n)
+        self.spacing = spacing
+        self.flux = None
+
+    def __len__(self):
+        return self.values.shape[0]
+
+    def __getitem__(self, i):
+        return self.values[i] * self.spacing
+
+    def __setitem__(self, i, value):
+        self.values[i] = value / self.spacing
+
+    def relax(self, rate):
+        self.flux = (self.values[1:] - self.values[:-1]) / self.spacing
+        self.values[1:-1] += rate * (self.flux[1:] - self.flux[:-1])
+
+
+@program(args=lambda: (np.array([0.8, 0.3, 1.2, 0.5]), 0.7), wrt=("x", "h"), tags=("language", "memory"))
+def class_with_arrays(x, h):
+    """Attributes that are arrays, one of them None at first; item access through `__getitem__` and `__setitem__`."""
+    grid = Grid(x.size, h)
+    for i in range(len(grid)):
+        grid[i] = x[i] ** 2
+    alias = grid.values
+    for _ in range(3):
+        grid.relax(0.1)
+    return np.sum(alias * alias) + grid[1] * grid[-1] + grid.flux[0]
+
+
+class Dual:
+    """A user's own number with operators."""
+
+    def __init__(self, a, b):
+        self.a = a
+        self.b = b
+
+    def __add__(self, other):
+        if isinstance(other, Dual):
+            return Dual(self.a + other.a, self.b + other.b)
+        return Dual(self.a + other, self.b)
+
+    __radd__ = __add__
+
+    def __mul__(self, other):
+        if not isinstance(other, Dual):
+            return Dual(self.a * other, self.b * other)
+        return Dual(self.a * other.a, self.a * other.b + self.b * other.a)
+
+    def __rsub__(self, other):
+        return Dual(other - self.a, -self.b)
+
+    def __neg__(self):
+        return Dual(-self.a, -self.b)
+
+    def __lt__(self, other):
+        return self.a < other
+
+    def __iadd__(self, other):
+        self.a = self.a + other
+        return self
+
+    def __abs__(self):
+        return math.hypot(self.a, self.b)
+
+
+@program(args=lambda: (0.8, 1.5), wrt=("x", "y"), tags=("language",))
+def operators_of_a_class(x, y):
+    """`+`, `*`, reflected forms, comparison, in-place `+=` and `abs` of a user's class of dual numbers."""
+    d = Dual(x, 1.0)
+    square = d * d * y + 1.0
+    other = 2.0 - square + 3.0
+    keep = other
+    other += x
+    if -other < 5.0:
+        other = other * d
+    return other.b * keep.a + abs(square) + sum([d, square], Dual(0.0, y)).b
+
+
+class Layer:
+    """Parameters with `__call__`, and a subclass that extends it."""
+
+    def __init__(self, w, b):
+        self.w, self.b = w, b
+
+    def __call__(self, x):
+        return self.activate(self.w * x + self.b)
+
+    def activate(self, z):
+        return np.tanh(z)
+
+    @staticmethod
+    def decay(w):
+        return np.sum(w * w)
+
+    @classmethod
+    def scaled(cls, w, b, s):
+        return cls(w * s, b * s)
+
+
+class Smooth(Layer):
+    """Overrides one method and calls the other by `super`."""
+
+    def __init__(self, w, b, beta=2.0):
+        super().__init__(w, b)
+        self.beta = beta
+
+    def activate(self, z):
+        return np.log1p(np.exp(self.beta * z)) / self.beta + 0.1 * super().activate(z)
+
+
+@program(args=lambda: (np.array([0.4, -0.7]), 0.3, np.array([1.0, 2.0])), wrt=("w", "b", "x"), tags=("language",))
+def callable_objects_and_inheritance(w, b, x):
+    """`__call__`, a subclass with `super()`, a static method and a class method."""
+    layers = [Layer(w, b), Smooth(w * w, b), Smooth.scaled(w, b, 0.5)]
+    for layer in layers:
+        x = layer(x)
+    return np.sum(x) + 0.1 * Layer.decay(w) + layers[1].beta * layers[2].b
+
+
+@dataclass
+class Orbit:
+    """A dataclass with a default, a factory and a method that changes it."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+    mass: float = 1.0
+    log: list = field(default_factory=list)
+
+    def advance(self, dt):
+        r = math.sqrt(self.position @ self.position)
+        self.velocity = self.velocity - dt * self.mass * self.position / r**3
+        self.position += dt * self.velocity
+        self.log.append(r)
+
+
+@program(args=lambda: (np.array([1.0, 0.2]), np.array([0.1, 0.9]), 1.2), wrt=("x", "v", "m"), tags=("language",))
+def dataclass_with_methods(x, v, m):
+    """A dataclass made inside, whose arrays are changed in place and whose list grows."""
+    orbit = Orbit(x.copy(), v, mass=m)
+    for _ in range(4):
+        orbit.advance(0.1)
+    heavier = replace(orbit, mass=orbit.mass * 2.0, log=[])
+    heavier.advance(0.1)
+    return sum(orbit.log) * orbit.position[0] + heavier.velocity[1] * orbit.mass
+
+
+@dataclass(frozen=True)
+class Medium:
+    """A frozen dataclass with a nested one and a derived property."""
+
+    speed: float
+    density: float
+    name: str = "water"
+
+    @property
+    def impedance(self):
+        return self.speed * self.density
+
+
+@dataclass
+class Setup:
+    """Holds a medium and arrays."""
+
+    medium: Medium
+    depths: np.ndarray
+    order: int = 2
+
+
+@program(
+    args=lambda: (Setup(Medium(1.5, 0.9), np.array([0.3, 0.7])), 0.4),
+    wrt=("setup", "a"),
+    kwargs={},
+    tags=("language",),
+)
+def dataclass_argument(setup, a):
+    """A nested dataclass as a differentiated argument; strings and integers in it are not differentiated."""
+    m = setup.medium
+    loss = a * setup.depths if m.name == "water" else setup.depths
+    return np.sum(np.exp(-loss) * m.impedance) ** setup.order / m.speed
+
+
+Point = namedtuple("Point", "x y")
+
+
+class State(NamedTuple):
+    """A typed namedtuple with a default and a method."""
+
+    point: Point
+    energy: float = 0.0
+
+    def moved(self, by):
+        return self._replace(point=Point(self.point.x + by, self.point.y * by), energy=self.energy + by * by)
+
+
+@program(args=lambda: (Point(0.4, 1.1), 0.3), wrt=("p", "s"), tags=("language",))
+def namedtuples(p, s):
+    """Namedtuples as argument, loop-carried value and result; by name, by index, unpacked, replaced."""
+    state = State(p)
+    for k in range(3):
+        state = state.moved(s * (k + 1))
+        if state.point.x > 1.5:
+            state = State(Point(*reversed(state.point)), energy=state[1])
+    (x, y), e = state
+    return Point(x * e, y * p[0])
+
+
+@program(args=lambda: (0.5, 3), wrt=("x",), tags=("language",))
+def method_as_value(x, n):
+    """A bound method and a class are values like any other."""
+
+    class Integrator:
+        def __init__(self, rhs):
+            self.rhs = rhs
+            self.calls = 0
+
+        def step(self, y):
+            self.calls += 1
+            return y + 0.1 * self.calls * self.rhs(y)
+
+    integrator = Integrator(lambda y: -y * x)
+    step = integrator.step
+    y = 1.0
+    for _ in range(n):
+        y = step(y)
+    return y * integrator.calls

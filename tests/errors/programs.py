@@ -1,0 +1,663 @@
+"""Programs that fail, one per situation: `docs/errors.md` shows each with the message it gets.
+
+A function's name is the error's code and the situation; its body is the whole program, as a user would write it.
+"""
+
+import itertools
+
+import numpy as np
+
+import diffjit as dj
+
+# ------------------------------------------------------------------------------------------------------------- syntax
+
+
+def dj101_with_block():
+    def model(x):
+        with open("log.txt", "w") as log:
+            log.write("called")
+        return x * x
+
+    dj.grad(model)(1.0)
+
+
+def dj101_async():
+    def model(x):
+        async def step(y):
+            return y * y
+
+        return step(x)
+
+    dj.grad(model)(1.0)
+
+
+def dj101_delete_attribute():
+    class Box:
+        pass
+
+    def model(x):
+        box = Box()
+        box.x = x
+        del box.x
+        return x * x
+
+    dj.grad(model)(1.0)
+
+
+def dj110_no_source():
+    namespace = {}
+    exec("def model(x):\n    return x * x\n", namespace)
+    dj.grad(namespace["model"])(1.0)
+
+
+def dj110_two_lambdas():
+    first, second = (lambda x: x * x), (lambda x: x * x)
+    dj.grad(first)(1.0)
+    dj.grad(second)(1.0)
+
+
+def dj101_sent_value():
+    def powers(x):
+        y = yield x
+        yield y * x
+
+    def model(x):
+        total = 0.0
+        for p in powers(x):
+            total += p
+        return total
+
+    dj.grad(model)(2.0)
+
+
+def dj111_calls_too_deep():
+    def power(x, n):
+        return 1.0 if n == 0 else x * power(x, n - 1)
+
+    dj.grad(lambda x: power(x, 100))(1.1)
+
+
+def dj113_class_inside():
+    class Meta(type):
+        pass
+
+    def model(x):
+        class Point(metaclass=Meta):
+            def __init__(self, x):
+                self.x = x
+
+        return Point(x).x ** 2
+
+    dj.grad(model)(2.0)
+
+
+def dj115_iteration():
+    def model(x):
+        total = 0.0
+        for part in x:
+            total += part
+        return total
+
+    dj.grad(model)(2.0)
+
+
+def dj115_repeat_without_end():
+    def model(xs):
+        return sum([a * b for a, b in zip(xs, itertools.repeat(2.0))])
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj116_long_list():
+    weights = [(0.5, 1.0)] * 100_000
+
+    def model(x):
+        total = 0.0
+        for w, power in weights:
+            total += w * x**power
+        return total
+
+    dj.grad(model)(2.0)
+
+
+def dj118_method():
+    def model(x):
+        parts = [x, 2.0 * x]
+        return parts.__sizeof__() * x[0]
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj118_argument():
+    def model(x):
+        return np.sum(np.sin(x, subok=False))
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj119_recursion():
+    def nested(x, depth):
+        if depth < 1.0:
+            return x
+        return (nested(x, depth - 1.0), x)
+
+    dj.grad(nested)(2.0, 3.0)
+
+
+def dj119_derivative_inside():
+    def energy(x):
+        return x**4
+
+    def model(x):
+        return dj.grad(energy)(x) + x
+
+    dj.grad(model)(2.0)
+
+
+def dj119_derivative_called():
+    def energy(x):
+        return x**4
+
+    force = dj.grad(energy)
+
+    def model(x):
+        return force(x) + x
+
+    dj.grad(model)(2.0)
+
+
+def dj120_global():
+    def model(x):
+        global calls
+        calls = 1
+        return x * x
+
+    dj.grad(model)(2.0)
+
+
+def dj121_identity():
+    def model(x):
+        return x if id(x) > 0 else 2.0 * x
+
+    dj.grad(model)(2.0)
+
+
+def dj121_is():
+    def model(x, y):
+        if x is y:
+            return x * x
+        return x * y
+
+    dj.grad(model)(2.0, 3.0)
+
+
+def dj122_format():
+    def model(x, digits):
+        print(f"{x:.{digits}f}")
+        return x * x
+
+    dj.grad(model)(2.0, 3)
+
+
+def dj123_key():
+    def model(xs):
+        counts = {}
+        for x in xs:
+            counts[int(x)] = counts.get(int(x), 0.0) + x
+        return counts[0]
+
+    dj.grad(model)(np.array([0.5, 1.5, 0.7]))
+
+
+def dj124_raise():
+    def model(x):
+        if x < 0.0:
+            raise
+        return x * x
+
+    dj.grad(model)(2.0)
+
+
+def dj126_bool_index():
+    def model(x, late):
+        pair = x * np.array([1.0, 2.0])
+        return pair[late]
+
+    dj.grad(model)(2.0, True)
+
+
+def dj127_outside_changed():
+    history = []
+
+    def model(x):
+        history.append(x)
+        return x * x
+
+    dj.grad(model)(2.0)
+
+
+def dj128_growing_rows():
+    def model(x, n):
+        rows = []
+        for i in range(n):
+            row = []
+            for j in range(i + 1):
+                row.append(x * j)
+            rows.append(row)
+        return np.sum(np.array(rows))
+
+    dj.grad(model)(2.0, 3)
+
+
+def dj129_import():
+    def model(x):
+        import no_such_module
+
+        return no_such_module.double(x)
+
+    dj.grad(model)(2.0)
+
+
+# ------------------------------------------------------------------------------------------------------------ no rule
+
+
+def dj201_unknown_function():
+    def model(x):
+        return np.sum(np.unique(x) ** 2)
+
+    dj.grad(model)(np.array([1.0, 2.0]))
+
+
+def dj201_unknown_elementwise():
+    from scipy.special import wofz
+
+    def model(x):
+        return 2.0 * wofz(x).real
+
+    dj.grad(model)(1.0)
+
+
+def dj203_complex_argument():
+    def model(z):
+        return abs(z) ** 2
+
+    dj.grad(model)(1.0 + 2.0j)
+
+
+def dj203_complex_result():
+    def model(x):
+        return x * (1.0 + 2.0j)
+
+    dj.grad(model)(2.0)
+
+
+def dj203_complex_on_the_way():
+    def model(x):
+        return abs(x * (1.0 + 2.0j)) ** 2
+
+    dj.grad(model)(2.0)
+
+
+# -------------------------------------------------------------------------------------------------------------- types
+
+
+def dj301_not_a_number():
+    def model(x, label):
+        return x * np.exp(label)
+
+    dj.grad(model)(2.0, "two")
+
+
+def dj302_operands():
+    def model(x):
+        return np.sum(x & 3)
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj302_matrix_product():
+    def model(x):
+        return x @ x
+
+    dj.grad(model)(2.0)
+
+
+def dj303_unbound():
+    def model(x):
+        if x is None:
+            y = 1.0
+        return x * y
+
+    dj.grad(model)(2.0)
+
+
+def dj303_unbound_when_run():
+    def model(x):
+        if x > 0.0:
+            y = x * x
+        return y
+
+    dj.grad(model)(-1.0)
+
+
+def dj303_undefined_name():
+    def model(x):
+        return x * scale
+
+    dj.grad(model)(2.0)
+
+
+def dj304_type_changes_in_loop():
+    def model(x, n):
+        state = x
+        for i in range(n):
+            if i == 2:
+                state = np.array([x, x])
+        return np.sum(state)
+
+    dj.grad(model)(2.0, 5)
+
+
+def dj304_type_differs_by_branch():
+    def model(x):
+        if x > 0.0:
+            y = x
+        else:
+            y = np.array([x, x])
+        return np.sum(y)
+
+    dj.grad(model)(2.0)
+
+
+def dj305_none():
+    def model(x):
+        best = None
+        if x > 0.0:
+            best = x
+        return best * 2.0
+
+    dj.grad(model)(-1.0)
+
+
+def dj306_arguments():
+    def scaled(x, by):
+        return x * by
+
+    def model(x):
+        return scaled(x)
+
+    dj.grad(model)(2.0)
+
+
+def dj306_too_many():
+    def scaled(x, by):
+        return x * by
+
+    def model(x):
+        return scaled(x, 2.0, 3.0)
+
+    dj.grad(model)(2.0)
+
+
+def dj307_must_be_known():
+    def model(x):
+        axis = int(x[0])
+        return np.sum(np.cumsum(np.outer(x, x), axis=axis))
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj308_range():
+    def model(x, n):
+        total = 0.0
+        for i in range(n / 2):
+            total += x * i
+        return total
+
+    dj.grad(model)(2.0, 6)
+
+
+def dj308_not_callable():
+    def model(x):
+        return x(2.0)
+
+    dj.grad(model)(2.0)
+
+
+def dj309_operation():
+    def model(x, label):
+        return x * (label - 1)
+
+    dj.grad(model)(2.0, "two")
+
+
+def dj310_shapes():
+    def model(x):
+        return np.sum(x * np.zeros((2, 3)) + np.zeros((2, 4)))
+
+    dj.grad(model)(2.0)
+
+
+def dj310_matrix_product():
+    def model(x):
+        return np.sum((x * np.ones((2, 3))) @ np.ones((2, 3)))
+
+    dj.grad(model)(2.0)
+
+
+def dj311_truth_of_array():
+    def model(x):
+        if x > 0.0:
+            return np.sum(x)
+        return 0.0
+
+    dj.grad(model)(np.ones((2, 3)))
+
+
+def dj312_unpacking():
+    def model(x):
+        a, b = x, x, x
+        return a * b
+
+    dj.grad(model)(2.0)
+
+
+def dj313_into_ints():
+    def model(x):
+        counts = np.zeros(3, dtype=int)
+        counts += x
+        return np.sum(counts)
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj314_too_many_indices():
+    def model(x):
+        return x[0, 1]
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj314_number_indexed():
+    def model(x):
+        return x[0]
+
+    dj.grad(model)(2.0)
+
+
+def dj317_attribute():
+    class Rod:
+        def __init__(self, length):
+            self.length = length
+
+    def model(x):
+        rod = Rod(x)
+        return rod.width
+
+    dj.grad(model)(2.0)
+
+
+def dj317_array_attribute():
+    def model(x):
+        return x.lenght * x[0]
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj318_axis():
+    def model(x):
+        return np.sum(np.sum(x, axis=1))
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj319_result():
+    def model(x):
+        def inner(y):
+            return x * y
+
+        return inner
+
+    dj.vjp(model, 2.0)
+
+
+def dj320_not_scalar():
+    def model(x):
+        return x * x
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj320_int_result():
+    def model(x):
+        return int(x)
+
+    dj.grad(model)(2.0)
+
+
+# ------------------------------------------------------------------------------------------------------------- memory
+
+
+def dj402_shared_memory():
+    def model(a, b):
+        a[0] = 2.0 * b[1]
+        return np.sum(a * b)
+
+    x = np.ones(3)
+    dj.grad(model)(x, x)
+
+
+def dj402_one_list_two_names():
+    def model(x):
+        first, second = [x], [2.0 * x]
+        chosen = first if x > 0.0 else second
+        chosen.append(x)
+        return first[0] * len(second)
+
+    dj.grad(model)(2.0)
+
+
+def dj403_recursion_writes():
+    def relax(u, shifted, tolerance):
+        u[0] = 0.5 * (u[0] + shifted[0])
+        if u[0] - shifted[0] < tolerance:
+            return u[0]
+        return relax(u, shifted, tolerance)
+
+    def model(x):
+        u = x.copy()
+        return relax(u, u[1:], 1e-3)
+
+    dj.grad(model)(np.array([2.0, 1.0]))
+
+
+# ---------------------------------------------------------------------------------------------------- use of the verbs
+
+
+def dj501_integer_array():
+    def model(x):
+        return np.sum(x * x)
+
+    dj.grad(model)(np.arange(3))
+
+
+def dj501_integer():
+    def model(x, n):
+        return x**n
+
+    dj.grad(model, argnums="n")(2.0, 3)
+
+
+def dj502_no_numbers():
+    def model(x, mode):
+        return x * x if mode == "square" else x
+
+    dj.grad(model, argnums="mode")(2.0, "square")
+
+
+def dj503_backend():
+    dj.grad(lambda x: x * x, backend="cuda")(2.0)
+
+
+def dj504_not_a_function():
+    def model(x):
+        return x * x
+
+    dj.grad(model(2.0))
+
+
+def dj505_name():
+    def model(x, rate):
+        return x * rate
+
+    dj.grad(model, argnums="rat")(2.0, 3.0)
+
+
+def dj505_not_given():
+    def model(x, rate=1.0):
+        return x * rate
+
+    dj.grad(model, argnums="rate")(2.0)
+
+
+def dj505_position():
+    def model(x, rate):
+        return x * rate
+
+    dj.grad(model, argnums=2)(2.0, 3.0)
+
+
+def dj506_has_aux():
+    def model(x):
+        return x * x
+
+    dj.grad(model, has_aux=True)(2.0)
+
+
+def dj507_tangents():
+    def model(x, y):
+        return x * y
+
+    dj.jvp(model, (2.0, 3.0), (1.0,))
+
+
+def dj507_tangent_shape():
+    def model(x):
+        return np.sum(x * x)
+
+    dj.jvp(model, (np.ones(3),), (np.ones(2),))
+
+
+def dj507_cotangent_shape():
+    def model(x):
+        return x * x
+
+    _, pullback = dj.vjp(model, np.ones(3))
+    pullback(np.ones(2))
+
+
+def dj508_stage():
+    def model(x):
+        return x * x
+
+    dj.source(dj.grad(model), 2.0, stage="assembly")

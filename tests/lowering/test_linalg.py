@@ -1,0 +1,109 @@
+"""Products and factorisations against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from diffjit.ir.types import BOOL
+from tests.lowering.harness import check, run
+
+rng = np.random.default_rng(5)
+
+
+def made(shape: tuple[int, ...], code: str) -> np.ndarray:
+    a = rng.normal(size=shape)
+    if code == "?":
+        return a > 0
+    if code[0] == "c":
+        return (a + 1j * rng.normal(size=shape)).astype(code)
+    return (a * 3).astype(code)
+
+
+SHAPES = [((4,), (4,)), ((3, 4), (4,)), ((3,), (3, 4)), ((3, 4), (4, 2)), ((40, 30), (30, 50)), ((2, 3, 4), (4, 5)),
+((2, 3, 4), (2, 4, 5)),
+          ((3, 4), (2, 4, 5)), ((2, 3, 4), (4,)), ((4,), (2, 4, 5)), ((0, 3), (3, 2)), ((2, 0), (0, 3)), ((1, 2, 3), (5,
+          3, 2)), ((1, 1), (1, 1))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("s", "t"), SHAPES)
+@pytest.mark.parametrize("code", ["f8", "f4", "c16", "i8", "?"])
+def test_matmul(s: tuple[int, ...], t: tuple[int, ...], code: str) -> None:
+    a, b = made(s, code), made(t, code)
+    check("matmul", a @ b, a, b, rtol=1e-4 if code == "f4" else 1e-11)
+
+
+def test_matmul_layouts() -> None:
+    for n in (3, 30):
+        a, b = rng.normal(size=(n, n + 1)), rng.normal(size=(n + 1, n + 2))
+        for x in (a, np.asfortranarray(a), np.repeat(a, 2, axis=1)[:, ::2], a[::-1]):
+            for y in (b, np.asfortranarray(b), np.repeat(b, 2, axis=0)[::2], b[:, ::-1]):
+                check("matmul", x @ y, x, y, rtol=1e-11)
+            check("matmul", x @ b[:, 0], x, b[:, 0], rtol=1e-11)
+            check("matmul", a[:, 0] @ x, a[:, 0], x, rtol=1e-11)
+
+
+def test_matmul_mixed_and_wrong() -> None:
+    a, b = made((3, 4), "i8"), made((4, 2), "f4")
+    check("matmul", a @ b, a, b, rtol=1e-6)
+    with pytest.raises(
+        ValueError, match=r"matmul: Input operand 1 has a mismatch in its core dimension 0.*size 5 is different from 4"
+    ):
+        check("matmul", np.zeros((3, 2)), made((3, 4), "f8"), made((5, 2), "f8"))
+
+
+@pytest.mark.parametrize("code", ["f8", "f4", "c16"])
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 20])
+def test_factorisations(code: str, n: int) -> None:
+    a = made((n, n), code) + 8 * np.eye(n, dtype=code)
+    b, columns = made((n,), code), made((n, 3), code)
+    rtol = 1e-3 if code == "f4" else 1e-10
+    for x in (a, np.asfortranarray(a)):
+        check("solve", np.linalg.solve(x, b), x, b, rtol=rtol)
+        check("solve", np.linalg.solve(x, columns), x, columns, rtol=rtol)
+        check("inv", np.linalg.inv(x), x, rtol=rtol)
+        check("det", np.linalg.det(x), x, rtol=rtol)
+        spd = x @ x.conj().T
+        check("cholesky", np.linalg.cholesky(spd), spd, rtol=rtol)
+
+
+def test_stacks() -> None:
+    a = rng.normal(size=(2, 3, 4, 4)) + 6 * np.eye(4)
+    b = rng.normal(size=(3, 4, 2))
+    check("solve", np.linalg.solve(a, b), a, b, rtol=1e-10)
+    check("inv", np.linalg.inv(a), a, rtol=1e-10)
+    check("det", np.linalg.det(a), a, rtol=1e-10)
+    spd = a @ np.swapaxes(a, -1, -2)
+    check("cholesky", np.linalg.cholesky(spd), spd, rtol=1e-10)
+
+
+def test_errors() -> None:
+    singular = np.ones((3, 3))
+    for kind, args in (("solve", (singular, np.ones(3))), ("inv", (singular,))):
+        with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+            check(kind, np.ones(3) if kind == "solve" else np.ones((3, 3)), *args)
+    check("det", np.linalg.det(singular), singular)
+    with pytest.raises(np.linalg.LinAlgError, match="Matrix is not positive definite"):
+        check("cholesky", singular, -singular)
+    with pytest.raises(np.linalg.LinAlgError, match="Last 2 dimensions of the array must be square"):
+        check("inv", np.ones((3, 4)), np.ones((3, 4)))
+
+
+def factorizes(b, a, kind):
+    op = b.op("factorizes", [a], (BOOL,))
+    op.attrs["kind"] = kind
+    return op.out
+
+
+def test_factorizes():
+    good, singular = np.eye(3) * 2 + 0.1, np.ones((3, 3))
+    stack = np.stack([good, singular])
+    for a, kind, want in [
+        (good, "solve", True),
+        (singular, "solve", False),
+        (good, "cholesky", True),
+        (-good, "cholesky", False),
+        (stack, "solve", False),
+        (np.eye(3, dtype=int), "solve", True),
+    ]:
+        assert run(lambda b, x, kind=kind: factorizes(b, x, kind), a) is want

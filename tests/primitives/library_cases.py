@@ -1,0 +1,567 @@
+"""Calls on which a composite must give what NumPy's (or math's) own function gives, one row each."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+Case = tuple[Any, tuple[Any, ...], dict[str, Any]]
+
+rng = np.random.default_rng(7)
+V = rng.normal(size=5)
+V6 = rng.normal(size=6)
+M = rng.normal(size=(3, 4))
+S = rng.normal(size=(3, 3))
+T = rng.normal(size=(2, 3, 4))
+I = rng.integers(-5, 6, size=(3, 4))  # noqa: E741 - integers
+B = M > 0
+C = V + 1j * V[::-1]
+F = M.astype(np.float32)
+N = np.where(rng.random((3, 4)) < 0.3, np.nan, M)
+E0 = np.empty((0, 4))
+CASES: list[Case] = []
+
+
+def case(function: Any, *args: Any, **kwargs: Any) -> None:
+    """Add one call."""
+    CASES.append((function, args, kwargs))
+
+
+AXES: list[Any] = [None, 0, -1, (0, 2), (1, 2)]
+
+# Statistics
+for f in (np.mean, np.var, np.std, np.ptp):
+    for axis in AXES:
+        for keepdims in (False, True):
+            case(f, T, axis=axis, keepdims=keepdims)
+    for a in (V, F, I, M.T, M[::2, ::-1], [1.0, 2.0, 4.0], 3.0, np.ones((2, 1))):
+        case(f, a)
+for f in (np.mean, np.var, np.std):
+    case(f, I, dtype=np.float32)
+    case(f, C)
+    case(f, M, where=B)
+    case(f, M, axis=0, where=M > -5, keepdims=True)
+    case(f, F, where=B, axis=1)
+for f in (np.ndarray.mean, np.ndarray.var, np.ndarray.std):
+    case(f, T, 1)
+    case(f, T, axis=(0, 1), keepdims=True)
+for f in (np.var, np.std, np.nanvar, np.nanstd):
+    case(f, T, axis=1, ddof=1)
+case(np.var, T, axis=1, correction=1)
+case(np.var, T, axis=1, mean=np.mean(T, axis=1, keepdims=True))
+case(np.average, T)
+case(np.average, T, axis=1, weights=[1.0, 2.0, 3.0])
+case(np.average, T, weights=T * T)
+case(np.average, V, weights=[1, 2, 3, 4, 5], returned=True)
+case(np.average, T, axis=0, returned=True)
+case(np.average, T, axis=-1, weights=np.arange(4.0), keepdims=True)
+for a in (V, V6, T, N, I):
+    case(np.median, a)
+case(np.median, T, axis=1, keepdims=True)
+case(np.median, T, keepdims=True)
+for q in (0.3, 0, 1, [0.1, 0.5], np.array([[0.2], [0.9]])):
+    case(np.quantile, T, q)
+    case(np.quantile, T, q, axis=1, keepdims=True)
+    case(np.percentile, M, np.multiply(q, 100), axis=0)
+case(np.cov, M)
+case(np.cov, V)
+case(np.cov, V, V[::-1])
+case(np.cov, M, rowvar=False, bias=True)
+case(np.cov, M, M[::-1], ddof=0)
+case(np.cov, M, M[::-1], rowvar=False)
+case(np.corrcoef, M)
+case(np.corrcoef, V, V[::-1] ** 2)
+case(np.corrcoef, V)
+case(np.count_nonzero, I)
+case(np.count_nonzero, I, axis=0)
+case(np.count_nonzero, B, axis=1, keepdims=True)
+for f in (np.cumulative_sum, np.cumulative_prod):
+    case(f, V)
+    case(f, T, axis=1)
+    case(f, T, axis=-1, include_initial=True)
+for f in (np.nansum, np.nanprod, np.nanmean, np.nanvar, np.nanstd, np.nanmax, np.nanmin):
+    for axis in (None, 0, 1):
+        case(f, N, axis=axis)
+        case(f, N, axis=axis, keepdims=True)
+for f in (np.nanargmax, np.nanargmin, np.nancumsum, np.nancumprod):
+    case(f, N, axis=1)
+    case(f, N)
+case(np.nanmax, np.array([-np.inf, np.nan]))
+
+# Shaping
+for i in range(-3, 3):
+    for j in range(-3, 3):
+        case(np.swapaxes, T, i, j)
+        case(np.moveaxis, T, i, j)
+        case(np.rollaxis, T, i, j)
+case(np.rollaxis, T, 0, 3)
+case(np.ndarray.swapaxes, T, 0, 2)
+case(np.moveaxis, T, (0, 1), (-1, 0))
+case(np.moveaxis, T, [2, 0], [0, 1])
+for f in (np.matrix_transpose, np.linalg.matrix_transpose):
+    case(f, T)
+case(np.permute_dims, T, (1, 0, 2))
+case(np.permute_dims, T)
+for axis in (0, 1, -1, (0, 2), (0, -1), (1, 3)):
+    case(np.expand_dims, M, axis)
+case(np.expand_dims, 2.0, 0)
+case(np.squeeze, T[:, :1])
+case(np.squeeze, T[:1, :, :1])
+case(np.squeeze, T[:1, :, :1], axis=0)
+case(np.squeeze, T[:1, :, :1], axis=(0, -1))
+case(np.squeeze, np.ones((1, 1)))
+case(np.ndarray.squeeze, T[:, :1], 1)
+for f in (np.ravel, np.ndarray.ravel, np.ndarray.flatten):
+    case(f, T)
+    case(f, M.T, "F")
+for a in (2.0, V, M, T):
+    for f in (np.atleast_1d, np.atleast_2d, np.atleast_3d):
+        case(f, a)
+case(np.atleast_1d, 2.0, V)
+for axis in (None, 0, -1, (0, 2)):
+    case(np.flip, T, axis)
+case(np.fliplr, M)
+case(np.flipud, M)
+for k in range(-1, 5):
+    case(np.rot90, M, k)
+    case(np.rot90, T, k, (1, 2))
+case(np.broadcast_arrays, M, V[:4], 2.0)
+
+# Joining
+for axis in (0, 1, 2, -1, -2):
+    case(np.stack, [M, 2 * M, I], axis=axis)
+    case(np.stack, T, axis=axis)
+for f in (np.vstack, np.hstack, np.dstack, np.column_stack):
+    case(f, (V, 2 * V))
+    case(f, [M, 2 * M])
+    case(f, M)
+    case(f, T)
+case(np.vstack, V)
+case(np.hstack, V)
+case(np.dstack, V)
+case(np.broadcast_shapes, (3, 1), (4,), (1, 1, 1))
+case(np.broadcast_shapes, 3, (0, 1))
+case(np.vstack, (V, np.ones((2, 5))))
+case(np.hstack, (1.0, V, 2))
+case(np.column_stack, (V, np.ones((5, 2))))
+case(np.append, V, 3.0)
+case(np.append, M, [[1, 2, 3, 4]], axis=0)
+case(np.append, M, M)
+case(np.insert, V, 2, 9.0)
+case(np.insert, V, -1, [9.0, 8.0])
+case(np.delete, V, 2)
+case(np.delete, M, -1, axis=1)
+case(np.delete, M, 5)
+for reps in (2, (2,), (2, 1), (1, 3), (2, 2, 2), 0):
+    for a in (2.0, V, M, T):
+        case(np.tile, a, reps)
+for axis in (None, 0, 1, -1):
+    case(np.repeat, M, 2, axis=axis)
+    case(np.ndarray.repeat, M, 3, axis)
+case(np.repeat, M, [1, 0, 2], axis=0)
+case(np.repeat, V, np.array([2, 0, 1, 0, 3]))
+case(np.repeat, 2.0, 3)
+for shift in (0, 1, -1, 3, 17, -23):
+    case(np.roll, V, shift)
+    case(np.roll, M, shift)
+    for axis in (0, 1, -1):
+        case(np.roll, T, shift, axis)
+case(np.roll, T, (1, 2), (0, 1))
+case(np.roll, T, (1, 2), 2)
+case(np.roll, T, 1, (0, 2))
+case(np.roll, np.empty(0), 3)
+for mode in ("constant", "edge", "reflect", "symmetric", "wrap"):
+    for width in (0, 1, 2, (1, 2), ((1, 2), (0, 3)), [(2, 1)], 7):
+        case(np.pad, M, width, mode)
+    case(np.pad, V, (3, 1), mode=mode)
+    case(np.pad, np.ones(1), 2, mode=mode)
+case(np.pad, M, 1, constant_values=5.0)
+case(np.pad, M, 1, constant_values=(5, 6))
+case(np.pad, M, 1, constant_values=((5, 6), (7, 8)))
+case(np.pad, M, np.array([[1, 2], [0, 3]]))
+for f in (np.split, np.array_split):
+    case(f, V6, 3)
+    case(f, V6, [2, 5])
+    case(f, M, 2, axis=1)
+    case(f, M, (1, 2), axis=-2)
+    case(f, V6, np.array([2, 5]))
+    case(f, V6, [2, 99])
+for n in (1, 2, 4, 7):
+    case(np.array_split, V, n)
+case(np.hsplit, M, 2)
+case(np.hsplit, V6, 2)
+case(np.vsplit, M, [1])
+case(np.dsplit, T, 2)
+case(np.unstack, T)
+case(np.unstack, T, axis=-1)
+
+# Products
+for f in (np.dot, np.inner):
+    case(f, 2.0, 3.0)
+    case(f, 2.0, M)
+    case(f, V, V)
+    case(f, T, M[0])
+    case(f, M[:, 0], M[:, 1])
+for a, b in (
+    (M, M.T),
+    (V6[:4], M.T),
+    (M, V6[:4]),
+    (T, M.T),
+    (T, T.transpose(0, 2, 1)),
+    (V6[:3], T),
+    (F, F.T),
+    (I, I.T),
+):
+    case(np.dot, a, b)
+case(np.ndarray.dot, M, V6[:4])
+case(np.inner, M, M)
+case(np.inner, T, M)
+case(np.inner, V6[:4], T)
+case(np.vdot, M, M + 1)
+case(np.vdot, C, C[::-1])
+case(np.outer, V, V6)
+case(np.outer, M, V)
+case(np.linalg.outer, V, V6)
+case(np.tensordot, T, T.transpose(1, 2, 0))
+case(np.tensordot, T, M, axes=([1, 2], [0, 1]))
+case(np.tensordot, T, M, axes=([2, 1], [1, 0]))
+case(np.tensordot, T, M, axes=(1, 0))
+case(np.tensordot, T, V, axes=0)
+case(np.tensordot, T, M.T, axes=1)
+case(np.linalg.tensordot, T, M.T, axes=1)
+for a, b in ((V, V6), (M, S), (M, V), (V, M), (T, M), (2.0, M)):
+    case(np.kron, a, b)
+for axis in (None, -1):
+    case(np.cross, S, S[::-1], axis=axis)
+case(np.cross, S[0], S)
+case(np.cross, S[0], S[1])
+case(np.cross, M, M[:, ::-1], axisa=0, axisb=0, axisc=0)
+case(np.linalg.cross, S, S[::-1])
+for f in (np.vecdot, np.linalg.vecdot):
+    case(f, T, M)
+    case(f, C, C[::-1])
+case(np.vecdot, T, T + 1, axis=1)
+case(np.matvec, T, V6[:4])
+case(np.vecmat, M[:, 0], T)
+case(np.linalg.matmul, T, M.T)
+for offset in (-2, -1, 0, 1, 3):
+    case(np.trace, M, offset)
+    case(np.trace, T, offset)
+    case(np.trace, T, offset, 2, 0)
+    case(np.linalg.trace, T, offset=offset)
+    case(np.linalg.diagonal, M, offset=offset)
+case(np.ndarray.trace, M, 1)
+case(np.trace, M, 1, 1, 0)
+case(np.linalg.multi_dot, [M, M.T, S])
+case(np.linalg.multi_dot, [V6[:3], M, M.T])
+case(np.linalg.multi_dot, [S, M, V6[:4]])
+for n in (0, 1, 2, 3, 6, -1, -2):
+    case(np.linalg.matrix_power, S, n)
+case(np.linalg.matrix_power, np.stack([S, S.T]), 3)
+for text, operands in (
+    ("ij,jk->ik", (M, M.T)), ("ij,kj", (M, S.T[:, :1] * M[:1])), ("ii", (S,)), ("ii->i", (S,)), ("ij->ji", (M,)),
+    ("ij->", (M,)), ("i,i", (V, V)), ("i,j->ij", (V, V6)), ("bij,bjk->bik", (T, T.transpose(0, 2, 1))),
+    ("bij,jk->bk", (T, M.T)), ("ij,ij->i", (M, M)), ("ij,jk,k->i", (M, M.T, V6[:3])), ("ijk->kij", (T,)),
+    ("i,ij,j->", (V6[:3], M, V6[:4])), ("abc,c->ab", (T, V6[:4])), ("ij,j->ij", (M, V6[:4])), ("ji,jk->ki", (M, M)),
+    ("iij->j", (np.stack([S, S.T, S]),)), ("i,->i", (V, 2.0)),
+):  # fmt: skip
+    case(np.einsum, text, *operands)
+
+# Norms
+for order in (None, 0, 1, 2, 3, 0.5, -1, np.inf, -np.inf):
+    for keepdims in (False, True):
+        case(np.linalg.norm, V, order, keepdims=keepdims)
+        case(np.linalg.norm, T, order, axis=1, keepdims=keepdims)
+        case(np.linalg.vector_norm, T, ord=2 if order is None else order, axis=(0, 2), keepdims=keepdims)
+for order in ("fro", 1, -1, np.inf, -np.inf):
+    for keepdims in (False, True):
+        case(np.linalg.norm, M, order, keepdims=keepdims)
+        case(np.linalg.norm, T, order, axis=(0, 2), keepdims=keepdims)
+        case(np.linalg.norm, T, order, axis=(2, 0), keepdims=keepdims)
+        case(np.linalg.matrix_norm, T, ord=order, keepdims=keepdims)
+case(np.linalg.norm, T)
+case(np.linalg.norm, I)
+case(np.linalg.norm, C)
+case(np.linalg.norm, F)
+case(np.linalg.norm, [3.0, 4.0])
+case(np.linalg.norm, np.zeros(3))
+case(np.linalg.vector_norm, T)
+case(np.linalg.slogdet, S)
+case(np.linalg.slogdet, -np.eye(4) * 1e200)
+case(np.linalg.slogdet, np.zeros((2, 2)))
+case(np.linalg.slogdet, np.stack([S, S.T, S @ S]))
+
+# Creation
+for args in ((3,), (3, 4), (4, 2, 1), (3, 5, -1), (3, None, 7)):
+    case(np.eye, *args)
+    case(np.tri, *args)
+case(np.eye, 3, dtype=int)
+case(np.identity, 3)
+case(np.identity, 3, dtype=np.float32)
+for args in (
+    (0, 1),
+    (2.5, -1, 7),
+    (0, 1, 1),
+    (0, 1, 0),
+    (M, 2 * M + 1, 4),
+    ([0, 1], [2, 3], 3),
+    (np.float32(0), np.float32(1), 3),
+):
+    for endpoint in (True, False):
+        case(np.linspace, *args, endpoint=endpoint)
+case(np.linspace, 0, 1, 5, retstep=True)
+case(np.linspace, 0, 9, 5, dtype=int)
+case(np.linspace, M, M + 1, 5, axis=-1)
+case(np.linspace, F, F + 1, 5)
+case(np.logspace, 0, 2, 5)
+case(np.logspace, 0, 2, 5, endpoint=False, base=2.0)
+case(np.geomspace, 1, 1000, 4)
+case(np.geomspace, -1, -1000, 4, endpoint=False)
+case(np.geomspace, 2.0, 3.0, 1)
+for indexing in ("xy", "ij"):
+    for sparse in (False, True):
+        case(np.meshgrid, V, V6, indexing=indexing, sparse=sparse)
+        case(np.meshgrid, V, V6, [1, 2], indexing=indexing, sparse=sparse)
+        case(np.meshgrid, V, indexing=indexing, sparse=sparse)
+case(np.meshgrid, V, V6, copy=False)
+for k in (-2, -1, 0, 1, 2):
+    case(np.diag, V, k)
+    case(np.diag, M, k)
+    case(np.diagflat, M, k)
+    case(np.tril, M, k)
+    case(np.triu, T, k)
+    case(np.tril_indices, 4, k)
+    case(np.triu_indices, 4, k, 3)
+case(np.tril, I)
+case(np.triu, F)
+case(np.vander, V)
+case(np.vander, V, 3)
+case(np.vander, [1, 2, 3], 4, increasing=True)
+case(np.diag_indices, 3)
+case(np.indices, (2, 3))
+case(np.indices, (2, 3), sparse=True)
+case(np.ix_, [0, 2], [1, 3, 0])
+
+# Calculus
+for n in (0, 1, 2, 3):
+    case(np.diff, V, n)
+    case(np.diff, T, n, axis=1)
+case(np.diff, V, prepend=0.0)
+case(np.diff, M, axis=0, prepend=M[:1], append=5.0)
+case(np.diff, V, 2, prepend=[1.0, 2.0])
+case(np.diff, B)
+case(np.ediff1d, M)
+case(np.ediff1d, V, to_end=[1.0, 2.0], to_begin=9.0)
+X6 = np.cumsum(np.abs(V6)) + 0.1
+for edge_order in (1, 2):
+    case(np.gradient, V6, edge_order=edge_order)
+    case(np.gradient, V6, 0.5, edge_order=edge_order)
+    case(np.gradient, V6, X6, edge_order=edge_order)
+    case(np.gradient, M, edge_order=edge_order)
+    case(np.gradient, M, 0.5, X6[:4], edge_order=edge_order)
+    case(np.gradient, T[:, :, :3], 2.0, axis=(1, 2), edge_order=edge_order)
+    case(np.gradient, M, X6[:3], axis=0, edge_order=edge_order)
+case(np.gradient, V[:2])
+case(np.gradient, V[:2], X6[:2])
+case(np.gradient, I)
+case(np.trapezoid, V)
+case(np.trapezoid, T, axis=1, dx=0.5)
+case(np.trapezoid, V6, X6)
+case(np.trapezoid, M, X6[:4])
+case(np.trapezoid, M, X6[:3], axis=0)
+case(np.trapezoid, M, np.cumsum(np.abs(M), axis=1))
+for x in (1.0, X6[2], X6 + 0.01, np.array([[-9.0, 0.5], [99.0, np.nan]]), X6, 3):
+    case(np.interp, x, X6, V6)
+    case(np.interp, x, X6, V6, left=-1.0, right=7.0)
+    case(np.interp, x, X6, V6, period=1.7)
+case(np.interp, 0.5, [1.0], [3.0])
+case(np.interp, [0.5, 1.0, 2.0], [1.0], [3.0])
+case(np.interp, 2, [1, 2, 3], [4, 5, 7])
+for mode in ("full", "same", "valid"):
+    for a, b in (
+        (V, V6),
+        (V6, V),
+        (V6, V[:2]),
+        (V[:2], V6),
+        (V6, V[:3]),
+        (V[:3], V6),
+        (V[:4], V6),
+        (V6, V6),
+        (V[:1], V),
+        ([1, 2], [3, 4, 5]),
+    ):
+        case(np.convolve, a, b, mode)
+        case(np.correlate, a, b, mode)
+case(np.correlate, C, C[::-1] * 2, "full")
+case(np.correlate, V6, V[:2])
+for x in (2.0, 3, V, M):
+    case(np.polyval, [1.0, -2.0, 3.0], x)
+    case(np.polyval, V, x)
+case(np.polyadd, V, V6)
+case(np.polysub, V, V6)
+case(np.polymul, V, V6)
+case(np.polyder, V)
+case(np.polyder, V, 2)
+case(np.polyint, V)
+case(np.polyint, V, 2)
+
+# Selecting
+for f in (np.take, np.ndarray.take):
+    case(f, M, [0, 5, -1])
+    case(f, M, [0, 2, -1], axis=1)
+    case(f, M, np.array([[0, 1], [2, 0]]), axis=0)
+    case(f, T, 1, axis=-1)
+case(np.take, V, [7, -9, 2], mode="wrap")
+case(np.take, V, [7, -9, 2], mode="clip")
+case(np.take, V, 2)
+for axis in (0, 1, -1, None):
+    case(np.take_along_axis, M, np.argsort(M, axis=axis), axis)
+case(np.take_along_axis, T, np.argmax(T, axis=1, keepdims=True), 1)
+case(np.take_along_axis, V, np.argsort(V), 0)
+case(np.unravel_index, 5, (3, 4))
+case(np.unravel_index, np.array([5, 11]), (3, 4))
+case(np.unravel_index, 5, (3, 4), "F")
+case(np.ravel_multi_index, (np.array([1, 2]), np.array([3, 0])), (3, 4))
+case(np.compress, [True, False, True], M, axis=0)
+case(np.compress, [True, False, True], V6)
+case(np.extract, B, M)
+case(np.select, [M > 0.5, M < -0.5], [M * 2, -M], 7.0)
+case(np.select, [M > 0.5, M > 0.0], [1.0, 2.0])
+case(np.choose, [[0, 1], [2, 0]], (np.ones((2, 2)), 5.0, np.array([7.0, 8.0])))
+WITH_NAN = np.array([0.0, 1.0, 1.0, 2.0, np.nan])
+for side in ("left", "right"):
+    case(np.searchsorted, np.sort(V6), V, side=side)
+    case(np.searchsorted, WITH_NAN, [[-1.0, 1.0], [np.nan, 9.0]], side=side)
+    case(np.searchsorted, np.sort(V6), 0.3, side)
+    case(np.searchsorted, V6, V, side=side, sorter=np.argsort(V6))
+case(np.ndarray.searchsorted, np.sort(V6), V)
+for right in (False, True):
+    case(np.digitize, V, [-1.0, 0.0, 0.5], right=right)
+    case(np.digitize, [0.0, 0.5, 2.0], [0.5, 0.0, -1.0], right=right)
+
+# Numbers
+for args in (
+    (V, -0.5, 0.5),
+    (M, None, 0.2),
+    (M, 0.1, None),
+    (I, -2, 2),
+    (M, M * 0, 1.0),
+    (F, -0.5, 0.5),
+    (0.7, 0, 0.5),
+    (I, 0.5, 2.5),
+):
+    case(np.clip, *args)
+    if isinstance(args[0], np.ndarray):
+        case(np.ndarray.clip, *args)
+case(np.clip, V, min=-0.5)
+case(np.clip, V, max=0.5, min=0.0)
+for f in (np.round, np.around):
+    for decimals in (0, 2, -1):
+        case(f, 123.456 * M, decimals)
+        case(f, 10 * I, decimals)
+        case(f, 12 * F, decimals)
+case(np.ndarray.round, M, 1)
+SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5, 1e300, 5e-324, 0.5, 1.0, 2.0, 3.0])
+case(np.nan_to_num, SPECIAL)
+case(np.nan_to_num, SPECIAL, nan=7.0, posinf=1.0, neginf=-1.0)
+case(np.nan_to_num, SPECIAL[:7].astype(np.float32))
+case(np.nan_to_num, I)
+case(np.modf, SPECIAL)
+case(np.frexp, SPECIAL)
+case(np.frexp, 2.0 ** np.arange(-60.0, 60.0))
+case(np.divmod, M, 0.3)
+case(np.divmod, I, 3)
+case(np.angle, C)
+case(np.angle, C, deg=True)
+case(np.angle, V)
+case(np.unwrap, np.cumsum(V6 * 4))
+case(np.unwrap, np.cumsum(T * 4, axis=1), axis=1)
+case(np.unwrap, np.cumsum(V6 * 4), period=2.0)
+case(np.unwrap, np.cumsum(V6 * 4), discont=4.0)
+for f in (np.isposinf, np.isneginf, np.isreal, np.iscomplex):
+    case(f, SPECIAL)
+case(np.isreal, C * np.array([1, 0, 1, 1j, 1]))
+case(np.iscomplex, C * np.array([1, 0, 1, 1j, 1]))
+OTHER = np.array([np.nan, np.inf, np.inf, 1e-9, 0.0, 1.50001, -2.5, 1.1e300, 0.0, 0.5, np.inf, np.nan, 3.1])
+for f in (np.isclose, np.allclose, np.array_equal):
+    case(f, SPECIAL, OTHER)
+    case(f, SPECIAL, SPECIAL, equal_nan=True)
+    case(f, SPECIAL, SPECIAL)
+case(np.isclose, SPECIAL, OTHER, 0.2, 1e-3)
+case(np.array_equal, M, M[:2])
+case(np.array_equal, V, M)
+
+# Methods of ufuncs
+for f in (np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce, np.logaddexp.reduce):
+    case(f, T)
+    case(f, T, axis=-1)
+    case(f, V)
+    case(f, M, 1, keepdims=True)
+case(np.logical_and.reduce, B)
+case(np.logical_or.reduce, B, axis=1)
+for f in (
+    np.add.accumulate,
+    np.multiply.accumulate,
+    np.maximum.accumulate,
+    np.minimum.accumulate,
+    np.logaddexp.accumulate,
+):
+    case(f, T)
+    case(f, T, axis=-1)
+    case(f, V)
+for ufunc in (
+    np.add,
+    np.subtract,
+    np.multiply,
+    np.divide,
+    np.maximum,
+    np.minimum,
+    np.hypot,
+    np.arctan2,
+    np.less,
+    np.power,
+):
+    case(ufunc.outer, np.abs(V), np.abs(M))
+case(np.subtract.outer, 2.0, V)
+
+# math
+for f in (math.floor, math.ceil, math.trunc, math.ulp):
+    for x in (-2.5, 0.0, 3.7, 4.0):
+        case(f, x)
+case(math.log, 3.0)
+case(math.log, 3.0, 2)
+for x in (-7.3, 7.5, 0.0, 2.5, -2.5, 3.5, 1e17):
+    for y in (2.0, -3.0, 0.7, 1.0, math.inf):
+        case(math.remainder, x, y)
+for args in ((), (3.0,), (-3.0, 4.0), (1.0, 2.0, -3.0, 4.0), (1e200, 1e200, 1e200)):
+    case(math.hypot, *args)
+case(math.dist, [1.0, 2.0], [4.0, -2.0])
+case(math.dist, (1e200, 2.0), (4.0, -2e200))
+case(math.dist, V, V6[:5])
+case(math.prod, [1.0, 2.0, 3.0])
+case(math.prod, [2, 3], start=4)
+case(math.prod, [])
+case(math.fsum, [0.1] * 10)
+case(math.fsum, [1e100, 1.0, -1e100])
+case(math.fsum, list(V))
+for a, b in ((1.0, 1.0 + 1e-12), (1.0, 1.1), (math.inf, math.inf), (math.inf, 1.0), (0.0, 1e-12), (math.nan, math.nan)):
+    case(math.isclose, a, b)
+    case(math.isclose, a, b, rel_tol=0.2, abs_tol=1e-9)
+case(math.gcd, 12, 18, 8)
+case(math.gcd)
+case(math.lcm, 4, 6, 10)
+case(math.lcm)
+for n in range(8):
+    case(math.factorial, n)
+    case(math.perm, n)
+    for k in range(9):
+        case(math.comb, n, k)
+        case(math.perm, n, k)
+case(math.comb, 60, 30)
+for n in (0, 1, 2, 3, 4, 8, 9, 10**6, 10**15 - 1, 2**52 + 1, 2**62):
+    case(math.isqrt, n)
+for x in (2.5, -0.3, 0.0, 1024.0, 5e-324, 0.49999999999999994, -0.5):
+    case(math.frexp, x)
+    case(math.modf, x)

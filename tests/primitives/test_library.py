@@ -1,0 +1,103 @@
+"""Composites run as plain Python give what NumPy's and math's own functions give: values, shapes and dtypes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import diffjit.primitives  # noqa: F401 - fills the tables
+from diffjit.primitives.registry import COMPOSITES
+from tests.primitives.library_cases import CASES
+
+# Tested below: they change their argument in place.
+IN_PLACE = {
+    np.put, np.put_along_axis, np.fill_diagonal, np.copyto, np.putmask, np.ndarray.fill, np.ndarray.sort,
+}  # fmt: skip
+
+
+IDS = [f"{getattr(function, '__name__', function)}-{k}" for k, (function, _, _) in enumerate(CASES)]
+
+
+def check(actual: Any, expected: Any) -> None:
+    """Equal up to rounding, in structure, shape and dtype."""
+    if isinstance(expected, (tuple, list)):
+        assert len(actual) == len(expected)
+        for a, e in zip(actual, expected, strict=True):
+            check(a, e)
+        return
+    assert np.shape(actual) == np.shape(expected)
+    if isinstance(expected, (np.ndarray, np.floating)):
+        assert np.asarray(actual).dtype == expected.dtype
+    single = np.asarray(expected).dtype == np.float32
+    np.testing.assert_allclose(actual, expected, rtol=3e-5 if single else 1e-10, atol=1e-5 if single else 1e-11)
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_composite_equals_the_original(case: Any) -> None:
+    function, args, kwargs = case
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(COMPOSITES[function](*args, **kwargs), function(*args, **kwargs))
+
+
+def test_every_composite_has_a_case() -> None:
+    tested = {function for function, _, _ in CASES} | IN_PLACE
+    outers = {f for f in COMPOSITES if getattr(f, "__name__", "") == "outer" and f not in (np.outer, np.linalg.outer)}
+    assert not set(COMPOSITES) - tested - outers
+
+
+def test_functions_that_change_an_array() -> None:
+    for function, args in (
+        (np.put, ([0, 5, -1], [7.0, 8.0])),
+        (np.put_along_axis, (np.array([[0], [3], [1]]), 9.0, 1)),
+        (np.fill_diagonal, (5.0,)),
+        (np.fill_diagonal, ([1.0, 2.0, 3.0],)),
+        (np.copyto, (2.5,)),
+        (np.putmask, (np.arange(12).reshape(3, 4) % 2 == 0, 1.5)),
+        (np.ndarray.fill, (3.0,)),
+        (np.ndarray.sort, ()),
+        (np.ndarray.sort, (0,)),
+    ):
+        ours, theirs = np.cos(np.arange(12.0)).reshape(3, 4), np.cos(np.arange(12.0)).reshape(3, 4)
+        COMPOSITES[function](ours, *args)
+        function(theirs, *args)
+        np.testing.assert_array_equal(ours, theirs)
+    a = np.arange(3.0)
+    COMPOSITES[np.copyto](a, -a, where=np.array([True, False, True]))
+    np.testing.assert_array_equal(a, [0.0, 1.0, -2.0])
+
+
+def test_views_stay_views() -> None:
+    a = np.arange(24.0).reshape(2, 3, 4)
+    for function, args in (
+        (np.swapaxes, (0, 1)), (np.moveaxis, (0, -1)), (np.expand_dims, (1,)), (np.flip, ()), (np.ravel, ()),
+        (np.squeeze, ()), (np.rot90, ()), (np.atleast_3d, ()),
+    ):  # fmt: skip
+        assert np.shares_memory(COMPOSITES[function](a, *args), a)
+    assert all(np.shares_memory(part, a) for part in COMPOSITES[np.split](a, 2))
+    assert not np.shares_memory(COMPOSITES[np.tile](a, 1), a)
+    assert not np.shares_memory(COMPOSITES[np.ndarray.flatten](a), a)
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "error"),
+    [
+        (np.swapaxes, (np.ones(3), 0, 1), np.exceptions.AxisError),
+        (np.squeeze, (np.ones((2, 3)), 0), ValueError),
+        (np.split, (np.ones(5), 2), ValueError),
+        (np.pad, (np.ones(5), 2, "maximum"), NotImplementedError),
+        (np.linalg.norm, (np.eye(2), 2), NotImplementedError),
+        (np.linalg.norm, (np.ones((2, 2, 2)), "fro"), ValueError),
+        (np.tensordot, (np.ones((2, 3)), np.ones((2, 3)), 1), ValueError),
+        (np.convolve, (np.ones(3), np.ones(2), "middle"), ValueError),
+        (math.comb, (-1, 2), ValueError),
+        (np.choose, (5, (1.0, 2.0)), ValueError),
+    ],
+)
+def test_errors(function: Any, args: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        COMPOSITES[function](*args)

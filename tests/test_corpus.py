@@ -1,0 +1,126 @@
+"""Every corpus program in every mode: as Python text, and compiled."""
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+from diffjit import DiffjitError
+from tests.modes import MODES, PROGRAMS, case, is_float, leaves, like, near, quiet
+
+# Programs that are refused for now, and why: by name, or by name and mode as in the identifiers of the tests. An entry
+# must raise a DiffjitError, never give a number, and has to go when the program works.
+COMPLEX = "derivatives through complex numbers"
+NOT_YET: dict[str, str] = {
+    **{f"{name}-{mode}": COMPLEX
+       for name in ("cmath_and_conjugates", "complex_arrays", "complex_scalars", "real_and_imaginary_parts_are_views")
+       for mode in ("jvp", "vjp", "grad", "second")},
+    "counts_in_a_global": "assignment to a global name",
+    "copyto_fill_put_place": "numpy.place",
+    "integer_arrays_as_data": "numpy.bincount",
+    "shaping_not_named": "numpy.block",
+    "triangles_and_windows": "sliding_window_view",
+    "accumulator_types_with_no_passes": "a result whose type depends on whether a loop ran: an error when it runs",
+}  # fmt: skip
+
+# Small programs that compile quickly and together use loops, views, lists, linear algebra, branches, float32.
+COMPILED = (
+    "append_same_buffer",
+    "break_and_continue",
+    "chemical_equilibrium",
+    "class_with_state",
+    "conditional_expressions",
+    "cox_partial_likelihood",
+    "dataclass_argument",
+    "decay_euler",
+    "early_returns",
+    "element_writes",
+    "float32_throughout",
+    "if_elif_else",
+    "index_array_writes",
+    "keyword_only_arguments",
+    "loop_over_rows_writes_through",
+    "match_on_numbers",
+    "nelson_siegel",
+    "newton_while",
+    "overwritten_value_was_used",
+    "partial_applications",
+    "pop_from_a_stack",
+    "quantile_loss",
+    "ranges_of_every_step",
+    "repeated_indices_in_place_add",
+    "student_t_fit",
+    "swaps_of_elements",
+)
+
+CASES = [(name, mode) for name in sorted(PROGRAMS) for mode in MODES]
+TWINS = [name for name in sorted(PROGRAMS) if PROGRAMS[name].jax is not None]
+
+
+def check(name, mode, backend):
+    c = case(name)
+    if not c.supports(mode):
+        pytest.skip(f"no {mode} of this program's result")
+    if name in NOT_YET or f"{name}-{mode}" in NOT_YET:
+        with pytest.raises((DiffjitError, UnboundLocalError)):
+            MODES[mode](c, backend)
+    else:
+        MODES[mode](c, backend)
+
+
+def parameters(cases, backend):
+    return [
+        pytest.param(name, mode, id=f"{name}-{mode}-{backend}") for name, mode in cases if case(name).supports(mode)
+    ]
+
+
+@pytest.mark.parametrize(("name", "mode"), parameters(CASES, "python"))
+def test_as_python(name, mode):
+    check(name, mode, "python")
+
+
+SAMPLE = [(name, mode) for name, mode in CASES if name in COMPILED and mode != "second"]
+
+
+@pytest.mark.parametrize(("name", "mode"), parameters(SAMPLE, "numba"))
+def test_compiled(name, mode):
+    check(name, mode, "numba")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "mode"), parameters([c for c in CASES if c not in SAMPLE], "numba"))
+def test_compiled_all(name, mode):
+    check(name, mode, "numba")
+
+
+@pytest.mark.parametrize("name", sorted({key.rpartition("-")[0] or key for key in NOT_YET}))
+def test_the_table_names_programs(name):
+    assert name in PROGRAMS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TWINS)
+def test_tangent_of_the_twin(name):
+    """JAX, in forward mode: a few twins contain a `while_loop`, which it cannot reverse."""
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", val=True)
+    c = case(name)
+    if c.program.kwargs or name in NOT_YET or f"{name}-jvp" in NOT_YET:
+        pytest.skip("called by keyword, or refused")
+    args = c.args()
+
+    def twin(t):
+        moved = list(args)
+        for k in c.wrt:
+            pairs = zip(leaves(args[k]), leaves(c.direction[k]), strict=True)
+            # Records are not trees to JAX, but the twins take them apart in Python.
+            moved[k] = like(
+                args[k],
+                [jax.numpy.asarray(x) + (t * d).astype(np.asarray(x).dtype) if is_float(x) else x for x, d in pairs],
+            )
+        return [jax.numpy.asarray(x, dtype=float) for x in jax.tree.leaves(c.program.jax(*moved))]
+
+    with quiet():
+        theirs = jax.jvp(twin, (0.0,), (1.0,))[1]
+        ours = dj.jvp(c.function, tuple(args), tuple(c.direction), backend="python")[1]
+    flat = [np.concatenate([np.ravel(x) for x in tangents]) for tangents in (jax.tree.leaves(ours), theirs)]
+    near(*flat, 1e-3 if c.single else 1e-9, "tangent against JAX")

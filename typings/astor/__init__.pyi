@@ -1,0 +1,1 @@
+"""What diffjit uses of astor, which ships no types."""

@@ -1,0 +1,3 @@
+"""Long lines."""
+
+def split_lines(source: list[str], maxline: int = 79) -> list[str]: ...
