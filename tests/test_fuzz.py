@@ -47,7 +47,6 @@ def test_a_program_that_once_went_wrong(path, backend):
         assert outcome.kind == "ok", f"{outcome.kind}: {outcome.detail}"
 
 
-@pytest.mark.xfail(reason="a derivative cannot be called inside a function yet", strict=True)
 def test_a_derivative_called_inside_a_function():
     import diffjit as dj
 

@@ -54,6 +54,9 @@ class Memory:
                 pass
         self._collect()
         self._mark_shared()
+        while not self.whole and self._share_sources():
+            self._collect()
+            self._mark_shared()
 
     # Union-find
 
@@ -148,11 +151,25 @@ class Memory:
             if edge.target in self.joined:
                 continue
             if not isinstance(edge.target.type, Array) or not self._frozen(edge):
-                for other in self.edges:
-                    if other.op is edge.op and self._same_slot(other, edge):
-                        self.unite(other.source, other.target)
-                        self.joined.add(other.target)
-                        changed = True
+                self._unite_slot(edge)
+                changed = True
+        return changed
+
+    def _unite_slot(self, edge: Edge) -> None:
+        """Make all that flows into a joined variable one class."""
+        for other in self.edges:
+            if other.op is edge.op and self._same_slot(other, edge):
+                self.unite(other.source, other.target)
+                self.joined.add(other.target)
+
+    def _share_sources(self) -> bool:
+        """Unite the edges of a joined reference whose shadow is carried along; True if anything changed."""
+        changed = False
+        for edge in self.edges:
+            if edge.target not in self.joined and self.find(edge.target) in self.shared:
+                self._unite_slot(edge)
+                changed = True
+        self.shared = {self.find(key) for key in self.shared}
         return changed
 
     def _same_slot(self, a: Edge, b: Edge) -> bool:

@@ -11,10 +11,26 @@ from diffjit import tree
 from diffjit.api.programs import Arguments, Compiled, executable, flatten_call, program_of
 from diffjit.errors import UsageError
 from diffjit.frontend import values as av
-from diffjit.frontend.program import Program, fixed_key, rebuild
+from diffjit.frontend.nested import signature
+from diffjit.frontend.program import Program, fixed_key
+from diffjit.frontend.results import rebuild
 from diffjit.settings import settings
 
 MAX_SPECIALISATIONS = 256
+
+
+class Inside:
+    """A function of a program under interpretation, in the hands of a verb."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.__name__ = getattr(value, "name", "function")
+        self.__signature__ = signature(value)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """It exists while a program is specialised; nothing calls it."""
+        del args, kwargs
+        raise TypeError(self.__name__)
 
 
 class Derived:
@@ -100,14 +116,14 @@ class Jitted(Derived):
         return program_of(self.function, args, kwargs)
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        return interpreter.call(
-            interpreter.lift_static(self.function)
-            if not isinstance(self.function, Derived)
-            else av.Static(self.function),
-            args,
-            kwargs,
-            node,
-        )
+        return interpreter.call(abstract_function(interpreter, self.function), args, kwargs, node)
+
+
+def abstract_function(interpreter: Any, function: Any) -> Any:
+    """The function of a verb as the interpreter calls it."""
+    if isinstance(function, Inside):
+        return function.value
+    return av.Static(function) if hasattr(function, "__diffjit_inline__") else interpreter.lift_static(function)
 
 
 def parameter_position(function: Any, name: str) -> int | None:

@@ -8,6 +8,7 @@ import numpy as np
 import optree
 
 from diffjit.api.derived import Derived, Jitted
+from diffjit.api.inline import verb
 from diffjit.api.products import jvp, vjp
 from diffjit.errors import UsageError
 from diffjit.frontend import values as av
@@ -15,6 +16,7 @@ from diffjit.ir.nodes import Value
 from diffjit.ir.types import is_float
 
 
+@verb
 def jit(fun: Any = None, *, backend: str | None = None) -> Any:
     """Compile a function. It does what the function does, also to its arguments.
 

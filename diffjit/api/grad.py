@@ -9,13 +9,15 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.api.derived import Derived, resolve
+from diffjit.api.inline import inline_gradient, verb
 from diffjit.api.programs import Arguments, Compiled, executable, flatten_call, program_of
 from diffjit.errors import NoRule, TypeProblem, UsageError
-from diffjit.frontend.program import OptOut, Out, Program, rebuild
+from diffjit.frontend.program import Program
+from diffjit.frontend.results import OptOut, Out, RecordOut, rebuild
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Loc
 from diffjit.ir.types import Array, Scalar, is_float
-from diffjit.transforms.pipeline import joint
+from diffjit.transforms.pipeline import finish, joint
 
 
 class Gradient(Derived):
@@ -155,16 +157,16 @@ class Gradient(Derived):
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """The gradient as a program of its own: transforms compose."""
-        inner = program_of(self.function, args, kwargs)
-        call = flatten_call(args, kwargs)
+        return self.derive(program_of(self.function, args, kwargs), flatten_call(args, kwargs))
+
+    def derive(self, inner: Program, call: Arguments) -> Program:
+        """The gradient of a program."""
         which = resolve(self.function, self.argnums, call)
         wrt, _ = self.differentiated(inner, which, call)
         value = self.scalar_result(inner)
         function, positions = joint(inner.function, wrt, value.index)
         where = dict(zip(wrt, positions, strict=True))
         spec = self._spec(inner, which, where, call, function)
-        from diffjit.transforms.pipeline import finish
-
         finish(function, "gradient_program")
         return Program(function, inner.n_args, inner.captures, inner.guards, spec, inner.fixed, inner.arg_names)
 
@@ -182,10 +184,10 @@ class Gradient(Derived):
                 return 0
             if k not in zeros:
                 zeros[k] = len(function.body.results)
-                function.body.results.append(_zero_like(function, function.params[k]))
+                function.body.results.append(zero_like(function, function.params[k]))
             return Out(zeros[k])
 
-        trees = [_spec_tree(call.structure(a), iter([position(k) for k in call.leaf_range(a)])) for a in which]
+        trees = [spec_tree(call.structure(a), iter([position(k) for k in call.leaf_range(a)])) for a in which]
         gradients = trees[0] if isinstance(self.argnums, (int, str)) else tuple(trees)
         result = inner.result
         if self.with_value:
@@ -193,9 +195,7 @@ class Gradient(Derived):
         return (gradients, result[1]) if self.has_aux else gradients
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        from diffjit.api.inline import inline_program
-
-        return inline_program(self, interpreter, args, kwargs, node)
+        return inline_gradient(self, interpreter, args, kwargs, node)
 
 
 def constant_result(program: Program) -> Out:
@@ -206,10 +206,9 @@ def constant_result(program: Program) -> Out:
     return Out(len(f.body.results) - 1)
 
 
-def _spec_tree(structure: tree.Structure, leaves: Any) -> Any:
+def spec_tree(structure: tree.Structure, leaves: Any) -> Any:
+    """A tree of results in the structure of an argument."""
     import optree
-
-    from diffjit.frontend.program import RecordOut
 
     slots = []
     for slot in structure.slots:
@@ -218,12 +217,12 @@ def _spec_tree(structure: tree.Structure, leaves: Any) -> Any:
         elif isinstance(slot, tree.Fixed):
             slots.append(slot.value)
         else:
-            inner = _spec_tree(slot.inner, leaves)
+            inner = spec_tree(slot.inner, leaves)
             slots.append(RecordOut(slot.cls, dict(zip(slot.names, inner, strict=True))))
     return optree.tree_unflatten(structure.spec, slots)
 
 
-def _zero_like(function: Any, param: Any) -> Any:
+def zero_like(function: Any, param: Any) -> Any:
     """A zero of a parameter's type, made at the end of a program."""
     builder = Builder(function.body)
     if isinstance(param.type, Array):
@@ -251,6 +250,7 @@ def _decorate(function: Any, make: Callable[[Any], Any]) -> Any:
     return make if function is None else make(function)
 
 
+@verb
 def grad(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
     """The gradient of a function that returns one float.
 
@@ -265,6 +265,7 @@ def grad(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: s
     return _decorate(fun, lambda f: Gradient(f, argnums, has_aux=has_aux, with_value=False, backend=backend))
 
 
+@verb
 def value_and_grad(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
     """Like `grad`, but the result is (value, gradient); with `has_aux`, ((value, aux), gradient)."""
     return _decorate(fun, lambda f: Gradient(f, argnums, has_aux=has_aux, with_value=True, backend=backend))

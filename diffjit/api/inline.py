@@ -1,19 +1,141 @@
-"""Derivatives called inside a function that is itself differentiated."""
+"""Verbs inside a function that is itself specialised: `grad(f)` taken there, derivatives and pullbacks called there."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from diffjit.errors import UnsupportedSyntax
+from diffjit.api.derived import Derived, Inside, abstract_function
+from diffjit.api.programs import flatten_call
+from diffjit.errors import UsageError
+from diffjit.frontend import values as av
+from diffjit.frontend.nested import Entry, Foreign, Inner
+from diffjit.frontend.values import NONE, Static
+from diffjit.ir.types import Array, Scalar, Type
+
+if TYPE_CHECKING:
+    from diffjit.ir.nodes import Value
 
 
-def inline_program(derived: Any, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-    """Specialise a derivative for abstract arguments and copy its program in."""
-    del args, kwargs
-    raise UnsupportedSyntax(
-        "DJ119",
-        f"the derivative of `{getattr(derived.function, '__name__', derived.function)}` is called "
-        "inside a function that diffjit specialises",
-        loc=interpreter.loc(node),
-        cure="call the derivative outside, and nest the verbs there",
-    )
+def verb(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a verb be called inside programs, where it makes a static callable."""
+
+    def inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        del node
+        named = {name: plain(interpreter, v) for name, v in kwargs.items()}
+        made = make(*(plain(interpreter, a) for a in args), **named)
+        return Static(made if isinstance(made, Derived) else functools.partial(make, **named))
+
+    make.__diffjit_inline__ = inside  # type: ignore[attr-defined]
+    return make
+
+
+def plain(interpreter: Any, value: Any) -> Any:
+    """An argument of a verb as the verb takes it."""
+    if isinstance(value, Static):
+        return value.obj
+    if isinstance(value, av.Tup) or (isinstance(value, av.Ref) and isinstance(interpreter.contents(value), av.ListC)):
+        return tuple(plain(interpreter, v) for v in interpreter.sequence_items(value, None))
+    return Inside(value)
+
+
+def nest(interpreter: Any, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Inner | None:
+    """The program of a verb's function, for these abstract arguments."""
+    return interpreter.nest(abstract_function(interpreter, function), args, kwargs, flatten_call, node)
+
+
+def inline_gradient(derived: Any, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    """Copy a gradient's program in."""
+    inner = nest(interpreter, derived.function, args, kwargs, node)
+    if inner is None:
+        return NONE
+    program = derived.derive(inner.program, inner.call)
+    return interpreter.abstract(program.result, interpreter.copy_in(program.function, inner.inputs))
+
+
+def inline_jvp(interpreter: Any, fun: Any, primals: list[Any], tangents: list[Any], *, has_aux: bool, node: Any) -> Any:
+    """Copy a forward derivative's program in."""
+    from diffjit.api.products import forward_program
+
+    inner = nest(interpreter, function_of(interpreter, fun), primals, {}, node)
+    if inner is None:
+        return NONE
+    entry = Entry()
+    dots = flatten_call(tuple(interpreter.enter(t, entry)[0] for t in tangents), {}).leaves
+    if len(dots) != len(inner.call.leaves):
+        message, cure = "the tangents do not have the structure of the primals", "give one for each number and array"
+        raise UsageError("DJ507", message, cure=cure)
+    program, wrt = forward_program(inner.program, inner.call)
+    given = [conformed(interpreter, dots[k], entry, inner.inputs[k]) for k in wrt]
+    outs = interpreter.copy_in(program.function, [*inner.inputs, *given])
+    value, tangent = interpreter.abstract(program.result, outs).items
+    return av.Tup((value.items[0], tangent.items[0], value.items[1]) if has_aux else (value, tangent))
+
+
+def inline_vjp(interpreter: Any, fun: Any, primals: list[Any], *, has_aux: bool, node: Any) -> Any:
+    """Copy the program in; its pullback is copied in where it is called."""
+    from diffjit.api.products import reversible
+
+    inner = nest(interpreter, function_of(interpreter, fun), primals, {}, node)
+    if inner is None:
+        return NONE
+    made = reversible(inner.program, inner.call)
+    # A pullback does not see later changes of the arrays that it was made for.
+    inputs = [interpreter.copy(v) if isinstance(v.type, Array) else v for v in inner.inputs]
+    outs = interpreter.copy_in(made.forward, inputs)
+    primal, residuals = outs[: made.n_primal], outs[made.n_primal :] if made.is_split else inputs
+    value = interpreter.abstract(inner.program.result, primal)
+    pullback = Static(Pullback(made, inner, primal, residuals, has_aux=has_aux))
+    return av.Tup((value.items[0], pullback, value.items[1]) if has_aux else (value, pullback))
+
+
+class Pullback:
+    """A pullback made inside a program."""
+
+    __name__ = "pullback"
+
+    def __init__(self, made: Any, inner: Inner, primal: list[Value], residuals: list[Value], *, has_aux: bool) -> None:
+        self.made, self.inner, self.primal, self.residuals = made, inner, primal, residuals
+        self.spec = inner.program.result[0] if has_aux else inner.program.result
+
+    def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        from diffjit.api.grad import spec_tree
+        from diffjit.api.products import cotangents
+        from diffjit.frontend.results import Out
+
+        del kwargs, node
+        entry = Entry()
+        found = cotangents(self.spec, interpreter.enter(args[0], entry)[0])
+        seeds = [conformed(interpreter, found.get(k, 0.0), entry, self.primal[k]) for k in self.made.seeds]
+        outs = interpreter.copy_in(self.made.pullback, [*self.residuals, *seeds])
+        where = dict(zip(self.made.wrt, self.made.gradients, strict=True))
+
+        def bar(k: int) -> Any:
+            if k not in where:
+                return 0
+            position = where[k]
+            return Foreign(interpreter.zeros_of(self.inner.inputs[k])) if position is None else Out(position)
+
+        call = self.inner.call
+        trees = [spec_tree(call.positional[k], map(bar, call.leaf_range(k))) for k in range(len(call.positional))]
+        return av.Tup(tuple(interpreter.abstract(t, outs) for t in trees))
+
+
+def function_of(interpreter: Any, fun: Any) -> Any:
+    """The function that a verb is given inside a program."""
+    return plain(interpreter, fun)
+
+
+def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:
+    """A tangent or cotangent in the type, shape and layout of the value that it belongs to."""
+    value = entry.dummies[id(leaf)][1] if id(leaf) in entry.dummies else interpreter.number(Static(float(leaf)))
+    ty: Type = like.type
+    if isinstance(value.type, Array) and value.type.ndim != getattr(ty, "ndim", 0):
+        message = f"a tangent or cotangent has {value.type.ndim} dimensions, its value has {getattr(ty, 'ndim', 0)}"
+        raise UsageError("DJ507", message, cure="shapes must agree")
+    if isinstance(ty, Scalar):
+        return interpreter.cast(interpreter.number(value), ty.dtype, weak=ty.weak)
+    made = interpreter.zeros_of(like)
+    interpreter.build.op("assign", [made, interpreter.cast(value, ty.dtype)])
+    return made

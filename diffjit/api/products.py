@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from diffjit import tree
 from diffjit.api.derived import Derived
-from diffjit.api.programs import Arguments, Compiled, compile_ir, executable, flatten_call
+from diffjit.api.grad import gradient_leaf, zero_like
+from diffjit.api.inline import inline_jvp, inline_vjp
+from diffjit.api.programs import Arguments, Compiled, compile_ir, executable, flatten_call, mutated_params
 from diffjit.errors import UsageError
-from diffjit.frontend.program import OptOut, Out, Program, RecordOut, rebuild
+from diffjit.frontend.program import Program
+from diffjit.frontend.results import OptOut, Out, RecordOut, mapped, rebuild
+from diffjit.ir.nodes import Function
 from diffjit.ir.types import is_float
 from diffjit.transforms.pipeline import finish, tangents
+from diffjit.transforms.prepare import own_copy
 from diffjit.transforms.reverse import reverse
 from diffjit.transforms.split import split
-
-
-class _Cached(Derived):
-    """Per function and backend, specialisations for jvp and vjp."""
-
-    made: dict[Any, Any]
-
 
 _FORWARD: dict[Any, ForwardProduct] = {}
 _REVERSE: dict[Any, ReverseProduct] = {}
@@ -32,10 +31,32 @@ class ForwardProduct(Derived):
 
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The compiled function, and where its flat results belong."""
-        wrt = [k for k in range(len(call.leaves)) if is_float(program.function.params[k].type)]
+        wrt = float_leaves(program, call)
         function, positions = tangents(program.function, wrt)
         compiled = executable(program, function, self.backend, unchanged=True)
         return compiled, (program, wrt, positions)
+
+
+def float_leaves(program: Program, call: Arguments) -> list[int]:
+    """The leaves of the arguments that carry derivatives."""
+    return [k for k in range(len(call.leaves)) if is_float(program.function.params[k].type)]
+
+
+def forward_program(program: Program, call: Arguments) -> tuple[Program, list[int]]:
+    """A program that returns (value, tangent), and the leaves that its last parameters are the tangents of."""
+    wrt = float_leaves(program, call)
+    function, positions = tangents(program.function, wrt)
+
+    def tangent(k: int) -> Out:
+        position = positions[k]
+        if position is None:
+            position = positions[k] = len(function.body.results)
+            function.body.results.append(zero_like(function, function.body.results[k]))
+        return Out(position)
+
+    result = (program.result, mapped(_tangent_spec(program.result), tangent))
+    finish(function, "forward_program")
+    return Program(function, program.n_args, program.captures, program.guards, result, program.fixed), wrt
 
 
 def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend: str | None = None) -> Any:
@@ -56,11 +77,7 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend
     call = flatten_call(tuple(primals), {})
     compiled, (program, wrt, positions) = product.lookup(call, tuple(primals), {})
     dots = _matching(call, tuple(tangents))
-    outs = (
-        compiled([*call.leaves], [dots[k] for k in wrt])
-        if False
-        else _run(compiled, call.leaves, [dots[k] for k in wrt])
-    )
+    outs = _run(compiled, call.leaves, [dots[k] for k in wrt])
     value = rebuild(program.result, list(outs))
     results = [outs[p] if p is not None else _zero(outs[k]) for k, p in enumerate(positions)]
     tangent = rebuild(_tangent_spec(program.result), results)
@@ -151,47 +168,48 @@ def _tangent_spec(spec: Any) -> Any:
     return 0.0 if isinstance(spec, float) else spec
 
 
+@dataclass(slots=True, eq=False)
+class Reversible:
+    """A program and its pullback, as IR."""
+
+    wrt: list[int]  # the leaves of the arguments that cotangents are computed for
+    forward: Function  # results: the primal ones, then the pullback's residuals if `is_split`
+    pullback: Function  # parameters: residuals, or the primal's own; then the seeds
+    n_primal: int
+    seeds: list[int]  # the primal results that have a seed
+    gradients: list[int | None]  # position of each leaf's cotangent among the pullback's results
+    is_split: bool
+
+
+def reversible(program: Program, call: Arguments) -> Reversible:
+    """Split code where that is possible, else a pullback that runs the program again."""
+    wrt = float_leaves(program, call)
+    f = program.function
+    results = [k for k, v in enumerate(f.results) if is_float(v.type) and hasattr(v.type, "dtype")]
+    parts = split(f, wrt, results)
+    if parts is not None:
+        return Reversible(wrt, parts.forward, parts.pullback, parts.n_primal, parts.seeds, parts.gradients, True)
+    r = reverse(f, wrt, results)
+    positions: list[int | None] = []
+    r.function.body.results = list(r.primal)
+    for g in r.gradients:
+        positions.append(None if g is None else len(r.function.body.results))
+        if g is not None:
+            r.function.body.results.append(g)
+    finish(r.function, "reverse")
+    forward = finish(own_copy(f), "forward") if mutated_params(f) else f
+    return Reversible(wrt, forward, r.function, len(f.results), list(results), positions, False)
+
+
 class ReverseProduct(Derived):
     """Value and pullback of a function."""
 
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The compiled function, and where its flat results belong."""
-        wrt = [k for k in range(len(call.leaves)) if is_float(program.function.params[k].type)]
-        f = program.function
-        results = [k for k, v in enumerate(f.results) if is_float(v.type) and hasattr(v.type, "dtype")]
-        parts = split(f, wrt, results)
-        if parts is not None:
-            n_residual = len(parts.forward.results) - parts.n_primal
-            compiled = executable(program, parts.forward, self.backend, unchanged=True, residuals=n_residual)
-            pullback = compile_ir(parts.pullback, self.backend)
-            return compiled, (program, wrt, parts.n_primal, parts.seeds, parts.gradients, pullback, True)
-        r = reverse(f, wrt, results)
-        positions: list[int | None] = []
-        seeds = list(results)
-        r.function.body.results = list(r.primal)
-        for g in r.gradients:
-            positions.append(None if g is None else len(r.function.body.results))
-            if g is not None:
-                r.function.body.results.append(g)
-        finish(r.function, "reverse")
-        whole = compile_ir(r.function, self.backend)
-        compiled = executable(
-            program, program.function if not _writes(program) else r_forward(program), self.backend, unchanged=True
-        )
-        return compiled, (program, wrt, len(f.results), seeds, positions, whole, False)
-
-
-def _writes(program: Program) -> bool:
-    from diffjit.api.programs import mutated_params
-
-    return bool(mutated_params(program.function))
-
-
-def r_forward(program: Program) -> Any:
-    """The program itself, without changing the caller's arrays."""
-    from diffjit.transforms.prepare import own_copy
-
-    return finish(own_copy(program.function), "forward")
+        made = reversible(program, call)
+        residuals = len(made.forward.results) - made.n_primal
+        compiled = executable(program, made.forward, self.backend, unchanged=True, residuals=residuals)
+        return compiled, (program, made, compile_ir(made.pullback, self.backend))
 
 
 def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = None) -> Any:
@@ -202,10 +220,11 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
     """
     product = _cached(_REVERSE, ReverseProduct, fun, backend)
     call = flatten_call(primals, {})
-    compiled, (program, wrt, n_primal, seeds, gradients, second, is_split) = product.lookup(call, primals, {})
-    if is_split:
+    compiled, (program, made, second) = product.lookup(call, primals, {})
+    seeds = made.seeds
+    if made.is_split:
         outs = compiled(call.leaves)
-        primal, residuals = outs[:n_primal], outs[n_primal:]
+        primal, residuals = outs[: made.n_primal], outs[made.n_primal :]
     else:
         residuals = [
             np.array(x, order="K", copy=True) if isinstance(x, np.ndarray) else x
@@ -221,19 +240,17 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
         for k in seeds
     ]
     value = rebuild(program.result, list(primal))
-    from diffjit.api.grad import gradient_leaf
-
     templates = [np.zeros(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in call.leaves]
 
     def pullback(cotangent: Any) -> Any:
         """Cotangents of the primals for a cotangent of the result."""
-        found = _cotangents(program.result if not has_aux else program.result[0], cotangent)
+        found = cotangents(program.result if not has_aux else program.result[0], cotangent)
         bars = [
             _seed(found.get(k), shape, kind, fortran=f)
             for k, shape, kind, f in zip(seeds, shapes, kinds, orders, strict=True)
         ]
         outs = second(*residuals, *bars)
-        where = dict(zip(wrt, gradients, strict=True))
+        where = dict(zip(made.wrt, made.gradients, strict=True))
         trees = []
         for k in range(len(call.positional)):
             leaves = (gradient_leaf(templates[j], where.get(j), outs, j in where) for j in call.leaf_range(k))
@@ -260,25 +277,43 @@ def _seed(value: Any, shape: tuple[int, ...], like: Any, *, fortran: bool) -> An
     return as_like(0.0 if value is None else value, like, "the cotangent")
 
 
-def _cotangents(spec: Any, cotangent: Any) -> dict[int, Any]:
+def cotangents(spec: Any, cotangent: Any) -> dict[int, Any]:
     """Cotangents by the position of the result they belong to."""
     found: dict[int, Any] = {}
     if isinstance(spec, Out):
         found[spec.index] = cotangent
     elif isinstance(spec, OptOut):
         if cotangent is not None:
-            found.update(_cotangents(spec.inner, cotangent))
+            found.update(cotangents(spec.inner, cotangent))
     elif isinstance(spec, RecordOut):
         for name, part in spec.fields.items():
-            found.update(_cotangents(part, getattr(cotangent, name)))
+            found.update(cotangents(part, getattr(cotangent, name)))
     elif isinstance(spec, (tuple, list)):
         if not isinstance(cotangent, (tuple, list)) or len(cotangent) != len(spec):
             raise UsageError(
                 "DJ507", "the cotangent does not have the structure of the result", cure="one entry per result"
             )
         for part, c in zip(spec, cotangent, strict=True):
-            found.update(_cotangents(part, c))
+            found.update(cotangents(part, c))
     elif isinstance(spec, dict):
         for key, part in spec.items():
-            found.update(_cotangents(part, cotangent[key]))
+            found.update(cotangents(part, cotangent[key]))
     return found
+
+
+def _jvp_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    fun, primals, dots = [*args, *(kwargs[n] for n in ("primals", "tangents")[len(args) - 1 :])]
+    points, directions = (interpreter.sequence_items(v, node) for v in (primals, dots))
+    return inline_jvp(interpreter, fun, points, directions, has_aux=_flag(kwargs), node=node)
+
+
+def _vjp_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    return inline_vjp(interpreter, args[0], args[1:], has_aux=_flag(kwargs), node=node)
+
+
+def _flag(kwargs: dict[str, Any]) -> bool:
+    return bool(getattr(kwargs.get("has_aux"), "obj", False))
+
+
+jvp.__diffjit_inline__ = _jvp_inside  # type: ignore[attr-defined]
+vjp.__diffjit_inline__ = _vjp_inside  # type: ignore[attr-defined]

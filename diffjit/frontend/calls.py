@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import NoRule, TypeProblem
+from diffjit.errors import DiffjitError, NoRule, TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
@@ -70,10 +70,10 @@ class Calls(Mixin):
             named = {k: self.lift_member(obj, ("keywords", k), v) for k, v in obj.keywords.items()}
             return self.call(inner, [*bound, *args], {**named, **kwargs}, node)
         if hasattr(obj, "__diffjit_inline__"):
-            if isinstance(obj, type):  # `dj.grad(f)` written inside
-                message = "a derivative is taken inside a function that diffjit specialises"
-                raise self.unsupported("DJ119", message, node, "take the derivative outside, and nest the verbs there")
-            return obj.__diffjit_inline__(self, args, kwargs, node)
+            try:
+                return obj.__diffjit_inline__(self, args, kwargs, node)
+            except DiffjitError as error:
+                raise self.error(error, node) from error.__cause__
         if getattr(obj, "__name__", "") == "prange" and _module_of(obj) == "numba":
             return self.py_range(*args)
         if isinstance(obj, type):

@@ -36,6 +36,7 @@ from diffjit.frontend.lift import Lifting
 from diffjit.frontend.lists import Lists
 from diffjit.frontend.loops import Loops
 from diffjit.frontend.methods import Methods
+from diffjit.frontend.nested import Nested
 from diffjit.frontend.npcore import NumpyCore
 from diffjit.frontend.npmethods import NumpyMethods
 from diffjit.frontend.npreduce import NumpyReductions
@@ -65,7 +66,7 @@ MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Control, Loops, Iteration,
     Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes, NumpyReductions,
-    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion,
+    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

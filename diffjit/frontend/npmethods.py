@@ -85,12 +85,7 @@ class NumpyMethods(Mixin):
             order = args[0].obj if args else kwargs.get("order", Static("C")).obj
             return self.copy(value, order) if isinstance(value.type, Array) else value
         if name == "flatten":
-            value = self.np_reshape(self.array(a), Static(-1), args[0] if args else Static("C"))
-            return (
-                self.copy(value)
-                if value.op is not None and (value.op.kind == "view" or value.op.attrs.get("view", True))
-                else value
-            )
+            return self.flatten(self.array(a), *args, **kwargs)
         if name == "fill":
             self.assign_array(a, self.number(args[0]))
             return NONE

@@ -11,7 +11,7 @@ from diffjit.frontend import values as av
 from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.reshapes import EXACT, MERGED
+from diffjit.frontend.reshapes import CONTIGUOUS, EXACT, MERGED
 from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
@@ -72,10 +72,9 @@ class NumpyShapes(Mixin):
         merged, exact = merged_axes(a.type, dims)
         if len(merged) < 2:
             return self.build.value("reshape", [a, *sizes], Array(a.type.dtype, dims, "A"), view=True)
-        if a.type.layout == "F" and sum(not_one(a.type.dims[k]) for k in merged) > 1:
-            return self.build.value("reshape", [a, *sizes], Array(a.type.dtype, dims, "C"), view=False)
+        layout = "C" if a.type.layout == "F" and sum(not_one(a.type.dims[k]) for k in merged) > 1 else "A"
         return self.build.value(
-            "reshape", [a, *sizes], Array(a.type.dtype, dims, "A"), view=False, **{MERGED: merged, EXACT: exact}
+            "reshape", [a, *sizes], Array(a.type.dtype, dims, layout), view=False, **{MERGED: merged, EXACT: exact}
         )
 
     def reads_columns(self, a: Value, order: str) -> bool:
@@ -103,7 +102,27 @@ class NumpyShapes(Mixin):
 
     @core(np.ravel)
     def np_ravel(self, a: Any, order: Any = Static("C")) -> Any:
-        return self.np_reshape(self.array(a), Static(-1), order)
+        a = self.as_rows(self.array(a), order)
+        if isinstance(a.type, Scalar) or a.type.layout == "C":
+            return self.np_reshape(a, Static(-1))
+        # Unlike reshape, it copies whatever is not contiguous, even where a view would do.
+        return self.flat_copy(a, **{MERGED: tuple(range(a.type.ndim)), EXACT: True, CONTIGUOUS: True})
+
+    def flatten(self, a: Value, order: Any = Static("C")) -> Value:
+        """All elements in one dimension, as a copy."""
+        return self.flat_copy(self.as_rows(a, order))
+
+    def as_rows(self, a: Value, order: Any) -> Value:
+        """An array whose elements in C order are those of `a` in another order."""
+        if isinstance(a.type, Array) and self.reads_columns(a, order.obj):
+            return self.transpose(a, tuple(range(a.type.ndim))[::-1])
+        return a
+
+    def flat_copy(self, a: Value, **attrs: Any) -> Value:
+        """A copy of all elements in one dimension."""
+        size = self.np_size(a)
+        ty = Array(a.type.dtype, self.known_dims((size,)), "C")
+        return self.build.value("reshape", [a, self.number(size)], ty, view=False, **attrs)
 
     def transpose(self, a: Value, perm: tuple[int, ...]) -> Value:
         """A view with permuted axes."""

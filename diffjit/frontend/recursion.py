@@ -117,7 +117,10 @@ class Recursion(Mixin):
                 except Bottom:
                     self.dead = True
                 if not self.dead:
-                    self._no_outside_changes(start, node)
+                    # what it changes would have to travel through every call
+                    self.refuse_outside_changes(
+                        start, lambda what: self._recursion_refused(f"it changes {what} outside", node)
+                    )
                     self._settle_result(record, result, node)  # pyright: ignore[reportPossiblyUnboundVariable]
                 elif record.settled:
                     raise self._recursion_refused("no path through it ends", node)
@@ -145,33 +148,18 @@ class Recursion(Mixin):
     def _general_form(self, template: Any) -> Any:
         return freshen(forget_values(template))
 
-    def _no_outside_changes(self, start: Any, node: Any) -> None:
-        """What a recursive function changes outside would have to travel through every call."""
+    def refuse_outside_changes(self, start: Any, refuse: Any) -> None:
+        """Raise `refuse(what)` if an outer variable, list, dict or object is not what it was at the start."""
         changed = [k for k, v in start.items() if not _unchanged(self.cells.get(k), v) and k[0] in ("v", "h")]
         if changed:
-            names = ", ".join(f"`{k[2]}`" for k in changed if k[0] == "v") or "a list, dict or object"
-            raise self._recursion_refused(f"it changes {names} outside", node)
+            raise refuse(", ".join(f"`{k[2]}`" for k in changed if k[0] == "v") or "a list, dict or object")
 
     def _close_function(self, record: Record) -> list[Value]:
         """Values of the surroundings that the body reads become parameters; returns them."""
-        body = record.function.body
-        defined = set(record.function.params)
-        for op in walk(body):
-            defined.update(op.outputs)
-            for region in op.regions:
-                defined.update(region.args)
-        free: dict[Value, None] = {}
-        for op in walk(body):
-            free.update(dict.fromkeys(v for v in op.inputs if v not in defined))
-            for region in op.regions:
-                free.update(dict.fromkeys(v for v in region.results if v not in defined))
-        free.update(dict.fromkeys(v for v in body.results if v not in defined))
+        free = close(record.function)
         for op in record.calls:
-            op.inputs += list(free)
-        mapping = {v: Value(v.type, v.name) for v in free}
-        record.function.params += list(mapping.values())
-        _substitute(body, mapping)
-        return list(free)
+            op.inputs += record.function.params[-len(free) :] if free else []
+        return free
 
     def _recursion_refused(self, reason: str, node: Any) -> UnsupportedSyntax:
         return self.unsupported(
@@ -209,6 +197,26 @@ def _holds_object(template: Any) -> bool:
     if isinstance(template, OptT):
         return _holds_object(template.inner)
     return isinstance(template, Heap) or (isinstance(template, Same) and isinstance(template.value, av.Ref))
+
+
+def close(function: Function) -> list[Value]:
+    """Values of the surroundings that a function's body reads become parameters; returns them."""
+    body = function.body
+    defined = set(function.params)
+    for op in walk(body):
+        defined.update(op.outputs)
+        for region in op.regions:
+            defined.update(region.args)
+    free: dict[Value, None] = {}
+    for op in walk(body):
+        free.update(dict.fromkeys(v for v in op.inputs if v not in defined))
+        for region in op.regions:
+            free.update(dict.fromkeys(v for v in region.results if v not in defined))
+    free.update(dict.fromkeys(v for v in body.results if v not in defined))
+    mapping = {v: Value(v.type, v.name) for v in free}
+    function.params += list(mapping.values())
+    _substitute(body, mapping)
+    return list(free)
 
 
 def _substitute(block: Block, mapping: dict[Value, Value]) -> None:

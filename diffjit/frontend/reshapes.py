@@ -19,13 +19,15 @@ MERGED = "merged"  # attribute of an undecided reshape: the source axes that a v
 
 EXACT = "exact"  # and whether a view needs all of them merged
 
+CONTIGUOUS = "contiguous"  # and whether it needs the last of them to be without gaps, too (`ravel`)
+
 
 def decide_reshapes(function: Function) -> None:
     """Settle the undecided reshapes of a program, in place."""
     undecided = [op for op in walk(function.body) if MERGED in op.attrs]
     if not undecided:
         return
-    written = _written(function)
+    written = memory_classes(function)
     chosen = {op for op in undecided if written.holds(op.inputs[0]) or written.holds(op.out)}
     for op in chosen:
         if not op.attrs[EXACT]:
@@ -41,9 +43,10 @@ def decide_reshapes(function: Function) -> None:
     for op in undecided:
         op.attrs.pop(MERGED, None)
         op.attrs.pop(EXACT, None)
+        op.attrs.pop(CONTIGUOUS, None)
 
 
-class _Classes:
+class Classes:
     """Values that may share memory, merged class by class."""
 
     def __init__(self) -> None:
@@ -69,9 +72,9 @@ class _Classes:
         return self.find(v) in self.written
 
 
-def _written(function: Function) -> _Classes:
+def memory_classes(function: Function) -> Classes:
     """Which values' memory some operation changes."""
-    classes = _Classes()
+    classes = Classes()
     for op in walk(function.body):
         _join(op, classes)
     for op in walk(function.body):
@@ -83,7 +86,7 @@ def _written(function: Function) -> _Classes:
     return classes
 
 
-def _join(op: Op, classes: _Classes) -> None:
+def _join(op: Op, classes: Classes) -> None:
     if op.kind == "if":
         for k, out in enumerate(op.outputs):
             for region in op.regions:
@@ -124,31 +127,30 @@ def _either(op: Op, block: Block) -> None:
         with build.inside(side):
             side.results = [build.value("reshape", op.inputs, out.type, name=out.name, view=is_a_view)]
         sides.append(side)
-    chosen = build.op("if", [_mergeable(op.inputs[0], op.attrs[MERGED], build)], regions=sides)
+    chosen = build.op("if", [_mergeable(op, build)], regions=sides)
     chosen.outputs = [out]
     out.op, out.block = chosen, block
 
 
-def _mergeable(a: Value, axes: tuple[int, ...], build: Builder) -> Value:
-    """Whether the elements along these axes stand at one stride: axes of length 1 do not matter."""
-    result: Value | None = None
+def _mergeable(op: Op, build: Builder) -> Value:
+    """Whether the elements along the axes stand at one stride: axes of length 1 do not matter."""
+    a = op.inputs[0]
     one = build.const(1)
-    span: Value | None = None  # the stride that the next axis to the left must have
-    for k in reversed(axes):
+    result: Value | None = None
+    span: Value | None = one if CONTIGUOUS in op.attrs else None  # the stride that the next axis to the left must have
+    free: Value | None = None  # so far only axes of length 1: any stride will do
+    for k in reversed(op.attrs[MERGED]):
         n = build.value("dim", [a], INT, axis=k)
         stride = build.value("stride", [a], INT, axis=k)
         single = build.value("equal", [n, one], BOOL)
-        if span is None:
-            span = build.value("multiply", [n, stride], INT)
-            pending = single  # so far only axes of length 1: any stride will do
-            continue
-        fits = build.value(
-            "logical_or",
-            [build.value("equal", [stride, span], BOOL), build.value("logical_or", [single, pending], BOOL)],  # pyright: ignore[reportPossiblyUnboundVariable]
-            BOOL,
-        )
-        result = fits if result is None else build.value("logical_and", [result, fits], BOOL)
         grown = build.value("multiply", [n, stride], INT)
+        if span is None:
+            span, free = grown, single
+            continue
+        fits = build.value("logical_or", [build.value("equal", [stride, span], BOOL), single], BOOL)
+        if free is not None:
+            fits = build.value("logical_or", [fits, free], BOOL)
+            free = build.value("logical_and", [free, single], BOOL)
+        result = fits if result is None else build.value("logical_and", [result, fits], BOOL)
         span = build.value("select", [single, span, grown], INT)
-        pending = build.value("logical_and", [pending, single], BOOL)  # pyright: ignore[reportPossiblyUnboundVariable]
     return result if result is not None else build.const(True)

@@ -1,4 +1,4 @@
-"""Finds the source of a Python function and parses it (the only place that gast parses)."""
+"""Finds the source of a Python function and parses it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ast
 import functools
 import inspect
 import linecache
-import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,109 +17,104 @@ from diffjit.ir.nodes import Loc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A parsed function: its node and where the text stands."""
+    """A parsed function: its node, with the lines and columns of its file."""
 
     node: gast.AST
     file: str
-    first_line: int
-    column: int
 
 
 _cache: dict[Any, Source] = {}
+_NAMELESS = frozenset({"<string>", "<stdin>", "<console>", "<unknown>"})  # any text may have been compiled by that name
 
 
 def source_of(function: Any) -> Source:
-    """The syntax tree of a Python function, with the line numbers of its file."""
+    """The syntax tree of a Python function."""
     code = function.__code__
-    if code in _cache:
-        return _cache[code]
+    if code not in _cache:
+        known = code.co_filename not in _NAMELESS
+        text = "".join(linecache.getlines(code.co_filename, function.__globals__)) if known else ""
+        node = _find(_parsed(text), code) if text else None
+        if node is None:
+            raise _unavailable(function, known=bool(text))
+        _cache[code] = Source(gast.ast_to_gast(node), inspect.getsourcefile(code) or code.co_filename)
+    return _cache[code]
+
+
+def _unavailable(function: Any, *, known: bool) -> UnsupportedSyntax:
+    code = function.__code__
+    problem = "was not found in its file, which may have changed" if known else "is not available"
+    cure = "diffjit reads a function's source: define it in a file or notebook cell, not by exec or in a prompt"
+    return UnsupportedSyntax(
+        "DJ110",
+        f"the source of `{function.__qualname__}` {problem}",
+        loc=Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__),
+        cure="restart Python" if known else cure,
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _parsed(text: str) -> dict[int, list[ast.AST]]:
+    """The functions of a file, by their first lines."""
     try:
-        lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError) as error:
-        raise UnsupportedSyntax(
-            "DJ110",
-            f"the source of `{function.__qualname__}` is not available",
-            loc=Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__),
-            cure="diffjit reads a function's source: define it in a file or notebook cell, not by exec or in a prompt",
-        ) from error
-    text = textwrap.dedent("".join(lines))
-    column = _indent("".join(lines)) - _indent(text)
-    node = _find(_parse(text), function)
-    if node is None:
-        raise UnsupportedSyntax(
-            "DJ110",
-            f"the source of `{function.__qualname__}` could not be singled out in its line",
-            loc=Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__),
-            cure="write one lambda per line, or use `def`",
-        )
-    found = Source(node, inspect.getsourcefile(code) or code.co_filename, first, column)
-    _shift(node, first - 1, column)
-    _cache[code] = found
+        tree = ast.parse(text)
+    except SyntaxError:
+        return {}
+    found: dict[int, list[ast.AST]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            found.setdefault(first, []).append(node)
+        elif isinstance(node, ast.Lambda):
+            found.setdefault(node.lineno, []).append(node)
     return found
 
 
-def _indent(text: str) -> int:
-    line = text.lstrip("\n").split("\n", 1)[0]
-    return len(line) - len(line.lstrip())
+def _find(functions: dict[int, list[ast.AST]], code: Any) -> ast.AST | None:
+    """The function that a code object was compiled from."""
+    candidates = [n for n in functions.get(code.co_firstlineno, ()) if _called(n) == code.co_name and _fits(n, code)]
+    if len(candidates) < 2:
+        return candidates[0] if candidates else None
+    # Several on one line: the innermost whose body holds all places that the code's instructions come from.
+    places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    fitting = [n for n in candidates if all(_holds(n, p) for p in places)]
+    return min(fitting, key=_length, default=None)
 
 
-def _parse(text: str) -> gast.AST:
-    try:
-        return gast.parse(text)
-    except SyntaxError:
-        pass
-    # A lambda inside a larger expression: its line alone need not parse. Try wrapped, then cut after the lambda.
-    for wrapped in (f"({text.strip()})", f"[{text.strip()}]", f"f({text.strip()}"):
-        try:
-            return gast.parse(wrapped)
-        except SyntaxError:
-            continue
-    start = text.find("lambda")
-    stop = len(text)
-    while start >= 0 and stop > start:
-        try:
-            return gast.parse("(" + text[start:stop] + ")")
-        except SyntaxError:
-            stop -= 1
-    return gast.parse("")
+def _fits(node: Any, code: Any) -> bool:
+    """Whether a function has the parameters and names of a code object: its file may have changed since."""
+    spec = node.args
+    named = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
+    parameters = tuple(a.arg for a in named if a is not None)
+    if parameters != code.co_varnames[: len(parameters)] and "__" not in "".join(parameters):
+        return False
+    words = {w for n in ast.walk(node) for f in ("id", "attr", "arg", "name", "asname") for w in _words(n, f)}
+    return all(w in words or "__" in w or w.startswith("@") for name in code.co_names for w in name.split("."))
 
 
-def _shift(node: gast.AST, lines: int, columns: int) -> None:
-    for part in gast.walk(node):
-        if getattr(part, "lineno", None) is not None:
-            part.lineno += lines
-            part.end_lineno = (part.end_lineno or 0) + lines
-            part.col_offset += columns
-            part.end_col_offset = (part.end_col_offset or 0) + columns
+def _words(node: ast.AST, field: str) -> list[str]:
+    value = getattr(node, field, None)
+    module = getattr(node, "module", None) or ""
+    return [*(value.split(".") if isinstance(value, str) else ()), *module.split(".")]
 
 
-def _find(tree: gast.AST, function: Any) -> gast.AST | None:
-    name = function.__name__
-    if name != "<lambda>":
-        for node in gast.walk(tree):
-            if isinstance(node, gast.FunctionDef) and node.name == name:
-                return node
-        return None
-    lambdas = [n for n in gast.walk(tree) if isinstance(n, gast.Lambda)]
-    if len(lambdas) == 1:
-        return lambdas[0]
-    wanted = _signature(function.__code__)
-    same = [n for n in lambdas if _compiled_signature(n) == wanted]
-    return same[0] if len(same) == 1 else None
+def _holds(node: Any, place: Any) -> bool:
+    line, end_line, column, end_column = place
+    first, last = _span(node)
+    return first <= (line, column) and (end_line, end_column) <= last
 
 
-def _signature(code: Any) -> tuple[Any, ...]:
-    return code.co_code, code.co_varnames, code.co_names, tuple(str(c) for c in code.co_consts)
+def _span(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    body = node.body if isinstance(node.body, list) else [node.body]
+    return (body[0].lineno, body[0].col_offset), (body[-1].end_lineno, body[-1].end_col_offset)
 
 
-def _compiled_signature(node: gast.AST) -> tuple[Any, ...] | None:
-    tree = gast.gast_to_ast(gast.Expression(body=node)) if hasattr(gast, "Expression") else None
-    if tree is None:
-        return None
-    ast.fix_missing_locations(tree)
-    module = compile(tree, "<lambda>", "eval")
-    inner = [c for c in module.co_consts if inspect.iscode(c)]
-    return _signature(inner[0]) if inner else None
+def _length(node: Any) -> tuple[int, int]:
+    first, last = _span(node)
+    return last[0] - first[0], last[1] - first[1]
+
+
+def _called(node: ast.AST) -> str:
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name  # type: ignore[attr-defined]
 
 
 @functools.lru_cache(maxsize=4096)

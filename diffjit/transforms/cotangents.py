@@ -200,7 +200,7 @@ class Cotangents:
     def take(self, v: Value, c: Context) -> Value | None:
         """The cotangent of a value whose defining operation is reached, or None."""
         if self.by_shadow(v):
-            return self.keep.kept(self.shadows.of[v], c)
+            return self.keep.kept(self.shadows.of[v], c) if self.activity.active(v) else None
         bar = c.bars.pop(v, None)
         return None if bar is None else bar.value
 

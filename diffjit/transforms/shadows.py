@@ -114,8 +114,15 @@ class Shadows:
             if not self.wanted(out):
                 continue
             for region in op.regions:
-                region.results.append(self.of[region.results[k]])
+                region.results.append(self._at_end(region.results[k], region))
             self._extra_output(op, out)
+
+    def _at_end(self, v: Value, block: Block) -> Value:
+        """The shadow of a reference that leaves a block; one that was never bound there has none."""
+        if v in self.of or v.op is None or v.op.kind != "undef":
+            return self.of[v]
+        with self.keep.forward_ops(self.keep.at_end, block, block) as b:
+            return b.value("undef", (), v.type)
 
     def _loop(self, op: Op) -> None:
         body = op.regions[-1]
@@ -140,7 +147,7 @@ class Shadows:
             self._block(op.regions[0])
         self._block(body)
         for k, out in zip(slots, outputs, strict=True):
-            body.results.append(self.of[body.results[k + skip]])
+            body.results.append(self._at_end(body.results[k + skip], body))
             self._extra_output(op, out)
 
     def _extra_output(self, op: Op, out: Value) -> None:

@@ -432,17 +432,6 @@ def test_third_order_through_a_loop_with_writes():
     assert grad(grad(grad(f)))(1.5, 5) == pytest.approx(60 * 1.5**2, rel=1e-12)
 
 
-def test_derivative_inside_a_function_is_refused():
-    f = lambda x: np.sum(x**3)
-    slope, both = dj.grad(f), dj.value_and_grad(f)
-    with pytest.raises(dj.UnsupportedSyntax, match="DJ119"):
-        grad(lambda x: np.sum(slope(x)))(X)
-    with pytest.raises(dj.UnsupportedSyntax, match="DJ119"):
-        grad(lambda x: both(x)[0])(X)
-    with pytest.raises(dj.UnsupportedSyntax, match="DJ119"):
-        grad(lambda x: np.sum(dj.grad(f)(x)))(X)
-
-
 def test_stop_gradient():
     f = lambda x: x * dj.stop_gradient(x * x)
     assert dj.jit(f, backend="python")(3.0) == 27.0

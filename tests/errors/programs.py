@@ -50,12 +50,6 @@ def dj110_no_source():
     dj.grad(namespace["model"])(1.0)
 
 
-def dj110_two_lambdas():
-    first, second = (lambda x: x * x), (lambda x: x * x)
-    dj.grad(first)(1.0)
-    dj.grad(second)(1.0)
-
-
 def dj101_sent_value():
     def powers(x):
         y = yield x
@@ -144,24 +138,15 @@ def dj119_recursion():
     dj.grad(nested)(2.0, 3.0)
 
 
-def dj119_derivative_inside():
-    def energy(x):
-        return x**4
-
+def dj125_inner_function_changes_outside():
     def model(x):
-        return dj.grad(energy)(x) + x
+        seen = []
 
-    dj.grad(model)(2.0)
+        def energy(y):
+            seen.append(y)
+            return y**4
 
-
-def dj119_derivative_called():
-    def energy(x):
-        return x**4
-
-    force = dj.grad(energy)
-
-    def model(x):
-        return force(x) + x
+        return dj.grad(energy)(x) + len(seen)
 
     dj.grad(model)(2.0)
 

@@ -278,6 +278,8 @@ stretched = operation(
 def _emit_cell(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     (ty, key), (array, index) = kinds, args
     indices = int_indices(builder, key, index)
+    if indices is None:
+        raise TypeError(key)
     address = pointer(context, builder, ty, array, indices, context.lower.checks)
     return view(context, builder, ty.copy(ndim=0, layout="C"), array, address, [], [])
 

@@ -76,12 +76,6 @@ def squeeze(a, axis=None):
     return a[tuple(0 if k in dropped else slice(None) for k in places(a.ndim))]
 
 
-@implements(np.ravel, np.ndarray.ravel)
-def ravel(a, order="C"):
-    """All elements in one dimension; a view where possible."""
-    return np.reshape(np.asarray(a), (-1,), order=order)
-
-
 @implements(np.ndarray.flatten)
 def flatten(a, order="C"):
     """All elements in one dimension; a copy."""

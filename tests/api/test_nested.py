@@ -1,0 +1,194 @@
+"""Derivatives taken, and called, inside functions that are differentiated themselves."""
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+X = np.linspace(0.1, 1.0, 5)
+
+
+@dj.grad
+def quartic_gradient(x):
+    return np.sum(x**4)
+
+
+@dj.grad(argnums="b")
+def cubic_by_b(a, b):
+    return a * b**3
+
+
+class Model:
+    def __init__(self, weights):
+        self.weights = weights
+
+    def loss(self, w, target):
+        return np.sum((self.weights * w - target) ** 2)
+
+    def step(self, w, target):
+        return w - 0.01 * dj.grad(self.loss)(w, target)
+
+
+def hypergradient(x):
+    def loss(w):
+        return np.sum((w - 1) ** 2 * w)
+
+    w = x
+    for _ in range(5):
+        w = w - x[0] * dj.grad(loss)(w)
+    return loss(w)
+
+
+def perturbations_are_not_confused(x):
+    def outer(y):
+        return dj.grad(lambda z: x[0] * y * z * z)(y) + y * x[1]
+
+    return dj.grad(outer)(x[0]) * x[2]
+
+
+def gradient_of_a_tree_with_extras(x):
+    def f(p):
+        return np.sum(p["a"] ** 3) * p["b"], p["a"] * 2
+
+    (value, extra), bar = dj.value_and_grad(f, has_aux=True)({"a": x, "b": 2.0})
+    return value + np.sum(bar["a"] * extra) + bar["b"]
+
+
+def tangents(x):
+    value, tangent = dj.jvp(lambda a, b: np.sum(a * b * b), (x, x * 2), (np.cos(x), x))
+    return value * tangent
+
+
+def pullback_called_twice(x):
+    value, pullback = dj.vjp(lambda a: a[::2] * 3.0 + np.sum(a) ** 2, x)
+    (first,) = pullback(value)
+    (second,) = pullback(np.sin(value))
+    return np.sum(first * x) + np.sum(second**2)
+
+
+def pullback_of_swapped_buffers(x):
+    def f(a):
+        u, v = a.copy(), a * 2
+        for _ in range(3):
+            u[1:] += v[:-1] ** 2
+            u, v = v, u
+        return u
+
+    value, pullback = dj.vjp(f, x)
+    return np.sum(pullback(value)[0] ** 2)
+
+
+def inside_branches_and_loops(x):
+    s = np.sum(x)
+    for _ in range(3):
+        if s > 1.0:
+            x = x - 0.1 * quartic_gradient(x)
+        else:
+            _, pullback = dj.vjp(lambda t, scale: t * t * scale, x, s)
+            x = x + pullback(x)[0]
+        s = s + dj.jvp(lambda t: t[0] * t[1], (x,), (np.ones(5),))[1]
+    return s
+
+
+def methods(x):
+    model = Model(x * 2)
+    w = x
+    for _ in range(3):
+        w = model.step(w, x**2)
+    return model.loss(w, x**2)
+
+
+def argument_by_name(x):
+    return cubic_by_b(x[0], x[1]) + cubic_by_b(2.0, x[2])
+
+
+def newton(x):
+    def f(u):
+        return u**3 - 2.0 * x[1] * u - 1.0
+
+    df = dj.grad(f)
+    u = np.sum(x)
+    while abs(f(u)) > 1e-10:
+        u = u - f(u) / df(u)
+    return u * x[0]
+
+
+def hessian_by_columns(x):
+    hessian = np.zeros((5, 5))
+    gradient = dj.grad(lambda z: np.sum(z**3) * z[0])
+    for i in range(5):
+        e = np.zeros(5)
+        e[i] = 1.0
+        hessian[i] = dj.jvp(gradient, (x,), (e,))[1]
+    return 1e-6 * np.linalg.det(hessian + 50 * np.eye(5))
+
+
+def inner_function_overwrites_its_argument(x):
+    def f(a):
+        a[1:] *= a[:-1]
+        return np.sum(a)
+
+    bar = dj.grad(f)(x)
+    return np.sum(bar * x)
+
+
+def compiled_inside(x):
+    return np.sum(dj.jit(lambda a: a * np.sin(a))(x))
+
+
+PROGRAMS = [
+    hypergradient, perturbations_are_not_confused, gradient_of_a_tree_with_extras, tangents, pullback_called_twice,
+    pullback_of_swapped_buffers, inside_branches_and_loops, methods, argument_by_name, newton, hessian_by_columns,
+    inner_function_overwrites_its_argument, compiled_inside,
+]  # fmt: skip
+
+
+def differences(f, x, h=1e-5):
+    steps = h * np.eye(x.size)
+    return np.array([(f(x + step) - f(x - step)) / (2 * h) for step in steps])
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_gradients_and_second_derivatives(program):
+    np.testing.assert_allclose(dj.jit(program, backend="python")(X), program(X), rtol=1e-12)
+    gradient = dj.grad(program, backend="python")
+    np.testing.assert_allclose(gradient(X), differences(program, X), rtol=2e-6, atol=1e-6)
+    rows = np.array([dj.jvp(gradient, (X,), (e,), backend="python")[1] for e in np.eye(5)])
+    want = np.array([(gradient(X + 1e-5 * e) - gradient(X - 1e-5 * e)) / 2e-5 for e in np.eye(5)])
+    np.testing.assert_allclose(rows, want, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("program", [hypergradient, pullback_called_twice, newton], ids=lambda f: f.__name__)
+def test_compiled(program):
+    np.testing.assert_allclose(dj.grad(program)(X), differences(program, X), rtol=2e-6, atol=1e-6)
+
+
+def test_closures_over_derivatives_are_followed():
+    def gradient_along(x):
+        return np.sum(quartic_gradient(x) * np.cos(x))
+
+    got = dj.grad(gradient_along, backend="python")(X)
+    np.testing.assert_allclose(got, 12 * X**2 * np.cos(X) - 4 * X**3 * np.sin(X))
+
+
+def test_what_an_inner_function_changes_outside_is_refused():
+    def f(x):
+        seen = []
+
+        def g(y):
+            seen.append(y)
+            return y * y
+
+        return dj.grad(g)(x) + seen[0]
+
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ125.*list, dict or object outside"):
+        dj.grad(f, backend="python")(2.0)
+
+
+def test_an_inner_gradient_by_an_int_is_refused_at_its_line():
+    def f(x):
+        return dj.grad(lambda k: k * x)(3) * x
+
+    with pytest.raises(dj.UsageError, match=r"test_nested.py:\d+") as caught:
+        dj.grad(f, backend="python")(2.0)
+    assert caught.value.code == "DJ501"
