@@ -15,9 +15,6 @@ NOT_YET: dict[str, str] = {
        for name in ("cmath_and_conjugates", "complex_arrays", "complex_scalars", "real_and_imaginary_parts_are_views")
        for mode in ("jvp", "vjp", "grad", "second")},
     "counts_in_a_global": "assignment to a global name",
-    "copyto_fill_put_place": "numpy.place",
-    "integer_arrays_as_data": "numpy.bincount",
-    "shaping_not_named": "numpy.block",
     "triangles_and_windows": "sliding_window_view",
     "accumulator_types_with_no_passes": "a result whose type depends on whether a loop ran: an error when it runs",
 }  # fmt: skip

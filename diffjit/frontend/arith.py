@@ -12,8 +12,9 @@ import numpy as np
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.join import join_scalars
+from diffjit.frontend.leaves import as_type
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.templates import as_type, describe
+from diffjit.frontend.templates import describe
 from diffjit.frontend.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import copy as copy_module
 import functools
 import math
 import operator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +57,11 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.bool)
     def py_bool(self, x: Any = Static(False)) -> Any:
-        return self.truth(x)
+        return self.python_bool(self.truth(x))
+
+    def python_bool(self, truth: Any) -> Any:
+        """A truth value as Python's own bool, for `is True` and `match`."""
+        return truth if isinstance(truth, Static) or truth.type == BOOL else self.cast(truth, BOOL.dtype, weak=True)
 
     @core(builtins.complex)
     def py_complex(self, real: Any = Static(0.0), imag: Any = Static(0.0)) -> Any:
@@ -177,7 +183,7 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.iter)
     def py_iter(self, iterable: Any) -> Any:
-        return iterable
+        return iterable if isinstance(iterable, av.Iter) and not iterable.claimed else av.Iter("iter", (iterable,))
 
     @core(functools.reduce)
     def ft_reduce(self, function: Any, iterable: Any, initial: Any = None) -> Any:
@@ -276,13 +282,11 @@ class BuiltinCalls(Mixin):
         falling = self.static_truth(reverse, "`reverse`")
         if plain and isinstance(held, av.ListC) and all(isinstance(i, Static) for i in held.items):
             return self.new(av.ListC(tuple(Static(x) for x in sorted((i.obj for i in held.items), reverse=falling))))
-        keys = self.array_from(source if plain else self.collect(av.Iter("map", (key, source))))
-        if keys.type.ndim != 1:
-            cure = "sort by a key that is a number"
-            raise self.unsupported("DJ118", "sorting of items that are not numbers", None, cure)
-        order = self.np_argsort(
-            self.ew("negative", keys) if falling else keys
-        )  # stable in both directions, as Python's
+        firsts = [_first(i) for i in held.items] if plain and isinstance(held, av.ListC) else [None]
+        if None not in firsts and len(set(firsts)) == len(firsts):  # what tuples hold behind does not matter
+            places = sorted(range(len(firsts)), key=lambda k: firsts[k], reverse=falling)
+            return self.new(av.ListC(tuple(held.items[k] for k in places)))
+        order = self.sorting_order(source if plain else self.collect(av.Iter("map", (key, source))), falling=falling)
         if isinstance(held, av.ListC):
             positions = [self.as_weak(self.element(order, Static(k))) for k in range(len(held.items))]
             return self.new(av.ListC(tuple(self.select_item(list(held.items), k, None) for k in positions)))
@@ -295,6 +299,37 @@ class BuiltinCalls(Mixin):
 
         self.iterate(order, append, None, key=("sorted", self.place()))
         return result
+
+    def sorting_order(self, keys: av.Ref, *, falling: bool) -> Value:
+        """The positions of a list's items in sorted order; items are numbers, or tuples of numbers."""
+        held = self.contents(keys)
+        parts = [getattr(held.elem, "like", None)] if isinstance(held, DynList) else list(held.items)
+        columns = [keys]
+        widths = {len(p.items) if isinstance(p, av.Tup) else -1 for p in parts}
+        if len(widths) == 1 and min(widths) > 0:
+            places = range(min(widths))
+            columns = [
+                self.collect(av.Iter("map", (self.call_static(operator.itemgetter, [Static(k)], {}, None), keys)))
+                for k in places
+            ]
+        order: Value | None = None
+        for column in reversed(columns):  # each sort is stable: the most significant key comes last
+            array = self.array_from(column)
+            if array.type.ndim != 1:
+                cure = "sort by a key that is a number, or a tuple of numbers"
+                raise self.unsupported("DJ118", "sorting of items that are not numbers", None, cure)
+            if falling:  # stable in both directions, as Python's
+                array = self.ew("negative", self.cast(array, np.int64) if array.type.dtype.kind == "b" else array)
+            step = self.np_argsort(array if order is None else self.array_get(array, order))
+            order = step if order is None else self.array_get(order, step)
+        assert order is not None
+        return order
+
+    @core(collections.namedtuple)  # noqa: PYI024 - the user's
+    def py_namedtuple(self, typename: Any, field_names: Any, **_: Any) -> Any:
+        text = isinstance(field_names, Static)
+        names = field_names.obj if text else tuple(i.obj for i in self.sequence_items(field_names, None))
+        return Static(_named_tuple(typename.obj, names))
 
     def static_truth(self, flag: Any, what: str) -> bool:
         """A flag that must be known while specialising."""
@@ -329,10 +364,43 @@ class BuiltinCalls(Mixin):
             if isinstance(mapping, av.Ref) and isinstance(self.contents(mapping), av.DictC):
                 items.update(self.contents(mapping).items)
             else:
-                for pair in self.sequence_items(mapping, None):
+                made = self.new(av.DictC({}))
+
+                def enter(pair: Any) -> None:
                     key, value = self.sequence_items(pair, None)
-                    items[self.static_key(key)] = value
+                    self.set_item(made, key, value)
+
+                mapping = self.cut_to_known(mapping)
+                self.iterate(mapping, enter, None, key=("dict", self.place()))
+                items.update(self.contents(made).items)
         return self.new(av.DictC({**items, **kwargs}))
+
+    def cut_to_known(self, iterable: Any) -> Any:
+        """A `zip` of parts of known length with arrays, as long as the former: keys have to be known."""
+        if not isinstance(iterable, av.Iter) or iterable.kind != "zip":
+            return iterable
+        known = [p for p in iterable.parts if not self.is_lazy(p) and self.can_unroll(p)]
+        others = {k: self.indexed(p, None) for k, p in enumerate(iterable.parts) if p not in known}
+        if not known or not others or any(o is None for o in others.values()):
+            return iterable
+        count = min(len(self.getters(p, None)) for p in known)
+        parts = list(iterable.parts)
+        for k, other in others.items():
+            short = self.compare_kind("less", other.length, Static(count))
+            self.raise_if(short, ValueError, f"there are {count} keys, and fewer values")
+            parts[k] = av.Tup(tuple(other.item(Static(j)) for j in range(count)))
+        return av.Iter("zip", tuple(parts))
+
+    @core(collections.OrderedDict)
+    def py_ordered_dict(self, mapping: Any = None, **kwargs: Any) -> Any:
+        return self.py_dict(mapping, **kwargs)
+
+    @core(collections.defaultdict)
+    def py_defaultdict(self, default_factory: Any = NONE, mapping: Any = None, **kwargs: Any) -> Any:
+        ref = self.py_dict(mapping, **kwargs)
+        known = not (isinstance(default_factory, Static) and default_factory.obj is None)
+        self.write(ref, replace(self.contents(ref), factory=default_factory if known else None))
+        return ref
 
     @core(builtins.set, builtins.frozenset)
     def py_set(self, iterable: Any = None) -> Any:
@@ -377,9 +445,8 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.next)
     def py_next(self, iterator: Any, default: Any = None) -> Any:
-        if not self.is_lazy(iterator) or id(iterator) in self.consumed:
+        if not isinstance(iterator, av.Iter):
             raise self.unsupported("DJ118", "next() on this iterator", None, "use a for loop")
-        self.consumed[id(iterator)] = iterator
         return self.next_item(iterator, default)
 
     @core(copy_module.copy)
@@ -422,3 +489,15 @@ for _function, _kind in _OPERATOR_KINDS.items():
     CORE[_function] = f"operator_{_kind}"
 
 __all__ = ["INT", "BuiltinCalls"]
+
+
+def _first(item: Any) -> Any:
+    """What a tuple begins with, where that is known; else None."""
+    first = item.items[0] if isinstance(item, av.Tup) and item.items else None
+    return first.obj if isinstance(first, Static) and isinstance(first.obj, str | int | float) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _named_tuple(typename: str, field_names: Any) -> type:
+    """The same class each time that a program is specialised."""
+    return collections.namedtuple(typename, field_names)  # noqa: PYI024 - made for the user's program

@@ -41,6 +41,8 @@ class Calls(Mixin):
             return self.call_getter(function, args[0])
         if isinstance(function, av.Opt):
             return self.call(self.not_none(function), args, kwargs, node)
+        if isinstance(function, av.Sum):
+            return self.each(function, lambda f: self.call(f, args, kwargs, node))
         if isinstance(function, Static):
             return self.call_static(function.obj, args, kwargs, node)
         raise self.error(TypeProblem("DJ308", f"{describe(function)} is called like a function"), node)
@@ -51,11 +53,16 @@ class Calls(Mixin):
             hash(obj)
         except TypeError:
             return self.call(self.lift_object(obj), args, kwargs, node)
+        users = isinstance(obj, types.FunctionType | type) and not self.has_handler(obj) and obj not in COMPOSITES
+        if not users and any(isinstance(v, av.Sum) for v in (*args, *kwargs.values())):
+            return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
         handler = self.handler_of(obj)
         if handler is not None:
             return self.with_out(lambda *a, **k: self.handled(obj, handler, list(a), k, node), args, kwargs, node)
         if obj in COMPOSITES:
             plain = COMPOSITES[obj]
+            if isinstance(plain, type):
+                return self.instantiate(plain, args, kwargs, node)
             if getattr(obj, "__module__", "") == "math" and self.handlers:
                 self.check_math_domain(obj.__name__, args)
             result = self.with_out(
@@ -71,7 +78,7 @@ class Calls(Mixin):
             return self.call(inner, [*bound, *args], {**named, **kwargs}, node)
         if hasattr(obj, "__diffjit_inline__"):
             try:
-                return obj.__diffjit_inline__(self, args, kwargs, node)
+                return obj.__diffjit_inline__(self, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
             except DiffjitError as error:
                 raise self.error(error, node) from error.__cause__
         if getattr(obj, "__name__", "") == "prange" and _module_of(obj) == "numba":
@@ -82,7 +89,7 @@ class Calls(Mixin):
             receiver = Static(obj.__self__) if isinstance(obj.__self__, type) else self.lift_object(obj.__self__)
             return self.call(self.lift_static(obj.__func__), [receiver, *args], kwargs, node)
         if hasattr(obj, "py_func"):
-            return self.call_static(obj.py_func, args, kwargs, node)
+            return self.call_static(obj.py_func, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
         if _module_of(obj) == "numpy" and not isinstance(obj, np.ufunc) and not self.is_static_call(obj, args, kwargs):
             raise self.no_rule(obj, node)
         if isinstance(obj, types.FunctionType):

@@ -13,21 +13,20 @@ from typing import Any
 
 from diffjit.frontend import values as av
 from diffjit.frontend.join import Joiner
+from diffjit.frontend.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import (
     Bad,
     Cells,
     DynList,
+    ItemOf,
     MaybeT,
     Node,
     Side,
     Unjoinable,
     blamed,
     contains_bad,
-    convert,
-    instantiate,
     kind_of,
-    leaf_types,
     older_than,
     rebuild,
     shape,
@@ -249,8 +248,8 @@ class Control(Mixin):
         for key in sorted(dict.fromkeys(k for cells in alive for k in cells), key=lambda k: k[0] == "h"):
             default = Static(False) if key[0] == "jump" else UNBOUND
             a, b = first.cells.get(key, default), second.cells.get(key, default)
-            if a is b:
-                new[key] = a
+            if a is b or key[0] == "used":
+                new[key] = b if a is UNBOUND else a
                 continue
             template = self._template(joiner, key, a, b, first, second)
             if zero_trips is not None and contains_bad(template):
@@ -314,7 +313,7 @@ class Control(Mixin):
     def freeze(self, cells: Cells, uid: int, reason: str) -> None:
         """Forbid further changes of an object."""
         held = cells.get(("h", uid))
-        if held is not None and not isinstance(held, (DynList, av.Poison)) and not held.frozen:
+        if held is not None and not isinstance(held, (DynList, ItemOf, av.Poison)) and not held.frozen:
             cells["h", uid] = replace(held, frozen=reason)
 
 

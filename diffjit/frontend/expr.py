@@ -81,7 +81,8 @@ class Expressions(Mixin):
             if key is None:
                 items.update(self.dict_contents(self.eval(value), node).items)
             else:
-                items[self.static_key(self.eval(key), key)] = self.eval(value)
+                name = self.static_key(self.eval(key), key)
+                items[name] = self.eval(value)
         return self.new(av.DictC(items))
 
     def eval_IfExp(self, node: gast.AST) -> Any:

@@ -11,12 +11,15 @@ import numpy as np
 from diffjit.errors import MemoryProblem, TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.arith import broadcast_dims
+from diffjit.frontend.lists import is_none, split_slice
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.sums import for_each
 from diffjit.frontend.templates import DynList, describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
+from diffjit.primitives.library import containers
 
 
 class Indexing(Mixin):
@@ -24,10 +27,11 @@ class Indexing(Mixin):
 
     slice_syms: dict[Any, Sym]
 
+    @for_each
     def get_item(self, owner: Any, index: Any, node: Any = None) -> Any:
         """`owner[index]`."""
-        if isinstance(owner, av.Opt):
-            owner = self.not_none(owner)
+        if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
+            return self.get_item(self.certain(owner), self.certain(index), node)
         if isinstance(owner, Static):
             if isinstance(owner.obj, np.ndarray):
                 owner = self.lift_constant(owner.obj)
@@ -60,14 +64,16 @@ class Indexing(Mixin):
             if isinstance(held, DynList):
                 return self.dyn_get(owner, index, node)
             if isinstance(held, av.DictC):
-                return self.dict_item(held, index, node)
+                return self.dict_item(owner, held, index, node)
             return self.call_method(owner, "__getitem__", [index])
         raise self.error(TypeProblem("DJ314", f"{describe(owner)} cannot be indexed"), node)
 
+    @for_each
     def set_item(self, owner: Any, index: Any, value: Any, node: Any = None) -> None:
         """`owner[index] = value`."""
-        if isinstance(owner, av.Opt):
-            owner = self.not_none(owner)
+        if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
+            self.set_item(self.certain(owner), self.certain(index), value, node)
+            return
         if isinstance(owner, Value) and isinstance(owner.type, Array):
             self.array_set(owner, index, value, node)
             return
@@ -89,6 +95,10 @@ class Indexing(Mixin):
             return
         raise self.error(TypeProblem("DJ314", f"{describe(owner)} cannot be assigned into"), node)
 
+    def certain(self, value: Any) -> Any:
+        """A value that may be None, where it must not be."""
+        return self.not_none(value) if isinstance(value, av.Opt) else value
+
     def delete_item(self, owner: Any, index: Any, node: Any) -> None:
         """`del owner[index]`."""
         held = self.contents(owner) if isinstance(owner, av.Ref) else None
@@ -105,7 +115,10 @@ class Indexing(Mixin):
             ]
             self.write(owner, replace(held, items=tuple(items)))
         elif isinstance(held, DynList):
-            self.dyn_pop(owner, index)
+            if isinstance(index, av.Slice) and is_none(index.step):
+                self.call_plain(containers.delete_slice, owner, *split_slice(index)[:2], node=node)
+            else:
+                self.dyn_pop(owner, index)
         else:
             raise self.unsupported("DJ101", "`del` of this item", node)
 
@@ -214,13 +227,18 @@ class Indexing(Mixin):
             index = self.ew("add", index, length)
         return self.ew("add", owner.start, self.ew("multiply", index, owner.step))
 
-    def dict_item(self, held: av.DictC, index: Any, node: Any) -> Any:
+    def dict_item(self, owner: av.Ref, held: av.DictC, index: Any, node: Any) -> Any:
         """`dict[key]`."""
         if isinstance(index, Value) and not self.can_be_static(index):
             return self.select_key(held.items, index, lambda: self.out_of_range("key not found", KeyError))
         key = self.static_key(index, node)
         if key in held.items:
             return held.items[key]
+        if held.factory is not None:
+            value = self.call(held.factory, [], {}, node)
+            held = self.contents(owner)
+            self.write(owner, replace(held, items={**held.items, key: value}))
+            return value
         if held.cls is not None and issubclass(held.cls, collections.defaultdict):
             raise self.unsupported(
                 "DJ118", "a missing key of a defaultdict", node, "use a plain dict with `setdefault`"

@@ -48,6 +48,7 @@ from diffjit.frontend.recursion import Outline, Recursion
 from diffjit.frontend.source import source_of
 from diffjit.frontend.statements import Statements
 from diffjit.frontend.subset import local_names
+from diffjit.frontend.sums import Sums
 from diffjit.frontend.templates import Sites, describe, kind_of, split
 from diffjit.frontend.text import Text
 from diffjit.frontend.values import NONE, UNBOUND, Static
@@ -66,7 +67,7 @@ MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Control, Loops, Iteration,
     Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes, NumpyReductions,
-    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested,
+    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -81,13 +82,13 @@ class Interpreter(
         self.dead = False
         self.frames: list[Frame] = []
         self.handlers: list[Any] = []
+        self.last_read: dict[int, Any] = {}  # items of live lists -> their contents as read last
         self.recursions: list[Any] = []  # recursive functions under interpretation, innermost last
         self.memo: dict[Any, Any] | None = None
         self.here: Any = None  # the expression or statement under interpretation
         self.step = 0
         self.current_loop: Any = None
         self.tail: Any = None
-        self.consumed: dict[int, Any] = {}  # iterators that gave an item to next()
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.loop_hints: dict[Any, Any] = {}
         self.unroll: set[Any] = set()

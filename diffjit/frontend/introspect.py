@@ -10,6 +10,7 @@ import numpy as np
 from diffjit.frontend import values as av
 from diffjit.frontend.handlers import core
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.sums import for_each
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
@@ -19,6 +20,7 @@ class Introspection(Mixin):
     """Mixin of the interpreter: questions about types."""
 
     @core(builtins.isinstance)
+    @for_each
     def isinstance(self, value: Any, classes: Any, node: Any = None) -> Any:
         """Whether a value is an instance, by what is known of its type."""
         del node

@@ -55,6 +55,7 @@ class Iteration(Mixin):
         """Run `body` for each item; returns whether `break` ended the loop."""
         if isinstance(iterable, av.Opt):
             iterable = self.not_none(iterable)
+        iterable = self.claim(self.as_iterable(iterable))
         if self.is_lazy(iterable):
             self.iterate_lazily(iterable, body, node)
             return self.land("break", break_uid)
@@ -200,7 +201,7 @@ class Iteration(Mixin):
 
     def _is_countable(self, source: Any) -> bool:
         if isinstance(source, av.Iter):
-            return source.kind in ("enumerate", "zip", "reversed", "map") and all(
+            return source.kind in ("enumerate", "zip", "reversed", "map", "iter") and all(
                 self._is_countable(p) for p in self.iter_sources(source)
             )
         if isinstance(source, av.Ref):
@@ -218,10 +219,13 @@ class Iteration(Mixin):
 
     def sequence_items(self, iterable: Any, node: Any) -> list[Any]:
         """The items of an iterable of known length, each an abstract value; UnknownLength otherwise."""
-        return [get() for get in self.getters(iterable, node)]
+        getters = self.getters(self.claim(iterable, use=False), node)
+        self.claim(iterable)
+        return [get() for get in getters]
 
     def getters(self, iterable: Any, node: Any) -> list[Callable[[], Any]]:
         """For each item of an iterable of known length, how to get it when its turn comes."""
+        iterable = self.as_iterable(iterable)
         if isinstance(iterable, Static) and isinstance(iterable.obj, np.ndarray):
             iterable = self.lift_constant(iterable.obj)
         if isinstance(iterable, av.Iter):
@@ -268,6 +272,10 @@ class Iteration(Mixin):
             return [lambda row=row: av.Tup(tuple(get() for get in row)) for row in rows]
         if iterable.kind == "reversed":
             return self.getters(parts[0], node)[::-1]
+        if iterable.kind == "iter":
+            return self.getters(parts[0], node)
+        if iterable.kind == "view":
+            return self.view_getters(*parts)
         if iterable.kind == "map":
             rows = zip(*(self.getters(p, node) for p in parts[1:]), strict=False)
             return [lambda row=row: self.call(parts[0], [get() for get in row], {}, node) for row in rows]
@@ -275,6 +283,7 @@ class Iteration(Mixin):
 
     def indexed(self, iterable: Any, node: Any) -> Indexed | None:
         """An iterable as length and item getter, for a counted loop."""
+        iterable = self.as_iterable(iterable)
         if isinstance(iterable, Static) and isinstance(iterable.obj, np.ndarray):
             iterable = self.lift_constant(iterable.obj)
         if isinstance(iterable, av.Range):
@@ -308,6 +317,8 @@ class Iteration(Mixin):
                 if inner.length is not length:
                     length = self.number(self.py_min_max("minimum", length, inner.length))
             return Indexed(length, lambda i: av.Tup(tuple(inner.item(i) for inner in inners)))
+        if iterable.kind == "iter":
+            return self.indexed(parts[0], node)
         if iterable.kind == "reversed":
             inner = self.indexed(parts[0], node)
             if inner is None:
@@ -324,11 +335,17 @@ class Iteration(Mixin):
             return Indexed(length, lambda i: self.call(parts[0], [inner.item(i) for inner in inners], {}, node))
         return None
 
+    def view_getters(self, ref: av.Ref, what: Static) -> list[Callable[[], Any]]:
+        """The items of a dict's view, as the dict is now."""
+        pairs = [(self.lift_static(k), v) for k, v in self.contents(ref).items.items()]
+        items = {"keys": lambda k, _: k, "values": lambda _, v: v, "items": lambda k, v: av.Tup((k, v))}[what.obj]
+        return [functools.partial(items, k, v) for k, v in pairs]
+
     def unpack(self, value: Any, count: int | None, node: Any) -> list[Any]:
         """The items of a value that is unpacked; `count` is the number expected, None where it must be known."""
         if isinstance(value, av.Opt):
             value = self.not_none(value)
-        value = self.countable(value, node)
+        value = self.countable(self.as_iterable(value), node)
         try:
             return self.sequence_items(value, node)
         except UnknownLength:

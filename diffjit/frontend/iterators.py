@@ -5,22 +5,60 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from diffjit.frontend import values as av
 from diffjit.frontend.handlers import core
-from diffjit.frontend.iterate import Indexed
+from diffjit.frontend.iterate import Indexed, UnknownLength
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
+from diffjit.ir.types import Scalar
+from diffjit.primitives.library import containers
 
 Body = Callable[[Any], Any]
 
 
+USED = Static(True)
+_HELPERS = ("constant", "item", "spread", "getter", "super")  # of maps: functions, not iterators
+ENDLESS = 2**50  # iterations of a loop that only `break` ends
+
+
 class Iterators(Mixin):
     """Mixin of the interpreter: lazy iterators."""
+
+    def is_int(self, value: Any) -> bool:
+        """An int, known or not."""
+        if isinstance(value, Value):
+            return isinstance(value.type, Scalar) and value.type.dtype.kind == "i"
+        return isinstance(value, Static) and isinstance(value.obj, int | np.integer)
+
+    def as_iterable(self, value: Any) -> Any:
+        """What an object's own __iter__ gives."""
+        while isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.ObjC):
+            if not hasattr(held.cls, "__iter__"):
+                break
+            value = self.call_method(value, "__iter__", [])
+        return value
+
+    def claim(self, iterable: Any, *, use: bool = True) -> Any:
+        """An iterator that nobody has gone through before, to be gone through now (`use`) or perhaps."""
+        if not isinstance(iterable, av.Iter) or iterable.claimed or iterable.kind in _HELPERS:
+            return iterable
+        if ("used", iterable.serial) in self.cells:
+            message, cure = "an iterator that was used before", "make a list of it first: list(...)"
+            raise self.unsupported("DJ115", message, None, cure)
+        if use:
+            self.cells["used", iterable.serial] = USED
+        parts = [self.claim(part) for part in iterable.parts]
+        if not use:
+            for part in iterable.parts:
+                if isinstance(part, av.Iter):
+                    self.cells.pop(("used", part.serial), None)
+        return replace(iterable, parts=tuple(parts), claimed=True)
 
     def is_lazy(self, iterable: Any) -> bool:
         """Whether the items come one after the other only."""
@@ -53,6 +91,8 @@ class Iterators(Mixin):
             self.accumulate(inner, start, lambda k, x: (body(av.Tup((k, x))), self.ew("add", k, Static(1)))[1])
         elif iterable.kind == "zip":
             self._zipped(iterable.parts, body, node)
+        elif iterable.kind == "iter":
+            self.iterate(iterable.parts[0], body, node)
         elif iterable.kind == "reversed":
             self.iterate(av.Iter("reversed", (self.collect(iterable.parts[0], node),)), body, node)
         else:
@@ -72,18 +112,21 @@ class Iterators(Mixin):
         lead = next((p for p in parts if self.is_lazy(p)), None) or next(p for p in parts if self.can_unroll(p))
         others = [None if p is lead else self.alongside(self.countable(p, node), node) for p in parts]
 
-        def step(k: Any, item: Any) -> Any:
-            def go() -> None:
-                body(av.Tup(tuple(item if o is None else o.item(k) for o in others)))
+        uid, name = next(self._uids), ("t", next(self._uids))
+        self.cells[name] = Static(0)
 
+        def step(item: Any) -> None:
+            k = self.cells[name]
             inside: Any = Static(True)
             for other in others:
                 if other is not None:
                     inside = self.both(inside, self.compare_kind("less", k, other.length))
-            self.when(inside, go)
-            return self.ew("add", k, Static(1))
+            go = lambda: body(av.Tup(tuple(item if o is None else o.item(k) for o in others))) and None  # noqa: E731
+            self.when(inside, go, lambda: self.jump("break", uid))  # the leading part may never end
+            self.cells[name] = self.ew("add", k, Static(1))
 
-        self.accumulate(lead, Static(0), step)
+        self.iterate(lead, step, node, key=("zip", self.place()), break_uid=uid)
+        del self.cells[name]
 
     def alongside(self, iterable: Any, node: Any) -> Indexed:
         """An iterable as length and items by index, also where the items are known one by one."""
@@ -139,7 +182,7 @@ class Iterators(Mixin):
         columns = tuple(self.countable(i, None) for i in iterables) * self.static_int(repeat, "`repeat`")
         known: list[Any] = [self.known_items(c) for c in columns]
         if all(items is not None for items in known):
-            return av.Tup(tuple(av.Tup(row) for row in itertools.product(*known)))
+            return av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in itertools.product(*known))),))
         return self.nested(columns)
 
     def known_items(self, iterable: Any) -> list[Any] | None:
@@ -148,8 +191,17 @@ class Iterators(Mixin):
         return None if found is None else [get() for get in found]
 
     def _choices(self, kind: Any, iterable: Any, r: Any) -> Any:
-        items = self.unpack(iterable, None, None)
-        return av.Tup(tuple(av.Tup(row) for row in kind(items, self.static_int(r, "the number of items chosen"))))
+        number = self.static_int(r, "the number of items chosen")
+        iterable = self.countable(self.as_iterable(iterable), None)
+        try:
+            items = self.sequence_items(iterable, None)
+        except UnknownLength:
+            generator = containers.CHOICES.get((kind, number))
+            if generator is None:
+                items = self.unpack(iterable, None, None)
+            else:
+                return self.call_plain(generator, iterable, node=None)
+        return av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in kind(items, number))),))
 
     @core(itertools.combinations)
     def it_combinations(self, iterable: Any, r: Any) -> Any:
@@ -227,14 +279,20 @@ class Iterators(Mixin):
     def it_islice(self, iterable: Any, *bounds: Any) -> Any:
         parts = (NONE, bounds[0], NONE) if len(bounds) == 1 else (*bounds, NONE)[:3]
         source = self.countable(iterable, None)
-        return self.get_item(source if isinstance(source, Value) else self.py_list(source), av.Slice(*parts))
+        items = self.get_item(source if isinstance(source, Value) else self.py_list(source), av.Slice(*parts))
+        return av.Iter("iter", (items,))
 
     @core(itertools.repeat)
     def it_repeat(self, item: Any, times: Any = None) -> Any:
-        if times is None:
-            raise self.unsupported("DJ115", "itertools.repeat without an end", None, "give it a number of times")
-        constant = av.Iter("constant", (item,))
-        return av.Iter("map", (constant, self.py_range(times)))
+        numbers = self.it_count() if times is None else self.py_range(times)
+        return av.Iter("map", (av.Iter("constant", (item,)), numbers))
+
+    @core(itertools.count)
+    def it_count(self, start: Any = Static(0), step: Any = Static(1)) -> Any:
+        if not all(self.is_int(n) for n in (start, step)):
+            return self.call_plain(containers.count, start, step, node=None)
+        far = self.ew("multiply", step, self.build.const(ENDLESS))  # not known while specialising: nobody unrolls it
+        return av.Range(start, self.ew("add", start, far), step)
 
     @core(itertools.starmap)
     def it_starmap(self, function: Any, iterable: Any) -> Any:

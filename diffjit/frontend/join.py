@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.frontend import values as av
+from diffjit.frontend.leaves import list_types
 from diffjit.frontend.templates import (
     Bad,
     Boxed,
@@ -23,15 +24,19 @@ from diffjit.frontend.templates import (
     Same,
     Sites,
     Sub,
+    SumT,
     Template,
     describe,
     describe_type,
+    fits,
     freshen,
-    list_types,
+    same_object,
     shape,
 )
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.types import Array, List, Scalar, Sym, Type, join_dims, same
+
+MOST_VARIANTS = 16  # of a sum; every use of it is interpreted once for each
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +87,7 @@ class Joiner:
         if leaf_a is not None and leaf_b is not None:
             return join_leaves(leaf_a, leaf_b)
         if is_reference(ta) and is_reference(tb):
-            return self._references(ta, tb)
+            return (self._unlike(ta, tb) and self._sum(ta, tb)) or self._references(ta, tb)
         if isinstance(ta, Same) and isinstance(tb, Same) and same_value(ta.value, tb.value):
             return ta
         if isinstance(ta, Node) and isinstance(tb, Node) and ta.kind == tb.kind:
@@ -91,7 +96,49 @@ class Joiner:
         if is_list(ta) and is_list(tb):
             elem = join_items(self._items(ta, self.cells_a), self._items(tb, self.cells_b))
             return elem if isinstance(elem, Bad) else Dyn(elem, getattr(ta, "site", None) or getattr(tb, "site", None))
-        return Bad(f"{describe(ta)} on one path and {describe(tb)} on another")
+        return self._sum(ta, tb) or Bad(f"{describe(ta)} on one path and {describe(tb)} on another")
+
+    def _sum(self, ta: Any, tb: Any) -> SumT | None:
+        """Things without a common form that can be told apart by a number."""
+        variants = list(ta.variants if isinstance(ta, SumT) else (ta,))
+        for new in tb.variants if isinstance(tb, SumT) else (tb,):
+            k = next((k for k, old in enumerate(variants) if fits(new, old)), None)
+            if k is None:
+                variants.append(new)
+            elif isinstance(new, Node):
+                variants[k] = self.merge(variants[k], new)
+        if len(variants) > MOST_VARIANTS or not all(self._told_apart(v) for v in variants):
+            return None
+        return SumT(tuple(variants))
+
+    def _told_apart(self, t: Any) -> bool:
+        match t:
+            case Const():
+                return t.obj is not None and not av.is_number(t.obj)
+            case Same() if isinstance(t.value, av.Ref):
+                known = self.sites.outside
+                return all(
+                    t.value.uid in known or ("h", t.value.uid) in cells for cells in (self.cells_a, self.cells_b)
+                )
+            case Same():
+                return isinstance(t.value, av.Fn | av.Method)
+            case Node():
+                return t.kind[0] in (av.Bound, "partial", "function", "tuple") and all(map(self._plain, t.children))
+            case _:
+                return False
+
+    def _plain(self, t: Any) -> bool:
+        """A part that needs no joining of objects."""
+        if isinstance(t, Node):
+            return all(map(self._plain, t.children))
+        return isinstance(t, Leaf | Const) or self._told_apart(t)
+
+    def _unlike(self, ta: Any, tb: Any) -> bool:
+        """Two objects of different classes."""
+        held = [t.contents if isinstance(t, Heap) else self.sites.held(c, uid_of(t))
+                for t, c in ((ta, self.cells_a), (tb, self.cells_b)) if not isinstance(t, HeapAgain)]  # fmt: skip
+        classes = {getattr(getattr(h, "like", h), "cls", None) for h in held}
+        return len(classes) > 1
 
     def _references(self, ta: Any, tb: Any) -> Template:
         """Two references: the same object, or two that the join makes one."""
@@ -130,6 +177,8 @@ def item_template(value: Any, cells: Cells, sites: Sites) -> Template:
             return Node(template.kind, tuple(item_template(c, cells, sites) for c in template.children), template.like)
         case OptT():
             return OptT(item_template(template.inner, cells, sites))
+        case SumT():
+            return SumT(tuple(item_template(v, cells, sites) for v in template.variants))
         case Same() if isinstance(template.value, av.Ref):
             return _object_item(template.value.uid, shape(sites.held(cells, template.value.uid)), cells, sites)
         case Heap():
@@ -143,6 +192,8 @@ def item_template(value: Any, cells: Cells, sites: Sites) -> Template:
 def _object_item(uid: int, contents: Any, cells: Cells, sites: Sites) -> Template:
     if isinstance(contents, Dyn):
         return Sub(contents.elem, contents.site)
+    if isinstance(contents, Node) and contents.kind[0] == "item":
+        return Bad("an object that is an item of another list already, and changed there")
     assert isinstance(contents, Node)
     items = tuple(item_template(c, cells, sites) for c in contents.children)
     if is_list(contents):
@@ -185,6 +236,11 @@ def join_items(a: Any, b: Any) -> Any:
         )
     if isinstance(a, Same) and isinstance(b, Same) and same_value(a.value, b.value):
         return a
+    if all(isinstance(t, SumT) or (isinstance(t, Const) and not av.is_number(t.obj)) for t in (a, b)):
+        variants = [v for t in (a, b) for v in (t.variants if isinstance(t, SumT) else (t,))]
+        distinct = [v for k, v in enumerate(variants) if not any(fits(v, w) for w in variants[:k])]
+        if len(distinct) <= MOST_VARIANTS:
+            return SumT(tuple(distinct))
     return Bad(f"{describe(a)} at one place and {describe(b)} at another")
 
 
@@ -266,19 +322,6 @@ def is_list(t: Any) -> bool:
     return isinstance(t, Dyn) or (isinstance(t, Node) and t.kind[0] == "list")
 
 
-def same_object(a: Any, b: Any) -> bool:
-    """Static objects that a program cannot tell apart."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    try:
-        equal = bool(a == b)
-    except (TypeError, ValueError):
-        return False
-    return equal and (not isinstance(a, float) or bool(np.signbit(a) == np.signbit(b)))
-
-
 def same_value(a: Any, b: Any) -> bool:
     """Values without parts that a program cannot tell apart."""
     if isinstance(a, av.Method) and isinstance(b, av.Method):
@@ -314,6 +357,8 @@ def equal(a: Any, b: Any) -> bool:
             return same_parts and frozen[0] == frozen[1]
         case OptT() | MaybeT():
             return (a.inner is None) == (b.inner is None) and (a.inner is None or equal(a.inner, b.inner))
+        case SumT():
+            return len(a.variants) == len(b.variants) and all(map(equal, a.variants, b.variants))
         case Heap():
             return a.uid == b.uid and equal(a.contents, b.contents)
         case HeapAgain():

@@ -11,20 +11,13 @@ from diffjit.errors import MemoryProblem, TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.join import item_template, join_all, join_items, same_items
+from diffjit.frontend.leaves import instantiate, item_leaves, list_types
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.templates import (
-    Bad,
-    DynList,
-    Side,
-    Widen,
-    describe,
-    instantiate,
-    item_leaves,
-    list_types,
-)
+from diffjit.frontend.templates import Bad, Boxed, DynList, ItemOf, Live, ReadFrom, Side, Widen, describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array
+from diffjit.primitives.library import containers
 
 
 class Lists(Mixin):
@@ -51,12 +44,18 @@ class Lists(Mixin):
         if isinstance(held, av.Poison):
             cure = "keep one name for the object, or copy it"
             raise self.error(MemoryProblem("DJ402", f"this is {held.reason}", cure=cure))
-        return held
+        return self.read_item(ref, held) if isinstance(held, ItemOf) else held
 
     def write(self, ref: av.Ref, contents: Any) -> None:
         """Change what an object holds."""
         held = self.contents(ref)
-        reason = getattr(held, "frozen", "")
+        item = self.sites.held(self.cells, ref.uid)
+        if isinstance(item, ItemOf) and not item.frozen:
+            self.write_item(ref, item, contents)
+            return
+        reason = getattr(item, "frozen", "")
+        if isinstance(reason, ReadFrom) and reason.site not in self.learned.live:
+            raise Live(reason.site)
         if reason:
             cure = "make a new object instead of changing this one, or change it before"
             raise self.error(MemoryProblem("DJ402", f"{describe(held)} is changed here, but it {reason}", cure=cure))
@@ -66,6 +65,47 @@ class Lists(Mixin):
                 MemoryProblem("DJ127", f"{describe(held)} that lives outside the function is changed", cure=cure)
             )
         self.cells["h", ref.uid] = contents
+
+    # Items of growing lists that are changed in place
+
+    def is_live(self, held: DynList) -> bool:
+        """Whether the items of a growing list are objects that live in it."""
+        return held.site in self.learned.live and isinstance(held.elem, Boxed)
+
+    def only_grows(self, held: Any, node: Any = None) -> None:
+        """Refuse what would give an object in a list another place, or a second one."""
+        if isinstance(held, DynList) and self.is_live(held):
+            problem = "a list whose items are objects that are changed later is itself changed or copied here"
+            raise self.error(MemoryProblem("DJ402", problem, cure="keep the objects' numbers in arrays"), node)
+
+    def item_reference(self, owner: av.Ref, index: Value) -> av.Ref:
+        """A reference to an item of a live list."""
+        ref = av.Ref()
+        length = self.number(self.length(owner))
+        wrapped = self.ew("add", index, length)
+        place = self.build.value("select", [self.compare_kind("less", index, Static(0)), wrapped, index], INT)
+        self.cells["h", ref.uid] = ItemOf(owner, place)
+        return ref
+
+    def read_item(self, ref: av.Ref, item: ItemOf) -> Any:
+        """The contents of an item, as they are now."""
+        held = self.contents(item.owner)
+        leaves = iter([self.build.value("list_get", [x, item.index], x.type.elem) for x in held.lists])
+        found = self.last_read[ref.uid] = instantiate(held.elem.node, leaves, self.cells)
+        return found
+
+    def write_item(self, ref: av.Ref, item: ItemOf, contents: Any) -> None:
+        """Change those parts of an item that are not what was read last."""
+        held, before = self.contents(item.owner), self.last_read[ref.uid]
+        old, new = ([*self.elem_leaves(held, self._unnamed(c))] for c in (before, contents))
+        for target, a, b in zip(held.lists, old, new, strict=True):
+            if a is not b:
+                self.build.op("list_set", [target, b, item.index])
+
+    def _unnamed(self, contents: Any) -> av.Ref:
+        ref = av.Ref()
+        self.cells["h", ref.uid] = contents
+        return ref
 
     # Sequences of any kind
 
@@ -139,6 +179,10 @@ class Lists(Mixin):
             return self.dim(value, 0)
         if isinstance(value, av.Range):
             return self.trip(value.start, value.stop, value.step)
+        if isinstance(value, av.Iter) and value.kind == "view":
+            return Static(len(self.getters(value, node)))
+        if isinstance(value, av.Iter) and value.claimed and value.kind == "map":
+            return self.length(value.parts[1], node)
         if isinstance(value, av.Ref):
             held = self.contents(value)
             if isinstance(held, (av.ListC, av.DictC)):
@@ -209,6 +253,7 @@ class Lists(Mixin):
     def copy_list(self, value: Any) -> av.Ref:
         """list(x) of a list."""
         held = self.contents(value)
+        self.only_grows(held)
         if isinstance(held, DynList):
             lists = tuple(self.build.value("list_copy", [x], x.type) for x in held.lists)
             return self.new(DynList(lists, held.elem, held.site))
@@ -280,7 +325,13 @@ class Lists(Mixin):
         if held.elem is None:
             self.out_of_range("list index out of range")
         i = self.dyn_index(ref, index)
-        return self.item_of(held, [self.build.value("list_get", [x, i], x.type.elem) for x in held.lists])
+        if self.is_live(held):
+            return self.item_reference(ref, i)
+        item = self.item_of(held, [self.build.value("list_get", [x, i], x.type.elem) for x in held.lists])
+        if isinstance(held.elem, Boxed) and held.site is not None:
+            found = self.cells["h", item.uid]
+            self.cells["h", item.uid] = replace(found, frozen=ReadFrom(found.frozen, held.site))
+        return item
 
     def item_of(self, held: DynList, leaves: list[Value]) -> Any:
         """An item from its leaves."""
@@ -288,48 +339,29 @@ class Lists(Mixin):
 
     def dyn_slice(self, ref: av.Ref, held: DynList, index: av.Slice, node: Any) -> Any:
         """A slice of a growing list is a new list."""
-        start, stop, step = (
-            None if p is None or p is NONE or getattr(p, "obj", 0) is None else p for p in split_slice(index)
-        )
-        length = self.length(ref)
-        if step is not None and not (isinstance(step, Static) and step.obj in (1, -1)):
-            raise self.unsupported("DJ118", "a list slice with this step", node, "use an array, or a loop")
-        result = self.new(
-            DynList(tuple(self.build.value("list_new", (), x.type) for x in held.lists), held.elem, held.site)
-        )
-        if step is not None and step.obj == -1:
-            if start is not None or stop is not None:
-                raise self.unsupported("DJ118", "a reversed list slice with bounds", node, "slice first, then reverse")
-            indices = av.Range(self.ew("subtract", length, Static(1)), Static(-1), Static(-1))
-        else:
-            indices = av.Range(
-                self.clip_bound(start, length, Static(0)), self.clip_bound(stop, length, length), Static(1)
-            )
-        self.iterate(
-            indices, lambda i: self.list_append(result, self.dyn_get(ref, i)), node, key=("slice", self.place())
-        )
-        return result
+        if self.is_live(held):
+            low, high = self.call_plain(
+                containers.bounds, *split_slice(index)[:2], Static(1), self.length(ref), node=node
+            ).items
+            if not is_none(index.step) and getattr(index.step, "obj", 0) != 1:
+                self.only_grows(held, node)
+            return av.Iter("map", (av.Method(ref, "__getitem__"), av.Range(low, high, Static(1))), claimed=True)
+        return self.call_plain(containers.list_slice, ref, *split_slice(index), node=node)
 
-    def clip_bound(self, bound: Any, length: Any, default: Any) -> Any:
-        """A slice bound as Python clips it."""
-        if bound is None:
-            return default
-        if isinstance(bound, Static) and bound.obj < 0:
-            return self.py_min_max("maximum", self.ew("add", length, bound), Static(0))
-        if isinstance(bound, Static):
-            return self.py_min_max("minimum", bound, length)
-        wrapped = self.choose(
-            self.compare_kind("less", bound, Static(0)), lambda: self.ew("add", bound, length), lambda: bound
-        )
-        return self.py_min_max("minimum", self.py_min_max("maximum", wrapped, Static(0)), length)
+    def call_plain(self, function: Any, *args: Any, node: Any) -> Any:
+        """Call a function of the library."""
+        return self.call_fn(self.fn_of(function), list(args), {}, node)
 
     def dyn_set(self, ref: av.Ref, index: Any, value: Any, node: Any) -> None:
         """`list[index] = value` in a growing list."""
         held = self.contents(ref)
+        self.only_grows(held, node)
         if isinstance(index, av.Slice):
-            raise self.unsupported(
-                "DJ118", "assignment to a slice of a growing list", node, "assign the items in a loop"
-            )
+            if not is_none(index.step) and getattr(index.step, "obj", 0) != 1:
+                message = "assignment to a slice of a growing list with a step"
+                raise self.unsupported("DJ118", message, node, "assign the items in a loop")
+            self.call_plain(containers.assign_slice, ref, index.start, index.stop, value, node=node)
+            return
         i = self.dyn_index(ref, index)
         for target, leaf in zip(held.lists, self.elem_leaves(held, value), strict=True):
             self.build.op("list_set", [target, leaf, i])
@@ -337,6 +369,7 @@ class Lists(Mixin):
     def dyn_pop(self, ref: av.Ref, index: Any = Static(-1)) -> Any:
         """`list.pop` of a growing list."""
         held = self.contents(ref)
+        self.only_grows(held)
         if held.elem is None:
             self.out_of_range("pop from empty list")
         i = self.dyn_index(ref, index)
@@ -344,6 +377,7 @@ class Lists(Mixin):
 
     def dyn_clear(self, ref: av.Ref) -> None:
         """Empty a growing list."""
+        self.only_grows(self.contents(ref))
         for target in self.contents(ref).lists:
             n = self.build.value("list_len", [target], INT)
             self.counted(n, lambda _, x=target: self.build.value("list_pop", [x, self.build.const(-1)], x.type.elem))
@@ -351,6 +385,7 @@ class Lists(Mixin):
     def dyn_replace(self, ref: av.Ref, source: av.Ref) -> None:
         """Give a growing list the items of another one of the same length, in place."""
         held, given = self.contents(ref), self.make_dynamic(source)
+        self.only_grows(held)
         for target, items in zip(held.lists, given.lists, strict=True):
             n = self.build.value("list_len", [target], INT)
             elem = target.type.elem
@@ -367,6 +402,11 @@ class Lists(Mixin):
         raise self.error(TypeProblem("DJ308", f"{describe(value)} is used where a dict is needed"), node)
 
 
+def is_none(value: Any) -> bool:
+    """None, or a slice's bound that is not given."""
+    return value is None or (isinstance(value, Static) and value.obj is None)
+
+
 def split_slice(index: av.Slice) -> tuple[Any, Any, Any]:
     """Start, stop and step."""
-    return index.start, index.stop, index.step
+    return tuple(NONE if is_none(part) else part for part in (index.start, index.stop, index.step))  # type: ignore[return-value]

@@ -14,6 +14,7 @@ from diffjit.errors import DiffjitError, TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.control import SHARED, reachable
 from diffjit.frontend.join import Joiner, equal
+from diffjit.frontend.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import (
     Bad,
@@ -22,6 +23,7 @@ from diffjit.frontend.templates import (
     DynList,
     Heap,
     HeapAgain,
+    ItemOf,
     Leaf,
     MaybeT,
     Node,
@@ -30,11 +32,8 @@ from diffjit.frontend.templates import (
     Side,
     Template,
     blamed,
-    convert,
     forget_values,
     freshen,
-    instantiate,
-    leaf_types,
     shape,
     with_parts,
 )
@@ -87,6 +86,7 @@ class Attempt:
     go_on: Any = None
     dead: bool = False
     owned: set[int] = field(default_factory=set)  # objects made in the iteration that a carried variable refers to
+    serial: int = field(default_factory=lambda: av.Ref().uid)  # iterators made in it have greater numbers
 
 
 @dataclass(slots=True, eq=False)
@@ -243,6 +243,14 @@ class Loops(Mixin):
                     carried[key] = Leaf(BOOL)
                     changed = True
                 continue
+            if key[0] == "used":
+                if key not in start and key[1] < attempt.serial:
+                    message, cure = (
+                        "an iterator made before the loop is used in it",
+                        "make a list of it first: list(...)",
+                    )
+                    raise self.unsupported("DJ115", message, loop.node, cure)
+                continue
             if value is attempt.begin.get(key, UNBOUND) and not holds_heap(carried.get(key)):
                 continue
             if key not in start and key not in carried and (key[0] == "h" or (key[0] == "v" and key[1] not in frames)):
@@ -286,7 +294,7 @@ class Loops(Mixin):
                     continue
                 alive = reachable(attempt.begin) if alive is None else alive
                 held = start.get(("h", b))
-                if b in alive and held is not None and not isinstance(held, DynList) and not held.frozen:
+                if b in alive and held is not None and not isinstance(held, (DynList, ItemOf)) and not held.frozen:
                     self.freeze(start, b, SHARED)
                     changed = True
         return changed

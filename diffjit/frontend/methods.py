@@ -8,6 +8,7 @@ from typing import Any
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.sums import for_each
 from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
@@ -16,8 +17,14 @@ from diffjit.ir.nodes import Value
 class Methods(Mixin):
     """Mixin of the interpreter: methods of lists, tuples, dicts, sets and strings."""
 
+    @for_each
     def builtin_method(self, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Call a method of a list, dict, string, tuple, array or number."""
+        if name == "__getitem__":
+            return self.get_item(receiver, args[0], node)
+        if name == "__setitem__":
+            self.set_item(receiver, args[0], args[1], node)
+            return NONE
         if isinstance(receiver, av.Iter) and receiver.kind == "super":
             return self.super_method(receiver, name, args, kwargs, node)
         if isinstance(receiver, av.Descriptor) and name == "setter":
@@ -89,6 +96,7 @@ class Methods(Mixin):
             self.make_dynamic(ref)
         held = self.contents(ref)
         if isinstance(held, DynList):
+            self.only_grows(held)
             for target, leaf in zip(held.lists, self.elem_leaves(held, item), strict=True):
                 self.build.op("list_insert", [target, leaf, self.number(index)])
         else:
@@ -158,13 +166,13 @@ class Methods(Mixin):
     # Dicts and sets
 
     def dict_items(self, ref: av.Ref) -> Any:
-        return av.Tup(tuple(av.Tup((self.lift_static(k), v)) for k, v in self.contents(ref).items.items()))
+        return av.Iter("view", (ref, Static("items")), claimed=True)
 
     def dict_keys(self, ref: av.Ref) -> Any:
-        return av.Tup(tuple(self.lift_static(k) for k in self.contents(ref).items))
+        return av.Iter("view", (ref, Static("keys")), claimed=True)
 
     def dict_values(self, ref: av.Ref) -> Any:
-        return av.Tup(tuple(self.contents(ref).items.values()))
+        return av.Iter("view", (ref, Static("values")), claimed=True)
 
     def dict_get(self, ref: av.Ref, key: Any, default: Any = NONE) -> Any:
         items = self.contents(ref).items

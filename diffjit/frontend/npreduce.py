@@ -184,6 +184,8 @@ class NumpyReductions(Mixin):
 
     @core(np.where)
     def np_where(self, condition: Any, x: Any = None, y: Any = None) -> Any:
+        if self.rule_mode and isinstance(condition, Static):
+            return x if condition.obj else y
         condition = self.array(condition)
         if x is None:
             return av.Tup(tuple(self.nonzero(condition)))

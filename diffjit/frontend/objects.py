@@ -14,6 +14,7 @@ import numpy as np
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.sums import for_each
 from diffjit.frontend.templates import describe
 from diffjit.frontend.values import Static
 from diffjit.ir.nodes import Value
@@ -100,10 +101,11 @@ class Objects(Mixin):
 
     # Attributes
 
+    @for_each
     def get_attribute(self, owner: Any, name: str, node: Any = None) -> Any:
         """`owner.name`."""
         if isinstance(owner, av.Opt):
-            owner = self.not_none(owner)
+            return self.get_attribute(self.not_none(owner), name, node)
         if isinstance(owner, Value):
             if isinstance(owner.type, (Array, Scalar)):
                 return self.array_attribute(owner, name, node)
@@ -212,6 +214,7 @@ class Objects(Mixin):
             return av.Bound(owner, self.fn_of(found.py_func))
         return self.static_attribute(cls, name, node)
 
+    @for_each
     def set_attribute(self, owner: Any, name: str, value: Any, node: Any = None) -> None:
         """`owner.name = value`."""
         if isinstance(owner, av.Ref) and isinstance(self.contents(owner), av.ObjC):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 from typing import Any
 
 import gast
@@ -12,6 +14,7 @@ from diffjit.frontend import values as av
 from diffjit.frontend.arith import PYTHON_OPERATORS
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.sums import for_each
 from diffjit.frontend.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, Array, Scalar, not_one
@@ -41,7 +44,7 @@ class Operators(Mixin):
     def eval_UnaryOp(self, node: gast.AST) -> Any:
         operand = self.eval(node.operand)
         if isinstance(node.op, gast.Not):
-            return self.logical_not(self.truth(operand, node))
+            return self.python_bool(self.logical_not(self.truth(operand, node)))
         kind = UNARY[type(node.op)]
         if isinstance(operand, av.Ref):
             return self.call_method(
@@ -67,6 +70,7 @@ class Operators(Mixin):
         right = self.eval(node.right)
         return self.binary(BINARY[type(node.op)], left, right, node)
 
+    @for_each
     def binary(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:
         """A binary operator on any two values."""
         if (
@@ -171,6 +175,7 @@ class Operators(Mixin):
         kind = COMPARE[type(op)]
         return self.compare_kind(kind, left, right, node)
 
+    @for_each
     def compare_kind(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:
         """One ordering or equality comparison."""
         if isinstance(left, av.Opt) or isinstance(right, av.Opt):
@@ -178,7 +183,7 @@ class Operators(Mixin):
         if isinstance(left, Static) and isinstance(right, Static):
             outcome = self.evaluated(PYTHON_OPERATORS[kind], left.obj, right.obj)
             return Static(outcome) if not isinstance(outcome, np.ndarray) else self.lift_constant(outcome)
-        user = self.user_operator(kind, left, right)
+        user = self.compare_objects(kind, left, right, node)
         if user is not None:
             return user
         if self.is_sequence(left) and self.is_sequence(right):
@@ -186,6 +191,30 @@ class Operators(Mixin):
         if kind in ("equal", "not_equal") and (_never_equal(left, right) or _never_equal(right, left)):
             return Static(kind == "not_equal")
         return self.ew(kind, left, right)
+
+    def compare_objects(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
+        """A comparison of which one side is an object; None for others."""
+        classes = [self.object_class(v) for v in (left, right)]
+        if classes == [None, None]:
+            return None
+        cls, name = classes[0] or classes[1], DUNDER[kind]
+        method = inspect.getattr_static(cls, f"__{name}__", None)
+        if name == "ne" and method is object.__ne__:
+            return self.logical_not(self.compare_objects("equal", left, right, node))
+        if method is object.__eq__:
+            return Static(False) if None in classes else self.identical(left, right)
+        if getattr(getattr(method, "__code__", None), "co_filename", "") == "<string>":  # made by @dataclass
+            if classes[0] is not classes[1]:
+                return Static(False)
+            names = [f.name for f in dataclasses.fields(cls) if f.compare]  # pyright: ignore[reportArgumentType]
+            a, b = (av.Tup(tuple(self.get_attribute(v, n) for n in names)) for v in (left, right))
+            return self.compare_sequences(kind, a, b, node)
+        return self.user_operator(kind, left, right)
+
+    def object_class(self, value: Any) -> type | None:
+        """The class of an object."""
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        return held.cls if isinstance(held, av.ObjC) else None
 
     def compare_optional(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
         if isinstance(right, Static) and right.obj is None and isinstance(left, av.Opt):
@@ -218,6 +247,7 @@ class Operators(Mixin):
             result = self.choose(first, lambda: Static(True), lambda s=same, r=result: self.both(s, r))
         return result
 
+    @for_each
     def identical(self, left: Any, right: Any) -> Any:
         """`is`."""
         for a, b in ((left, right), (right, left)):
@@ -226,6 +256,9 @@ class Operators(Mixin):
                     return a.is_none if b.obj is None else Static(False)
                 if isinstance(a, Value) and isinstance(b.obj, bool) and a.type == BOOL:
                     return a if b.obj else self.logical_not(a)
+                if isinstance(a, Value) and isinstance(b.obj, bool) and a.type == Scalar(BOOL.dtype):
+                    message = f"`is {b.obj}` of a NumPy bool, which is never {b.obj} itself"
+                    raise self.unsupported("DJ121", message, None, "test its truth, or compare with ==")
                 return Static(isinstance(a, Static) and a.obj is b.obj)
         if isinstance(left, Static) and isinstance(right, Static):
             return Static(left.obj is right.obj)
@@ -237,6 +270,7 @@ class Operators(Mixin):
             return Static(True)
         raise self.unsupported("DJ121", "`is` between two run-time values", None, "compare with == or test `is None`")
 
+    @for_each
     def contains(self, item: Any, container: Any, node: gast.AST) -> Any:
         """`in`."""
         if isinstance(container, Static) and isinstance(item, Static) and not isinstance(container.obj, np.ndarray):
@@ -291,6 +325,7 @@ class Operators(Mixin):
             test, lambda: first if first is not test else Static(True), lambda: self.bool_chain(is_and, nodes[1:], node)
         )
 
+    @for_each
     def truth(self, value: Any, node: gast.AST | None = None) -> Any:
         """The truth value: Static(bool) or an IR bool."""
         if isinstance(value, Static):

@@ -8,6 +8,7 @@ import gast
 
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.sums import for_each
 from diffjit.frontend.values import Static
 
 
@@ -15,7 +16,10 @@ class Patterns(Mixin):
     """Mixin of the interpreter: `match`."""
 
     def exec_Match(self, node: gast.AST) -> None:
-        subject = self.eval(node.subject)
+        self._match(self.eval(node.subject), node)
+
+    @for_each
+    def _match(self, subject: Any, node: gast.AST) -> None:
         self._match_cases(subject, node.cases, node)
 
     def _match_cases(self, subject: Any, cases: list[Any], node: gast.AST) -> None:
@@ -52,6 +56,10 @@ class Patterns(Mixin):
     def match_pattern(self, pattern: gast.AST, subject: Any) -> tuple[Any, dict[str, Any]]:
         """Whether a pattern fits, and what it binds."""
         yes: Any = Static(True)
+        if isinstance(subject, av.Sum) and not isinstance(
+            pattern, gast.MatchValue | gast.MatchSingleton | gast.MatchAs
+        ):
+            raise self.unsupported("DJ114", "this `match` pattern is not supported", pattern)
         if isinstance(pattern, gast.MatchValue):
             return self.truth(self.compare_kind("equal", subject, self.eval(pattern.value))), {}
         if isinstance(pattern, gast.MatchSingleton):

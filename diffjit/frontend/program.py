@@ -22,7 +22,7 @@ from diffjit.frontend.recursion import Outline
 from diffjit.frontend.reshapes import decide_reshapes
 from diffjit.frontend.results import Program, output
 from diffjit.frontend.source import line_text
-from diffjit.frontend.templates import Widen
+from diffjit.frontend.templates import Live, Widen
 from diffjit.frontend.values import Static
 from diffjit.frontend.writeback import Arguments, Change
 from diffjit.ir.build import scalar_type_of
@@ -64,6 +64,8 @@ def specialise(
             raise
         except Outline as outline:
             learned.outlined.add(outline.node)
+        except Live as live:
+            learned.live.add(live.site)
         except Widen as widen:
             learned.lists[widen.site] = widen.elem
         except Peel as peel:

@@ -14,23 +14,9 @@ from typing import Any
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend import values as av
 from diffjit.frontend.join import Joiner, equal
+from diffjit.frontend.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.templates import (
-    Bad,
-    Heap,
-    Node,
-    OptT,
-    Same,
-    Side,
-    convert,
-    forget_values,
-    freshen,
-    instantiate,
-    kind_of,
-    leaf_types,
-    shape,
-    split,
-)
+from diffjit.frontend.templates import Bad, Heap, Node, OptT, Same, Side, forget_values, freshen, kind_of, shape, split
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.walk import walk

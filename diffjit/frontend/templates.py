@@ -7,15 +7,16 @@ lists share one mechanism.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
 
 from diffjit.frontend import values as av
 from diffjit.frontend.values import Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, Array, List, Scalar, Type, fresh_dims, same
+from diffjit.ir.types import Array, Scalar, Type, fresh_dims
 
 Cells = dict[Any, Any]
 
@@ -73,6 +74,13 @@ class OptT:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SumT:
+    """One of several things without a common form, told apart at run time."""
+
+    variants: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class MaybeT:
     """A value or unbound, told apart at run time."""
 
@@ -125,7 +133,7 @@ class Bad:
     loop: Any = None
 
 
-Template = Leaf | Const | Same | Node | OptT | MaybeT | Heap | HeapAgain | Dyn | Sub | Boxed | Bad
+Template = Leaf | Const | Same | Node | OptT | SumT | MaybeT | Heap | HeapAgain | Dyn | Sub | Boxed | Bad
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,6 +143,34 @@ class DynList:
     lists: tuple[Value, ...]
     elem: Any
     site: Any = None
+
+
+class Live(Exception):
+    """Items of the growing list made at `site` are changed in place: start again, and read them through the list."""
+
+    def __init__(self, site: Any) -> None:
+        super().__init__()
+        self.site = site
+
+
+class ReadFrom(str):
+    """Why an object must not be changed: it was read from the growing list that was made at `site`."""
+
+    __slots__ = ("site",)
+
+    def __new__(cls, text: str, site: Any) -> Self:
+        made = super().__new__(cls, text)
+        made.site = site
+        return made
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemOf:
+    """Heap contents: an object that is an item of a growing list, which holds its parts. The list only grows."""
+
+    owner: av.Ref
+    index: Value
+    frozen: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -178,6 +214,8 @@ def shape(value: Any) -> Template:
             return Dyn(value.elem, value.site)
         case av.Opt():
             return OptT(shape(value.value))
+        case av.Sum():
+            return SumT(tuple(shape(v) for v in value.variants))
         case av.Maybe():
             return MaybeT(shape(value.value))
         case av.Poison():
@@ -200,14 +238,18 @@ def kind_of(value: Any) -> Any:
             return ("dict", tuple(value.items), value.is_set, value.cls)
         case av.ObjC():
             return ("object", value.cls, tuple(sorted(value.fields)))
-        case av.Range() | av.Slice() | av.Bound():
+        case av.Range() | av.Slice():
             return (type(value),)
-        case av.Iter() if value.kind in ("enumerate", "zip", "reversed", "map", "filter", "super"):
+        case av.Bound():  # a method and its object belong together
+            return (av.Bound, id(getattr(value.function, "node", value.function)))
+        case av.Iter() if value.kind in ("enumerate", "zip", "reversed", "map", "filter", "iter", "view", "super"):
             return ("iterator", value.kind, len(value.parts))
         case av.Partial():
             return ("partial", len(value.args), tuple(value.kwargs))
         case av.Fn() if value.pyfunc is None:
             return ("function", id(value.node), value.scope.frames, len(value.defaults), tuple(value.kw_defaults))
+        case ItemOf():
+            return ("item", value.owner.uid)
         case av.Format():
             return ("text", tuple(p if isinstance(p, str) else (p[1],) for p in value.parts))
         case _:
@@ -223,6 +265,8 @@ def split(value: Any) -> tuple[Any, ...]:
             return tuple(value.items.values())
         case av.ObjC():
             return tuple(value.fields[n] for n in sorted(value.fields))
+        case ItemOf():
+            return (value.index,)
         case av.Range() | av.Slice():
             return (value.start, value.stop, value.step)
         case av.Bound():
@@ -247,6 +291,8 @@ def rebuild(like: Any, parts: tuple[Any, ...]) -> Any:
             return replace(like, items=dict(zip(like.items, parts, strict=True)))
         case av.ObjC():
             return replace(like, fields=dict(zip(sorted(like.fields), parts, strict=True)))
+        case ItemOf():
+            return replace(like, index=parts[0])
         case av.Range() | av.Slice() | av.Bound():
             return type(like)(*parts)
         case av.Iter():
@@ -278,6 +324,8 @@ def transform(template: Any, leaf: Any) -> Any:
             return with_parts(template, (transform(c, leaf) for c in template.children))
         case OptT() | MaybeT():
             return template if template.inner is None else type(template)(transform(template.inner, leaf))
+        case SumT():
+            return SumT(tuple(transform(v, leaf) for v in template.variants))
         case Heap():
             return Heap(template.uid, transform(template.contents, leaf))
         case _:
@@ -313,6 +361,8 @@ def blamed(template: Any, site: Any) -> Any:
             return Node(template.kind, tuple(blamed(c, site) for c in template.children), template.like)
         case OptT() | MaybeT():
             return type(template)(None if template.inner is None else blamed(template.inner, site))
+        case SumT():
+            return SumT(tuple(blamed(v, site) for v in template.variants))
         case Heap():
             return Heap(template.uid, blamed(template.contents, site))
         case _:
@@ -328,171 +378,45 @@ def contains_bad(template: Any) -> bool:
             return any(contains_bad(c) for c in template.children)
         case OptT() | MaybeT():
             return template.inner is not None and contains_bad(template.inner)
+        case SumT():
+            return any(contains_bad(v) for v in template.variants)
         case Heap():
             return contains_bad(template.contents)
         case _:
             return False
 
 
-# Leaves
-
-
-def list_types(elem: Any) -> list[Type]:
-    """The IR lists that hold the items; at least one, which carries the length."""
-    return [List(ty) for ty in (() if elem is None else leaf_types(elem))] or [List(BOOL)]
-
-
-def leaf_types(template: Any) -> Iterator[Type]:
-    """The types of the leaves, in the order of `convert` and `instantiate`."""
-    match template:
-        case Leaf():
-            if template.value is None:
-                yield template.type
-        case Node():
-            for child in template.children:
-                yield from leaf_types(child)
-        case OptT() | MaybeT():
-            yield BOOL
-            if template.inner is not None:
-                yield from leaf_types(template.inner)
-        case Heap():
-            yield from leaf_types(template.contents)
-        case Boxed():
-            yield from leaf_types(template.node)
-        case Dyn() | Sub():
-            yield from list_types(template.elem)
+def fits(value: Any, template: Any) -> bool:
+    """Whether a value is an instance of this variant of a sum."""
+    mine = shape(value) if not isinstance(value, Leaf | Const | Same | Node) else value
+    match mine, template:
+        case Const(), Const():
+            return same_object(mine.obj, template.obj)
+        case Same(), Same():
+            a, b = mine.value, template.value
+            return a is b or (isinstance(a, av.Ref) and isinstance(b, av.Ref) and a.uid == b.uid)
+        case Node(), Node():
+            pairs = zip(mine.children, template.children, strict=True) if mine.kind == template.kind else None
+            return pairs is not None and all(fits(a, b) or (_number(a) and _number(b)) for a, b in pairs)
         case _:
-            pass
+            return False
 
 
-def convert(value: Any, template: Any, side: Side) -> list[Value]:
-    """The leaves of `value` in the form of `template`; casts are emitted on that side."""
-    if side.undef or value is None:
-        return [undef(side.build, ty) for ty in leaf_types(template)]
-    match template:
-        case Leaf():
-            return [] if template.value is not None else [as_type(side.build, value, template.type)]
-        case Node():
-            parts = zip(split(value), template.children, strict=True)
-            return [leaf for part, child in parts for leaf in convert(part, child, side)]
-        case OptT():
-            return _convert_wrapped(value, template, side, missing=av.NONE)
-        case MaybeT():
-            return _convert_wrapped(value, template, side, missing=av.UNBOUND)
-        case Heap():
-            return convert(side.sites.held(side.cells, value.uid), template.contents, side)
-        case Boxed():
-            side.copied.add(value.uid)
-            return convert(side.sites.held(side.cells, value.uid), template.node, side)
-        case Sub():
-            return _convert_inner_list(value, template, side)
-        case Dyn():
-            return _convert_list(value, template, side)
-        case _:
-            return []
+def _number(t: Any) -> bool:
+    return isinstance(t, Leaf) or (isinstance(t, Const) and av.is_number(t.obj))
 
 
-def _convert_wrapped(value: Any, template: Any, side: Side, *, missing: Any) -> list[Value]:
-    opt = isinstance(template, OptT)
-    wrapper, flag = (av.Opt, "is_none") if opt else (av.Maybe, "bound")
-    inner: Any
-    if isinstance(value, wrapper):
-        state, inner = getattr(value, flag), value.value
-    elif value is missing or (opt and isinstance(value, Static) and value.obj is None):
-        state, inner = side.build.const(opt), None
-    else:
-        state, inner = side.build.const(not opt), value
-    rest = [] if template.inner is None else convert(inner, template.inner, side)
-    return [state, *rest]
-
-
-def _convert_inner_list(value: av.Ref, template: Sub, side: Side) -> list[Value]:
-    """A list about to become an item of a growing list: it becomes an IR list itself, in place."""
-    held = side.sites.held(side.cells, value.uid)
-    if isinstance(held, av.ListC):
-        side.copied.add(value.uid)
-    lists = _convert_list(held, Dyn(template.elem, template.site), side)
-    if isinstance(held, av.ListC):
-        side.cells["h", value.uid] = DynList(tuple(lists), template.elem, template.site)
-    return lists
-
-
-def _convert_list(value: Any, template: Dyn, side: Side) -> list[Value]:
-    types = list_types(template.elem)
-    if isinstance(value, DynList):
-        if any(not same(v.type, ty) for v, ty in zip(value.lists, types, strict=False)) or len(value.lists) != len(
-            types
-        ):
-            raise Widen(value.site, template.elem)
-        return list(value.lists)
-    lists = [side.build.value("list_new", (), ty) for ty in types]
-    for item in value.items:
-        for target, leaf in zip(lists, item_leaves(item, template.elem, side), strict=True):
-            side.build.op("list_append", [target, leaf])
-    return lists
-
-
-def item_leaves(item: Any, elem: Any, side: Side) -> list[Value]:
-    """The leaves of one item of a growing list, one per IR list."""
-    return convert(item, elem, side) or [side.build.const(True)]
-
-
-def instantiate(template: Any, leaves: Iterator[Value], cells: Cells) -> Any:
-    """The abstract value of a template with the given leaves; new heap objects are entered into `cells`."""
-    match template:
-        case Leaf():
-            return template.value if template.value is not None else next(leaves)
-        case Const():
-            return Static(template.obj)
-        case Same():
-            return template.value
-        case Node():
-            return rebuild(template.like, tuple(instantiate(c, leaves, cells) for c in template.children))
-        case OptT():
-            flag = next(leaves)
-            return av.Opt(flag, instantiate(template.inner, leaves, cells))
-        case MaybeT():
-            flag = next(leaves)
-            return av.UNBOUND if template.inner is None else av.Maybe(flag, instantiate(template.inner, leaves, cells))
-        case Heap():
-            cells["h", template.uid] = instantiate(template.contents, leaves, cells)
-            return av.Ref(template.uid)
-        case HeapAgain():
-            return av.Ref(template.uid)
-        case Dyn():
-            return DynList(tuple(next(leaves) for _ in list_types(template.elem)), template.elem, template.site)
-        case Sub():
-            return _entered(
-                DynList(tuple(next(leaves) for _ in list_types(template.elem)), template.elem, template.site), cells
-            )
-        case Boxed():
-            contents = instantiate(template.node, leaves, cells)
-            return _entered(replace(contents, frozen="was read from a growing list"), cells)
-        case Bad():
-            return av.Poison(template.reason, template.loop)
-    raise AssertionError(template)
-
-
-def _entered(contents: Any, cells: Cells) -> av.Ref:
-    ref = av.Ref()
-    cells["h", ref.uid] = contents
-    return ref
-
-
-def undef(build: Builder, ty: Type) -> Value:
-    """A value that is never read."""
-    return build.value("undef", (), ty)
-
-
-def as_type(build: Builder, value: Any, ty: Type) -> Value:
-    """A scalar converted to a scalar type; references stay as they are."""
-    if isinstance(value, Static) and isinstance(ty, Scalar) and av.is_number(value.obj):
-        return build.const(value.obj, ty)
-    if isinstance(value, Value) and isinstance(ty, Scalar) == isinstance(value.type, Scalar):
-        if isinstance(ty, Scalar) and value.type != ty:
-            return build.value("cast", [value], ty, name=value.name)
-        return value
-    raise Unjoinable(f"{describe(value)} is not {describe_type(ty)}")
+def same_object(a: Any, b: Any) -> bool:
+    """Static objects that a program cannot tell apart."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    try:
+        equal = bool(a == b)
+    except (TypeError, ValueError):
+        return False
+    return equal and (not isinstance(a, float) or bool(np.signbit(a) == np.signbit(b)))
 
 
 # Words
@@ -543,6 +467,8 @@ def describe(value: Any) -> str:
             return f"None or {describe(value.value)}"
         case OptT():
             return f"None or {describe(value.inner)}"
+        case av.Sum() | SumT():
+            return " or ".join(describe(v) for v in value.variants)
         case av.Iter():
             return f"a `{value.kind}` iterator"
         case av.Format():

@@ -59,6 +59,7 @@ class DictC:
     is_set: bool = False
     cls: type | None = None
     frozen: str = ""
+    factory: Any = None  # of a defaultdict
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,10 +157,15 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Iter:
-    """A lazy iterator: kind is enumerate, zip, reversed, map, filter, generator (function called) or genexp."""
+    """A lazy iterator: kind is enumerate, zip, reversed, map, filter, generator (function called) or genexp.
+
+    `claimed`: it may be gone through; an iterator in the user's hands is claimed once.
+    """
 
     kind: str
     parts: tuple[Any, ...]
+    claimed: bool = False
+    serial: int = field(default_factory=lambda: next(_ids))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,6 +181,14 @@ class Opt:
 
     is_none: Value
     value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum:
+    """One of several things, told apart at run time by a number: strings, functions, objects that exist anyway."""
+
+    tag: Value
+    variants: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -173,7 +173,8 @@ class Keeper:
         if not loops:
             return self.export(v)
         shape = self.rectangular(loops, v)
-        tape_name = f"{v.name or 'value'}_tape"
+        named = v.name or (v.op.inputs[0].name if v.op is not None and v.op.kind == "load" else None)
+        tape_name = f"{named or 'value'}_tape"
         outer = loops[-1]
         home = self.order.places[outer].path[-1][0]
         if shape is not None and isinstance(v.type, Scalar):

@@ -209,9 +209,17 @@ class MemoryRules(Cotangents):
 
     def mirror_copy(self, op: Op, c: Context) -> None:
         """a_bar += out_bar."""
+        bar = None if self.by_shadow(op.out) else c.bars.get(op.out)
         g = self.take(op.out, c)
         if g is not None:
             self.add(op.inputs[0], g, c)
+            if bar is not None and bar.owned and g.type.layout == op.inputs[0].type.layout:
+                self.hand_over(op.inputs[0], g, c)
+
+    def hand_over(self, v: Value, g: Value, c: Context) -> None:
+        """A buffer that nothing else refers to any more becomes the cotangent of another value."""
+        if v in c.bars and c.bars[v].value is g:
+            c.bars[v].owned = True
 
     def mirror_reshape(self, op: Op, c: Context) -> None:
         """a_bar += reshape(out_bar), where the reshape is a copy (a view has no cotangent of its own)."""

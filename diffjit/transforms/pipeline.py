@@ -17,6 +17,7 @@ from diffjit.transforms.dummies import define_dummies
 from diffjit.transforms.forward import forward
 from diffjit.transforms.reverse import Reversed, reverse
 from diffjit.transforms.simplify import simplify
+from diffjit.transforms.tidy import labelled, tidy
 
 _numbers = itertools.count(1)
 
@@ -24,7 +25,11 @@ _numbers = itertools.count(1)
 def finish(function: Function, stage: str) -> Function:
     """Simplify, verify, and dump a stage."""
     distinct_names(function)
-    simplify(function)
+    with labelled(function):
+        simplify(function)
+        if stage != "program":
+            tidy(function)
+            simplify(function)
     define_dummies(function)
     verify(function)
     dump(stage, function)

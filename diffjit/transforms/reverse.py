@@ -27,6 +27,7 @@ from diffjit.transforms.keep import METADATA, Context, Keeper
 from diffjit.transforms.memory_rules import MemoryRules
 from diffjit.transforms.prepare import own_copy
 from diffjit.transforms.shadows import Shadows
+from diffjit.transforms.tidy import SUM
 
 
 @dataclass(slots=True, eq=False)
@@ -311,7 +312,9 @@ class Reverse(MemoryRules):
                 arg = Value(v.type, f"{v.name}_bar" if v.name else None)
                 arg.block = inner.block
                 carried_args.append(arg)
-                sums.append(self.build.value("add", [arg, self.value_of(inner.bars[v])], v.type, name=arg.name))
+                total = self.build.value("add", [arg, self.value_of(inner.bars[v])], v.type, name=arg.name)
+                total.op.attrs[SUM] = True  # type: ignore[union-attr]
+                sums.append(total)
         inner.block.results = [*nexts, *sums]
         inner.finish()
         inits = [self.conform(self.owned_or_zero(incoming.get(k), op.outputs[k], c), args[k].type) for k in slots]

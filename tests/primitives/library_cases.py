@@ -55,12 +55,30 @@ case(np.average, T)
 case(np.average, T, axis=1, weights=[1.0, 2.0, 3.0])
 case(np.average, T, weights=T * T)
 case(np.average, V, weights=[1, 2, 3, 4, 5], returned=True)
+case(np.average, T, axis=(0, 2), weights=np.abs(T[:, 0]))
+case(np.average, T, axis=(2, 0), weights=np.abs(T[:, 0]).T, returned=True, keepdims=True)
 case(np.average, T, axis=0, returned=True)
 case(np.average, T, axis=-1, weights=np.arange(4.0), keepdims=True)
 for a in (V, V6, T, N, I):
     case(np.median, a)
 case(np.median, T, axis=1, keepdims=True)
 case(np.median, T, keepdims=True)
+case(np.median, T, axis=(0, -1))
+for method in (
+    "linear", "lower", "higher", "nearest", "midpoint", "hazen", "weibull", "median_unbiased", "normal_unbiased",
+    "interpolated_inverted_cdf",
+):  # fmt: skip
+    for q in (0.3, 0.5, [0.0, 0.07, 0.98, 1.0]):
+        case(np.quantile, V6, q, method=method)
+        case(np.quantile, T, q, axis=(1, 2), method=method, keepdims=True)
+        case(np.nanquantile, N, q, method=method)
+        case(np.nanquantile, N, q, axis=1, method=method)
+    case(np.percentile, F, 40, axis=0, method=method)
+for f in (np.nanmedian, np.median):
+    for axis in (None, 0, -1, (0, 1)):
+        case(f, N, axis=axis, keepdims=True)
+case(np.nanmedian, np.array([np.nan, np.nan]))
+case(np.nanpercentile, N, [10, 60], axis=0, keepdims=True)
 for q in (0.3, 0, 1, [0.1, 0.5], np.array([[0.2], [0.9]])):
     case(np.quantile, T, q)
     case(np.quantile, T, q, axis=1, keepdims=True)
@@ -71,6 +89,9 @@ case(np.cov, V, V[::-1])
 case(np.cov, M, rowvar=False, bias=True)
 case(np.cov, M, M[::-1], ddof=0)
 case(np.cov, M, M[::-1], rowvar=False)
+case(np.cov, M, fweights=[1, 2, 1, 3])
+case(np.cov, M, aweights=np.abs(M[0]), fweights=[1, 2, 1, 3], ddof=0)
+case(np.cov, V, V**2, aweights=np.abs(V), bias=True)
 case(np.corrcoef, M)
 case(np.corrcoef, V, V[::-1] ** 2)
 case(np.corrcoef, V)
@@ -89,6 +110,12 @@ for f in (np.nanargmax, np.nanargmin, np.nancumsum, np.nancumprod):
     case(f, N, axis=1)
     case(f, N)
 case(np.nanmax, np.array([-np.inf, np.nan]))
+for f in (np.nansum, np.nanprod, np.nanmax, np.nanmin):
+    case(f, N, axis=1, initial=0.25)
+    case(f, N, axis=1, initial=0.25, where=M > 0)
+for f in (np.nanmean, np.nanvar, np.nanstd, np.nansum, np.nanprod):
+    case(f, N, axis=0, where=M > -1.5, keepdims=True)
+case(np.nanstd, N, axis=1, correction=1, mean=np.nanmean(N, axis=1, keepdims=True))
 
 # Shaping
 for i in range(-3, 3):
@@ -113,7 +140,7 @@ case(np.squeeze, T[:1, :, :1], axis=0)
 case(np.squeeze, T[:1, :, :1], axis=(0, -1))
 case(np.squeeze, np.ones((1, 1)))
 case(np.ndarray.squeeze, T[:, :1], 1)
-for f in (np.ravel, np.ndarray.ravel, np.ndarray.flatten):
+for f in (np.ndarray.flatten,):
     case(f, T)
     case(f, M.T, "F")
 for a in (2.0, V, M, T):
@@ -154,6 +181,28 @@ case(np.insert, V, -1, [9.0, 8.0])
 case(np.delete, V, 2)
 case(np.delete, M, -1, axis=1)
 case(np.delete, M, 5)
+case(np.delete, M, [0, -1], axis=1)
+case(np.delete, V6, slice(1, 6, 2))
+case(np.delete, V, V > 0)
+case(np.insert, V, [1, 4, 1], [7.0, 8.0, 9.0])
+case(np.insert, V, [3, -1], 7.0)
+case(np.insert, V, V > 0, 0.0)
+case(np.insert, M, 1, 5)
+case(np.insert, M, 1, V[:4], axis=0)
+case(np.insert, M, -1, V[:3], axis=1)
+case(np.insert, M, [0, 4], V[:2], axis=1)
+case(np.insert, I, [0, 3], [[1.5, 2.5, -3.5, 4.5]], axis=0)
+for shape in (2, 13, (5, 3), (0, 2)):
+    case(np.resize, M, shape)
+case(np.resize, E0, (2, 2))
+for trim in ("fb", "f", "b"):
+    case(np.trim_zeros, np.array([0.0, 0.0, 1.0, 0.0, 2.0, 0.0]), trim)
+    case(np.trim_zeros, np.zeros(3), trim)
+case(np.block, [[S, V[:3, None]], [V6[:3], 2.0]])
+case(np.block, [V, 1.0, V6])
+case(np.block, [[[T]], [[T + 1]]])
+case(np.block, [[M], [I]])
+case(np.block, M)
 for reps in (2, (2,), (2, 1), (1, 3), (2, 2, 2), 0):
     for a in (2.0, V, M, T):
         case(np.tile, a, reps)
@@ -181,6 +230,14 @@ case(np.pad, M, 1, constant_values=5.0)
 case(np.pad, M, 1, constant_values=(5, 6))
 case(np.pad, M, 1, constant_values=((5, 6), (7, 8)))
 case(np.pad, M, np.array([[1, 2], [0, 3]]))
+case(np.pad, M, {0: (1, 2)})
+case(np.pad, M, {-1: 2}, "edge")
+for a in (V, M, I):
+    for mode in ("maximum", "minimum", "mean", "median", "linear_ramp"):
+        case(np.pad, a, 2, mode)
+    for mode in ("maximum", "minimum", "mean", "median"):
+        case(np.pad, a, (1, 2), mode, stat_length=2)
+    case(np.pad, a, (0, 3), "linear_ramp", end_values=(4.0, -2.0))
 for f in (np.split, np.array_split):
     case(f, V6, 3)
     case(f, V6, [2, 5])
@@ -265,9 +322,14 @@ for text, operands in (
     ("ij->", (M,)), ("i,i", (V, V)), ("i,j->ij", (V, V6)), ("bij,bjk->bik", (T, T.transpose(0, 2, 1))),
     ("bij,jk->bk", (T, M.T)), ("ij,ij->i", (M, M)), ("ij,jk,k->i", (M, M.T, V6[:3])), ("ijk->kij", (T,)),
     ("i,ij,j->", (V6[:3], M, V6[:4])), ("abc,c->ab", (T, V6[:4])), ("ij,j->ij", (M, V6[:4])), ("ji,jk->ki", (M, M)),
-    ("iij->j", (np.stack([S, S.T, S]),)), ("i,->i", (V, 2.0)),
+    ("iij->j", (np.stack([S, S.T, S]),)), ("i,->i", (V, 2.0)), ("...ij,jk", (T, M.T)), ("i...->...", (T,)),
+    ("...ij,...jk->...ik", (np.stack([S, S.T]), S)), ("...,...", (T, M)), ("iii", (S[:, :, None] * S[0],)),
+    ("bii->bi", (np.stack([S, S.T]),)), (" i j , j ", (M, V6[:4])), ("i,i->i", (V, V)), (",", (2.0, 3.0)),
+    ("a...,b...->ba...", (T, T[:1])), ("ijij->ij", (S[:, :, None, None] * S,)),
 ):  # fmt: skip
     case(np.einsum, text, *operands)
+case(np.einsum, M, [0, 1], M, [2, 1], [2, 0])
+case(np.einsum, S, [3, 1])
 
 # Norms
 for order in (None, 0, 1, 2, 3, 0.5, -1, np.inf, -np.inf):
@@ -292,6 +354,20 @@ case(np.linalg.slogdet, S)
 case(np.linalg.slogdet, -np.eye(4) * 1e200)
 case(np.linalg.slogdet, np.zeros((2, 2)))
 case(np.linalg.slogdet, np.stack([S, S.T, S @ S]))
+
+# Factorisations
+for a in (S, np.triu(S), S[:, :2], S[:2], np.eye(3), M.T, F.T, I[:, :3]):
+    for mode in ("reduced", "complete", "r"):
+        case(np.linalg.qr, a, mode)
+    if a is not I:
+        case(np.linalg.pinv, a * 1.0)
+for p in (1, -1, np.inf, -np.inf, "fro"):
+    case(np.linalg.cond, S, p)
+case(np.linalg.cond, np.stack([S, S.T]), 1)
+case(np.linalg.tensorsolve, np.reshape(np.eye(6) + 0.1, (2, 3, 3, 2)), M[:2, :3])
+case(np.linalg.tensorsolve, np.reshape(np.eye(6) + 0.1, (3, 2, 2, 3)), M[:2, :3], axes=(0, 1))
+case(np.linalg.tensorinv, np.reshape(np.eye(6) + 0.1, (2, 3, 3, 2)))
+case(np.linalg.tensorinv, S, 1)
 
 # Creation
 for args in ((3,), (3, 4), (4, 2, 1), (3, 5, -1), (3, None, 7)):
@@ -334,12 +410,26 @@ for k in (-2, -1, 0, 1, 2):
     case(np.triu, T, k)
     case(np.tril_indices, 4, k)
     case(np.triu_indices, 4, k, 3)
+    case(np.tril_indices_from, M, k)
+    case(np.triu_indices_from, M, k)
+    case(np.tril, V, k)
 case(np.tril, I)
 case(np.triu, F)
 case(np.vander, V)
 case(np.vander, V, 3)
 case(np.vander, [1, 2, 3], 4, increasing=True)
 case(np.diag_indices, 3)
+case(np.diag_indices_from, S)
+case(np.fromfunction, lambda i, j: i - 2 * j, (2, 3))
+case(np.fromfunction, lambda i: i * i, (4,), dtype=int)
+case(np.fromiter, [0.5, 1.0, 1.5], float)
+case(np.asarray_chkfinite, [1, 2])
+case(np.astype, M, np.float32)
+for f in (np.hanning, np.hamming, np.blackman, np.bartlett):
+    for n in (0, 1, 2, 5, 8):
+        case(f, n)
+for n in (1, 2, 7):
+    case(np.kaiser, n, 8.6)
 case(np.indices, (2, 3))
 case(np.indices, (2, 3), sparse=True)
 case(np.ix_, [0, 2], [1, 3, 0])
@@ -406,6 +496,23 @@ case(np.polyder, V)
 case(np.polyder, V, 2)
 case(np.polyint, V)
 case(np.polyint, V, 2)
+case(np.polyint, V, 2, [1.0, 2.0])
+case(np.polyint, V, k=3.0)
+case(np.poly, V)
+case(np.poly, [2, 3])
+case(np.polyfit, V6, np.sin(V6), 2)
+case(np.polyfit, V, np.stack([V6[:5], V], axis=1), 1)
+case(np.polyfit, np.arange(6.0), V6, 3, w=np.abs(V6) + 1)
+for f in (
+    np.polynomial.polynomial.polyval, np.polynomial.chebyshev.chebval, np.polynomial.legendre.legval,
+    np.polynomial.hermite.hermval, np.polynomial.hermite_e.hermeval, np.polynomial.laguerre.lagval,
+):  # fmt: skip
+    for x in (0.3, V, M):
+        case(f, x, V6)
+        case(f, x, M)
+        case(f, x, [2.0])
+        case(f, x, [2, 3])
+        case(f, I, x)
 
 # Selecting
 for f in (np.take, np.ndarray.take):
@@ -426,9 +533,28 @@ case(np.unravel_index, 5, (3, 4), "F")
 case(np.ravel_multi_index, (np.array([1, 2]), np.array([3, 0])), (3, 4))
 case(np.compress, [True, False, True], M, axis=0)
 case(np.compress, [True, False, True], V6)
+case(np.ndarray.compress, M, [True, False, True], axis=0)
+case(np.argwhere, M > 0)
+case(np.lexsort, (V, [1, 0, 1, 0, 1]))
+case(np.lexsort, ([1, 0, 1, 0, 1], [1, 1, 0, 0, 0], V > 0))
+case(np.partition, np.sort(V), 2)
+for f in (np.argpartition, np.ndarray.argpartition):
+    case(f, np.sort(M, axis=1), 1)
+case(np.piecewise, V, [V < 0, V > 0.5], [lambda x: -x, lambda x: x * x, 7.0])
+case(np.piecewise, M, [M < 0], [1.0, lambda x: x + 1])
+case(np.piecewise, V, V < 0, [lambda x, k: x - k, lambda x, k: k], 3.0)
+case(np.piecewise, 0.5, [np.bool_(True)], [lambda x: x * 3, 1.0])
+case(np.apply_along_axis, np.sum, 1, T)
+case(np.apply_along_axis, np.cumsum, 0, T)
+case(np.apply_along_axis, lambda v: np.outer(v, v), 1, T)
+case(np.apply_along_axis, lambda v, k: v[::k], -1, T, 2)
+case(np.apply_over_axes, np.sum, T, [0, 2])
+case(np.apply_over_axes, np.cumsum, T, 1)
 case(np.extract, B, M)
 case(np.select, [M > 0.5, M < -0.5], [M * 2, -M], 7.0)
 case(np.select, [M > 0.5, M > 0.0], [1.0, 2.0])
+case(np.choose, [0, 3, -1], (V[:3], 5.0), mode="wrap")
+case(np.choose, [0, 3, -1], (V[:3], 5.0), mode="clip")
 case(np.choose, [[0, 1], [2, 0]], (np.ones((2, 2)), 5.0, np.array([7.0, 8.0])))
 WITH_NAN = np.array([0.0, 1.0, 1.0, 2.0, np.nan])
 for side in ("left", "right"):
@@ -440,6 +566,39 @@ case(np.ndarray.searchsorted, np.sort(V6), V)
 for right in (False, True):
     case(np.digitize, V, [-1.0, 0.0, 0.5], right=right)
     case(np.digitize, [0.0, 0.5, 2.0], [0.5, 0.0, -1.0], right=right)
+
+# Counting
+K = np.array([3, 1, 3, 0, 1, 3])
+for f in (np.unique, np.sort):
+    case(np.unique, f(V6))
+for flags in ((True, True, True), (False, True, False), (True, False, True)):
+    case(np.unique, I, *flags)
+case(np.unique, [np.nan, 1.0, np.nan])
+case(np.unique, [np.nan, 1.0, np.nan], equal_nan=False)
+case(np.unique, np.empty(0), return_counts=True)
+case(np.union1d, V, V6)
+for f in (np.intersect1d, np.setdiff1d, np.setxor1d):
+    case(f, I, K)
+case(np.isin, I, [1, 2, 9])
+case(np.isin, I, [], invert=True)
+case(np.isin, 2, K)
+case(np.bincount, K)
+case(np.bincount, K, V6)
+case(np.bincount, K.astype(np.uint8), minlength=7)
+case(np.bincount, K[:0])
+case(np.bincount, K[:0], minlength=2)
+for bins in (1, 4, [-1.0, 0.0, 0.3, 2.0]):
+    case(np.histogram_bin_edges, V6, bins)
+    case(np.histogram, V6, bins)
+    case(np.histogram, M, bins, density=True)
+    case(np.histogram, M, bins, weights=F)
+    case(np.histogram, I, bins, range=(-1, 2))
+    case(np.histogram2d, V6, V6[::-1], bins)
+    case(np.histogram2d, V6, V6**2, [bins, 2], density=True, weights=np.abs(V6))
+case(np.histogram, [2, 2])
+case(np.histogram, np.empty(0), 3)
+case(np.histogram, np.arange(0.0, 1.01, 0.1), 10)
+case(np.histogram2d, V6, V6, 3, range=[[-1, 1], [0, 1]])
 
 # Numbers
 for args in (
@@ -490,27 +649,45 @@ for f in (np.isclose, np.allclose, np.array_equal):
     case(f, SPECIAL, SPECIAL, equal_nan=True)
     case(f, SPECIAL, SPECIAL)
 case(np.isclose, SPECIAL, OTHER, 0.2, 1e-3)
+case(np.real_if_close, V)
+for f in (np.iscomplexobj, np.isrealobj, np.isscalar):
+    for x in (1, 2.5, V, C, [1.0], 1j):
+        case(f, x)
 case(np.array_equal, M, M[:2])
 case(np.array_equal, V, M)
 
 # Methods of ufuncs
-for f in (np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce, np.logaddexp.reduce):
-    case(f, T)
-    case(f, T, axis=-1)
-    case(f, V)
-    case(f, M, 1, keepdims=True)
-case(np.logical_and.reduce, B)
-case(np.logical_or.reduce, B, axis=1)
-for f in (
-    np.add.accumulate,
-    np.multiply.accumulate,
-    np.maximum.accumulate,
-    np.minimum.accumulate,
-    np.logaddexp.accumulate,
-):
-    case(f, T)
-    case(f, T, axis=-1)
-    case(f, V)
+P = np.abs(T) + 0.5
+for ufunc in (
+    np.add, np.subtract, np.multiply, np.divide, np.hypot, np.fmax, np.fmin, np.maximum, np.minimum, np.logaddexp,
+    np.logaddexp2,
+):  # fmt: skip
+    for axis in (0, -1):
+        case(ufunc.reduce, P, axis)
+        case(ufunc.accumulate, P, axis)
+        case(ufunc.reduceat, P, [0, 1, 0], axis=axis)
+    case(ufunc.reduce, V)
+    case(ufunc.reduce, M, 1, keepdims=True)
+    case(ufunc.accumulate, V)
+    case(ufunc.reduceat, V, [0, 3, 1])
+for ufunc in (np.add, np.multiply, np.fmax, np.hypot):
+    case(ufunc.reduce, P, axis=(0, 2))
+    case(ufunc.reduce, P, axis=None)
+    case(ufunc.reduce, M, axis=1, initial=0.5)
+    case(ufunc.reduce, M, axis=1, initial=0.5, where=B, keepdims=True)
+for ufunc in (np.logical_and, np.logical_or, np.logical_xor):
+    case(ufunc.reduce, B)
+    case(ufunc.reduce, B, axis=1, where=M > -0.5)
+    case(ufunc.accumulate, B, axis=1)
+    case(ufunc.reduceat, B, [0, 2], axis=1)
+for ufunc in (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.gcd, np.lcm):
+    case(ufunc.reduce, np.abs(I))
+    case(ufunc.accumulate, np.abs(I))
+    case(ufunc.reduceat, np.abs(I), [0, 2])
+case(np.add.reduceat, B, [0, 1])
+case(np.add.reduce, I.astype(np.int8), 1)
+case(np.divide.accumulate, [8, 2, 4])
+case(np.subtract.reduce, np.empty((0, 2)), initial=1.0)
 for ufunc in (
     np.add,
     np.subtract,
@@ -543,6 +720,8 @@ case(math.dist, V, V6[:5])
 case(math.prod, [1.0, 2.0, 3.0])
 case(math.prod, [2, 3], start=4)
 case(math.prod, [])
+if hasattr(math, "sumprod"):  # Python 3.12
+    case(math.sumprod, [0.1] * 10, [3.0] * 10)  # pyright: ignore[reportAttributeAccessIssue]
 case(math.fsum, [0.1] * 10)
 case(math.fsum, [1e100, 1.0, -1e100])
 case(math.fsum, list(V))

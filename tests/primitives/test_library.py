@@ -15,8 +15,9 @@ from tests.primitives.library_cases import CASES
 
 # Tested below: they change their argument in place.
 IN_PLACE = {
-    np.put, np.put_along_axis, np.fill_diagonal, np.copyto, np.putmask, np.ndarray.fill, np.ndarray.sort,
-}  # fmt: skip
+    np.put, np.put_along_axis, np.fill_diagonal, np.copyto, np.putmask, np.place, np.ndarray.fill, np.ndarray.sort,
+    np.ndarray.partition,
+} | {f for f in COMPOSITES if getattr(f, "__name__", "") == "at"}  # fmt: skip
 
 
 IDS = [f"{getattr(function, '__name__', function)}-{k}" for k, (function, _, _) in enumerate(CASES)]
@@ -54,10 +55,22 @@ def test_functions_that_change_an_array() -> None:
     for function, args in (
         (np.put, ([0, 5, -1], [7.0, 8.0])),
         (np.put_along_axis, (np.array([[0], [3], [1]]), 9.0, 1)),
+        (np.put, ([0, 25, -1], [7.0, 8.0], "wrap")),
+        (np.put, ([0, 25, -1], 7.0, "clip")),
         (np.fill_diagonal, (5.0,)),
+        (np.fill_diagonal, ([5.0, 6.0],)),
         (np.fill_diagonal, ([1.0, 2.0, 3.0],)),
         (np.copyto, (2.5,)),
         (np.putmask, (np.arange(12).reshape(3, 4) % 2 == 0, 1.5)),
+        (np.putmask, (np.arange(12).reshape(3, 4) % 2 == 0, [1.0, 2.0, 3.0, 4.0, 5.0])),
+        (np.putmask, (np.arange(12).reshape(3, 4) % 2 == 0, [[1.0], [2.0], [3.0]])),
+        (np.place, (np.arange(12).reshape(3, 4) % 2 == 0, [1.0, 2.0, 3.0, 4.0])),
+        (np.place, (np.arange(12).reshape(3, 4) > 20, [])),
+        (np.subtract.at, (([0, 0, 2], [1, 1, 3]), [1.0, 2.0, 3.0])),
+        (np.multiply.at, ([0, 0], [1.0, 2.0, 3.0, 4.0])),
+        (np.maximum.at, ((slice(None), 1), 0.5)),
+        (np.divide.at, (np.arange(12).reshape(3, 4) % 2 == 0, 2.0)),
+        (np.negative.at, (1,)),
         (np.ndarray.fill, (3.0,)),
         (np.ndarray.sort, ()),
         (np.ndarray.sort, (0,)),
@@ -66,6 +79,14 @@ def test_functions_that_change_an_array() -> None:
         COMPOSITES[function](ours, *args)
         function(theirs, *args)
         np.testing.assert_array_equal(ours, theirs)
+    for function in (COMPOSITES[np.fill_diagonal], np.fill_diagonal):
+        tall, cube = np.zeros((7, 3)), np.zeros((2, 2, 2))
+        function(tall, [1.0, 2.0], wrap=True)
+        function(cube, 3.0)
+        assert (np.sum(tall), tall[4, 0], np.sum(cube)) == (9.0, 2.0, 6.0)
+    a = np.arange(3.0)
+    COMPOSITES[np.ndarray.partition](a[::-1], 1)
+    np.testing.assert_array_equal(a, [2.0, 1.0, 0.0])
     a = np.arange(3.0)
     COMPOSITES[np.copyto](a, -a, where=np.array([True, False, True]))
     np.testing.assert_array_equal(a, [0.0, 1.0, -2.0])
@@ -74,11 +95,14 @@ def test_functions_that_change_an_array() -> None:
 def test_views_stay_views() -> None:
     a = np.arange(24.0).reshape(2, 3, 4)
     for function, args in (
-        (np.swapaxes, (0, 1)), (np.moveaxis, (0, -1)), (np.expand_dims, (1,)), (np.flip, ()), (np.ravel, ()),
+        (np.swapaxes, (0, 1)), (np.moveaxis, (0, -1)), (np.expand_dims, (1,)), (np.flip, ()),
         (np.squeeze, ()), (np.rot90, ()), (np.atleast_3d, ()),
     ):  # fmt: skip
         assert np.shares_memory(COMPOSITES[function](a, *args), a)
     assert all(np.shares_memory(part, a) for part in COMPOSITES[np.split](a, 2))
+    assert np.shares_memory(COMPOSITES[np.einsum]("abc->cab", a), a)
+    assert np.shares_memory(COMPOSITES[np.einsum]("ii->i", a[0, :, :3]), a)
+    assert np.shares_memory(COMPOSITES[np.trim_zeros](a[0, 0]), a)
     assert not np.shares_memory(COMPOSITES[np.tile](a, 1), a)
     assert not np.shares_memory(COMPOSITES[np.ndarray.flatten](a), a)
 
@@ -89,7 +113,19 @@ def test_views_stay_views() -> None:
         (np.swapaxes, (np.ones(3), 0, 1), np.exceptions.AxisError),
         (np.squeeze, (np.ones((2, 3)), 0), ValueError),
         (np.split, (np.ones(5), 2), ValueError),
-        (np.pad, (np.ones(5), 2, "maximum"), NotImplementedError),
+        (np.pad, (np.ones(5), 2, "nonsense"), NotImplementedError),
+        (np.block, ([[1.0], 2.0],), ValueError),
+        (np.bincount, ([1, -1],), ValueError),
+        (np.bincount, ([1.5],), TypeError),
+        (np.insert, (np.ones(3), [0, 4], 1.0), IndexError),
+        (np.piecewise, (np.ones(3), [np.ones(3) > 0], [1.0, 2.0, 3.0]), ValueError),
+        (np.einsum, ("ii", np.ones((2, 3))), ValueError),
+        (np.einsum, ("...i->i", np.ones((2, 3))), ValueError),
+        (np.polyfit, (np.ones(5), np.ones(5), 1), np.linalg.LinAlgError),
+        (np.linalg.pinv, (np.ones((2, 2)),), np.linalg.LinAlgError),
+        (np.asarray_chkfinite, ([np.nan],), ValueError),
+        (np.subtract.reduce, (np.empty(0),), ValueError),
+        (np.add.reduceat, (np.ones(3), [0, 3]), IndexError),
         (np.linalg.norm, (np.eye(2), 2), NotImplementedError),
         (np.linalg.norm, (np.ones((2, 2, 2)), "fro"), ValueError),
         (np.tensordot, (np.ones((2, 3)), np.ones((2, 3)), 1), ValueError),

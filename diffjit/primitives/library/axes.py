@@ -42,6 +42,13 @@ def count(a, axis):
     return math.prod(a.shape[k] for k in all_axes(axis, a.ndim))
 
 
+def merged_first(a, axes):
+    """The axes `axes` as one, the first; the others follow in their order."""
+    kept = tuple(k for k in places(a.ndim) if k not in axes)
+    length = math.prod(a.shape[k] for k in axes)
+    return np.reshape(np.transpose(a, axes + kept), (length, *(a.shape[k] for k in kept)))
+
+
 def as_float(a):
     """Integers and booleans as float64, the rest unchanged."""
     if a.dtype.kind in "iub":

@@ -1,4 +1,4 @@
-"""Differences, integrals, interpolation, convolution and polynomials."""
+"""Differences, integrals, interpolation and convolution."""
 
 # NumPy's signatures take whatever NumPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
@@ -180,56 +180,3 @@ def correlate(a, v, mode="valid"):
         start = (m - 1) // 2 if n >= m else n - 1 - (n - 1) // 2
         return whole[start : start + max(n, m)].copy()
     return np.convolve(a, mirrored, mode)
-
-
-@implements(np.polyval)
-def polyval(p, x):
-    """A polynomial by Horner's rule, highest power first."""
-    value = x * 0
-    for coefficient in p:
-        value = value * x + coefficient
-    return value
-
-
-@implements(np.polyadd)
-def polyadd(a1, a2):
-    """Sum of polynomials."""
-    first, second = np.atleast_1d(a1), np.atleast_1d(a2)
-    n = max(first.shape[0], second.shape[0])
-    total = np.zeros((n,), (first[:1] + second[:1]).dtype)
-    total[n - first.shape[0] :] += first
-    total[n - second.shape[0] :] += second
-    return total
-
-
-@implements(np.polysub)
-def polysub(a1, a2):
-    """Difference of polynomials."""
-    return np.polyadd(a1, np.negative(a2))
-
-
-@implements(np.polymul)
-def polymul(a1, a2):
-    """Product of polynomials."""
-    return np.convolve(a1, a2)
-
-
-@implements(np.polyder)
-def polyder(p, m=1):
-    """Derivative of a polynomial."""
-    p = np.asarray(p)
-    for _ in places(m):
-        n = p.shape[0]
-        p = p[:-1] * np.arange(n - 1, 0, -1)
-    return p
-
-
-@implements(np.polyint)
-def polyint(p, m=1, k=None):
-    """Antiderivative of a polynomial."""
-    if k is not None:
-        raise NotImplementedError("np.polyint with integration constants: set the last coefficient of the result")
-    p = as_float(np.asarray(p))
-    for _ in places(m):
-        p = np.concatenate((p / np.arange(p.shape[0], 0, -1), np.zeros((1,), p.dtype)))
-    return p

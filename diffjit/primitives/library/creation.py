@@ -114,16 +114,14 @@ def tri(N, M=None, k=0, dtype=float):
 def tril(m, k=0):
     """The lower triangle."""
     m = np.asarray(m)
-    below = np.greater_equal(np.arange(m.shape[-2])[:, None] + k, np.arange(m.shape[-1]))
-    return np.where(below, m, np.zeros((1,), m.dtype))
+    return np.where(np.tri(*m.shape[-2:], k=k, dtype=bool), m, np.zeros((1,), m.dtype))
 
 
 @implements(np.triu)
 def triu(m, k=0):
     """The upper triangle."""
     m = np.asarray(m)
-    above = np.less_equal(np.arange(m.shape[-2])[:, None] + k, np.arange(m.shape[-1]))
-    return np.where(above, m, np.zeros((1,), m.dtype))
+    return np.where(np.tri(*m.shape[-2:], k=k - 1, dtype=bool), np.zeros((1,), m.dtype), m)
 
 
 @implements(np.vander)
@@ -149,10 +147,28 @@ def triu_indices(n, k=0, m=None):
     return np.nonzero(np.logical_not(np.tri(n, m, k - 1, dtype=bool)))
 
 
+@implements(np.tril_indices_from)
+def tril_indices_from(arr, k=0):
+    """Rows and columns of a matrix's lower triangle."""
+    return np.tril_indices(arr.shape[0], k, arr.shape[1])
+
+
+@implements(np.triu_indices_from)
+def triu_indices_from(arr, k=0):
+    """Rows and columns of a matrix's upper triangle."""
+    return np.triu_indices(arr.shape[0], k, arr.shape[1])
+
+
 @implements(np.diag_indices)
 def diag_indices(n, ndim=2):
     """Indices of a main diagonal."""
     return (np.arange(n),) * ndim
+
+
+@implements(np.diag_indices_from)
+def diag_indices_from(arr):
+    """Indices of an array's main diagonal."""
+    return np.diag_indices(arr.shape[0], arr.ndim)
 
 
 @implements(np.indices)
@@ -173,3 +189,72 @@ def ix_(*args):
     """Index arrays that select a sub-grid."""
     axes = places(len(args))
     return tuple(np.reshape(np.asarray(args[k]), tuple(-1 if j == k else 1 for j in axes)) for k in axes)
+
+
+@implements(np.fromfunction)
+def fromfunction(function, shape, *, dtype=float, **kwargs):
+    """A function of index grids."""
+    grids = np.indices(shape, dtype)
+    return function(*(grids[k] for k in places(len(shape))), **kwargs)
+
+
+@implements(np.fromiter)
+def fromiter(iter, dtype, count=-1):  # noqa: A002 - NumPy's name
+    """The items of an iterable, or the first `count`."""
+    items = np.array(list(iter), dtype=dtype)
+    return items if count < 0 else items[:count]
+
+
+@implements(np.asarray_chkfinite)
+def asarray_chkfinite(a, dtype=None, order=None):
+    """An array without NaN and infinity."""
+    a = np.asarray(a, dtype)
+    if not np.all(np.isfinite(a)):
+        raise ValueError("array must not contain infs or NaNs")
+    return a
+
+
+@implements(np.astype)
+def astype(x, dtype, /, *, copy=True, device=None):
+    """The elements in another dtype."""
+    return x.astype(dtype, copy=copy)
+
+
+# Windows of M points: sums of cosines, and others
+
+
+def phase(M):
+    """M points from 0 to 2 pi."""
+    return np.arange(M) * (2.0 * np.pi / max(M - 1, 1))
+
+
+@implements(np.hanning)
+def hanning(M):
+    """Raised cosine."""
+    return np.where(M > 1, 0.5 - 0.5 * np.cos(phase(M)), 1.0)
+
+
+@implements(np.hamming)
+def hamming(M):
+    """Raised cosine on a pedestal."""
+    return np.where(M > 1, 0.54 - 0.46 * np.cos(phase(M)), 1.0)
+
+
+@implements(np.blackman)
+def blackman(M):
+    """Three cosines."""
+    return np.where(M > 1, 0.42 - 0.5 * np.cos(phase(M)) + 0.08 * np.cos(2.0 * phase(M)), 1.0)
+
+
+@implements(np.bartlett)
+def bartlett(M):
+    """Triangle."""
+    return np.where(M > 1, 1.0 - np.abs(phase(M) / np.pi - 1.0), 1.0)
+
+
+@implements(np.kaiser)
+def kaiser(M, beta):
+    """Bessel function of a semicircle."""
+    return np.where(M > 1, np.i0(beta * np.sqrt(np.maximum(1.0 - (phase(M) / np.pi - 1.0) ** 2, 0.0))), 1.0) / np.i0(
+        np.where(M > 1, beta, 0.0)
+    )

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from diffjit.primitives.library.axes import all_axes, along, one_axis, places
@@ -78,6 +80,31 @@ def column_stack(tup):
     return np.concatenate([as_column(x) for x in tup], axis=1)
 
 
+@implements(np.block)
+def block(arrays):
+    """Blocks in nested lists: those of the innermost lists side by side, the lists of each level below each other."""
+    depth, ndim = nesting(arrays)
+    return assembled(arrays, depth, max(depth, ndim))
+
+
+def nesting(arrays):
+    """How deep lists are nested, and the largest number of dimensions in them."""
+    if not isinstance(arrays, list):
+        return 0, np.ndim(arrays)
+    inner = [nesting(x) for x in arrays]
+    if len({depth for depth, _ in inner}) != 1:
+        raise ValueError("List depths are mismatched.")
+    return 1 + inner[0][0], max(ndim for _, ndim in inner)
+
+
+def assembled(arrays, depth, ndim):
+    """The blocks of `depth` levels of lists as one array of `ndim` dimensions."""
+    if depth > 0:
+        return np.concatenate([assembled(x, depth - 1, ndim) for x in arrays], axis=-depth)
+    x = np.array(arrays)
+    return np.reshape(x, (1,) * (ndim - x.ndim) + x.shape)
+
+
 @implements(np.append)
 def append(arr, values, axis=None):
     """A copy with values at the end."""
@@ -88,29 +115,76 @@ def append(arr, values, axis=None):
 
 @implements(np.insert)
 def insert(arr, obj, values, axis=None):
-    """A copy with values before one position of one dimension."""
+    """A copy with values before one position, or before several at once."""
     arr = np.ravel(arr) if axis is None else np.asarray(arr)
-    if arr.ndim != 1 or np.ndim(obj) != 0:
-        raise NotImplementedError("np.insert is differentiated for one position of a 1-D array: use np.concatenate")
-    n = arr.shape[0]
-    position = obj + n if obj < 0 else obj
-    if position < 0 or position > n:
+    axis = 0 if axis is None else one_axis(axis, arr.ndim)
+    values = np.array(values, dtype=arr.dtype, ndmin=arr.ndim)
+    if np.ndim(obj) == 0:
+        return with_slab(arr, obj, np.moveaxis(values, 0, axis), axis)
+    n = arr.shape[axis]
+    positions = np.asarray(obj)
+    positions = np.flatnonzero(positions) if positions.dtype == bool else positions + n * (positions < 0)
+    if np.any(np.logical_or(positions < 0, positions > n)):
         raise IndexError("index is out of bounds for the array")
-    return np.concatenate((arr[:position], np.ravel(values).astype(arr.dtype), arr[position:]))
+    count = positions.shape[0]
+    order = np.argsort(positions, kind="stable")
+    positions[order] += np.arange(count)
+    old = np.ones(n + count, np.bool_)
+    old[positions] = False
+    result = np.empty((*arr.shape[:axis], n + count, *arr.shape[axis + 1 :]), arr.dtype)
+    result[along(axis, positions)] = values
+    result[along(axis, np.flatnonzero(old))] = arr
+    return result
+
+
+def with_slab(arr, position, slab, axis):
+    """A copy with `slab` before one position along an axis."""
+    n, count = arr.shape[axis], slab.shape[axis]
+    start = position + n if position < 0 else position
+    if start < 0 or start > n:
+        raise IndexError("index is out of bounds for the array")
+    result = np.empty((*arr.shape[:axis], n + count, *arr.shape[axis + 1 :]), arr.dtype)
+    result[along(axis, slice(0, start))] = arr[along(axis, slice(0, start))]
+    result[along(axis, slice(start, start + count))] = slab
+    result[along(axis, slice(start + count, n + count))] = arr[along(axis, slice(start, n))]
+    return result
 
 
 @implements(np.delete)
 def delete(arr, obj, axis=None):
-    """A copy without one position."""
+    """A copy without some positions."""
     arr = np.ravel(arr) if axis is None else np.asarray(arr)
-    if isinstance(obj, slice) or np.ndim(obj) != 0:
-        raise NotImplementedError("np.delete is differentiated for one position: use a boolean mask")
     axis = 0 if axis is None else one_axis(axis, arr.ndim)
-    n = arr.shape[axis]
-    position = obj + n if obj < 0 else obj
-    if position < 0 or position >= n:
-        raise IndexError("index is out of bounds for the axis")
-    return np.concatenate((arr[along(axis, slice(0, position))], arr[along(axis, slice(position + 1, n))]), axis=axis)
+    kept = np.ones(arr.shape[axis], np.bool_)
+    kept[obj] = False
+    return arr[along(axis, np.flatnonzero(kept))]
+
+
+@implements(np.resize)
+def resize(a, new_shape):
+    """All elements, again from the start where there are too few."""
+    flat = np.ravel(a)
+    lengths = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    n = flat.shape[0]
+    if n == 0:
+        return np.zeros(lengths, flat.dtype)
+    return np.reshape(flat[np.arange(math.prod(lengths)) % n], lengths)
+
+
+@implements(np.trim_zeros)
+def trim_zeros(filt, trim="fb", axis=None):
+    """A vector without the zeros at its ends; a view."""
+    filt = np.asarray(filt)
+    if filt.ndim != 1:
+        raise NotImplementedError("np.trim_zeros of more than one dimension: slice the array")
+    start, stop = 0, filt.shape[0]
+    if "f" in trim.lower():
+        while start < stop and filt[start] == 0:
+            start += 1
+    if "b" in trim.lower():
+        while stop > start and filt[stop - 1] == 0:
+            stop -= 1
+    return filt[start:stop]
 
 
 # Repeating
@@ -187,30 +261,58 @@ def rolled(a, shift, axis):
 
 
 @implements(np.pad)
-def pad(array, pad_width, mode="constant", constant_values=0, reflect_type="even"):
-    """Add a margin: constant, or filled from the array."""
+def pad(array, pad_width, mode="constant", *, constant_values=0, end_values=0, stat_length=None, reflect_type="even"):
+    """Add a margin: constant, or made from the array, one axis after the other."""
     array = np.asarray(array)
+    if isinstance(pad_width, dict):
+        pad_width = [pad_width.get(k, pad_width.get(k - array.ndim, 0)) for k in places(array.ndim)]
+        pad_width = [w if isinstance(w, (tuple, list)) else (w, w) for w in pad_width]
     widths = pairs(pad_width, array.ndim)
-    if mode == "constant":
-        values = pairs(constant_values, array.ndim)
-        for axis in places(array.ndim):
-            array = margin(array, axis, widths[axis], values[axis])
-        return array
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise NotImplementedError(f"np.pad(mode={mode!r}): use constant, edge, reflect, symmetric or wrap")
+    given = pairs(end_values if mode == "linear_ramp" else constant_values, array.ndim)
+    lengths = pairs(stat_length, array.ndim)
     if reflect_type != "even":
         raise NotImplementedError(f"np.pad(reflect_type={reflect_type!r}): use 'even'")
     for axis in places(array.ndim):
         before, after = widths[axis]
         n = array.shape[axis]
-        array = np.take(array, source_positions(np.arange(-before, n + after), n, mode), axis=axis)
+        if mode in ("edge", "reflect", "symmetric", "wrap"):
+            array = np.take(array, source_positions(np.arange(-before, n + after), n, mode), axis=axis)
+        else:
+            array = margin(array, axis, widths[axis], margin_values(array, axis, widths[axis], mode, given, lengths))
     return array
+
+
+def margin_values(a, axis, width, mode, given, lengths):
+    """What both margins along an axis are filled with."""
+    first, last = a[along(axis, slice(0, 1))], a[along(axis, slice(-1, None))]
+    if mode in ("constant", "empty"):
+        return given[axis]
+    if mode == "linear_ramp":
+        left, right = given[axis]
+        return ramp(left, first, width[0], axis), np.flip(ramp(right, last, width[1], axis), axis)
+    if mode not in ("mean", "maximum", "minimum", "median"):
+        raise NotImplementedError(f"np.pad(mode={mode!r}): write the margin with np.concatenate")
+    statistic = {"mean": np.mean, "maximum": np.max, "minimum": np.min, "median": np.median}[mode]
+    before, after = lengths[axis]
+    n = a.shape[axis]
+    values = (
+        statistic(a[along(axis, slice(0, n if before is None else before))], axis=axis, keepdims=True),
+        statistic(a[along(axis, slice(n - (n if after is None else min(after, n)), n))], axis=axis, keepdims=True),
+    )
+    return tuple(np.rint(v) for v in values) if a.dtype.kind in "iu" else values
+
+
+def ramp(start, stop, num, axis):
+    """Equal steps from a number up to a slab."""
+    number = np.reshape(np.arange(num), (-1,) + (1,) * (stop.ndim - 1 - axis))
+    values = number * ((stop - start) / max(num, 1)) + start
+    return np.floor(values) if stop.dtype.kind in "iu" else values
 
 
 def pairs(value, ndim):
     """One number, one pair, or one pair for each axis, as the last."""
     if not isinstance(value, (tuple, list)):
-        if np.ndim(value) == 0:
+        if value is None or np.ndim(value) == 0:
             return ((value, value),) * ndim
         if np.ndim(value) == 1:
             return ((value[0], value[1]),) * ndim
@@ -260,7 +362,7 @@ def array_split(ary, indices_or_sections, axis=0):
     if np.ndim(indices_or_sections) != 0:
         ends = [*indices_or_sections, n]
     else:
-        sections = indices_or_sections
+        sections = len((None,) * indices_or_sections)  # asks for a number that is known while specialising
         ends = [(k + 1) * (n // sections) + min(k + 1, n % sections) for k in places(sections)]
     starts = [0, *ends[:-1]]
     return [ary[along(axis, slice(starts[k], ends[k]))] for k in places(len(ends))]

@@ -92,6 +92,17 @@ def prod(iterable, /, *, start=1):
     return result
 
 
+_sumprod = getattr(math, "sumprod", None)
+if _sumprod is not None:  # Python 3.12
+
+    @implements(_sumprod)
+    def sumprod(p, q, /):
+        """Sum of products."""
+        if len(p) != len(q):
+            raise ValueError("Inputs are not the same length")
+        return math.fsum([x * y for x, y in zip(p, q, strict=True)])
+
+
 @implements(math.fsum)
 def fsum(seq, /):
     """Sum of a sequence with Neumaier's correction: the rounding errors are summed apart."""

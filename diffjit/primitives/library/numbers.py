@@ -151,6 +151,33 @@ def iscomplex(x):
     return np.not_equal(np.imag(x), 0)
 
 
+@implements(np.real_if_close)
+def real_if_close(a, tol=100):
+    """Real numbers as they are."""
+    a = np.asarray(a)
+    if a.dtype.kind == "c":
+        raise NotImplementedError("np.real_if_close of complex numbers: use np.real, or test np.imag")
+    return a
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(x):
+    """Whether of a complex type."""
+    return np.asarray(x).dtype.kind == "c"
+
+
+@implements(np.isrealobj)
+def isrealobj(x):
+    """Whether not of a complex type."""
+    return np.asarray(x).dtype.kind != "c"
+
+
+@implements(np.isscalar)
+def isscalar(element):
+    """Whether a number or a string, not an array."""
+    return isinstance(element, (int, float, complex, str, np.generic))
+
+
 @implements(np.isclose)
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether equal within a tolerance."""

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from diffjit.primitives.library.axes import along, one_axis, places
+from diffjit.primitives.library.axes import all_axes, along, one_axis, places
 from diffjit.primitives.registry import implements
 
 
@@ -16,14 +18,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
     """Elements, or slices along one axis, by position."""
     a = np.ravel(a) if axis is None else np.asarray(a)
     axis = 0 if axis is None else one_axis(axis, a.ndim)
-    n = a.shape[axis]
-    if mode == "wrap":
-        indices = np.asarray(indices) % n
-    elif mode == "clip":
-        indices = np.minimum(np.maximum(np.asarray(indices), 0), n - 1)
-    elif isinstance(indices, (list, tuple)):
-        indices = np.asarray(indices)
-    return a[along(axis, indices)]
+    return a[along(axis, within(indices, a.shape[axis], mode))]
 
 
 @implements(np.take_along_axis)
@@ -53,16 +48,19 @@ def grid_index(arr, indices, axis):
 @implements(np.put)
 def put(a, ind, v, mode="raise"):
     """Store elements by their position in the flattened array."""
-    if mode != "raise":
-        raise NotImplementedError(f"np.put(mode={mode!r}): use the default")
-    positions, values = np.ravel(ind), np.ravel(v)
-    if a.ndim == 1:
-        for k in range(positions.shape[0]):
-            a[positions[k]] = values[k % values.shape[0]]
-    else:
-        for k in range(positions.shape[0]):
-            position = positions[k] + a.size if positions[k] < 0 else positions[k]
-            a[np.unravel_index(position, a.shape)] = values[k % values.shape[0]]
+    positions, values = within(np.ravel(ind), a.size, mode), np.ravel(v)
+    for k in range(positions.shape[0]):
+        position = positions[k] + a.size if positions[k] < 0 else positions[k]
+        a[(position,) if a.ndim == 1 else np.unravel_index(position, a.shape)] = values[k % values.shape[0]]
+
+
+def within(indices, n, mode):
+    """Indices of an axis of length n as `mode` reads those beyond its ends."""
+    if mode == "wrap":
+        return np.asarray(indices) % n
+    if mode == "clip":
+        return np.minimum(np.maximum(np.asarray(indices), 0), n - 1)
+    return np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
 
 
 @implements(np.unravel_index)
@@ -90,11 +88,15 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a, val, wrap=False):
-    """Store on the main diagonal of a matrix."""
-    if a.ndim != 2 or wrap:
-        raise NotImplementedError("np.fill_diagonal is supported for a 2-D array without wrap")
-    k = np.arange(min(a.shape[0], a.shape[1]))
-    a[k, k] = val
+    """Store on the main diagonal; with `wrap` on that of each square below the first of a tall matrix."""
+    if a.ndim == 2:
+        rows, columns = a.shape
+        k = np.arange(0, rows * columns if wrap else min(rows, columns) * (columns + 1), columns + 1)
+        diagonal = (k // columns, k % columns)
+    else:
+        diagonal = (np.arange(a.shape[0]),) * a.ndim
+    values = np.ravel(val)
+    a[diagonal] = values[np.arange(diagonal[0].shape[0]) % values.shape[0]]
 
 
 @implements(np.copyto)
@@ -105,8 +107,22 @@ def copyto(dst, src, casting="same_kind", where=True):
 
 @implements(np.putmask)
 def putmask(a, mask, values):
-    """Assign one number, or numbers of the same shape, where a condition holds."""
+    """Assign where a condition holds the values at the same places, repeated if there are too few."""
+    values = np.asarray(values)
+    if values.ndim > 0:
+        values = np.resize(values, a.shape)
     a[...] = np.where(mask, values, a)
+
+
+@implements(np.place)
+def place(arr, mask, vals):
+    """Assign values one after another where a condition holds, repeated if there are too few."""
+    chosen = np.reshape(np.asarray(mask), arr.shape) != 0
+    values = np.ravel(vals)
+    count = np.sum(chosen)
+    if count > 0 and values.shape[0] == 0:
+        raise ValueError("Cannot insert from an empty array!")
+    arr[chosen] = values[np.arange(count) % max(values.shape[0], 1)].astype(arr.dtype)
 
 
 @implements(np.ndarray.fill)
@@ -121,11 +137,52 @@ def sort_in_place(a, axis=-1, kind=None, order=None):
     a[...] = np.sort(a, axis=axis)
 
 
+@implements(np.partition)
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    """All values in order: more than is asked for."""
+    return np.sort(a, axis=axis)
+
+
+@implements(np.argpartition, np.ndarray.argpartition)
+def argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    """Positions of all values in order: more than is asked for."""
+    return np.argsort(a, axis=axis)
+
+
+@implements(np.ndarray.partition)
+def partition_in_place(a, kth, axis=-1, kind="introselect", order=None):
+    """Sort in place: more than is asked for."""
+    a[...] = np.sort(a, axis=axis)
+
+
+@implements(np.lexsort)
+def lexsort(keys, axis=-1):
+    """Positions of vectors' elements in order of the last key, of the one before where it ties, ..."""
+    order = np.argsort(keys[0], kind="stable")
+    if order.ndim != 1:
+        raise NotImplementedError("np.lexsort of keys of more than one dimension: loop over the rows")
+    for key in keys[1:]:
+        order = order[np.argsort(np.asarray(key)[order], kind="stable")]
+    return order
+
+
+@implements(np.argwhere)
+def argwhere(a):
+    """Coordinates of the elements that are not 0, in rows."""
+    return np.stack(np.nonzero(a), axis=1)
+
+
 @implements(np.compress)
 def compress(condition, a, axis=None, out=None):
     """Slices where a 1-D condition holds."""
     a = np.ravel(a) if axis is None else np.asarray(a)
     return np.take(a, np.flatnonzero(condition), axis=0 if axis is None else axis)
+
+
+@implements(np.ndarray.compress)
+def compress_method(a, condition, axis=None, out=None):
+    """Slices where a 1-D condition holds."""
+    return np.compress(condition, a, axis)
 
 
 @implements(np.extract)
@@ -146,13 +203,59 @@ def select(condlist, choicelist, default=0):
 @implements(np.choose)
 def choose(a, choices, out=None, mode="raise"):
     """For each element the choice with its number."""
-    number = np.asarray(a)
+    number = within(np.asarray(a), len(choices), mode)
     if np.any(np.logical_or(number < 0, number >= len(choices))):
         raise ValueError("invalid entry in choice array")
     result = choices[0]
     for k in places(len(choices))[1:]:
         result = np.where(number == k, choices[k], result)
     return result
+
+
+@implements(np.piecewise)
+def piecewise(x, condlist, funclist, *args, **kw):
+    """Each function where its condition holds, a last one without a condition where none does."""
+    x = np.asarray(x)
+    flat = np.ravel(x)
+    if np.ndim(condlist) == 0 or (x.ndim > 0 and np.ndim(condlist[0]) == 0):
+        condlist = [condlist]
+    elif isinstance(condlist, np.ndarray):
+        raise NotImplementedError("np.piecewise with an array of conditions: give them as a list")
+    conditions = [np.ravel(c) != 0 for c in condlist]
+    result = np.zeros_like(flat)
+    if len(funclist) == len(conditions) + 1:
+        covered = np.zeros(flat.shape, np.bool_)
+        for condition in conditions:
+            covered = np.logical_or(covered, condition)
+        conditions = [*conditions, np.logical_not(covered)]
+    if len(funclist) != len(conditions):
+        raise ValueError("the numbers of functions and of conditions do not agree")
+    for condition, function in zip(conditions, funclist, strict=True):
+        result[condition] = function(flat[condition], *args, **kw) if callable(function) else function
+    return np.reshape(result, x.shape)
+
+
+@implements(np.apply_along_axis)
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    """A function of vectors applied to each vector along an axis; what it gives stands along that axis."""
+    arr = np.asarray(arr)
+    axis = one_axis(axis, arr.ndim)
+    moved = np.moveaxis(arr, axis, -1)
+    vectors = np.reshape(moved, (math.prod(moved.shape[:-1]), moved.shape[-1]))
+    results = np.array([func1d(v, *args, **kwargs) for v in vectors])
+    whole = np.reshape(results, moved.shape[:-1] + results.shape[1:])
+    added = places(results.ndim - 1)
+    return np.moveaxis(whole, tuple(arr.ndim - 1 + k for k in added), tuple(axis + k for k in added))
+
+
+@implements(np.apply_over_axes)
+def apply_over_axes(func, a, axes):
+    """A function of an array and an axis applied for several axes, which stay as axes of length 1."""
+    a = np.asarray(a)
+    for axis in all_axes(axes, a.ndim):
+        result = func(a, axis)
+        a = np.expand_dims(result, axis) if np.ndim(result) < a.ndim else result
+    return a
 
 
 @implements(np.searchsorted, np.ndarray.searchsorted)

@@ -7,7 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from diffjit.primitives.library.axes import along, as_float, count, magnitude_squared, one_axis, root
+from diffjit.primitives.library.axes import (
+    all_axes,
+    along,
+    as_float,
+    count,
+    magnitude_squared,
+    merged_first,
+    one_axis,
+    places,
+    root,
+)
 from diffjit.primitives.registry import implements
 
 
@@ -67,11 +77,13 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         scale = result * 0 + count(a, axis)
     else:
         weights = np.asarray(weights)
-        if weights.ndim == 1 and a.ndim > 1:
+        if weights.ndim < a.ndim:
             if axis is None:
                 raise TypeError("Axis must be specified when shapes of a and weights differ.")
-            position = one_axis(axis, a.ndim)
-            weights = np.reshape(weights, (1,) * position + (weights.shape[0],) + (1,) * (a.ndim - 1 - position))
+            axes = all_axes(axis, a.ndim)
+            in_order = tuple(axes.index(k) for k in places(a.ndim) if k in axes)
+            lengths = tuple(a.shape[k] if k in axes else 1 for k in places(a.ndim))
+            weights = np.reshape(np.transpose(weights, in_order), lengths)
         weights = np.broadcast_to(weights, a.shape)
         weighted = as_float(a) * weights
         scale = np.sum(weights, axis=axis, dtype=weighted.dtype, keepdims=keepdims)
@@ -89,63 +101,88 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 
 @implements(np.percentile)
-def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """Percentiles by linear interpolation."""
-    return np.quantile(a, np.true_divide(q, 100), axis=axis, method=method, keepdims=keepdims)
+    share = hundredths(q, np.asarray(a).dtype)
+    return np.quantile(a, share, axis=axis, method=method, keepdims=keepdims, weights=weights)
+
+
+def hundredths(q, dtype):
+    """Percent as shares, in the precision of the values."""
+    return np.true_divide(q, dtype.type(100) if dtype.kind == "f" else 100)
+
+
+# Where a quantile stands among n values in order (Hyndman and Fan 1996): parameters of the continuous methods.
+PLOTTING = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+ROUNDINGS = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
+
+
+def rank_of(q, n, method):
+    """The position of a quantile among n values in order, between 0 and n - 1."""
+    if method in PLOTTING:
+        alpha, beta = PLOTTING[method]
+        return np.minimum(np.maximum(n * q + alpha + q * (1 - alpha - beta) - 1, 0), n - 1)
+    position = (n - 1) * q
+    if method in ROUNDINGS:
+        return ROUNDINGS[method](position)
+    if method == "midpoint":
+        return 0.5 * (np.floor(position) + np.ceil(position))
+    if method != "linear":
+        raise NotImplementedError(f"np.quantile(method={method!r}): use 'linear', or sort and index")
+    return position
 
 
 @implements(np.quantile)
-def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
-    """Quantiles of the values along one axis (or all) by linear interpolation between neighbours in order."""
-    if method != "linear":
-        raise NotImplementedError(f"np.quantile(method={method!r}): only the default 'linear' is differentiated")
-    if isinstance(axis, (tuple, list)):
-        raise NotImplementedError("np.quantile over several axes: reshape them into one first")
-    a = as_float(np.asarray(a))
-    q = np.asarray(q)
-    rank = a.ndim
-    flat = np.reshape(a, (-1,)) if axis is None else np.moveaxis(a, axis, 0)
-    ordered = np.sort(flat, axis=0)
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    """Quantiles of the values along axes by linear interpolation between neighbours in order."""
+    if weights is not None:
+        raise NotImplementedError("np.quantile with weights: use np.cumsum of the weights in order, and np.interp")
+    a, q = as_float(np.asarray(a)), np.asarray(q)
+    axes = all_axes(axis, a.ndim)
+    ordered = np.sort(merged_first(a, axes), axis=0)
     n = ordered.shape[0]
-    position = q * (n - 1)
+    position = rank_of(q, n, method)
     low = np.floor(position).astype(np.int64)
     high = np.minimum(low + 1, n - 1)
     share = np.reshape(position - low, q.shape + (1,) * (ordered.ndim - 1)).astype(a.dtype)
     result = ordered[low] + (ordered[high] - ordered[low]) * share
-    missing = np.isnan(ordered[n - 1])  # NaN is sorted to the end
-    result = np.where(missing, np.nan, result)
-    if keepdims:
-        if axis is None:
-            result = np.reshape(result, q.shape + (1,) * rank)
-        else:
-            result = np.expand_dims(result, q.ndim + one_axis(axis, rank))
-    return result
+    result = np.where(np.isnan(ordered[n - 1]), np.nan, result)  # NaN is sorted to the end
+    return np.expand_dims(result, tuple(q.ndim + k for k in axes)) if keepdims else result
 
 
 @implements(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     """Covariance matrix of variables in rows."""
-    if fweights is not None or aweights is not None:
-        raise NotImplementedError("np.cov with weights: write the weighted sums")
-    data = as_float(np.asarray(m))
-    if data.ndim == 1:
-        data = data[None, :]
-    elif not rowvar:
-        data = np.transpose(data)
+    data = in_rows(m, rowvar)
     if y is not None:
-        more = as_float(np.asarray(y))
-        if more.ndim == 1:
-            more = more[None, :]
-        elif not rowvar:
-            more = np.transpose(more)
-        data = np.concatenate((data, more), axis=0)
+        data = np.concatenate((data, in_rows(y, rowvar)), axis=0)
     if ddof is None:
         ddof = 0 if bias else 1
-    centered = data - np.mean(data, axis=1, keepdims=True)
-    result = centered @ np.conjugate(np.transpose(centered)) / (data.shape[1] - ddof)
-    if y is None and (np.ndim(m) == 1):
-        return result[0, 0]
-    return result
+    if fweights is None and aweights is None:
+        centered = data - np.mean(data, axis=1, keepdims=True)
+        result = centered @ np.conjugate(np.transpose(centered)) / (data.shape[1] - ddof)
+    else:
+        each = np.ones(data.shape[1]) if aweights is None else np.asarray(aweights)
+        weights = each if fweights is None else each * fweights
+        total = np.sum(weights)
+        lost = ddof if aweights is None else ddof * np.sum(weights * each) / total
+        centered = data - np.sum(data * weights, axis=1, keepdims=True) / total
+        result = (centered * weights) @ np.conjugate(np.transpose(centered)) / (total - lost)
+    return result[0, 0] if y is None and np.ndim(m) == 1 else result
+
+
+def in_rows(m, rowvar):
+    """Variables in rows."""
+    m = as_float(np.asarray(m))
+    if m.ndim == 1:
+        return m[None, :]
+    return m if rowvar else np.transpose(m)
 
 
 @implements(np.corrcoef)

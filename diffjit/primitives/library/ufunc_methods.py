@@ -1,50 +1,55 @@
-"""Methods of ufuncs: `reduce`, `accumulate` and `outer`."""
+"""Methods of ufuncs: `reduce`, `accumulate`, `reduceat`, `at` and `outer`."""
 
 # NumPy's signatures take whatever NumPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from diffjit.primitives import arithmetic, comparison, special, transcendental  # noqa: F401 - their rows have outers
-from diffjit.primitives.registry import ELEMENTWISE, implements
+from diffjit.primitives.library.axes import all_axes, merged_first
+from diffjit.primitives.registry import COMPOSITES, ELEMENTWISE, implements
+
+# Reductions that NumPy has as functions
 
 
 @implements(np.add.reduce)
-def add_reduce(array, axis=0, dtype=None, out=None, keepdims=False):
+def add_reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     """Sum."""
-    return np.sum(array, axis=axis, dtype=dtype, keepdims=keepdims)
+    return np.sum(array, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @implements(np.multiply.reduce)
-def multiply_reduce(array, axis=0, dtype=None, out=None, keepdims=False):
+def multiply_reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     """Product."""
-    return np.prod(array, axis=axis, dtype=dtype, keepdims=keepdims)
+    return np.prod(array, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @implements(np.maximum.reduce)
-def maximum_reduce(array, axis=0, dtype=None, out=None, keepdims=False):
+def maximum_reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     """Largest."""
-    return np.max(array, axis=axis, keepdims=keepdims)
+    return np.max(array, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
 
 @implements(np.minimum.reduce)
-def minimum_reduce(array, axis=0, dtype=None, out=None, keepdims=False):
+def minimum_reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     """Smallest."""
-    return np.min(array, axis=axis, keepdims=keepdims)
+    return np.min(array, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
 
 @implements(np.logical_and.reduce)
-def logical_and_reduce(array, axis=0, dtype=None, out=None, keepdims=False):
+def logical_and_reduce(array, axis=0, dtype=None, out=None, keepdims=False, *, where=True):
     """Whether all hold."""
-    return np.all(array, axis=axis, keepdims=keepdims)
+    return np.all(array, axis=axis, keepdims=keepdims, where=where)
 
 
 @implements(np.logical_or.reduce)
-def logical_or_reduce(array, axis=0, dtype=None, out=None, keepdims=False):
+def logical_or_reduce(array, axis=0, dtype=None, out=None, keepdims=False, *, where=True):
     """Whether any holds."""
-    return np.any(array, axis=axis, keepdims=keepdims)
+    return np.any(array, axis=axis, keepdims=keepdims, where=where)
 
 
 @implements(np.logaddexp.reduce)
@@ -69,30 +74,88 @@ def multiply_accumulate(array, axis=0, dtype=None, out=None):
     return np.cumprod(array, axis=axis, dtype=dtype)
 
 
-def accumulated(ufunc, array, axis):
-    """Running results of any binary ufunc."""
-    results = np.moveaxis(np.asarray(array), axis, 0).copy()
-    for k in range(1, results.shape[0]):
-        results[k] = ufunc(results[k - 1], results[k])
-    return np.moveaxis(results, 0, axis)
+# The methods of any binary ufunc, by loops
 
 
-@implements(np.maximum.accumulate)
-def maximum_accumulate(array, axis=0, dtype=None, out=None):
-    """Running maximum."""
-    return accumulated(np.maximum, array, axis)
+def result_dtype(ufunc, a):
+    """The dtype of results of `ufunc` on items of `a`; sums and products of small ints are wide."""
+    if ufunc in (np.add, np.multiply) and a.dtype.kind in "bi":
+        return np.dtype(np.int64)
+    return ufunc(a[:0], a[:0]).dtype
 
 
-@implements(np.minimum.accumulate)
-def minimum_accumulate(array, axis=0, dtype=None, out=None):
-    """Running minimum."""
-    return accumulated(np.minimum, array, axis)
+def reduce_of(ufunc):
+    """`ufunc.reduce` as a function."""
+
+    def reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+        """The items combined, from the first to the last."""
+        array = np.asarray(array, dtype)
+        axes = all_axes(axis, array.ndim)
+        items = merged_first(array, axes).astype(result_dtype(ufunc, array))
+        included: Any = where if where is True else merged_first(np.broadcast_to(where, array.shape), axes)
+        n = items.shape[0]
+        start = ufunc.identity if initial is None and where is not True else initial
+        if start is None:
+            if n == 0:
+                raise ValueError("zero-size array to a reduction operation which has no identity")
+            result = items[0].copy()
+        else:
+            result = np.full(items.shape[1:], start, items.dtype)[()]
+        for k in range(1 if start is None else 0, n):
+            longer = ufunc(result, items[k])
+            result = longer if where is True else np.where(included[k], longer, result)[()]
+        return np.expand_dims(result, axes) if keepdims else result
+
+    return reduce
 
 
-@implements(np.logaddexp.accumulate)
-def logaddexp_accumulate(array, axis=0, dtype=None, out=None):
-    """Running logarithm of the sum of exponentials."""
-    return accumulated(np.logaddexp, array, axis)
+def accumulate_of(ufunc):
+    """`ufunc.accumulate` as a function."""
+
+    def accumulate(array, axis=0, dtype=None, out=None):
+        """Running results."""
+        array = np.asarray(array, dtype)
+        results = np.moveaxis(array.astype(result_dtype(ufunc, array)), axis, 0)
+        for k in range(1, results.shape[0]):
+            results[k] = ufunc(results[k - 1], results[k])
+        return np.moveaxis(results, 0, axis)
+
+    return accumulate
+
+
+def reduceat_of(ufunc):
+    """`ufunc.reduceat` as a function."""
+
+    def reduceat(array, indices, axis=0, dtype=None, out=None):
+        """The items from each index up to the next one combined; one item where the next index is not larger."""
+        array, starts = np.asarray(array, dtype), np.asarray(indices)
+        items = np.moveaxis(array.astype(result_dtype(ufunc, array)), axis, 0)
+        n, count = items.shape[0], starts.shape[0]
+        if np.any(np.logical_or(starts < 0, starts >= n)):
+            raise IndexError("an index is out of bounds")
+        results = items[starts]
+        for k in range(count):
+            stop = starts[k + 1] if k + 1 < count else n
+            for j in range(starts[k] + 1, stop):
+                results[k] = ufunc(results[k], items[j])
+        return np.moveaxis(results, 0, axis)
+
+    return reduceat
+
+
+def at_of(ufunc):
+    """`ufunc.at` as a function."""
+
+    def at(a, indices, b=None, /):
+        """In place at each index in turn: a repeated one sees what was stored before."""
+        positions = np.reshape(np.arange(a.size), a.shape)[indices]
+        flat = np.ravel(positions)
+        operands = None if b is None else np.ravel(np.broadcast_to(b, np.shape(positions)))
+        for k in range(flat.shape[0]):
+            place = np.unravel_index(flat[k], a.shape)
+            a[place] = ufunc(a[place]) if operands is None else ufunc(a[place], operands[k])
+
+    return at
 
 
 def outer_of(ufunc):
@@ -106,6 +169,20 @@ def outer_of(ufunc):
     return outer
 
 
+METHODS = {"reduce": reduce_of, "accumulate": accumulate_of, "reduceat": reduceat_of, "at": at_of}
+# Ufuncs whose results can be operands again.
+CHAINED = (
+    np.add, np.subtract, np.multiply, np.divide, np.hypot, np.fmax, np.fmin, np.maximum,
+    np.minimum, np.logaddexp, np.logaddexp2, np.gcd, np.lcm, np.logical_and, np.logical_or, np.logical_xor,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor,
+)  # fmt: skip
+
+for _ufunc in CHAINED:
+    for _name, _method_of in METHODS.items():
+        if getattr(_ufunc, _name) not in COMPOSITES:
+            implements(getattr(_ufunc, _name))(_method_of(_ufunc))
+for _ufunc in (np.negative, np.exp, np.sqrt, np.square, np.absolute, np.reciprocal):
+    implements(_ufunc.at)(at_of(_ufunc))
 for _entry in tuple(ELEMENTWISE.values()):
     if isinstance(_entry.ufunc, np.ufunc) and _entry.ufunc.nin == 2:
         implements(_entry.ufunc.outer)(outer_of(_entry.ufunc))

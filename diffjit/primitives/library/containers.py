@@ -1,0 +1,244 @@
+"""Python's containers and iterators that are programs over lists: deques, slices of lists, endless iterators."""
+
+# Python's signatures take whatever Python takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+import collections
+import itertools
+
+import numpy as np
+
+from diffjit.primitives.registry import implements
+
+
+def bounds(start, stop, step, length):
+    """Where a slice begins and ends, as `slice.indices` gives it."""
+    first, last = (0, length) if step > 0 else (-1, length - 1)
+    low, high = (first, last) if step > 0 else (last, first)
+    if start is not None:
+        low = max(start + length, first) if start < 0 else min(start, last)
+    if stop is not None:
+        high = max(stop + length, first) if stop < 0 else min(stop, last)
+    return low, high
+
+
+def list_slice(items, start, stop, step):
+    """items[start:stop:step]."""
+    step = 1 if step is None else step
+    low, high = bounds(start, stop, step, len(items))
+    return [items[k] for k in range(low, high, step)]
+
+
+def assign_slice(items, start, stop, new):
+    """items[start:stop] = new."""
+    low, high = bounds(start, stop, 1, len(items))
+    new = list(new)
+    behind = list_slice(items, max(low, high), None, 1)
+    while len(items) > low:
+        items.pop()
+    for item in new:
+        items.append(item)
+    for item in behind:
+        items.append(item)
+
+
+def delete_slice(items, start, stop):
+    """del items[start:stop]."""
+    low, high = bounds(start, stop, 1, len(items))
+    for _ in range(low, high):
+        items.pop(low)
+
+
+@implements(collections.deque)
+class Deque:
+    """A list that forgets what does not fit."""
+
+    def __init__(self, iterable=(), maxlen=None):
+        """The items of an iterable."""
+        self.items = []
+        self.maxlen = maxlen
+        for item in iterable:
+            self.append(item)
+
+    def append(self, item):
+        """Add on the right."""
+        self.items.append(item)
+        if self.maxlen is not None and len(self.items) > self.maxlen:
+            self.items.pop(0)
+
+    def appendleft(self, item):
+        """Add on the left."""
+        self.items.insert(0, item)
+        if self.maxlen is not None and len(self.items) > self.maxlen:
+            self.items.pop()
+
+    def extend(self, iterable):
+        """Add several on the right."""
+        for item in iterable:
+            self.append(item)
+
+    def extendleft(self, iterable):
+        """Add several on the left, one by one."""
+        for item in iterable:
+            self.appendleft(item)
+
+    def pop(self):
+        """Take from the right."""
+        return self.items.pop()
+
+    def popleft(self):
+        """Take from the left."""
+        return self.items.pop(0)
+
+    def rotate(self, n=1):
+        """Move n items from the right end to the left end."""
+        if len(self.items) > 0:
+            for _ in range(n % len(self.items)):
+                self.items.insert(0, self.items.pop())
+
+    def clear(self):
+        """Forget everything."""
+        self.items.clear()
+
+    def copy(self):
+        """Another deque of the same items."""
+        return Deque(self.items, self.maxlen)
+
+    def reverse(self):
+        """Reverse in place."""
+        self.items.reverse()
+
+    def insert(self, index, item):
+        """Put an item before a position."""
+        self.items.insert(index, item)
+
+    def index(self, item):
+        """Where an item stands."""
+        return self.items.index(item)
+
+    def count(self, item):
+        """How often an item occurs."""
+        return self.items.count(item)
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+    def __setitem__(self, index, item):
+        self.items[index] = item
+
+    def __contains__(self, item):
+        return item in self.items
+
+    def __iter__(self):
+        return iter(self.items)
+
+    def __reversed__(self):
+        return reversed(self.items)
+
+
+def count(start=0, step=1):
+    """start, start + step, ..."""
+    number = start
+    while True:
+        yield number
+        number += step
+
+
+@implements(itertools.takewhile)
+def takewhile(predicate, iterable):
+    """Items as long as they satisfy a condition."""
+    for item in iterable:
+        if not predicate(item):
+            break
+        yield item
+
+
+@implements(itertools.dropwhile)
+def dropwhile(predicate, iterable):
+    """Items from the first one that fails a condition."""
+    dropping = True
+    for item in iterable:
+        if dropping and predicate(item):
+            continue
+        dropping = False
+        yield item
+
+
+@implements(itertools.cycle)
+def cycle(iterable):
+    """The items over and over."""
+    items = list(iterable)
+    while len(items) > 0:
+        yield from items
+
+
+@implements(itertools.compress)
+def compress(data, selectors):
+    """The items at which a selector is true."""
+    for item, selected in zip(data, selectors):  # noqa: B905 - as Python's, it ends with the shorter one
+        if selected:
+            yield item
+
+
+def pairs(items):
+    """All pairs of different items, in order."""
+    for i in range(len(items)):
+        for j in range(i + 1, len(items)):
+            yield items[i], items[j]
+
+
+def triples(items):
+    """All triples of different items, in order."""
+    for i in range(len(items)):
+        for j in range(i + 1, len(items)):
+            for k in range(j + 1, len(items)):
+                yield items[i], items[j], items[k]
+
+
+def ordered_pairs(items):
+    """All pairs of different items, in either order."""
+    for i in range(len(items)):
+        for j in range(len(items)):
+            if i != j:
+                yield items[i], items[j]
+
+
+def pairs_and_squares(items):
+    """All pairs of items, in order, each also with itself."""
+    for i in range(len(items)):
+        for j in range(i, len(items)):
+            yield items[i], items[j]
+
+
+# What itertools gives of an iterable whose length is only known at run time.
+CHOICES = {
+    (itertools.combinations, 2): pairs,
+    (itertools.combinations, 3): triples,
+    (itertools.permutations, 2): ordered_pairs,
+    (itertools.combinations_with_replacement, 2): pairs_and_squares,
+}
+
+
+@implements(np.vectorize)
+class Vectorize:
+    """A function of numbers applied element by element."""
+
+    def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):  # noqa: ARG002
+        """Keep the function."""
+        if excluded is not None or signature is not None:
+            raise NotImplementedError("np.vectorize: `excluded` and `signature` are not supported: write a loop")
+        self.pyfunc = pyfunc
+
+    def __call__(self, *args):
+        """An array of results."""
+        arrays = np.broadcast_arrays(*args)
+        if arrays[0].ndim == 0:
+            return np.asarray(self.pyfunc(*args))
+        columns = [np.ravel(a) for a in arrays]
+        found = [self.pyfunc(*[c[k] for c in columns]) for k in range(columns[0].size)]
+        return np.array(found).reshape(arrays[0].shape)

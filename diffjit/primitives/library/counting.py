@@ -1,0 +1,180 @@
+"""Sets and counts: distinct values, membership, histograms."""
+
+# NumPy's signatures take whatever NumPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from diffjit.primitives.registry import implements
+
+# Sets
+
+
+@implements(np.unique)
+def unique(
+    ar,
+    return_index=False,
+    return_inverse=False,
+    return_counts=False,
+    axis=None,
+    *,
+    equal_nan=True,
+    sorted=True,  # noqa: A002 - NumPy's name
+):
+    """Distinct values in order; on request where each is first, which one each element is, and how often each is."""
+    if axis is not None:
+        raise NotImplementedError("np.unique along an axis: loop over the rows")
+    ar = np.asarray(ar)
+    flat = np.ravel(ar)
+    n = flat.shape[0]
+    order = np.argsort(flat, kind="stable")
+    ordered = flat[order]
+    new = np.ones(n, np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    if equal_nan:
+        new[1:] = np.logical_and(new[1:], np.logical_not(np.isnan(ordered[:-1])))
+    starts = np.flatnonzero(new)
+    results: tuple = (ordered[starts],)
+    if return_index:
+        results = (*results, order[starts])
+    if return_inverse:
+        number = np.empty(n, np.int64)
+        number[order] = np.cumsum(new) - 1
+        results = (*results, np.reshape(number, ar.shape))
+    if return_counts:
+        results = (*results, np.diff(np.append(starts, n)))
+    return results if len(results) > 1 else results[0]
+
+
+@implements(np.union1d)
+def union1d(ar1, ar2):
+    """Values that are in either."""
+    return np.unique(np.concatenate((ar1, ar2), axis=None))
+
+
+@implements(np.intersect1d)
+def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
+    """Values that are in both."""
+    if return_indices:
+        raise NotImplementedError("np.intersect1d with return_indices: use np.searchsorted")
+    values = np.unique(ar1)
+    return values[np.isin(values, ar2)]
+
+
+@implements(np.setdiff1d)
+def setdiff1d(ar1, ar2, assume_unique=False):
+    """Values of the first that are not in the second."""
+    values = np.ravel(ar1) if assume_unique else np.unique(ar1)
+    return values[np.isin(values, ar2, invert=True)]
+
+
+@implements(np.setxor1d)
+def setxor1d(ar1, ar2, assume_unique=False):
+    """Values that are in one of both."""
+    return np.union1d(np.setdiff1d(ar1, ar2), np.setdiff1d(ar2, ar1))
+
+
+@implements(np.isin)
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    """Whether each element is one of the others."""
+    element, others = np.asarray(element), np.sort(np.ravel(test_elements))
+    result = np.full(element.shape, invert)
+    n = others.shape[0]
+    if n > 0:
+        nearest = others[np.minimum(np.searchsorted(others, element), n - 1)]
+        result[...] = np.not_equal(nearest, element) if invert else np.equal(nearest, element)
+    return result[()]
+
+
+# Counts
+
+
+@implements(np.bincount)
+def bincount(x, /, weights=None, minlength=0):
+    """How often each small int occurs, or the sum of the weights there."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "iub":
+        raise TypeError("np.bincount counts integers")
+    x = x.astype(np.int64)
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    if np.any(x < 0):
+        raise ValueError("'list' argument must have no negative elements")
+    length = max(np.max(x) + 1 if x.shape[0] > 0 else 0, minlength)
+    if weights is None:
+        counts = np.zeros(length, np.int64)
+        np.add.at(counts, x, 1)
+        return counts
+    weights = np.asarray(weights)
+    if weights.shape[0] != x.shape[0]:
+        raise ValueError("The weights and list don't have the same length.")
+    sums = np.zeros(length)
+    np.add.at(sums, x, weights)
+    return sums
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002 - NumPy's name
+    """The bounds of bins: given, or equally wide from the smallest value to the largest."""
+    if isinstance(bins, str):
+        raise NotImplementedError(f"np.histogram(bins={bins!r}): give their number or their edges")
+    if np.ndim(bins) > 0:
+        edges = np.asarray(bins)
+        if np.any(edges[:-1] > edges[1:]):
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return edges
+    if bins < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    flat = np.ravel(a)
+    if range is not None:
+        low, high = range
+        if low > high:
+            raise ValueError("max must be larger than min in range parameter.")
+    elif flat.shape[0] == 0:
+        low, high = 0.0, 1.0
+    else:
+        low, high = np.min(flat) * 1.0, np.max(flat) * 1.0
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, bins + 1)
+
+
+def bin_of(values, edges):
+    """The bin of each value, the last one closed on both sides; -1 outside."""
+    n = edges.shape[0] - 1
+    found = np.searchsorted(edges, values, side="right") - 1
+    found = np.where(values == edges[n], n - 1, found)
+    return np.where(np.logical_or(found >= n, np.isnan(values)), -1, found)
+
+
+def density_of(counts, volumes):
+    """Counts as a density over bins of these volumes."""
+    return counts / volumes / np.sum(counts)
+
+
+@implements(np.histogram)
+def histogram(a, bins=10, range=None, density=None, weights=None):  # noqa: A002 - NumPy's name
+    """How many values, or what weight, each bin has; and the edges."""
+    edges = np.histogram_bin_edges(a, bins, range)
+    number = bin_of(np.ravel(a), edges)
+    inside = np.flatnonzero(number >= 0)
+    each = np.ones(number.shape[0], np.int64) if weights is None else np.ravel(weights)
+    counts = np.zeros(edges.shape[0] - 1, each.dtype)
+    np.add.at(counts, number[inside], each[inside])
+    return density_of(counts, np.diff(edges)) if density else counts, edges
+
+
+@implements(np.histogram2d)
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None):  # noqa: A002 - NumPy's name
+    """How many points, or what weight, each rectangle has; and the edges along both axes."""
+    x_bins, y_bins = bins if isinstance(bins, (tuple, list)) and len(bins) == 2 else (bins, bins)
+    x_range, y_range = (None, None) if range is None else range
+    x_edges, y_edges = np.histogram_bin_edges(x, x_bins, x_range), np.histogram_bin_edges(y, y_bins, y_range)
+    row, column = bin_of(np.asarray(x), x_edges), bin_of(np.asarray(y), y_edges)
+    inside = np.flatnonzero(np.logical_and(row >= 0, column >= 0))
+    each = np.ones(row.shape[0]) if weights is None else np.asarray(weights)
+    counts = np.zeros((x_edges.shape[0] - 1, y_edges.shape[0] - 1))
+    np.add.at(counts, (row[inside], column[inside]), each[inside])
+    return density_of(counts, np.outer(np.diff(x_edges), np.diff(y_edges))) if density else counts, x_edges, y_edges

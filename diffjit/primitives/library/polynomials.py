@@ -1,0 +1,146 @@
+"""Polynomials: their values in several bases, arithmetic with coefficients, fits."""
+
+# NumPy's signatures take whatever NumPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from diffjit.primitives.library.axes import as_float, places
+from diffjit.primitives.library.orthogonal import least_squares
+from diffjit.primitives.registry import implements
+
+
+@implements(np.polyval)
+def polyval(p, x):
+    """A polynomial by Horner's rule, highest power first."""
+    value = x * 0
+    for coefficient in p:
+        value = value * x + coefficient
+    return value
+
+
+@implements(np.polyadd)
+def polyadd(a1, a2):
+    """Sum of polynomials."""
+    first, second = np.atleast_1d(a1), np.atleast_1d(a2)
+    n = max(first.shape[0], second.shape[0])
+    total = np.zeros((n,), (first[:1] + second[:1]).dtype)
+    total[n - first.shape[0] :] += first
+    total[n - second.shape[0] :] += second
+    return total
+
+
+@implements(np.polysub)
+def polysub(a1, a2):
+    """Difference of polynomials."""
+    return np.polyadd(a1, np.negative(a2))
+
+
+@implements(np.polymul)
+def polymul(a1, a2):
+    """Product of polynomials."""
+    return np.convolve(a1, a2)
+
+
+@implements(np.polyder)
+def polyder(p, m=1):
+    """Derivative of a polynomial."""
+    p = np.asarray(p)
+    for _ in places(m):
+        n = p.shape[0]
+        p = p[:-1] * np.arange(n - 1, 0, -1)
+    return p
+
+
+@implements(np.polyint)
+def polyint(p, m=1, k=None):
+    """Antiderivative of a polynomial."""
+    p = as_float(np.asarray(p))
+    constants = np.zeros(m) if k is None else np.ravel(k) * np.ones(m)
+    for j in places(m):
+        p = np.concatenate((p / np.arange(p.shape[0], 0, -1), constants[j : j + 1]))
+    return p
+
+
+@implements(np.poly)
+def poly(seq_of_zeros):
+    """The coefficients of the polynomial with these zeros."""
+    zeros = as_float(np.asarray(seq_of_zeros))
+    if zeros.ndim != 1:
+        raise NotImplementedError("np.poly of a matrix needs its eigenvalues")
+    n = zeros.shape[0]
+    coefficients = np.zeros(n + 1, zeros.dtype)
+    coefficients[0] = 1.0
+    for k in range(n):
+        coefficients[1:] -= zeros[k] * coefficients[:-1]
+    return coefficients
+
+
+@implements(np.polyfit)
+def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+    """The polynomial that is nearest in least squares, for points that determine it."""
+    if full or cov:
+        raise NotImplementedError("np.polyfit with `full` or `cov`: use np.vander and the normal equations")
+    x, y = as_float(np.asarray(x)), as_float(np.asarray(y))
+    powers = np.vander(x, deg + 1)
+    if w is not None:
+        powers = powers * np.asarray(w)[:, None]
+        y = (y.T * np.asarray(w)).T
+    scale = np.sqrt(np.sum(powers * powers, axis=0))
+    return (least_squares(powers / scale, y).T / scale).T
+
+
+# Series of polynomials with p_0 = 1 and p_(k+1) = (a x + b) p_k - c p_(k-1), where recurrence(k) is (a, b, c). They are
+# summed from the last term (Clenshaw 1955).
+
+
+def series(x, c, recurrence):
+    """The sum of c[k] p_k(x); several sums at once for `c` of more dimensions."""
+    x, c = np.asarray(x), as_float(np.asarray(c))
+    c = np.reshape(c, c.shape + (1,) * x.ndim)
+    n = c.shape[0]
+    value = c[n - 1] * np.ones_like(x)
+    following = value * 0
+    for k in range(n - 2, -1, -1):
+        slope, offset, _ = recurrence(k)
+        _, _, back = recurrence(k + 1)
+        value, following = c[k] + (slope * x + offset) * value - back * following, value
+    return value
+
+
+@implements(np.polynomial.polynomial.polyval)
+def power_series(x, c, tensor=True):
+    """A polynomial, lowest power first."""
+    return series(x, c, lambda _: (1.0, 0.0, 0.0))
+
+
+@implements(np.polynomial.chebyshev.chebval)
+def chebval(x, c, tensor=True):
+    """A series of Chebyshev's polynomials."""
+    return series(x, c, lambda k: (1.0 if k == 0 else 2.0, 0.0, 1.0))
+
+
+@implements(np.polynomial.legendre.legval)
+def legval(x, c, tensor=True):
+    """A series of Legendre's polynomials."""
+    return series(x, c, lambda k: ((2 * k + 1) / (k + 1), 0.0, k / (k + 1)))
+
+
+@implements(np.polynomial.hermite.hermval)
+def hermval(x, c, tensor=True):
+    """A series of Hermite's polynomials, as in physics."""
+    return series(x, c, lambda k: (2.0, 0.0, 2.0 * k))
+
+
+@implements(np.polynomial.hermite_e.hermeval)
+def hermeval(x, c, tensor=True):
+    """A series of Hermite's polynomials, as in probability."""
+    return series(x, c, lambda k: (1.0, 0.0, 1.0 * k))
+
+
+@implements(np.polynomial.laguerre.lagval)
+def lagval(x, c, tensor=True):
+    """A series of Laguerre's polynomials."""
+    return series(x, c, lambda k: (-1.0 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1)))
