@@ -12,11 +12,11 @@ from diffjit.api.derived import Derived
 from diffjit.api.grad import gradient_leaf, zero_like
 from diffjit.api.inline import inline_jvp, inline_vjp
 from diffjit.api.programs import Arguments, Compiled, compile_ir, executable, flatten_call, mutated_params
-from diffjit.errors import UsageError
+from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.program import Program
 from diffjit.frontend.results import OptOut, Out, RecordOut, mapped, rebuild
-from diffjit.ir.nodes import Function
-from diffjit.ir.types import is_float
+from diffjit.ir.nodes import Function, Loc
+from diffjit.ir.types import List, is_float
 from diffjit.transforms.pipeline import finish, tangents
 from diffjit.transforms.prepare import own_copy
 from diffjit.transforms.reverse import reverse
@@ -185,6 +185,13 @@ def reversible(program: Program, call: Arguments) -> Reversible:
     """Split code where that is possible, else a pullback that runs the program again."""
     wrt = float_leaves(program, call)
     f = program.function
+    if any(isinstance(v.type, List) and is_float(v.type) for v in f.results):
+        raise TypeProblem(
+            "DJ319",
+            f"`{f.name}` returns a list whose length is only known at run time: its cotangent has no form yet",
+            loc=Loc(f.source_file, f.source_line, 0, 0, f.name),
+            cure="return np.array(items)",
+        )
     results = [k for k, v in enumerate(f.results) if is_float(v.type) and hasattr(v.type, "dtype")]
     parts = split(f, wrt, results)
     if parts is not None:

@@ -211,15 +211,20 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.any)
     def py_any(self, iterable: Any) -> Any:
-        return self.accumulate(
-            iterable, Static(False), lambda acc, x: self.either(acc, self.truth(x)), ("any", self.place())
-        )
+        return self._found(iterable, lambda test: test)
 
     @core(builtins.all)
     def py_all(self, iterable: Any) -> Any:
-        return self.accumulate(
-            iterable, Static(True), lambda acc, x: self.both(acc, self.truth(x)), ("all", self.place())
-        )
+        return self.logical_not(self._found(iterable, self.logical_not))
+
+    def _found(self, iterable: Any, wanted: Any) -> Any:
+        """Whether an iterable has a wanted item; those behind it are not looked at."""
+        uid = next(self._uids)
+
+        def body(item: Any) -> None:
+            self.when(wanted(self.truth(item)), lambda: self.jump("break", uid))
+
+        return self.iterate(iterable, body, None, key=("found", self.place()), break_uid=uid)
 
     def either(self, a: Any, b: Any) -> Any:
         """Disjunction of two truth values already computed."""
@@ -284,7 +289,7 @@ class BuiltinCalls(Mixin):
             return self.new(av.ListC(tuple(Static(x) for x in sorted((i.obj for i in held.items), reverse=falling))))
         firsts = [_first(i) for i in held.items] if plain and isinstance(held, av.ListC) else [None]
         if None not in firsts and len(set(firsts)) == len(firsts):  # what tuples hold behind does not matter
-            places = sorted(range(len(firsts)), key=lambda k: firsts[k], reverse=falling)
+            places = sorted(range(len(firsts)), key=lambda k: firsts[k], reverse=falling)  # pyright: ignore[reportCallIssue, reportArgumentType]
             return self.new(av.ListC(tuple(held.items[k] for k in places)))
         order = self.sorting_order(source if plain else self.collect(av.Iter("map", (key, source))), falling=falling)
         if isinstance(held, av.ListC):

@@ -58,7 +58,7 @@ class Calls(Mixin):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
         handler = self.handler_of(obj)
         if handler is not None:
-            return self.with_out(lambda *a, **k: self.handled(obj, handler, list(a), k, node), args, kwargs, node)
+            return self.with_out(obj, lambda *a, **k: self.handled(obj, handler, list(a), k, node), args, kwargs, node)
         if obj in COMPOSITES:
             plain = COMPOSITES[obj]
             if isinstance(plain, type):
@@ -66,7 +66,7 @@ class Calls(Mixin):
             if getattr(obj, "__module__", "") == "math" and self.handlers:
                 self.check_math_domain(obj.__name__, args)
             result = self.with_out(
-                lambda *a, **k: self.call_fn(self.fn_of(plain), list(a), k, node), args, kwargs, node
+                plain, lambda *a, **k: self.call_fn(self.fn_of(plain), list(a), k, node), args, kwargs, node
             )
             return self.as_python_numbers(result) if getattr(obj, "__module__", "") == "math" else result
         if obj in FUNCTIONS:
@@ -163,8 +163,12 @@ class Calls(Mixin):
             )
             raise self.error(problem, node) from error
 
-    def with_out(self, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        """The `out=` argument, for every function at once."""
+    def with_out(self, function: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """The `out` argument, for every function at once; what follows it by position is passed on by name."""
+        names = parameter_names(function)
+        if "out" in names[: len(args)]:
+            k = names.index("out")
+            args, kwargs = args[:k], {**dict(zip(names[k:], args[k:], strict=False)), **kwargs}
         out = kwargs.pop("out", NONE)
         result = handler(*args, **kwargs)
         if isinstance(out, av.Tup):
@@ -247,6 +251,15 @@ class Calls(Mixin):
         if kind in ("arcsin", "arccos"):
             ok = self.ew("logical_and", ok, self.ew("less_equal", x, Static(1.0)))
         self.guard(ok, ValueError, "math domain error", ("domain", x, kind))
+
+
+def parameter_names(function: Any) -> list[str]:
+    """The names of positional parameters; none are known of some C functions."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def callable_builtin(obj: Any) -> bool:

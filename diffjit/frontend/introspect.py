@@ -73,6 +73,8 @@ class Introspection(Mixin):
             return list
         if isinstance(value, av.Range):
             return range
+        if isinstance(value, av.Slice):
+            return slice
         return type(lambda: None)
 
     @core(builtins.type)

@@ -97,12 +97,7 @@ class NumpyCore(Mixin):
         kinds = [p.type for p in parts]
         if all(isinstance(t, Scalar) and t.weak for t in kinds):
             return np.result_type(*(t.dtype for t in kinds))
-        return np.result_type(
-            *(
-                ({"b": False, "i": 0, "f": 0.0, "c": 0j}[t.dtype.kind]) if isinstance(t, Scalar) and t.weak else t.dtype
-                for t in kinds
-            )
-        )
+        return np.result_type(*(t.dtype for t in kinds))  # np.array takes Python's numbers for 64-bit ones
 
     def _from_dynamic(self, held: DynList, dtype: Any) -> Value:
         if not held.lists:
@@ -241,28 +236,30 @@ class NumpyCore(Mixin):
             order=order_text,
         )
 
-    def _like(self, kind: str, a: Any, dtype: Any) -> Any:
+    def _like(self, kind: str, a: Any, dtype: Any, shape: Any = NONE) -> Any:
         a = self.array(a)
         ty = a.type.dtype if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        if not (isinstance(shape, Static) and shape.obj is None):
+            return self.empty(self.lengths_of(shape), ty, kind=kind)
         if isinstance(a.type, Scalar):
             return self.empty((), ty, kind=kind)
         return self.build.value(kind + "_like", [a], Array(ty, a.type.dims, a.type.layout))
 
     @core(np.zeros_like)
-    def np_zeros_like(self, a: Any, dtype: Any = NONE, **_: Any) -> Any:
-        return self._like("zeros", a, dtype)
+    def np_zeros_like(self, a: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
+        return self._like("zeros", a, dtype, shape)
 
     @core(np.empty_like)
-    def np_empty_like(self, prototype: Any, dtype: Any = NONE, **_: Any) -> Any:
-        return self._like("empty", prototype, dtype)
+    def np_empty_like(self, prototype: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
+        return self._like("empty", prototype, dtype, shape)
 
     @core(np.ones_like)
-    def np_ones_like(self, a: Any, dtype: Any = NONE, **_: Any) -> Any:
-        return self.np_full_like(a, Static(1), dtype)
+    def np_ones_like(self, a: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
+        return self.np_full_like(a, Static(1), dtype, shape=shape)
 
     @core(np.full_like)
-    def np_full_like(self, a: Any, fill_value: Any, dtype: Any = NONE, **_: Any) -> Any:
-        out = self._like("empty", a, dtype)
+    def np_full_like(self, a: Any, fill_value: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
+        out = self._like("empty", a, dtype, shape)
         self.assign_array(out, self.array(fill_value))
         return out
 
@@ -332,7 +329,7 @@ class NumpyCore(Mixin):
             if all(isinstance(p, Static) for p in (start, stop, step)):
                 n = Static(len(np.arange(start.obj, stop.obj, step.obj)))
             index = self.np_arange(Static(0), n)
-            out = self.ew("add", start, self.ew("multiply", index, step))
+            out = self.cast(self.ew("add", start, self.ew("multiply", index, step)), ty)
         else:
             n = self.trip(start, stop, step)
             dims = self.known_dims((n,))

@@ -281,10 +281,17 @@ class NumpyReductions(Mixin):
         return self.build.value("det", [a], Array(a.type.dtype, dims, "C") if dims else Scalar(a.type.dtype))
 
     @core(np.linalg.cholesky)
-    def np_cholesky(self, a: Any, **_: Any) -> Any:
+    def np_cholesky(self, a: Any, /, *, upper: Any = Static(False)) -> Any:
         a = self._matrix(a)
+        if upper.obj:
+            lower = self.np_cholesky(self.ew("conjugate", self.mirrored(a)))
+            return self.ew("conjugate", self.mirrored(lower))
         self.check_linalg("cholesky", a)
         return self.build.value("cholesky", [a], Array(a.type.dtype, a.type.dims, "C"))
+
+    def mirrored(self, a: Value) -> Value:
+        """Each matrix of a stack transposed."""
+        return self.transpose(a, (*range(a.type.ndim - 2), a.type.ndim - 1, a.type.ndim - 2))
 
     def check_linalg(self, kind: str, a: Value) -> None:
         """Inside a `try` that catches LinAlgError: test first whether the factorisation exists."""

@@ -16,6 +16,7 @@ from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Dim, Scalar, Sym, not_one
+from diffjit.primitives.library import joining
 
 
 class NumpyShapes(Mixin):
@@ -172,6 +173,13 @@ class NumpyShapes(Mixin):
 
     @core(np.concatenate)
     def np_concatenate(self, arrays: Any, axis: Any = Static(0), dtype: Any = NONE, **_: Any) -> Any:
+        flat = isinstance(axis, Static) and axis.obj is None
+        if isinstance(arrays, Value) and isinstance(arrays.type, Array) and arrays.type.ndim > 1 and not flat:
+            k = self.static_int(axis, "the axis") % (arrays.type.ndim - 1)
+            joined = self.call_fn(self.fn_of(joining.joined), [arrays, Static(k)], {}, None)
+            return (
+                joined if isinstance(dtype, Static) and dtype.obj is None else self.cast(joined, self.dtype_of(dtype))
+            )
         parts = self._parts(arrays)
         if isinstance(axis, Static) and axis.obj is None:
             parts = [self.np_ravel(p) for p in parts]

@@ -48,7 +48,9 @@ def test_composite_equals_the_original(case: Any) -> None:
 def test_every_composite_has_a_case() -> None:
     tested = {function for function, _, _ in CASES} | IN_PLACE
     outers = {f for f in COMPOSITES if getattr(f, "__name__", "") == "outer" and f not in (np.outer, np.linalg.outer)}
-    assert not set(COMPOSITES) - tested - outers
+    # Python's containers are not functions of arrays: programs of the corpus use them.
+    containers = {f for f, plain in COMPOSITES.items() if plain.__module__.endswith(".containers")}
+    assert not set(COMPOSITES) - tested - outers - containers
 
 
 def test_functions_that_change_an_array() -> None:
