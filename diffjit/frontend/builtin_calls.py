@@ -21,7 +21,8 @@ from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import DynList, describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, INT, Array, Scalar
+from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
+from diffjit.primitives.library import numbers
 
 _OPERATOR_KINDS = {
     operator.add: "add", operator.sub: "subtract", operator.mul: "multiply", operator.truediv: "divide",
@@ -71,9 +72,13 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.round)
     def py_round(self, number: Any, ndigits: Any = NONE) -> Any:
+        if isinstance(number, Static) and isinstance(ndigits, Static):
+            return Static(self.evaluated(round, number.obj, ndigits.obj))
         if isinstance(ndigits, Static) and ndigits.obj is None:
             value = self.ew("rint", number)
             return self.cast(value, np.int64, weak=True)
+        if isinstance(number, Value) and number.type == FLOAT:
+            return self.as_weak(self.call_plain(numbers.round_decimal, number, ndigits, node=None))
         return (
             self.call_static(np.round, [number, ndigits], {}, None)
             if not self.is_weak(number)
@@ -199,7 +204,21 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.sum)
     def py_sum(self, iterable: Any, start: Any = Static(0)) -> Any:
-        return self.accumulate(iterable, start, lambda acc, x: self.binary("add", acc, x), ("sum", self.place()))
+        add = lambda acc, x: self.binary("add", acc, x)  # noqa: E731
+        cells, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
+        try:
+            total = self.accumulate(iterable, start, add, ("sum", self.place()))
+        except TypeProblem as error:
+            if error.code not in ("DJ301", "DJ304"):
+                raise
+        else:
+            if not isinstance(total, av.Poison):
+                return total
+        # 0 and the items have no common type (they are arrays): begin with the first item.
+        self.cells, self.build.block, self.dead = cells, block, False
+        del block.ops[first:]
+        item, rest = self.first_and_rest(iterable, "sum() of nothing, where the items would be arrays")
+        return self.accumulate(rest, add(start, item), add, ("sum", self.place(), "rest"))
 
     @core(math.fsum)
     def py_fsum(self, iterable: Any) -> Any:

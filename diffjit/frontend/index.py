@@ -11,6 +11,7 @@ import numpy as np
 from diffjit.errors import MemoryProblem, TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.arith import broadcast_dims
+from diffjit.frontend.index_tricks import is_index_trick
 from diffjit.frontend.lists import is_none, split_slice
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
@@ -33,6 +34,8 @@ class Indexing(Mixin):
         if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
             return self.get_item(self.certain(owner), self.certain(index), node)
         if isinstance(owner, Static):
+            if is_index_trick(owner.obj):
+                return self.index_trick(owner.obj, index, node)
             if isinstance(owner.obj, np.ndarray):
                 owner = self.lift_constant(owner.obj)
             elif isinstance(index, Static):
@@ -214,18 +217,6 @@ class Indexing(Mixin):
     def unrollable(self, site: Any) -> bool:
         """Whether a loop under interpretation can be unrolled."""
         return any(record.site == site and record.can_unroll for record in self.loops)
-
-    def range_get(self, owner: av.Range, index: Any, node: Any) -> Any:
-        if isinstance(index, av.Slice):
-            parts = (owner.start, owner.stop, owner.step)
-            if all(isinstance(p, Static) for p in parts):
-                cut = range(*(p.obj for p in parts))[self.static_slice(index, node)]
-                return av.Range(Static(cut.start), Static(cut.stop), Static(cut.step))
-            raise self.unsupported("DJ115", "a slice of a range that is only known at run time", node)
-        if isinstance(index, Static) and index.obj < 0:
-            length = self.trip(owner.start, owner.stop, owner.step)
-            index = self.ew("add", index, length)
-        return self.ew("add", owner.start, self.ew("multiply", index, owner.step))
 
     def dict_item(self, owner: av.Ref, held: av.DictC, index: Any, node: Any) -> Any:
         """`dict[key]`."""

@@ -29,6 +29,7 @@ from diffjit.frontend.exceptions import Exceptions
 from diffjit.frontend.expr import Expressions
 from diffjit.frontend.frames import Frame, Learned, NeedStatic
 from diffjit.frontend.index import Indexing
+from diffjit.frontend.index_tricks import IndexTricks
 from diffjit.frontend.introspect import Introspection
 from diffjit.frontend.iterate import Iteration
 from diffjit.frontend.iterators import Iterators
@@ -67,7 +68,7 @@ MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Control, Loops, Iteration,
     Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes, NumpyReductions,
-    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums,
+    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

@@ -341,6 +341,18 @@ class Iteration(Mixin):
         items = {"keys": lambda k, _: k, "values": lambda _, v: v, "items": lambda k, v: av.Tup((k, v))}[what.obj]
         return [functools.partial(items, k, v) for k, v in pairs]
 
+    def range_get(self, owner: av.Range, index: Any, node: Any) -> Any:
+        if isinstance(index, av.Slice):
+            parts = (owner.start, owner.stop, owner.step)
+            if all(isinstance(p, Static) for p in parts):
+                cut = range(*(p.obj for p in parts))[self.static_slice(index, node)]
+                return av.Range(Static(cut.start), Static(cut.stop), Static(cut.step))
+            raise self.unsupported("DJ115", "a slice of a range that is only known at run time", node)
+        if isinstance(index, Static) and index.obj < 0:
+            length = self.trip(owner.start, owner.stop, owner.step)
+            index = self.ew("add", index, length)
+        return self.ew("add", owner.start, self.ew("multiply", index, owner.step))
+
     def unpack(self, value: Any, count: int | None, node: Any) -> list[Any]:
         """The items of a value that is unpacked; `count` is the number expected, None where it must be known."""
         if isinstance(value, av.Opt):

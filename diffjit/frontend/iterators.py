@@ -261,7 +261,9 @@ class Iterators(Mixin):
 
         return av.Iter("lazy", (drive,))
 
-    def first_and_rest(self, iterable: Any) -> tuple[Any, Any]:
+    def first_and_rest(
+        self, iterable: Any, problem: str = "reduce() of empty iterable with no initial value"
+    ) -> tuple[Any, Any]:
         """The first item, and an iterable of the others."""
         source = self.countable(iterable, None)
         items = self.known_items(source)
@@ -271,7 +273,7 @@ class Iterators(Mixin):
         if inner is None:
             raise self.unsupported("DJ115", "this iterable", None, "use a list or an array")
         empty = self.compare_kind("less_equal", inner.length, Static(0))
-        self.raise_if(empty, TypeError, "reduce() of empty iterable with no initial value")
+        self.raise_if(empty, TypeError, problem)
         item = av.Iter("item", (inner,))
         return inner.item(Static(0)), av.Iter("map", (item, av.Range(Static(1), inner.length, Static(1))))
 

@@ -204,3 +204,26 @@ def array_equal(a1, a2, equal_nan=False):
     if equal_nan:
         same = np.logical_or(same, np.logical_and(np.isnan(a1), np.isnan(a2)))
     return np.all(same)
+
+
+def round_decimal(x, digits):
+    """Python's round(x, digits) of a float: the decimal nearest to the exact binary value.
+
+    Only a product that rounds to a half needs care: the sign of its rounding error, by Dekker's exact product (1971),
+    says on which side of the half the exact one lies.
+    """
+    if digits < 0:
+        return np.rint(x / 10.0 ** (-digits)) * 10.0 ** (-digits)
+    scale = 10.0**digits
+    y = x * scale
+    if not abs(y) < 4503599627370496.0:  # 2**52: already an integer, or not finite
+        return x
+    low = np.floor(y)
+    rest = y - low
+    a = 134217729.0 * x
+    a = a - (a - x)
+    b = 134217729.0 * scale
+    b = b - (b - scale)
+    error = ((a * b - y) + a * (scale - b) + (x - a) * b) + (x - a) * (scale - b)
+    up = rest > 0.5 or (rest == 0.5 and (error > 0.0 or (error == 0.0 and low % 2.0 == 1.0)))
+    return (low + 1.0 if up else low) / scale

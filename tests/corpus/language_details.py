@@ -1,0 +1,113 @@
+"""Details of Python and NumPy that are easy to get wrong: what is evaluated when, and what a name stands for."""
+
+import numpy as np
+
+from .registry import program
+
+X = (0.1, 0.28, 0.46, 0.64, 0.82, 1.0)
+
+
+def line():
+    return (np.array(X),)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def sums_of_arrays(x):
+    """`sum` over arrays whose number is only known at run time begins with 0."""
+    rows = [v * np.ones(2) for v in x]
+    index, weights = np.array([0, 2, 1]), x[:3]
+    moved = sum(weights[i] * x[2 * i : 2 * i + 2] for i in index)
+    return np.sum((sum(rows) + moved + sum([r * 2 for r in rows])) ** 2) + sum(x)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def any_and_all_stop_early(x):
+    """What stands behind the deciding item is not evaluated."""
+    seen = [0.0]
+
+    def large(v):
+        seen[0] += v
+        return v > 0.3
+
+    s = 1.0 if any(large(v) for v in x) else 2.0
+    if all(v > 0 for v in x) and not any(v > 5 for v in x):
+        s += x[1]
+    return s * seen[0] ** 2
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def float_ranges_and_rounding(x):
+    """`np.arange` of one float is an array of floats; `round` is exact in decimals."""
+    a = np.arange(3.0)
+    a[0] = 0.5
+    digits = round(2.675, 2) + round(1.005, 2) + round(0.125, 2)
+    for v in x:
+        a[1] += round(float(v) * 7.31, 1) + round(0.5 * digits, 2)
+    return np.sum(a * x[:3]) + np.sum(np.arange(float(x.size)) * x) * digits
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def views_of_dicts(x):
+    """Views see later changes; the display evaluates a key before its value."""
+    order = []
+
+    def noted(v):
+        order.append(v)
+        return v
+
+    d = {"a": x[0], "b": x[1]}
+    values = d.values()
+    d["a"] = 5 * x[2]
+    s = sum(values) + len(d.keys()) + max(d.values()) + sum(v for _, v in sorted(d.items()))
+    for key, v in d.items():
+        s += v * (2 if key == "a" else 1)
+    e = {noted(2.0): noted(x[3]), noted(3.0): noted(x[4])}
+    return s * e[2.0] + e[3.0] * order[1] * order[0]
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def iterators_once(x):
+    """Each iterator is gone through once: made anew in each pass, advanced by `next`, zipped with an endless one."""
+
+    def naturals():
+        n = 0
+        while True:
+            yield n
+            n += 1
+
+    s = 0.0
+    for _ in range(3):
+        pairs, places = zip(x, x[1:]), enumerate(x)  # noqa: B905
+        for i, v in places:
+            s += i * v
+        s += sum(a * b for a, b in pairs)
+    for n, v in zip(naturals(), x):  # noqa: B905
+        s += n * v
+    squares = (v * v for v in x)
+    s += sum(squares) if x[0] > 0 else max(squares)
+    return s * next(v for v in x if v > 0.3) * next(iter(x))
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def place_or_none(x):
+    """A tuple of indices that may be None."""
+    a, place = x.reshape(3, 2).copy(), None
+    if x[0] > 0:
+        place = (1, 0)
+    if place is not None:
+        a[place] *= 3.0
+    return np.sum(a * a) + (0.0 if place is None else a[place])
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def arrays_made_by_indexing(x):
+    """`np.r_`, `np.c_`, `np.mgrid`, `np.ogrid`, `np.s_`."""
+    a = np.r_[x, 2.0, x[0], 0:3, 0:1:5j]
+    c = np.c_[x, x**2]
+    rows, columns = np.mgrid[0:3, 1:3]
+    open_grid = np.ogrid[0:3, 0:2]
+    part = np.s_[1:3]
+    return (
+        np.sum(np.sin(a)) * c[:, 1].sum() + np.sum(x[rows] * columns) + np.sum(np.mgrid[0:1:3j])
+        + np.sum((open_grid[0] + open_grid[1]) * x[0]) + x[part].sum()
+    )  # fmt: skip
