@@ -192,7 +192,7 @@ class Arith(Mixin):
                     ok: Any = self.compare_kind("equal", first, second)
                     for length in (first, second):
                         ok = self.either(ok, self.compare_kind("equal", length, Static(1)))
-                    self.guard(ok, ValueError, "operands could not be broadcast together", ("broadcast", a, i, b, j))
+                    self.guard(ok, ValueError, "operands could not be broadcast together")
 
     def numpy_dtype(self, kind: str, types: list[Any]) -> np.dtype:
         """The dtype by NumPy's rules, with NumPy's refusal in our words."""

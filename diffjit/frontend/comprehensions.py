@@ -92,7 +92,7 @@ class Comprehensions(Mixin):
     def _where(self, tests: list[Any], action: Callable[[], None]) -> None:
         """Run `action` where all tests hold."""
         if tests:
-            test = self.truth(self.eval(tests[0]), tests[0])
+            test = self.test(tests[0])
             if isinstance(test, Value) and self.in_library():
                 message = "which items are taken here must be known before the program runs"
                 raise self.need_static(test, self.error(TypeProblem("DJ307", message), tests[0]))

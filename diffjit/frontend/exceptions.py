@@ -110,7 +110,7 @@ class Exceptions(Mixin):
     # raise
 
     def exec_Assert(self, node: gast.AST) -> None:
-        test = self.truth(self.eval(node.test), node.test)
+        test = self.test(node.test)
 
         def fail() -> None:
             args = () if node.msg is None else (self.eval(node.msg),)

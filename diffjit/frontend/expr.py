@@ -86,7 +86,7 @@ class Expressions(Mixin):
         return self.new(av.DictC(items))
 
     def eval_IfExp(self, node: gast.AST) -> Any:
-        test = self.truth(self.eval(node.test), node.test)
+        test = self.test(node.test)
         if isinstance(test, Static):
             return self.eval(node.body if test.obj else node.orelse)
         return self.choose(test, lambda: self.eval(node.body), lambda: self.eval(node.orelse))

@@ -11,10 +11,11 @@ from diffjit.frontend import values as av
 from diffjit.frontend.handlers import CORE, core
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.templates import DynList, describe
+from diffjit.frontend.templates import DynList, Sub, describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Block, Value
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
+from diffjit.primitives.library import containers
 
 
 class NumpyCore(Mixin):
@@ -52,8 +53,11 @@ class NumpyCore(Mixin):
             return self.copy(out) if out is value else out
         if isinstance(value, Value) and not isinstance(value.type, Scalar):
             return self._from_dynamic(DynList((value,), None), dtype)
-        if isinstance(value, av.Ref) and isinstance(self.contents(value), DynList):
-            return self._from_dynamic(self.contents(value), dtype)
+        if isinstance(value, av.Ref) and isinstance(held := self.contents(value), DynList):
+            if isinstance(held.elem, Sub):
+                rows = self.call_plain(containers.array_of_rows, value, node=None)
+                return rows if dtype is None else self.cast(rows, dtype)
+            return self._from_dynamic(held, dtype)
         if isinstance(value, (av.Tup, av.Ref, av.Range, av.Iter)):
             try:
                 items = self.sequence_items(value, None)

@@ -16,7 +16,7 @@ from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Dim, Scalar, Sym, not_one
-from diffjit.primitives.library import joining
+from diffjit.primitives.library import containers, joining
 
 
 class NumpyShapes(Mixin):
@@ -174,12 +174,12 @@ class NumpyShapes(Mixin):
     @core(np.concatenate)
     def np_concatenate(self, arrays: Any, axis: Any = Static(0), dtype: Any = NONE, **_: Any) -> Any:
         flat = isinstance(axis, Static) and axis.obj is None
-        if isinstance(arrays, Value) and isinstance(arrays.type, Array) and arrays.type.ndim > 1 and not flat:
-            k = self.static_int(axis, "the axis") % (arrays.type.ndim - 1)
-            joined = self.call_fn(self.fn_of(joining.joined), [arrays, Static(k)], {}, None)
-            return (
-                joined if isinstance(dtype, Static) and dtype.obj is None else self.cast(joined, self.dtype_of(dtype))
-            )
+        rank = arrays.type.ndim - 1 if isinstance(arrays, Value) and isinstance(arrays.type, Array) else 0
+        function, rank = (joining.joined, rank) if rank > 0 else (containers.concatenated, self._rank_of_items(arrays))
+        if not flat and (rank > 1 or function is joining.joined):
+            joined = self.call_plain(function, arrays, Static(self.static_int(axis, "the axis") % rank), node=None)
+            plain = isinstance(dtype, Static) and dtype.obj is None
+            return joined if plain else self.cast(joined, self.dtype_of(dtype))
         parts = self._parts(arrays)
         if isinstance(axis, Static) and axis.obj is None:
             parts = [self.np_ravel(p) for p in parts]
@@ -192,6 +192,13 @@ class NumpyShapes(Mixin):
         known = [p.type.dims[k] for p in parts]
         dims[k] = sum(known) if all(isinstance(d, int) for d in known) else Sym()
         return self.build.value("concatenate", parts, Array(ty, tuple(dims), "C"), axis=k)
+
+    def _rank_of_items(self, arrays: Any) -> int:
+        """The number of dimensions of the arrays in a growing list; 0 for anything else."""
+        held = self.contents(arrays) if isinstance(arrays, av.Ref) else None
+        if not isinstance(held, DynList) or len(held.lists) != 1 or not isinstance(held.lists[0].type.elem, Array):
+            return 0
+        return held.lists[0].type.elem.ndim
 
     def _parts(self, arrays: Any) -> list[Value]:
 

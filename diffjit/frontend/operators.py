@@ -325,6 +325,25 @@ class Operators(Mixin):
             test, lambda: first if first is not test else Static(True), lambda: self.bool_chain(is_and, nodes[1:], node)
         )
 
+    def test(self, node: gast.AST) -> Any:
+        """The truth of an expression that stands as a condition: the operands of `and` and `or` may be of any types."""
+        if isinstance(node, gast.BoolOp):
+            return self._test_chain(isinstance(node.op, gast.And), node.values)
+        if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
+            return self.logical_not(self.test(node.operand))
+        return self.truth(self.eval(node), node)
+
+    def _test_chain(self, is_and: bool, nodes: list[gast.AST]) -> Any:
+        first = self.test(nodes[0])
+        if len(nodes) == 1:
+            return first
+        if isinstance(first, Static):
+            return self._test_chain(is_and, nodes[1:]) if bool(first.obj) == is_and else first
+        rest = lambda: self._test_chain(is_and, nodes[1:])  # noqa: E731
+        if is_and:
+            return self.choose(first, rest, lambda: Static(False))
+        return self.choose(first, lambda: Static(True), rest)
+
     @for_each
     def truth(self, value: Any, node: gast.AST | None = None) -> Any:
         """The truth value: Static(bool) or an IR bool."""

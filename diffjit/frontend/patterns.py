@@ -37,7 +37,7 @@ class Patterns(Mixin):
             if case.guard is None:
                 self.exec_block(case.body)
                 return
-            extra = self.truth(self.eval(case.guard), case.guard)
+            extra = self.test(case.guard)
             if isinstance(extra, Static):
                 if extra.obj:
                     self.exec_block(case.body)

@@ -265,7 +265,7 @@ class Statements(Mixin):
             self.exec_block(rest)
 
         with self.at(node):
-            test = self.truth(self.eval(node.test), node.test)
+            test = self.test(node.test)
             if isinstance(test, Static):
                 self.exec_block(node.body if test.obj else node.orelse)
             else:
@@ -293,13 +293,11 @@ class Statements(Mixin):
         checked_inside = bool(self.handlers)  # a condition that may raise into a handler is part of the body
 
         def cond() -> Any:
-            return Static(True) if checked_inside else self.truth(self.eval(node.test), node.test)
+            return Static(True) if checked_inside else self.test(node.test)
 
         def body(_: list[Value]) -> None:
             if checked_inside:
-                self.guarded(
-                    lambda: self.when(self.truth(self.eval(node.test)), lambda: None, lambda: self.jump("end", uid))
-                )
+                self.guarded(lambda: self.when(self.test(node.test), lambda: None, lambda: self.jump("end", uid)))
             self.unless_jumped(lambda: self.loop_body(node, uid))
 
         assigned = frozenset(assigned_names([node.test, *node.body]))

@@ -1,5 +1,7 @@
 """Details of Python and NumPy that are easy to get wrong: what is evaluated when, and what a name stands for."""
 
+import math
+
 import numpy as np
 
 from .registry import program
@@ -111,3 +113,59 @@ def arrays_made_by_indexing(x):
         np.sum(np.sin(a)) * c[:, 1].sum() + np.sum(x[rows] * columns) + np.sum(np.mgrid[0:1:3j])
         + np.sum((open_grid[0] + open_grid[1]) * x[0]) + x[part].sum()
     )  # fmt: skip
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def conditions_of_any_type(x):
+    """`and` and `or` of lists, numbers and comparisons as conditions."""
+    stack, s = list(x), 0.0
+    while stack and stack[-1] > 0.2:
+        s += stack.pop() ** 2
+    if stack or s > 3:
+        s *= 2
+    return s + (x[0] if not stack and x[1] else x[2]) + sum(v for v in x if stack and v > 0.5)
+
+
+def root(v):
+    if v < 0.3:
+        raise ValueError("too small")
+    return np.sqrt(v)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def failures_of_expressions(x):
+    """`try` around an expression whose parts are evaluated anew when it goes on."""
+    t = 0.0
+    for v in x:
+        try:
+            t += root(v) * x[1]
+        except ValueError:
+            t += v * v
+    try:
+        t += math.sqrt(x[1] - 0.5)
+    except ValueError:
+        t *= 2
+    try:
+        t += np.sum(x[:2] + x[:3])
+    except ValueError:
+        t += x[0]
+    matrix = np.eye(3) * x[0]
+    try:
+        t += np.linalg.solve(matrix + matrix.T, x[:3]).sum()
+        t += np.linalg.inv(matrix - matrix).sum()
+    except np.linalg.LinAlgError:
+        t -= x[5]
+    return t
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def arrays_of_lists_that_grow(x):
+    """Lists of lists, rows and blocks whose number is only known at run time, made into arrays."""
+    table = np.array([[a * b for a in x] for b in x])
+    rows = [r * 2 for r in x.reshape(3, 2)]
+    history = []
+    for v in x:
+        history.append(np.array([v, v * v]))
+    total = np.sum(table**2) + np.sum(np.vstack(rows) ** 2 * np.arange(2))
+    total += np.sum(np.column_stack(rows) ** 2 * np.arange(3)) + np.sum(np.hstack(rows) * np.arange(6))
+    return total + np.sum(np.vstack(history)[:, 1]) + np.mean(history, axis=0)[0] + np.stack(history).T[0, 1]

@@ -220,19 +220,6 @@ def dj127_outside_changed():
     dj.grad(model)(2.0)
 
 
-def dj128_growing_rows():
-    def model(x, n):
-        rows = []
-        for i in range(n):
-            row = []
-            for j in range(i + 1):
-                row.append(x * j)
-            rows.append(row)
-        return np.sum(np.array(rows))
-
-    dj.grad(model)(2.0, 3)
-
-
 def dj129_import():
     def model(x):
         import no_such_module

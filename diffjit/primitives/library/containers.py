@@ -51,6 +51,32 @@ def delete_slice(items, start, stop):
         items.pop(low)
 
 
+def array_of_rows(rows):
+    """np.array of a list of lists."""
+    first = np.array(rows[0])
+    out = np.empty((len(rows), *first.shape), dtype=first.dtype)
+    for k in range(len(rows)):
+        row = np.array(rows[k])
+        if row.shape[0] != first.shape[0]:
+            raise ValueError("setting an array element with a sequence: the rows differ in length")
+        out[k] = row
+    return out
+
+
+def concatenated(arrays, axis):
+    """np.concatenate of a list of arrays along one axis."""
+    first, total = arrays[0], 0
+    for a in arrays:
+        total += a.shape[axis]
+    before = (slice(None),) * axis
+    out = np.empty((*first.shape[:axis], total, *first.shape[axis + 1 :]), dtype=first.dtype)
+    at = 0
+    for a in arrays:
+        out[(*before, slice(at, at + a.shape[axis]))] = a
+        at += a.shape[axis]
+    return out
+
+
 @implements(collections.deque)
 class Deque:
     """A list that forgets what does not fit."""
