@@ -559,6 +559,9 @@ class Indexing(Mixin):
 
     def item(self, array: Value) -> Value:
         """The only element of an array of size one."""
+        if any(d != 1 for d in array.type.dims):
+            message = "can only convert an array of size 1 to a Python scalar"
+            self.raise_if(self.compare_kind("not_equal", self.np_size(array), Static(1)), ValueError, message)
         zeros = [self.build.const(0) for _ in range(array.type.ndim)]
         return self.build.value("load", [array, *zeros], Scalar(array.type.dtype))
 
