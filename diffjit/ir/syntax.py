@@ -207,15 +207,16 @@ class _Substitute(ast.NodeTransformer):
                 tree = copied(tree)
             self.used.add(node.id)
             return written(tree) if isinstance(node.ctx, ast.Store) else tree
-        made = type(node)()
-        if isinstance(node, ast.stmt):
-            made.lineno = 0  # type: ignore[attr-defined] - a statement, as the node is
+        fields: dict[str, object] = {}
         for field, value in ast.iter_fields(node):
             if isinstance(value, list):
                 items = cast("list[object]", value)
-                setattr(made, field, [self.visit(item) if isinstance(item, ast.AST) else item for item in items])
+                fields[field] = [self.visit(item) if isinstance(item, ast.AST) else item for item in items]
             else:
-                setattr(made, field, self.visit(value) if isinstance(value, ast.AST) else value)
+                fields[field] = self.visit(value) if isinstance(value, ast.AST) else value
+        made = type(node)(**fields)
+        if isinstance(node, ast.stmt):
+            made.lineno = 0  # type: ignore[attr-defined] - a statement, as the node is
         return made
 
 
