@@ -12,6 +12,7 @@ v = v, u`) where the order matters.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Mapping
 
 from diffjit.ir import syntax
@@ -67,6 +68,7 @@ class Emitter:
             body=body,
             decorator_list=self.printer.decorators(self.function),
             lineno=1,
+            **({"type_params": []} if sys.version_info >= (3, 12) else {}),  # pyright: ignore[reportCallIssue, reportArgumentType]
         )
 
     def name(self, v: Value) -> str:
