@@ -58,7 +58,7 @@ def inline_jvp(interpreter: Any, fun: Any, primals: list[Any], tangents: list[An
     """Copy a forward derivative's program in."""
     from diffjit.api.products import forward_program
 
-    inner = nest(interpreter, function_of(interpreter, fun), primals, {}, node)
+    inner = nest(interpreter, plain(interpreter, fun), primals, {}, node)
     if inner is None:
         return NONE
     entry = Entry()
@@ -77,7 +77,7 @@ def inline_vjp(interpreter: Any, fun: Any, primals: list[Any], *, has_aux: bool,
     """Copy the program in; its pullback is copied in where it is called."""
     from diffjit.api.products import reversible
 
-    inner = nest(interpreter, function_of(interpreter, fun), primals, {}, node)
+    inner = nest(interpreter, plain(interpreter, fun), primals, {}, node)
     if inner is None:
         return NONE
     made = reversible(inner.program, inner.call)
@@ -120,11 +120,6 @@ class Pullback:
         call = self.inner.call
         trees = [spec_tree(call.positional[k], map(bar, call.leaf_range(k))) for k in range(len(call.positional))]
         return av.Tup(tuple(interpreter.abstract(t, outs) for t in trees))
-
-
-def function_of(interpreter: Any, fun: Any) -> Any:
-    """The function that a verb is given inside a program."""
-    return plain(interpreter, fun)
 
 
 def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:
