@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 from typing import Any
 
 import gast
+import numpy as np
 
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
@@ -65,12 +68,12 @@ class Expressions(Mixin):
     def eval_Set(self, node: gast.AST) -> Any:
         return self.new(av.DictC({self.static_key(i): i for i in self.eval_items(node.elts)}, is_set=True))
 
-    def eval_items(self, nodes: list[gast.AST]) -> list[Any]:
-        """Elements of a display or arguments of a call, with stars unpacked."""
+    def eval_items(self, nodes: list[gast.AST], starred: int | None = None) -> list[Any]:
+        """Elements of a display or arguments of a call; `starred` is how many a star stands for."""
         out: list[Any] = []
         for item in nodes:
             if isinstance(item, gast.Starred):
-                out.extend(self.unpack(self.eval(item.value), None, item))
+                out.extend(self.unpack(self.eval(item.value), starred, item))
             else:
                 out.append(self.eval(item))
         return out
@@ -93,7 +96,7 @@ class Expressions(Mixin):
 
     def eval_Call(self, node: gast.AST) -> Any:
         function = self.eval(node.func)
-        args = self.eval_items(node.args)
+        args = self.eval_items(node.args, self._starred(function, node))
         kwargs: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -101,6 +104,13 @@ class Expressions(Mixin):
             else:
                 kwargs[keyword.arg] = self.eval(keyword.value)
         return self.call(function, args, kwargs, node)
+
+    def _starred(self, function: Any, node: gast.AST) -> int | None:
+        """How many arguments the one star of a call stands for, where the function takes a fixed number."""
+        if node.keywords or sum(isinstance(a, gast.Starred) for a in node.args) != 1:
+            return None
+        taken = _arity(function)
+        return None if taken is None or taken < len(node.args) - 1 else taken - (len(node.args) - 1)
 
     def eval_Lambda(self, node: gast.AST) -> Any:
         return self.make_fn(node, "<lambda>")
@@ -140,6 +150,8 @@ class Expressions(Mixin):
             return value.obj
         if isinstance(value, av.Tup):
             return tuple(self.static_key(i, node) for i in value.items)
+        if isinstance(value, av.Format):
+            value = next((p[0] for p in value.parts if not isinstance(p, str) and isinstance(p[0], Value)), value)
         if isinstance(value, Value):
             raise self.need_static(
                 value,
@@ -151,3 +163,21 @@ class Expressions(Mixin):
                 ),
             )
         raise self.unsupported("DJ123", f"{describe(value)} as a dict key", node)
+
+
+def _arity(function: Any) -> int | None:
+    """The number of arguments of a function that takes neither more nor fewer."""
+    if isinstance(function, av.Bound):
+        taken = _arity(function.function)
+        return None if taken is None else taken - 1
+    if isinstance(function, Static) and isinstance(function.obj, np.ufunc):
+        return function.obj.nin
+    if isinstance(function, av.Fn):
+        spec = function.node.args  # pyright: ignore[reportAttributeAccessIssue]
+        fixed = not (spec.vararg or spec.kwonlyargs or function.defaults)
+        return len(spec.posonlyargs) + len(spec.args) if fixed else None
+    if isinstance(function, Static) and isinstance(function.obj, types.FunctionType):
+        code = function.obj.__code__
+        fixed = not (code.co_flags & inspect.CO_VARARGS or code.co_kwonlyargcount or function.obj.__defaults__)
+        return code.co_argcount if fixed else None
+    return None

@@ -191,8 +191,14 @@ class Iterators(Mixin):
         return None if found is None else [get() for get in found]
 
     def _choices(self, kind: Any, iterable: Any, r: Any) -> Any:
-        number = self.static_int(r, "the number of items chosen")
-        iterable = self.countable(self.as_iterable(iterable), None)
+        iterable = self.as_iterable(iterable)
+        if isinstance(iterable, av.Iter) and not iterable.claimed:
+            iterable = self.collect(iterable)
+        number = (
+            self.static_int(self.length(iterable), "the number of items")
+            if isinstance(r, Static) and r.obj is None
+            else self.static_int(r, "the number of items chosen")
+        )
         try:
             items = self.sequence_items(iterable, None)
         except UnknownLength:
@@ -208,7 +214,7 @@ class Iterators(Mixin):
         return self._choices(itertools.combinations, iterable, r)
 
     @core(itertools.permutations)
-    def it_permutations(self, iterable: Any, r: Any) -> Any:
+    def it_permutations(self, iterable: Any, r: Any = NONE) -> Any:
         return self._choices(itertools.permutations, iterable, r)
 
     @core(itertools.combinations_with_replacement)

@@ -137,6 +137,9 @@ class Lists(Mixin):
             return None
         if isinstance(count, Static) and not isinstance(count.obj, (int, np.integer)):
             return None
+        if isinstance(count, Value) and count.type.dtype.kind not in "biu":
+            cure = "use int(...); ints and floats in one list that grows become floats"
+            raise self.error(TypeProblem("DJ308", f"a list is repeated {describe(count)} times", cure=cure), node)
         if isinstance(count, Value) and isinstance(sequence, av.Ref) and not self.can_be_static(count):
             return self.repeat_list(sequence, count, node)
         items = tuple(self.sequence_items(sequence, node)) * self.static_int(

@@ -1,5 +1,6 @@
 """Details of Python and NumPy that are easy to get wrong: what is evaluated when, and what a name stands for."""
 
+import itertools
 import math
 
 import numpy as np
@@ -169,3 +170,27 @@ def arrays_of_lists_that_grow(x):
     total = np.sum(table**2) + np.sum(np.vstack(rows) ** 2 * np.arange(2))
     total += np.sum(np.column_stack(rows) ** 2 * np.arange(3)) + np.sum(np.hstack(rows) * np.arange(6))
     return total + np.sum(np.vstack(history)[:, 1]) + np.mean(history, axis=0)[0] + np.stack(history).T[0, 1]
+
+
+def product(a, b):
+    return a * b**2
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def stars_and_names_in_loops(x):
+    """A star over an array of unknown length, keys made of text in loops, combinations of pairs, permutations."""
+    points, s = x.reshape(3, 2), 0.0
+    order = np.argsort(-x[:3])
+    for i in range(3):
+        s += np.hypot(*(points[order[i]] - points[order[i - 1]])) + product(*points[i])
+    layers = {}
+    for k in range(3):
+        layers[f"W{k}"] = x[k : k + 2] * 2
+        layers["b" + str(k)] = x[k]
+    a = x[:2]
+    for k in range(len(layers) // 2):
+        a = np.tanh(layers[f"W{k}"] * a + layers[f"b{k}"])
+    for (i, p), (j, q) in itertools.combinations(enumerate(x), 2):
+        s += p * q * (i + 2 * j)
+    orders = itertools.permutations(range(3))
+    return s + np.sum(a) + min(sum(x[2 * i + p[i] % 2] * (1 + 0.1 * p[i] * i) for i in range(3)) for p in orders)
