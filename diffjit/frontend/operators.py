@@ -253,7 +253,9 @@ class Operators(Mixin):
         for a, b in ((left, right), (right, left)):
             if isinstance(b, Static) and (b.obj is None or isinstance(b.obj, (bool, type)) or b.obj is Ellipsis):
                 if isinstance(a, av.Opt):
-                    return a.is_none if b.obj is None else Static(False)
+                    if b.obj is None:
+                        return a.is_none
+                    return self.choose(a.is_none, lambda: Static(False), lambda a=a, b=b: self.identical(a.value, b))
                 if isinstance(a, Value) and isinstance(b.obj, bool) and a.type == BOOL:
                     return a if b.obj else self.logical_not(a)
                 if isinstance(a, Value) and isinstance(b.obj, bool) and a.type == Scalar(BOOL.dtype):

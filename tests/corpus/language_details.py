@@ -194,3 +194,23 @@ def stars_and_names_in_loops(x):
         s += p * q * (i + 2 * j)
     orders = itertools.permutations(range(3))
     return s + np.sum(a) + min(sum(x[2 * i + p[i] % 2] * (1 + 0.1 * p[i] * i) for i in range(3)) for p in orders)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def flags_that_may_be_none(x):
+    """`is True` and `is False` of a flag that may be None."""
+
+    def sign(v):
+        if v > 0.5:
+            return True
+        if v < 0.2:
+            return False
+        return None
+
+    flag, s = None, 0.0
+    if x[0] > 0:
+        flag = False
+    for v in x:
+        found = sign(v)
+        s += v * (1 if found is True else 2 if found is False else 3 if found is None else 4)
+    return s * (2 if flag is False else 3)
