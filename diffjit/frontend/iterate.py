@@ -219,8 +219,13 @@ class Iteration(Mixin):
 
     def sequence_items(self, iterable: Any, node: Any) -> list[Any]:
         """The items of an iterable of known length, each an abstract value; UnknownLength otherwise."""
-        getters = self.getters(self.claim(iterable, use=False), node)
-        self.claim(iterable)
+        before = {key for key in self.cells if key[0] == "used"}
+        try:
+            getters = self.getters(self.claim(iterable), node)
+        except UnknownLength:  # nobody has gone through it yet
+            for key in [key for key in self.cells if key[0] == "used" and key not in before]:
+                del self.cells[key]
+            raise
         return [get() for get in getters]
 
     def getters(self, iterable: Any, node: Any) -> list[Callable[[], Any]]:

@@ -44,20 +44,15 @@ class Iterators(Mixin):
             value = self.call_method(value, "__iter__", [])
         return value
 
-    def claim(self, iterable: Any, *, use: bool = True) -> Any:
-        """An iterator that nobody has gone through before, to be gone through now (`use`) or perhaps."""
+    def claim(self, iterable: Any) -> Any:
+        """An iterator that nobody has gone through before, to be gone through now."""
         if not isinstance(iterable, av.Iter) or iterable.claimed or iterable.kind in _HELPERS:
             return iterable
         if ("used", iterable.serial) in self.cells:
             message, cure = "an iterator that was used before", "make a list of it first: list(...)"
             raise self.unsupported("DJ115", message, None, cure)
-        if use:
-            self.cells["used", iterable.serial] = USED
+        self.cells["used", iterable.serial] = USED
         parts = [self.claim(part) for part in iterable.parts]
-        if not use:
-            for part in iterable.parts:
-                if isinstance(part, av.Iter):
-                    self.cells.pop(("used", part.serial), None)
         return replace(iterable, parts=tuple(parts), claimed=True)
 
     def is_lazy(self, iterable: Any) -> bool:

@@ -88,6 +88,8 @@ def iterators_once(x):
         s += n * v
     squares = (v * v for v in x)
     s += sum(squares) if x[0] > 0 else max(squares)
+    for i, (a, b) in list(enumerate(zip(map(abs, x), x))):  # noqa: B905
+        s += i * a * b
     return s * next(v for v in x if v > 0.3) * next(iter(x))
 
 
