@@ -18,7 +18,7 @@ from diffjit.frontend.templates import describe
 from diffjit.frontend.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Array, Dim, Scalar, Sym, Type, not_one
+from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Array, Dim, Scalar, Sym, Type, broadcast, not_one
 from diffjit.primitives.registry import ELEMENTWISE
 
 PYTHON_OPERATORS: dict[str, Any] = {
@@ -118,7 +118,7 @@ def _broadcast_dim(dims: list[Dim], shapes: list[tuple[Dim, ...]]) -> Dim:
         return known[0]
     if len(rest) == 1:
         return rest[0]
-    return next((d for d in rest if not_one(d)), Sym())
+    return next((d for d in rest if not_one(d)), None) or broadcast([d for d in rest if isinstance(d, Sym)])
 
 
 class Arith(Mixin):

@@ -7,6 +7,7 @@ Lengths themselves are run-time values, so a new length never needs a new specia
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,20 @@ _fresh = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class Sym:
-    """A length that is not known before the program runs; `not_one` says that it is known to differ from 1."""
+    """A length that is not known before the program runs; `not_one` says that it is known to differ from 1.
+
+    `parts` are the uids of the lengths that broadcast to this one: however they meet, the result is the same symbol.
+    """
 
     uid: int = field(default_factory=lambda: next(_fresh))
     not_one: bool = False
+    parts: frozenset[int] = frozenset()
+
+
+def broadcast(lengths: Iterable[Sym]) -> Sym:
+    """The length that several broadcast to, none of which is known to differ from 1."""
+    parts = frozenset(uid for s in lengths for uid in (s.parts or (s.uid,)))
+    return Sym(uid=-1, parts=parts)
 
 
 Dim = int | Sym  # an int is a length known while specialising (1 matters most: it broadcasts)

@@ -17,7 +17,7 @@ import numpy as np
 from diffjit.ir.nodes import Function
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.lowering import cache, failures
-from diffjit.lowering.compiler import MODULE_KEY
+from diffjit.lowering.emission import MODULE_KEY
 from diffjit.lowering.module import Module, lower
 from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of

@@ -13,9 +13,10 @@ from numba.np import arrayobj
 from diffjit.lowering.failures import INDEX
 
 I64 = llvm_ir.IntType(64)
+BYTES = llvm_ir.IntType(8).as_pointer()
 Checks = Literal["all", "wrap", "none"]  # of indices: test and wrap, only wrap negative ones, nothing
 # Fields of Numba's array struct.
-DATA, SHAPE, STRIDES = 4, 5, 6
+MEMINFO, PARENT, LENGTH, ITEMSIZE, DATA, SHAPE, STRIDES = range(7)
 
 _FLOAT_OPERATORS = {
     operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", operator.truediv: "fdiv", operator.iadd: "fadd",
@@ -74,7 +75,7 @@ def wrapped(builder: Any, index: Any, length: Any) -> Any:
 
 def checked(context: Any, builder: Any, index: Any, length: Any, axis: int) -> Any:
     """An index with negative ones wrapped; IndexError when it is out of range."""
-    from diffjit.lowering.compiler import fail
+    from diffjit.lowering.exits import fail
 
     if isinstance(index, llvm_ir.Constant):
         place = index if index.constant >= 0 else builder.add(index, length)
@@ -112,6 +113,38 @@ def pointer(context: Any, builder: Any, ty: Any, array: Any, indices: list[Any],
         offset = builder.add(offset, builder.mul(indices[k], builder.extract_value(array, (STRIDES, k))))
     address = builder.gep(builder.bitcast(data, llvm_ir.IntType(8).as_pointer()), [offset])
     return builder.bitcast(address, data.type)
+
+
+def struct(
+    context: Any,
+    builder: Any,
+    ty: Any,
+    meminfo: Any,
+    data: Any,
+    shape: list[Any],
+    strides: list[Any],
+    parent: Any = None,
+) -> Any:
+    """An array's struct, field by field in registers (Numba's way takes a stack slot for each)."""
+    kind = context.get_value_type(ty)
+    count = I64(1)
+    for length in shape:
+        count = builder.mul(count, length, flags=["nsw"])
+    made = llvm_ir.Constant(kind, llvm_ir.Undefined)
+    item = I64(context.get_abi_sizeof(context.get_data_type(ty.dtype)))
+    nobody = llvm_ir.Constant(kind.elements[PARENT], None)
+    for place, value in (
+        (MEMINFO, meminfo),
+        (PARENT, nobody if parent is None else parent),
+        (LENGTH, count),
+        (ITEMSIZE, item),
+        (DATA, builder.bitcast(data, kind.elements[DATA])),
+    ):
+        made = builder.insert_value(made, value, place)
+    for k, (length, stride) in enumerate(zip(shape, strides, strict=True)):
+        made = builder.insert_value(made, length, (SHAPE, k))
+        made = builder.insert_value(made, stride, (STRIDES, k))
+    return made
 
 
 def load(context: Any, builder: Any, ty: Any, address: Any) -> Any:

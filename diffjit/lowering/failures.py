@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 INDEX, LIST_INDEX, EMPTY_POP, SHAPES, ASSIGN_SHAPE, OVERFLOW, ZERO_DIVISION, NEGATIVE_SHIFT, NEGATIVE_POWER = range(9)
 NEGATIVE_LENGTH, RESHAPE, EMPTY_REDUCTION, EMPTY_ARG, RECURSION, SINGULAR, NOT_POSITIVE, NOT_SQUARE, USER = range(9, 18)
 MATMUL, CONCATENATE, MASK_LENGTH, MASK_SHAPE, RANGE_STEP, BROADCAST_TO, LENGTH_STEP, CONCATENATE_EMPTY = range(18, 26)
-INSERT_SHAPE, TOO_BIG, GATHER_SHAPES, SOLVE_SHAPES = range(26, 30)
+INSERT_SHAPE, TOO_BIG, GATHER_SHAPES, SOLVE_SHAPES, NO_MEMORY = range(26, 31)
 
 
 class Stopped(Exception):
@@ -197,6 +197,8 @@ def message(kind: int, payload: tuple[int, ...]) -> tuple[type[Exception], str]:
                 "solve1: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (m,m),(m)->(m) "
                 f"(size {theirs} is different from {ours})"
             )
+        case 30:
+            return MemoryError, "no memory for an array of this size"
     return RuntimeError, f"failure {kind} {payload}"
 
 

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 
 INSIDE = "  # inside"  # marks a line whose indices are proven to be within bounds, and not negative
 WRAPS = "  # wraps"  # marks a line whose indices are proven to be within bounds, but may count from the end
+NEST = "  # nest"  # marks a loop over an array, of a length that only the run knows: LLVM need not unroll it
+
+_FEW = 8  # loops of fixed length up to this are for LLVM to unroll
 
 
 class Temporaries:
@@ -52,9 +55,9 @@ class Lines:
         self.lines.append("    " * self.depth + text + (INSIDE if inside else mark))
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
+    def block(self, head: str, mark: str = "") -> Iterator[None]:
         """A line and an indented block below it."""
-        self.add(head)
+        self.add(head, mark=mark)
         self.depth += 1
         try:
             yield
@@ -65,7 +68,8 @@ class Lines:
     def loops(self, indices: list[str], lengths: list[str]) -> Iterator[None]:
         """Nested loops, outermost first."""
         for index, length in zip(indices, lengths, strict=True):
-            self.add(f"for {index} in range({length}):")
+            few = length.isdigit() and int(length) <= _FEW
+            self.add(f"for {index} in range({length}):", mark="" if few else NEST)
             self.depth += 1
         try:
             yield
@@ -75,7 +79,8 @@ class Lines:
     def parse(self) -> list[ast.stmt]:
         """The statements; those that are marked carry `mark`."""
         tree = ast.parse("\n".join(self.lines))
-        marked = {n + 1: mark for n, line in enumerate(self.lines) for mark in (INSIDE, WRAPS) if line.endswith(mark)}
+        marks = (INSIDE, WRAPS, NEST)
+        marked = {n: mark for n, line in enumerate(self.lines, 1) for mark in marks if line.endswith(mark)}
         for node in ast.walk(tree):
             if isinstance(node, ast.stmt) and node.lineno in marked:
                 node.mark = marked[node.lineno]  # type: ignore[attr-defined]

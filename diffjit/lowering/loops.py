@@ -11,7 +11,7 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering import scalars
 from diffjit.lowering.fuse import FILLS, Piece, dims_of, element_inputs, element_type
-from diffjit.lowering.lines import Lines, subscript, tuple_text
+from diffjit.lowering.lines import NEST, Lines, subscript, tuple_text
 from diffjit.lowering.scalars import Operand
 
 if TYPE_CHECKING:
@@ -215,7 +215,13 @@ def assign(printer: LoweredPrinter, op: Op, args: list[ast.expr], lines: Lines, 
     source_arg = _without_leading(printer, source, source_arg, ty.ndim, lines)
     nest.read(source_arg, source)
     nest.measure()
+    if _whole_arrays(target, source, source_arg, add=add):
+        lines.add(f"{'add_into' if add else 'copy_into'}({name}, {nest.names[id(source_arg)]})")
+        return
     value = nest.element(source_arg, source)
+    if not add and isinstance(source.type, Scalar):
+        lines.add(f"fill({name}, {scalars.cast(value, ty.dtype)})")
+        return
     place = subscript(name, nest.indices)
     if add:
         element = Scalar(ty.dtype)
@@ -226,6 +232,16 @@ def assign(printer: LoweredPrinter, op: Op, args: list[ast.expr], lines: Lines, 
         text = scalars.cast(value, ty.dtype)
     with nest.loops(nest.order(ty.layout if ty.ndim > 1 else None)):
         lines.add(f"{place} = {text}", inside=True)
+
+
+def _whole_arrays(target: Value, source: Value, arg: ast.expr, *, add: bool) -> bool:
+    """Whether one function does for all: the same type of elements, and nothing repeated along a length of 1."""
+    ty, other = target.type, source.type
+    if isinstance(arg, (Piece, _Narrowed)) or not isinstance(other, Array) or not isinstance(ty, Array):
+        return False
+    if other.dtype != ty.dtype or other.ndim != ty.ndim or (add and ty.dtype.kind != "f"):
+        return False
+    return all(d != 1 or e == 1 for d, e in zip(other.dims, ty.dims, strict=True))
 
 
 def _materialised(printer: LoweredPrinter, source: Value, arg: ast.expr, lines: Lines) -> ast.expr:
@@ -264,8 +280,7 @@ def copy(printer: LoweredPrinter, source: Value, arg: ast.expr, out: str, order:
     nest.read(arg, source)
     nest.measure()
     lines.add(f"{out} = {printer.empty(ty.dtype, order)}({tuple_text(nest.lengths)})")
-    with nest.loops(list(range(ty.ndim))[:: -1 if order == "F" else 1]):
-        lines.add(f"{subscript(out, nest.indices)} = {nest.element(arg, source).text}", inside=True)
+    lines.add(f"copy_into({out}, {nest.names[id(arg)]})")
 
 
 def _without_leading(printer: LoweredPrinter, source: Value, arg: ast.expr, ndim: int, lines: Lines) -> ast.expr:
@@ -409,7 +424,7 @@ def _whole(printer: LoweredPrinter, nest: Nest, kind: str, dtype: np.dtype, valu
 
 
 def _inner(lines: Lines, head: str, part: str, update: str, value: str, out: str) -> None:
-    with lines.block(head):
+    with lines.block(head, mark=NEST):
         lines.add(f"{part} = {update}({part}, {value})", inside=True)
     lines.add(f"{out} = {update}({out}, {part})")
 

@@ -20,7 +20,7 @@ from diffjit.ir.walk import uses, walk
 from diffjit.lowering import arrays, failures, fuse, indexing, linalg, loops, scalars
 from diffjit.lowering.aliases import Roots
 from diffjit.lowering.fuse import Piece, piece
-from diffjit.lowering.lines import Lines, Temporaries, subscript, tuple_text
+from diffjit.lowering.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.ranges import Ranges
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
@@ -79,10 +79,7 @@ class LoweredPrinter(OpPrinter):
     def filled(self, out: str, dtype: np.dtype, order: str, lengths: list[str], value: str, lines: Lines) -> None:
         """Allocate and fill."""
         lines.add(f"{out} = {self.empty(dtype, order)}({tuple_text(lengths)})")
-        indices = [self.temp(loops.INDEX_NAMES[k % 6]) for k in range(len(lengths))]
-        dims = list(range(len(lengths)))[:: -1 if order == "F" else 1]
-        with lines.loops([indices[k] for k in dims], [lengths[k] for k in dims]):
-            lines.add(f"{subscript(out, indices)} = {value}", inside=True)
+        lines.add(f"fill({out}, {value})")
 
     def require(self, failure: str, payload: int) -> str:
         """The function that leaves with a failure unless a condition holds."""

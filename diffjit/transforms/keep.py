@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from diffjit.analysis.memory import Memory
+from diffjit.analysis.mincut import minimum_cut
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block, Op, Value, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Stack, Sym
+from diffjit.ir.walk import blocks, dce, walk
 from diffjit.primitives.registry import ELEMENTWISE
 
 _METADATA = frozenset({"dim", "zeros_like", "empty_like", "list_len"})
@@ -30,6 +32,7 @@ class Context:
     parent: Context | None
     block: Block = field(default_factory=Block)
     head: Block = field(default_factory=Block)  # pops: they run first
+    spot: Block = field(default_factory=Block)  # what the operation at hand needs (while placeholders are resolved)
     memo: dict[Value, Value] = field(default_factory=dict[Value, Value])
     bars: dict[Value, Any] = field(default_factory=dict[Value, Any])
     refs: dict[Value, Value] = field(default_factory=dict[Value, Value])
@@ -38,9 +41,62 @@ class Context:
     )  # (forward loop, its index on the way back)
     snapshots: dict[tuple[Value, Op | None], Value] = field(default_factory=dict[tuple[Value, Op | None], Value])
 
-    def finish(self) -> None:
-        """Put the pops in front."""
-        self.block.ops[:0] = self.head.ops
+
+CHEAP = frozenset(
+    {"add", "subtract", "multiply", "divide", "negative", "positive", "reciprocal", "square", "sqrt", "absolute",
+     "fabs", "sign", "copysign", "floor", "ceil", "trunc", "rint", "floor_divide", "remainder", "where", "select",
+     "cast", "zmul", "maximum", "minimum", "fmax", "fmin", "equal", "not_equal", "less", "less_equal", "greater",
+     "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
+     "bitwise_xor", "invert", "left_shift", "right_shift", "isnan", "isinf", "isfinite", "signbit", "real", "imag",
+     "conjugate", "heaviside", "deg2rad", "rad2deg"}
+)  # fmt: skip
+
+
+class Policy:
+    """What recomputing and recording cost."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self.order, self.memory = keeper.order, keeper.memory
+        self.keeper = keeper
+
+    def operands(self, v: Value) -> list[Value] | None:
+        """The values that a value is computed from again, none for one at hand; None: it must be recorded."""
+        if self.keeper.in_scope(v) or v in self.keeper.exported or self._is_counter(v):
+            return []
+        op = v.op
+        if op is None or len(op.outputs) != 1 or not self._recomputable(op):
+            return None
+        return op.inputs
+
+    def _recomputable(self, op: Op) -> bool:
+        """Cheap to compute again from its operands, with the same result."""
+        if op.kind in ("const", "dim", "trip") or is_view(op):
+            return True
+        if op.kind == "load":
+            return not self.memory.changes_after(op.inputs[0], op)
+        if op.kind not in CHEAP and not _small_power(op):
+            return False
+        return isinstance(op.out.type, Scalar) or self._cheap_array(op)
+
+    def _cheap_array(self, op: Op) -> bool:
+        """Elementwise, in a loop (else it is at hand), and nobody can tell it from a second one."""
+        if self.memory.written(op.out) or self.memory.is_shared(op.out):
+            return False
+        inside = bool(self.order.places[op].loops)
+        return inside and not any(isinstance(v.type, Array) and self.memory.changes_after(v, op) for v in op.inputs)
+
+    def cost(self, v: Value) -> int:
+        """What recording a value costs, roughly in numbers."""
+        size = 100 ** len(v.type.dims) if isinstance(v.type, Array) else 1 if isinstance(v.type, Scalar) else 10**6
+        return 2 * size if v.block is not None and self.order.loops_around(v.block) else size
+
+    def _is_counter(self, v: Value) -> bool:
+        up = self.order.parent.get(v.block) if v.block is not None else None
+        return up is not None and up[0].kind == "for" and v.block is not None and v.block.args[:1] == [v]
+
+
+def _small_power(op: Op) -> bool:
+    return op.kind == "power" and _is_const(op.inputs[1]) and op.inputs[1].op.attrs["value"] in (2, 3, 0.5, -1)  # pyright: ignore[reportOptionalMemberAccess]
 
 
 class Keeper:
@@ -59,6 +115,16 @@ class Keeper:
         self.exported: dict[Value, Value] = {}
         self.tapes: dict[Value, Any] = {}
         self.snapshot_of: dict[tuple[Value, Op, bool], Value] = {}
+        self.contexts: list[Context] = []
+        self.resolving = False
+        self.recorded: set[Value] = set()
+        self.policy = Policy(self)
+
+    def context(self, fwd: Block, parent: Context | None) -> Context:
+        """The mirror image of a block."""
+        made = Context(fwd, parent)
+        self.contexts.append(made)
+        return made
 
     # Emission into the forward sweep
 
@@ -109,60 +175,93 @@ class Keeper:
         return v.block is None or self.order.parent.get(v.block, None) is None
 
     def kept(self, v: Value, context: Context) -> Value:
-        """The value that `v` had on the way there (for references: the reference, whatever its memory holds now)."""
+        """The value that `v` had on the way there (for references: the reference, whatever its memory holds now).
+
+        While the reverse sweep is built this is a placeholder; `resolve` decides how each of them comes by its value.
+        """
         if self.in_scope(v):
             return v
         c = self.context_of(v, context)
         if v in c.memo:
             return c.memo[v]
+        if self.resolving:
+            return self.reach(v, c)
+        if v.op is not None and v.op.kind == "const":
+            c.memo[v] = self.recompute(v, c)
+            return c.memo[v]
+        with self.build.inside(c.block):
+            c.memo[v] = self.build.value("kept", (), v.type, name=v.name, of=v)
+        return c.memo[v]
+
+    def reach(self, v: Value, c: Context) -> Value:
+        """A value in its mirrored block: recomputed or recorded, as has been decided."""
         if v in self.exported:
             return self.exported[v]
-        cheap = self.recomputable(v) and len(self.leaves(v)) <= 1
-        result = self.recompute(v, c) if cheap else self.record(v, c)
-        c.memo[v] = result
+        again = v not in self.recorded and self.policy.operands(v) is not None
+        c.memo[v] = result = self.recompute(v, c) if again else self.record(v, c)
         return result
-
-    def recomputable(self, v: Value) -> bool:
-        """Cheap to compute again from its operands, with the same result."""
-        op = v.op
-        if op is None or len(op.outputs) != 1:
-            return False
-        if op.kind in ("const", "dim", "trip") or is_view(op):
-            return True
-        if op.kind == "load":
-            return not self.memory.changes_after(op.inputs[0], op)
-        if op.kind in ELEMENTWISE:
-            return isinstance(v.type, Scalar)
-        return False
-
-    def leaves(self, v: Value, seen: dict[Value, None] | None = None) -> dict[Value, None]:
-        """What would have to be recorded to compute a value again."""
-        found: dict[Value, None] = {}
-        seen = seen if seen is not None else {}
-        if self.in_scope(v) or v in seen or v in self.tapes or v in self.exported:
-            return found
-        seen[v] = None
-        if v.op is None and self._is_counter(v):
-            return found
-        if not self.recomputable(v):
-            found[v] = None
-            return found
-        for operand in v.op.inputs if v.op is not None else ():
-            found.update(self.leaves(operand, seen))
-        return found
-
-    def _is_counter(self, v: Value) -> bool:
-        up = self.order.parent.get(v.block) if v.block is not None else None
-        return up is not None and up[0].kind == "for" and v.block is not None and v.block.args[:1] == [v]
 
     def recompute(self, v: Value, c: Context) -> Value:
         """The same operation once more, in the mirrored block."""
         op = v.op
         assert op is not None
         inputs = [self.kept(i, c) for i in op.inputs]
-        with self.build.inside(c.block):
+        with self.build.inside(c.spot if self.resolving else c.block):
             attrs = {k: a for k, a in op.attrs.items() if k not in ("comment", "section")}
+            if isinstance(v.type, Scalar) and v.type.dtype.kind == "i" and op.kind in ELEMENTWISE:
+                attrs["nowrap"] = True  # it did not overflow on the way there
             return self.build.value(op.kind, inputs, v.type, name=v.name, **attrs)
+
+    # Placeholders
+
+    def resolve(self, top: Context, results: list[Value]) -> list[Value]:
+        """Give every placeholder of the reverse sweep its value; returns the results with theirs."""
+        sweep = Function("reverse", [], Block([], top.block.ops, results))
+        dce(sweep)
+        top.block.ops = sweep.body.ops
+        contexts = {c.block: c for c in self.contexts}
+        wanted = [op.attrs["of"] for op in walk(top.block) if op.kind == "kept"]
+        self.policy = Policy(self)
+        self.recorded = minimum_cut(wanted, self.policy.operands, self.policy.cost)
+        for c in self.contexts:
+            c.memo = {v: index for v, index in c.memo.items() if index.op is None}  # all but the loops' counters
+        self.resolving = True
+        mapping: dict[Value, Value] = {}
+        self._rewrite(top.block, contexts, mapping)
+        for c in self.contexts:
+            c.block.ops[:0] = c.head.ops
+        for block in blocks(top.block):
+            for op in block.ops:
+                op.inputs = [mapping.get(v, v) for v in op.inputs]
+            block.results = [mapping.get(v, v) for v in block.results]
+        return [mapping.get(v, v) for v in results]
+
+    def _rewrite(self, block: Block, contexts: dict[Block, Context], mapping: dict[Value, Value]) -> None:
+        """Replace the placeholders of a block by what computes or reads their values, at the place of first need."""
+        c = contexts.get(block)
+        made: list[Op] = []
+        labels: dict[str, str] = {}
+        for op in block.ops:
+            if c is not None:
+                c.spot = Block()
+            for region in op.regions:
+                self._rewrite(region, contexts, mapping)
+            new: list[Op] = []
+            if op.kind == "kept":
+                assert c is not None
+                mapping[op.out] = self.kept(op.attrs["of"], c)
+                labels |= {k: op.attrs[k] for k in ("comment", "section") if k in op.attrs}
+                new += c.spot.ops
+            else:
+                new += [*(c.spot.ops if c is not None else ()), op]
+            if new and labels:
+                new[0].attrs.update({k: a for k, a in labels.items() if k not in new[0].attrs})
+                labels = {}
+            for o in new:
+                for out in o.outputs:
+                    out.block = block
+            made += new
+        block.ops = made
 
     # Recording
 
@@ -242,7 +341,7 @@ class Keeper:
             b.op("store", [tape, v, *index], inbounds=True)
         reached = self.kept(tape, c)
         counters = self._counters(c)
-        with self.build.inside(c.block):
+        with self.build.inside(c.spot):
             index = [
                 self._position(
                     self.build,

@@ -13,6 +13,7 @@ from diffjit.ir.types import Scalar, is_float
 from diffjit.ir.verify import verify
 from diffjit.primitives.semantics import SCALAR_SEMANTICS
 from diffjit.settings import settings
+from diffjit.transforms.cse import share_common
 from diffjit.transforms.dummies import define_dummies
 from diffjit.transforms.forward import forward
 from diffjit.transforms.reverse import Reversed, reverse
@@ -27,6 +28,7 @@ def finish(function: Function, stage: str) -> Function:
     distinct_names(function)
     with labelled(function):
         simplify(function)
+        share_common(function)
         if stage != "program":
             tidy(function)
             simplify(function)

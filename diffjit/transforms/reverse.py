@@ -60,7 +60,7 @@ class Reverse(MemoryRules):
     def run(self) -> Reversed:
         """The whole transformation."""
         f = self.f
-        top = Context(f.body, None)
+        top = self.keep.context(f.body, None)
         self.shadows.make()
         seeds: list[Value] = []
         with self.build.inside(top.block):
@@ -74,7 +74,8 @@ class Reverse(MemoryRules):
                     self.add(out, seed, top)
             self.sweep(f.body, top)
             gradients = [self.gradient_of(p, top) for p in self.inputs]
-        top.finish()
+        found = iter(self.keep.resolve(top, [g for g in gradients if g is not None]))
+        gradients = [None if g is None else next(found) for g in gradients]
         primal = list(f.body.results)
         self.keep.apply()
         boundary = len(f.body.ops)
@@ -245,7 +246,7 @@ class Reverse(MemoryRules):
         contexts: list[Context] = []
         saved_comment = self.comment
         for region in op.regions:
-            inner = Context(region, c)
+            inner = self.keep.context(region, c)
             with self.build.inside(inner.block):
                 for k, g in seeds:
                     if g is not None:
@@ -254,10 +255,7 @@ class Reverse(MemoryRules):
             contexts.append(inner)
         self.comment = saved_comment
         outer_values = list(dict.fromkeys(v for i in contexts for v in i.bars if v.block is not i.fwd))
-        blocks: list[Block] = []
-        for inner in contexts:
-            inner.finish()
-            blocks.append(inner.block)
+        blocks = [inner.block for inner in contexts]
         for inner in contexts:
             with self.build.inside(inner.block):
                 inner.block.results = [
@@ -280,7 +278,7 @@ class Reverse(MemoryRules):
         skip = 1 if op.attrs.get("exit") else 0
         init = op.inputs[3:] if counted else op.inputs
         slots = [k for k in range(len(op.outputs)) if self.flows(args[k])]
-        inner = Context(body, c)
+        inner = self.keep.context(body, c)
         incoming = {k: self.take(op.outputs[k], c) for k in range(len(op.outputs)) if self.flows(op.outputs[k])}
         for k, g in incoming.items():
             if k not in slots and g is not None:
@@ -316,7 +314,6 @@ class Reverse(MemoryRules):
                 total.op.attrs[SUM] = True  # type: ignore[union-attr]
                 sums.append(total)
         inner.block.results = [*nexts, *sums]
-        inner.finish()
         inits = [self.conform(self.owned_or_zero(incoming.get(k), op.outputs[k], c), args[k].type) for k in slots]
         inits += [self.zero(v, c) for v in outer_values]
         inner.block.args = [index, *carried_args]

@@ -8,8 +8,8 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
-from diffjit.lowering.compiler import fail
 from diffjit.lowering.elements import DATA, to_int64, with_dead_end
+from diffjit.lowering.exits import fail
 from diffjit.lowering.failures import USER
 from diffjit.lowering.runtime.build import I64, operation
 from diffjit.lowering.runtime.memory import lengths_of, strides_of

@@ -7,9 +7,21 @@ from typing import Any
 
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
-from numba.np import arrayobj
 
-from diffjit.lowering.elements import DATA, SHAPE, STRIDES, int_indices, pointer, wrapped
+from diffjit.lowering.elements import (
+    DATA,
+    ITEMSIZE,
+    MEMINFO,
+    PARENT,
+    SHAPE,
+    STRIDES,
+    int_indices,
+    pointer,
+    struct,
+    with_dead_end,
+    wrapped,
+)
+from diffjit.lowering.exits import REFERENCE, note_failure, outline, site
 from diffjit.lowering.failures import (
     ASSIGN_SHAPE,
     BROADCAST_TO,
@@ -17,14 +29,13 @@ from diffjit.lowering.failures import (
     INDEX,
     INSERT_SHAPE,
     NEGATIVE_LENGTH,
+    NO_MEMORY,
     RESHAPE,
     SHAPES,
     TOO_BIG,
 )
-from diffjit.lowering.runtime.build import I8, I32, I64, fail_if, operation
+from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation
 from diffjit.lowering.runtime.typespec import numba_type
-
-MEMINFO, PARENT, ITEMSIZE = 0, 1, 3
 
 
 def lengths_of(builder: Any, array: Any, ndim: int) -> list[Any]:
@@ -45,12 +56,8 @@ def view(
     context: Any, builder: Any, ty: Any, base: Any, data: Any, shape: list[Any], strides: list[Any], *, own: bool = True
 ) -> Any:
     """A new reference to the memory of `base`."""
-    made = arrayobj.make_array(ty)(context, builder)
-    address = builder.bitcast(data, context.get_data_type(ty.dtype).as_pointer())
-    size = context.get_abi_sizeof(context.get_data_type(ty.dtype))
     parent = builder.extract_value(base, PARENT) if own else None
-    arrayobj.populate_array(made, address, shape, strides, I64(size), builder.extract_value(base, MEMINFO), parent)
-    value = made._getvalue()
+    value = struct(context, builder, ty, builder.extract_value(base, MEMINFO), data, shape, strides, parent)
     context.nrt.incref(builder, ty, value)
     return value
 
@@ -61,23 +68,55 @@ def moved(builder: Any, data: Any, offset: Any) -> Any:
 
 
 def allocated(context: Any, builder: Any, ty: Any, shape: list[Any]) -> Any:
-    """A new contiguous array, from Numba's allocator directly (`np.empty` would compile a helper first)."""
+    """A new contiguous array."""
+    place = site(context)
     size = I64(context.get_abi_sizeof(context.get_data_type(ty.dtype)))
+    meminfo = _block(context, builder, place, size, shape)
+    with builder.if_then(cgutils.is_null(builder, meminfo), likely=False):
+        builder.branch(context.lower.stop_block)
+        with_dead_end(builder)
+    return _contiguous(context, builder, ty, meminfo, size, shape)
+
+
+def _contiguous(context: Any, builder: Any, ty: Any, meminfo: Any, size: Any, shape: list[Any]) -> Any:
+    """The struct of an array that fills a block of memory."""
     strides: list[Any] = []
-    total, overflow = size, cgutils.false_bit
+    step = size
     for length in reversed(shape) if ty.layout != "F" else shape:
-        strides.append(total)
-        product = builder.smul_with_overflow(total, length)
-        total = builder.extract_value(product, 0)
-        overflow = builder.or_(overflow, builder.extract_value(product, 1))
+        strides.append(step)
+        step = builder.mul(step, length, flags=["nsw"])
     if ty.layout != "F":
         strides.reverse()
-    fail_if(context, builder, overflow, TOO_BIG)
-    meminfo = context.nrt.meminfo_alloc_aligned(builder, total, 32)
-    made = arrayobj.make_array(ty)(context, builder)
-    data = builder.bitcast(context.nrt.meminfo_data(builder, meminfo), context.get_data_type(ty.dtype).as_pointer())
-    arrayobj.populate_array(made, data, shape, strides, size, meminfo)
-    return made._getvalue()
+    return struct(context, builder, ty, meminfo, context.nrt.meminfo_data(builder, meminfo), shape, strides)
+
+
+def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[Any]) -> Any:
+    """Memory for elements of a size; null when it was refused (and why is noted). Lengths are checked here."""
+    memory = declared(builder, "NRT_MemInfo_alloc_aligned", REFERENCE, I64, I32)
+
+    def emit(b: Any, *args: Any) -> None:
+        where, item, lengths = list(args[:2]), args[2], args[3:]
+        null = llvm_ir.Constant(REFERENCE, None)
+
+        def give_up(condition: Any, kind: int) -> None:
+            with b.if_then(condition, likely=False):
+                note_failure(b, where, kind)
+                b.ret(null)
+                with_dead_end(b)
+
+        total, overflow = item, cgutils.false_bit
+        for length in lengths:
+            give_up(b.icmp_signed("<", length, I64(0)), NEGATIVE_LENGTH)
+            product = b.smul_with_overflow(total, length)
+            total = b.extract_value(product, 0)
+            overflow = b.or_(overflow, b.extract_value(product, 1))
+        give_up(overflow, TOO_BIG)
+        found = b.call(memory, [total, I32(32)])
+        give_up(cgutils.is_null(b, found), NO_MEMORY)
+        b.ret(found)
+
+    arguments = [*place, size, *shape]
+    return builder.call(outline(context, builder, f"diffjit_block_{len(shape)}", REFERENCE, arguments, emit), arguments)
 
 
 # Allocation -----------------------------------------------------------------------------------------------------------
@@ -91,8 +130,6 @@ def empty(spec: str, order: str = "C") -> Any:
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         (kind,) = kinds
         shape = _tuple_items(builder, kind, args[0])
-        for length in shape:
-            fail_if(context, builder, builder.icmp_signed("<", length, I64(0)), NEGATIVE_LENGTH)
         return allocated(context, builder, types.Array(dtype, len(shape), order), shape)
 
     def typing(kind: Any) -> Any:
@@ -317,40 +354,72 @@ def _fitted(name: str, kind_of_failure: int) -> Any:
         (ty, shape_kind), (array, shape_value) = kinds, args
         target = _tuple_items(builder, shape_kind, shape_value)
         shape = target[len(target) - ty.ndim :]
-        old = lengths_of(builder, array, ty.ndim)
         same = cgutils.true_bit
-        for n, m in zip(old, shape, strict=True):
+        for n, m in zip(lengths_of(builder, array, ty.ndim), shape, strict=True):
             same = builder.and_(same, builder.icmp_signed("==", n, m))
-        context.nrt.incref(builder, ty, array)
-        slot = cgutils.alloca_once_value(builder, array)
-        with builder.if_then(builder.not_(same), likely=False):
-            context.nrt.decref(builder, ty, array)
-            wrong = cgutils.false_bit
-            for n, m in zip(old, shape, strict=True):
-                fits = builder.or_(builder.icmp_signed("==", n, I64(1)), builder.icmp_signed("==", n, m))
-                wrong = builder.or_(wrong, builder.not_(fits))
-            ours = [I64(ty.ndim), *old]
-            theirs = [I64(len(target)), *target]
-            payload = [*theirs, *ours] if kind_of_failure in (SHAPES, GATHER_SHAPES) else [*ours, *theirs]
-            fail_if(context, builder, wrong, kind_of_failure, *payload)
-            builder.store(_repeated(context, builder, ty, array, old, shape), slot)
-        return builder.load(slot)
+        fields = [builder.extract_value(array, MEMINFO), builder.extract_value(array, DATA)]
+        old_strides = strides_of(builder, array, ty.ndim)
+        before = builder.block
+        with builder.if_else(same, likely=True) as (as_it_is, repeated):
+            with as_it_is:
+                context.nrt.incref(builder, ty, array)
+                plain = builder.block
+            with repeated:
+                made = _repeated(context, builder, ty, array, target, kind_of_failure)
+                new = [builder.extract_value(made, MEMINFO), builder.extract_value(made, DATA)]
+                new_strides = strides_of(builder, made, ty.ndim)
+                other = builder.block
+        del before
+        joined: list[Any] = []
+        for old_value, new_value in zip([*fields, *old_strides], [*new, *new_strides], strict=True):
+            phi = builder.phi(old_value.type)
+            phi.add_incoming(old_value, plain)
+            phi.add_incoming(new_value, other)
+            joined.append(phi)
+        return struct(context, builder, ty, joined[0], joined[1], shape, joined[2:])
 
     return operation(name, 2, lambda a, _shape: a, emit)
 
 
-def _repeated(context: Any, builder: Any, ty: Any, array: Any, old: list[Any], shape: list[Any]) -> Any:
-    """A copy of an array, repeated along its dimensions of length 1."""
-    order = "F" if ty.layout == "F" else "C"
-    copy = allocated(context, builder, types.Array(ty.dtype, ty.ndim, order), shape)
-    with cgutils.loop_nest(builder, shape, I64, order=order) as indices:
-        source = [
-            builder.select(builder.icmp_signed("==", n, I64(1)), I64(0), i) for i, n in zip(indices, old, strict=True)
-        ]
-        address = pointer(context, builder, ty, array, source)
-        target = pointer(context, builder, ty.copy(layout=order), copy, list(indices))
-        builder.store(builder.load(address), target)
-    return copy
+def _repeated(context: Any, builder: Any, ty: Any, array: Any, target: list[Any], failure: int) -> Any:
+    """A copy of an array, repeated along its dimensions of length 1; what does not fit is an error."""
+    letter = "F" if ty.layout == "F" else "C"
+    kind = context.get_value_type(ty)
+
+    def emit(b: Any, *args: Any) -> None:
+        where, given, wanted = list(args[:2]), args[2], list(args[3:])
+        old = lengths_of(b, given, ty.ndim)
+        shape = wanted[len(wanted) - ty.ndim :]
+        nothing_ = llvm_ir.Constant(kind, None)
+        wrong = cgutils.false_bit
+        for n, m in zip(old, shape, strict=True):
+            fits = b.or_(b.icmp_signed("==", n, I64(1)), b.icmp_signed("==", n, m))
+            wrong = b.or_(wrong, b.not_(fits))
+        with b.if_then(wrong, likely=False):
+            ours, theirs = [I64(ty.ndim), *old], [I64(len(wanted)), *wanted]
+            payload = [*theirs, *ours] if failure in (SHAPES, GATHER_SHAPES) else [*ours, *theirs]
+            note_failure(b, where, failure, *payload)
+            b.ret(nothing_)
+            with_dead_end(b)
+        size = I64(context.get_abi_sizeof(context.get_data_type(ty.dtype)))
+        meminfo = _block(context, b, where, size, shape)
+        with b.if_then(cgutils.is_null(b, meminfo), likely=False):
+            b.ret(nothing_)
+            with_dead_end(b)
+        copy = _contiguous(context, b, ty.copy(layout=letter), meminfo, size, shape)
+        with cgutils.loop_nest(b, shape, I64, order=letter) as indices:
+            source = [b.select(b.icmp_signed("==", n, I64(1)), I64(0), i) for i, n in zip(indices, old, strict=True)]
+            address = pointer(context, b, ty, given, source)
+            b.store(b.load(address), pointer(context, b, ty.copy(layout=letter), copy, list(indices)))
+        b.ret(copy)
+
+    arguments = [*site(context), array, *target]
+    name = f"diffjit_repeat_{failure}_{ty.dtype}_{ty.ndim}{ty.layout}_{len(target)}"
+    made = builder.call(outline(context, builder, name, kind, arguments, emit), arguments)
+    with builder.if_then(cgutils.is_null(builder, builder.extract_value(made, MEMINFO)), likely=False):
+        builder.branch(context.lower.stop_block)
+        with_dead_end(builder)
+    return made
 
 
 fitted, fitted_source = _fitted("fitted", SHAPES), _fitted("fitted_source", ASSIGN_SHAPE)

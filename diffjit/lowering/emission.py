@@ -1,0 +1,374 @@
+"""Emits LLVM for generated text, leaner than Numba: no stack slots where registers do, errors that clean up.
+
+**Errors.** A Numba `raise` leaks every array that is alive. Here each error exit, whether from one of our checks, from
+Numba's own code or from a callee, runs through one block per function that releases all references first. A check is
+then a compare and a branch inside one instruction of the text (`a[i]` checks its own index as NumPy does); the text
+needs no status variables, and results no dummies. What went wrong is recorded by `failures`.
+
+A line of generated text that ends with `# inside` holds only indices that are proven to be within bounds; where it says
+`# wraps`, they may be negative.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from llvmlite import ir as llvm_ir
+from numba.core import analysis, callconv, cgutils, lowering, types
+
+from diffjit.lowering import elements, failures, slices
+from diffjit.lowering.elements import I64
+from diffjit.lowering.exits import REFERENCE, Context, releaser
+
+IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]
+
+MODULE_KEY = "__diffjit_module__"  # global of a generated module: its key in failures.SITES
+INSIDE_LINES = "__diffjit_inside__"  # global of a generated module: lines whose indices are within bounds
+WRAPS_LINES = "__diffjit_wraps__"  # the same for indices that may count from the end
+NEST_LINES = "__diffjit_nests__"  # lines with loops that LLVM need not unroll
+
+
+class Lower(lowering.Lower):
+    """Emits LLVM for one function.
+
+    Every reference that a variable holds is noted in one array on the stack, for the clean-up: were the clean-up to
+    read the variables themselves, LLVM would merge the states of all of them at each of the many ways into it.
+    """
+
+    def __init__(self, context: Any, *args: Any, **kwargs: Any) -> None:
+        own = copy.copy(context)
+        own.__class__ = Context
+        own.__dict__.pop("nrt", None)
+        own.lower = self
+        self.module_key = 0
+        self.ranges: dict[Any, Any] = {}  # LLVM values -> what they are made of
+        self.counters: dict[Any, Any] = {}
+        self.pairs: dict[Any, Any] = {}
+        self.slices: dict[Any, slices.Slice] = {}
+        self.tuples: dict[Any, list[Any]] = {}  # LLVM values -> the items that they are made of
+        self.inside: frozenset[int] = frozenset()
+        self.wraps: frozenset[int] = frozenset()
+        super().__init__(own, *args, **kwargs)
+        scope = self.func_ir.func_id.func.__globals__
+        self.module_key = scope.get(MODULE_KEY, 0)
+        self.inside = scope.get(INSIDE_LINES, frozenset())
+        self.wraps = scope.get(WRAPS_LINES, frozenset())
+        self.nests = self._nests(scope.get(NEST_LINES, frozenset()))
+
+    def _nests(self, lines: frozenset[int]) -> set[tuple[int, Any]]:
+        """The jumps (id of a block, label of the head) that close loops whose heads are on these lines."""
+        blocks = self.func_ir.blocks
+        found: set[tuple[int, Any]] = set()
+        for loop in analysis.compute_cfg_from_blocks(blocks).loops().values() if lines else ():
+            if blocks[loop.header].body[0].loc.line in lines:
+                found |= {(id(blocks[label]), loop.header) for label in loop.body}
+        return found
+
+    def lower_block(self, block: Any) -> None:
+        """One block of Numba's IR."""
+        self.current = block
+        super().lower_block(block)
+
+    def _find_singly_assigned_variable(self) -> None:
+        """Variables that need no stack slot: assigned once, at a place that every use comes behind.
+
+        Numba asks that all uses be in one block. LLVM's time for turning slots into values grows with their number
+        times the number of blocks, so the fewer the better.
+        """
+        super()._find_singly_assigned_variable()
+        blocks = self.func_ir.blocks
+        dominance = _Dominance(analysis.compute_cfg_from_blocks(blocks))
+        homes: dict[str, tuple[Any, int]] = {}
+        models, typemap = self.context.data_model_manager, self.fndesc.typemap
+        several = {n for n in typemap if models[typemap[n]].contains_nrt_meminfo()}
+        several.update(analysis.must_use_alloca(blocks))
+        for label, block in blocks.items():
+            for k, inst in enumerate(block.body):
+                if isinstance(inst, IR.Assign):
+                    name = inst.target.name
+                    if name in homes:
+                        several.add(name)
+                    homes[name] = (label, k)
+        for label, block in blocks.items():
+            for k, inst in enumerate(block.body):
+                for name in _names_used(inst):
+                    if name not in several and not dominance.behind((label, k), homes.get(name)):
+                        several.add(name)
+        self._singly_assigned_vars = homes.keys() - several
+
+    def lower_function_body(self) -> Any:
+        """The body, then the block that releases what is alive and returns the error code."""
+        fn, builder = self.function, self.builder
+        block = fn.append_basic_block("clean_up")
+        slot = cgutils.alloca_once(builder, callconv.errcode_t)
+        fn.diffjit_exit = (block, slot)
+        self.stop_block = fn.append_basic_block("stop")
+        self.places: dict[str, int] = {}  # variable -> its first place among the noted references
+        count = 0
+        for name, ty in self.fndesc.typemap.items():
+            if (references := self._references(ty)) > 0:
+                self.places[name] = count
+                count += references
+        kind = llvm_ir.ArrayType(REFERENCE, max(1, count))
+        self.noted = cgutils.alloca_once(builder, kind)
+        with builder.goto_entry_block():
+            builder.store(llvm_ir.Constant(kind, None), self.noted)
+        tail = super().lower_function_body()
+        builder.position_at_end(self.stop_block)
+        self.call_conv.return_user_exc(builder, failures.Stopped)
+        builder.position_at_end(block)
+        if count:
+            first = builder.gep(self.noted, [I64(0), I64(0)])
+            builder.call(releaser(self.context, builder.module), [first, I64(count)])
+        del fn.diffjit_exit
+        builder.ret(builder.load(slot))
+        return tail
+
+    def _references(self, ty: Any) -> int:
+        """How many references a value of this type holds."""
+        model = self.context.data_model_manager[ty]
+        if not model.contains_nrt_meminfo():
+            return 0
+        return model.has_nrt_meminfo() + sum(self._references(part) for part, _ in model.traverse(self.builder))
+
+    def storevar(self, value: Any, name: str, argidx: Any = None) -> None:
+        """Assign to a variable, and note the references that it holds now."""
+        super().storevar(value, name, argidx)
+        if name in self.places:
+            held = [pointer for _, pointer in self.context.nrt.get_meminfos(self.builder, self.typeof(name), value)]
+            self._note(name, held)
+
+    def delvar(self, name: str) -> None:
+        """Delete a variable."""
+        super().delvar(name)
+        if name in self.places:
+            self._note(name, [llvm_ir.Constant(REFERENCE, None)] * self._references(self.typeof(name)))
+
+    def _note(self, name: str, pointers: Any) -> None:
+        for k, pointer in enumerate(pointers, self.places[name]):
+            place = self.builder.gep(self.noted, [I64(0), I64(k)])
+            self.builder.store(self.builder.bitcast(pointer, REFERENCE), place)
+
+    @property
+    def checks(self) -> elements.Checks:
+        """What has to be done to the indices of the current line."""
+        line = self.loc.line  # pyright: ignore[reportAttributeAccessIssue]
+        return "none" if line in self.inside else "wrap" if line in self.wraps else "all"
+
+    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+        """Arithmetic and comparisons of equal types; the rest is left to Numba."""
+        left, right = types.unliteral(self.typeof(expr.lhs.name)), types.unliteral(self.typeof(expr.rhs.name))
+        if left == right:
+            emit = elements.direct_operator(left, resty, op)
+            if emit is not None:
+                return emit(self.builder, self.loadvar(expr.lhs.name), self.loadvar(expr.rhs.name))
+        return super().lower_binop(resty, expr, op)
+
+    def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
+        """Array elements, rows and slices with checked ints; items of tuples at known positions."""
+        base, key = self.typeof(value.name), self.typeof(index.name)
+        if isinstance(base, types.Array):
+            indices = elements.int_indices(self.builder, key, self.loadvar(index.name))
+            if indices is not None and len(indices) == base.ndim:
+                pointer = elements.pointer(
+                    self.context, self.builder, base, self.loadvar(value.name), indices, self.checks
+                )
+                item = elements.load(self.context, self.builder, base, pointer)
+                return self.context.cast(self.builder, item, base.dtype, resty)
+            parts = self._parts(key, self.loadvar(index.name))
+            if parts is not None and isinstance(resty, types.Array):
+                array = self.loadvar(value.name)
+                return slices.view(self.context, self.builder, base, array, parts, resty, self.checks)
+            if self.checks == "all":
+                elements.check_ints(
+                    self.context, self.builder, base, self.loadvar(value.name), key, self.loadvar(index.name)
+                )
+        elif isinstance(base, types.UniTuple) and isinstance(key, types.IntegerLiteral):
+            item = self.builder.extract_value(self.loadvar(value.name), key.literal_value % base.count)
+            self.incref(resty, item)
+            return item
+        return super().lower_getitem(resty, expr, value, index, signature)
+
+    def _parts(self, key: Any, value: Any) -> list[slices.Index] | None:
+        """What a subscript is made of, if that is ints, slices in steps of 1, None and `...`."""
+        kinds = key.types if isinstance(key, types.BaseTuple) else [key]  # pyright: ignore[reportAttributeAccessIssue]
+        if not all(map(slices.is_plain, kinds)):
+            return None
+        builder = self.builder
+        values = [builder.extract_value(value, k) for k in range(len(kinds))] if kinds[0] is not key else [value]
+        known = self.tuples.get(value, values)
+        found: list[slices.Index] = []
+        for kind, part, whole in zip(kinds, values, known, strict=True):
+            if isinstance(kind, types.Integer):
+                found.append(elements.to_int64(builder, kind, part))
+            elif kind == types.slice2_type:
+                made = self.slices.get(whole)
+                found.append(made or slices.Slice(builder.extract_value(part, 0), builder.extract_value(part, 1)))
+            else:
+                found.append(None if isinstance(kind, types.NoneType) else ...)
+        return found
+
+    def _lower_slice(self, expr: Any) -> Any:
+        """`start:stop` as two numbers; None for other slices."""
+        builder = self.builder
+        given: list[Any] = []
+        for a in expr.args:
+            kind = types.unliteral(self.typeof(a.name))
+            if not isinstance(kind, (types.NoneType, types.Integer)):
+                return None
+            absent = isinstance(kind, types.NoneType)
+            given.append(None if absent else elements.to_int64(builder, kind, self.loadvar(a.name)))
+        start, stop = given if len(given) == 2 else (None, *given)
+        most = I64((1 << 63) - 1)
+        parts = [I64(0) if start is None else start, most if stop is None else stop, I64(1)]
+        made = cgutils.make_anonymous_struct(builder, parts, self.context.get_value_type(types.slice2_type))
+        self.slices[made] = slices.Slice(start, stop)
+        return made
+
+    def lower_expr(self, resty: Any, expr: Any) -> Any:
+        """Constant indices of arrays take the same way as others; ranges in steps of one are counters."""
+        if expr.op in ("getiter", "iternext", "pair_first", "pair_second"):
+            found = self._lower_counter(expr)
+            if found is not None:
+                return found
+        if expr.op == "call" and isinstance(resty, types.RangeType) and not expr.kws:
+            return self._lower_range(resty, expr)
+        if expr.op == "call" and resty == types.slice2_type and not expr.kws:
+            made = self._lower_slice(expr)
+            if made is not None:
+                return made
+        if expr.op == "build_tuple":
+            made = super().lower_expr(resty, expr)
+            self.tuples[made] = [self.loadvar(i.name) for i in expr.items]
+            return made
+        if expr.op == "getattr" and expr.attr == "shape" and isinstance(self.typeof(expr.value.name), types.Array):
+            return self.builder.extract_value(self.loadvar(expr.value.name), elements.SHAPE)
+        if (
+            expr.op == "static_getitem"
+            and isinstance(self.typeof(expr.value.name), types.Array)
+            and expr.index_var is not None
+        ):
+            signature = self.fndesc.calltypes[expr]
+            return self.lower_getitem(resty, expr, expr.value, expr.index_var, signature)
+        return super().lower_expr(resty, expr)
+
+    def _lower_range(self, resty: Any, expr: Any) -> Any:
+        """A range is three numbers; Numba keeps them, and all that follows from them, in stack slots."""
+        given = [
+            self.context.cast(self.builder, self.loadvar(a.name), self.typeof(a.name), resty.dtype) for a in expr.args
+        ]
+        zero, one = llvm_ir.Constant(given[0].type, 0), llvm_ir.Constant(given[0].type, 1)
+        parts = ([zero, *given, one] if len(given) == 1 else [*given, one])[:3]
+        made = cgutils.make_anonymous_struct(self.builder, parts, self.context.get_value_type(resty))
+        self.ranges[made] = parts
+        return made
+
+    def _lower_counter(self, expr: Any) -> Any:
+        """Iteration over a range in steps of 1 or -1; None for others."""
+        builder, value = self.builder, self.loadvar(expr.value.name)
+        if expr.op == "getiter" and value in self.ranges:
+            start, stop, step = self.ranges[value]
+            if not isinstance(step, llvm_ir.Constant) or step.constant not in (1, -1):
+                return None
+            slot = cgutils.alloca_once(builder, start.type)
+            builder.store(start, slot)
+            trips = cgutils.alloca_once(builder, start.type)  # where an iterator is joined, Numba counts trips down
+            builder.store(builder.sub(stop, start) if step.constant == 1 else builder.sub(start, stop), trips)
+            kind = self.context.get_value_type(self.typeof(expr.value.name).iterator_type)
+            made = cgutils.make_anonymous_struct(builder, [slot, stop, step, trips], kind)
+            self.counters[made] = (slot, stop, step)
+            return made
+        if expr.op == "iternext" and value in self.counters:
+            slot, stop, step = self.counters[value]
+            index = builder.load(slot)
+            valid = builder.icmp_signed("<" if step.constant == 1 else ">", index, stop)
+            builder.store(builder.add(index, step, flags=["nsw"]), slot)  # pyright: ignore[reportCallIssue]
+            pair = cgutils.make_anonymous_struct(builder, [index, valid])
+            self.pairs[pair] = (index, valid)
+            return pair
+        if value in self.pairs:
+            return self.pairs[value][expr.op == "pair_second"]
+        return None
+
+    def lower_inst(self, inst: Any) -> Any:
+        """Constant indices of stores take the same way as others; `raise error()` has left already."""
+        if isinstance(inst, IR.Raise):  # pyright: ignore[reportPrivateImportUsage]
+            self.builder.unreachable()
+            return None
+        if isinstance(inst, IR.StaticSetItem) and isinstance(self.typeof(inst.target.name), types.Array):  # pyright: ignore[reportPrivateImportUsage]
+            return self.lower_setitem(inst.target, inst.index_var, inst.value, self.fndesc.calltypes[inst])
+        if isinstance(inst, IR.Jump) and (id(self.current), inst.target) in self.nests:
+            super().lower_inst(inst)
+            block: Any = self.builder.block
+            block.terminator.set_metadata("llvm.loop", _not_unrolled(self.module))
+            return None
+        return super().lower_inst(inst)
+
+    def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
+        """Stores of one element."""
+        base = self.typeof(target_var.name)
+        if isinstance(base, types.Array):
+            indices = elements.int_indices(self.builder, self.typeof(index_var.name), self.loadvar(index_var.name))
+            if indices is not None and len(indices) == base.ndim:
+                target = self.loadvar(target_var.name)
+                pointer = elements.pointer(self.context, self.builder, base, target, indices, self.checks)
+                value = self.context.cast(
+                    self.builder, self.loadvar(value_var.name), self.typeof(value_var.name), base.dtype
+                )
+                elements.store(self.context, self.builder, base, pointer, value)
+                return None
+        return super().lower_setitem(target_var, index_var, value_var, signature)
+
+
+def _not_unrolled(module: Any) -> Any:
+    """A loop's metadata: after vectorising it, which interleaves enough, LLVM unrolls no more.
+
+    Unrolling array loops takes more than half of LLVM's time (5.2 of 20 s here, and it doubles the machine code).
+    """
+    what = module.add_metadata([llvm_ir.MetaDataString(module, "llvm.loop.unroll.disable")])
+    node = llvm_ir.MDValue(module, (), name=str(len(module.metadata)))
+    node.operands = (node, what)
+    return node
+
+
+class _Dominance:
+    """Which places of a function every way to another place passes."""
+
+    def __init__(self, graph: Any) -> None:
+        above = graph.immediate_dominators()
+        below: dict[Any, list[Any]] = {}
+        for label, parent in above.items():
+            if label != parent:
+                below.setdefault(parent, []).append(label)
+        self.span: dict[Any, tuple[int, int]] = {}
+        entered: dict[Any, int] = {}
+        todo = [(graph.entry_point(), False)]
+        count = 0
+        while todo:
+            label, done = todo.pop()
+            count += 1
+            if done:
+                self.span[label] = (entered[label], count)
+                continue
+            entered[label] = count
+            todo.append((label, True))
+            todo.extend((child, False) for child in below.get(label, ()))
+
+    def behind(self, use: tuple[Any, int], home: tuple[Any, int] | None) -> bool:
+        """Whether each way to an instruction comes by another one first."""
+        if home is None or use[0] not in self.span or home[0] not in self.span:
+            return False
+        if use[0] == home[0]:
+            return use[1] > home[1]
+        (first, last), (low, high) = self.span[home[0]], self.span[use[0]]
+        return first < low and high < last
+
+
+def _names_used(inst: Any) -> list[str]:
+    if isinstance(inst, IR.Del):
+        return [inst.value]
+    names = [v.name for v in inst.list_vars()]
+    if isinstance(inst, IR.Assign):
+        names.remove(inst.target.name)
+    return names

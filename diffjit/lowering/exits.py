@@ -1,0 +1,153 @@
+"""How compiled functions leave with an error: noted, cleaned up, and never with a Numba exception that leaks.
+
+`fail` notes a failure and leaves; `outline` puts the rare or bulky part of an operation into a function of its own.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir as llvm_ir
+from numba.core import callconv, cgutils, cpu, types
+from numba.core.runtime.context import NRTContext
+
+from diffjit.lowering.elements import I64, MEMINFO
+
+if TYPE_CHECKING:
+    from diffjit.lowering.emission import Lower
+
+REFERENCE = llvm_ir.IntType(8).as_pointer()
+
+
+class CleanExits(callconv.CPUCallConv):
+    """Numba's calling convention, with a clean-up on every way out by error."""
+
+    def return_user_exc(
+        self, builder: Any, exc: Any, exc_args: Any = None, loc: Any = None, func_name: Any = None
+    ) -> None:
+        """Leave with one of Numba's own exceptions."""
+        self.set_static_user_exc(builder, exc, exc_args=exc_args, loc=loc, func_name=func_name)
+        self._return_errcode_raw(builder, callconv.RETCODE_USEREXC)
+
+    def return_status_propagate(self, builder: Any, status: Any) -> None:
+        """Leave because a callee failed; a caller made from user code notes its own line."""
+        builder.store(status.excinfoptr, self._get_excinfo_argument(builder.function))
+        lower = self.context.lower
+        if lower.module_key and builder.function is lower.function:
+            trace = cgutils.get_or_insert_function(
+                builder.module, llvm_ir.FunctionType(llvm_ir.VoidType(), [I64, I64]), "dj_trace"
+            )
+            builder.call(trace, [I64(lower.module_key), I64(lower.loc.line)])
+        self._return_errcode_raw(builder, status.code)
+
+    def _return_errcode_raw(self, builder: Any, code: Any) -> None:
+        way_out = getattr(builder.function, "diffjit_exit", None)
+        if way_out is None or code is callconv.RETCODE_OK or code is callconv.RETCODE_NONE:
+            builder.ret(code)
+            return
+        block, slot = way_out
+        builder.store(code, slot)
+        builder.branch(block)
+
+
+class References(NRTContext):
+    """Counts references; of an array's struct it looks at nothing but the reference."""
+
+    def get_meminfos(self, builder: Any, ty: Any, val: Any) -> list[tuple[Any, Any]]:
+        """The references that a value holds."""
+        if isinstance(ty, types.Array):
+            return [(ty, builder.extract_value(val, MEMINFO))]
+        if not self._context.data_model_manager[ty].contains_nrt_meminfo():
+            return []
+        return super().get_meminfos(builder, ty, val)
+
+
+class Context(cpu.CPUContext):
+    """The target context of one function being lowered."""
+
+    lower: Lower
+
+    @cached_property
+    def nrt(self) -> References:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Reference counting."""
+        return References(self, self.enable_nrt)
+
+    @property
+    def call_conv(self) -> CleanExits:
+        """The convention with clean exits."""
+        return CleanExits(self)
+
+
+def fail(context: Any, builder: Any, kind: int, *payload: Any) -> None:
+    """Emit: record a failure, clean up, leave. The builder's block is closed by this."""
+    lower = context.lower
+    record = _recorder(builder.module, len(payload))
+    builder.call(record, [I64(lower.module_key), I64(lower.loc.line), I64(kind), *payload])
+    builder.branch(lower.stop_block)
+
+
+def _recorder(module: Any, count: int) -> Any:
+    """A function of the LLVM module that packs the payload and calls `dj_fail`: out of line, it keeps checks small."""
+    name = f"diffjit_fail_{count}"
+    found = module.globals.get(name)
+    if found is not None:
+        return found
+    void = llvm_ir.VoidType()
+    fn = llvm_ir.Function(module, llvm_ir.FunctionType(void, [I64] * (3 + count)), name)
+    fn.linkage = "linkonce_odr"
+    fn.attributes.add("noinline")
+    fn.attributes.add("cold")
+    builder = llvm_ir.IRBuilder(fn.append_basic_block())
+    array = builder.alloca(llvm_ir.ArrayType(I64, max(1, count)))
+    for k, word in enumerate(fn.args[3:]):
+        builder.store(word, builder.gep(array, [I64(0), I64(k)]))
+    target = cgutils.get_or_insert_function(
+        module, llvm_ir.FunctionType(void, [I64] * 4 + [I64.as_pointer()]), "dj_fail"
+    )
+    builder.call(target, [*fn.args[:3], I64(count), builder.bitcast(array, I64.as_pointer())])
+    builder.ret_void()
+    return fn
+
+
+def releaser(context: Any, module: Any) -> Any:
+    """A function of the LLVM module that releases `count` references; null ones are skipped."""
+    name = "diffjit_release"
+    found = module.globals.get(name)
+    if found is not None:
+        return found
+    fn = llvm_ir.Function(module, llvm_ir.FunctionType(llvm_ir.VoidType(), [REFERENCE.as_pointer(), I64]), name)
+    fn.linkage = "linkonce_odr"
+    fn.attributes.add("noinline")
+    fn.attributes.add("cold")
+    builder = llvm_ir.IRBuilder(fn.append_basic_block())
+    decref = cgutils.get_or_insert_function(module, llvm_ir.FunctionType(llvm_ir.VoidType(), [REFERENCE]), "NRT_decref")
+    with cgutils.for_range(builder, fn.args[1], intp=I64) as loop:
+        builder.call(decref, [builder.load(builder.gep(fn.args[0], [loop.index]))])
+    builder.ret_void()
+    return fn
+
+
+def outline(context: Any, builder: Any, name: str, result: Any, arguments: list[Any], emit: Any) -> Any:
+    """A function of the LLVM module for the rare or bulky part of an operation: one copy, out of the way.
+
+    `emit(builder, *arguments)` writes its body. It reports failures by `note_failure`.
+    """
+    found = builder.module.globals.get(name)
+    if found is not None:
+        return found
+    fn = llvm_ir.Function(builder.module, llvm_ir.FunctionType(result, [a.type for a in arguments]), name)
+    fn.linkage = "linkonce_odr"
+    fn.attributes.add("noinline")
+    emit(llvm_ir.IRBuilder(fn.append_basic_block()), *fn.args)
+    return fn
+
+
+def site(context: Any) -> list[Any]:
+    """Where an operation stands in the text: the first arguments of what may note a failure."""
+    return [I64(context.lower.module_key), I64(context.lower.loc.line)]
+
+
+def note_failure(builder: Any, place: list[Any], kind: int, *payload: Any) -> None:
+    """Emit: record a failure (and go on: the caller leaves)."""
+    builder.call(_recorder(builder.module, len(payload)), [*place, I64(kind), *payload])
