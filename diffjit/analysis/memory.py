@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from diffjit.analysis.dependence import Access, Dependence, access, written
 from diffjit.analysis.order import Order
 from diffjit.ir.nodes import WRITES, Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_ref
@@ -42,9 +43,11 @@ class Memory:
     shared: set[Any] = field(default_factory=set[Any])
     edges: list[Edge] = field(default_factory=list[Edge])
     joined: set[Value] = field(default_factory=set[Value])  # targets whose edges were united
+    dependence: Dependence = field(init=False)
     whole: bool = False  # unite all joins: what may be the same memory, written or not
 
     def __post_init__(self) -> None:
+        self.dependence = Dependence(self.order)
         self._unite_straight()
         if self.whole:
             for edge in self.edges:
@@ -288,15 +291,42 @@ class Memory:
     def changes_after(self, ref: Value, reader: Op) -> bool:
         """Whether a write may change what `reader` reads through `ref`, before the forward sweep ends."""
         cls = self.find(ref)
+        read = None
         for write in self.writes.get(cls, ()):
-            if write is not reader and self.order.later(reader, write):
-                return True
             if write is reader:
-                continue
-            for loop in self.order.places[reader].loops:
-                if loop in self.order.places[write].loops and self._survives(cls, loop):
+                return True
+            if self._may_follow(reader, write, cls):
+                read = read or access(reader, ref, reader.inputs[1:] if reader.kind == "load" else [])
+                if not self._apart(read, write, cls):
                     return True
-        return any(w is reader for w in self.writes.get(cls, ()))
+        return False
+
+    def overwritten(self, store: Op) -> bool:
+        """Whether an element that was stored may be written again before the forward sweep ends."""
+        cls = self.find(store.inputs[0])
+        made = written(store, 0)
+        return any(
+            (write is store or self._may_follow(store, write, cls)) and not self._apart(made, write, cls)
+            for write in self.writes.get(cls, ())
+        )
+
+    def _may_follow(self, first: Op, write: Op, cls: Any) -> bool:
+        """Whether a write to memory of this class may come after another operation, as far as the text tells."""
+        if self.order.later(first, write):
+            return True
+        return any(
+            loop in self.order.places[write].loops and self._survives(cls, loop)
+            for loop in self.order.places[first].loops
+        )
+
+    def _apart(self, first: Access, write: Op, cls: Any) -> bool:
+        """Whether the indices prove that a write that follows leaves alone what was accessed before."""
+        if write.kind == "call":
+            return False
+        targets = [k for k in WRITES[write.kind] if self.find(write.inputs[k]) == cls]
+        return all(
+            isinstance(write.inputs[k].type, Array) and self.dependence.apart(first, written(write, k)) for k in targets
+        )
 
 
 def effects(function: Function) -> None:

@@ -1,7 +1,7 @@
 """The cheapest set of values from which others can be computed again: a minimum vertex cut.
 
-A value costs what recording it costs. Values at hand are free; from them, and from recorded values, whatever can be
-recomputed follows. (Used by Enzyme, too: Moses et al., "Reverse-mode automatic differentiation and optimization of GPU
+Recording a value costs something, and so does computing it again, from values that are at hand or have been recorded or
+computed again. (Used by Enzyme, too: Moses et al., "Reverse-mode automatic differentiation and optimization of GPU
 kernels via Enzyme", SC 2021. Maximum flow by augmenting paths: Ford and Fulkerson, 1956.)
 """
 
@@ -18,12 +18,14 @@ _UNLIMITED = 1 << 40
 def minimum_cut(
     wanted: Iterable[V],
     operands: Callable[[V], Sequence[V] | None],
-    cost: Callable[[V], int],
+    recording: Callable[[V], int],
+    computing: Callable[[V], int],
 ) -> set[V]:
     """The values to record so that all of `wanted` can be computed.
 
     `operands(v)` are the values that `v` is computed from (none for a value at hand); None where it has to be recorded
-    when it is needed. Of several cheapest sets, the one that recomputes least.
+    when it is needed. `recording(v)` and `computing(v)` (from its operands) are costs in one unit. Of several cheapest
+    sets, the one that recomputes least.
     """
     wanted = list(dict.fromkeys(wanted))
     forced = {v for v in wanted if operands(v) is None}
@@ -35,9 +37,10 @@ def minimum_cut(
     while pending:
         v = pending.pop()
         sources = operands(v)
-        graph.join((v, False), (v, True), cost(v))
+        graph.join((v, False), (v, True), recording(v))
+        again = _UNLIMITED if sources is None else computing(v) if sources else 0
+        graph.join(_SOURCE, (v, False), again)
         if sources is None:
-            graph.join(_SOURCE, (v, False), _UNLIMITED)
             continue
         for s in sources:
             if s in forced:

@@ -154,6 +154,8 @@ class Function:
         return self.body.results
 
 
+SUM = "cotangents"  # attribute of an addition that adds up cotangents: its order does not matter
+
 CONTROL = frozenset({"for", "while", "if", "call"})
 
 # kind -> positions of the inputs whose memory it changes

@@ -51,16 +51,34 @@ def _usable(path: Path) -> bool:
     return os.access(path, os.W_OK | os.X_OK)
 
 
-def write(path: Path, text: str) -> None:
+def write_bytes(path: Path, content: bytes) -> None:
     """Write a file so that other processes see all of it or nothing."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
+        with os.fdopen(handle, "wb") as out:
+            out.write(content)
         Path(temporary).replace(path)
     except OSError:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def make_room(limit: int) -> None:
+    """Remove the files that were not used for longest, until those that stay take no more than `limit` bytes."""
+    found: list[tuple[float, int, Path]] = []
+    for path in folder().iterdir():
+        try:
+            status = path.stat()
+        except OSError:
+            continue  # another process removed it
+        if stat.S_ISREG(status.st_mode):
+            found.append((max(status.st_atime, status.st_mtime), status.st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= limit:
+            return
+        path.unlink(missing_ok=True)
+        total -= size
 
 
 def module_file(stem: str, text: str) -> Path:
@@ -71,5 +89,5 @@ def module_file(stem: str, text: str) -> Path:
             return path
     except (OSError, UnicodeDecodeError):
         pass
-    write(path, text)
+    write_bytes(path, text.encode())
     return path

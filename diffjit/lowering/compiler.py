@@ -35,6 +35,7 @@ from numba.core.typing import context as typing_context
 
 from diffjit.lowering.emission import IR, Lower
 from diffjit.lowering.lifetimes import live_map
+from diffjit.lowering.machinecode import MachineCode
 
 
 class Library(codegen.JITCodeLibrary):
@@ -233,7 +234,9 @@ OPTIONS: dict[str, Any] = {
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Decorator of generated functions that Python calls."""
-    return numba.njit(**OPTIONS)(function)
+    entry: Any = numba.njit(**OPTIONS)(function)
+    entry._cache = MachineCode(function)  # noqa: SLF001 - where Numba's own would be
+    return entry
 
 
 def inner(function: Callable[..., Any]) -> Any:

@@ -12,13 +12,13 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
+from diffjit.analysis.aliases import Roots
 from diffjit.ir import syntax
-from diffjit.ir.nodes import CONTROL, Function, Op, Value
+from diffjit.ir.nodes import CONTROL, SUM, Function, Op, Value
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
 from diffjit.lowering import arrays, failures, fuse, indexing, linalg, loops, scalars
-from diffjit.lowering.aliases import Roots
 from diffjit.lowering.fuse import Piece, piece
 from diffjit.lowering.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.ranges import Ranges
@@ -173,6 +173,8 @@ class LoweredPrinter(OpPrinter):
             operands.append(Operand(f"x{k}", ty, const))
         assert isinstance(op.out.type, Scalar)
         nowrap = bool(op.attrs.get("nowrap")) or self.ranges.fits(op)
+        if SUM in op.attrs and op.out.type.dtype.kind == "f" and all(o.type == op.out.type for o in operands):
+            return syntax.expr("plus(x0, x1)", **trees)
         kind = "cast" if op.kind == "copy" else op.kind
         return syntax.expr(self.scalar(kind, operands, op.out.type, nowrap=nowrap), **trees)
 

@@ -58,15 +58,35 @@ class Policy:
     def __init__(self, keeper: Keeper) -> None:
         self.order, self.memory = keeper.order, keeper.memory
         self.keeper = keeper
+        self.stores: dict[Value, list[Op]] = {}
+        for op in self.order.places:
+            if op.kind == "store":
+                self.stores.setdefault(op.inputs[1], []).append(op)
 
     def operands(self, v: Value) -> list[Value] | None:
         """The values that a value is computed from again, none for one at hand; None: it must be recorded."""
         if self.keeper.in_scope(v) or v in self.keeper.exported or self._is_counter(v):
             return []
         op = v.op
-        if op is None or len(op.outputs) != 1 or not self._recomputable(op):
+        if op is None or len(op.outputs) != 1:
             return None
-        return op.inputs
+        if op.kind != "const" and (store := self.stored(v)) is not None:
+            return [store.inputs[0], *store.inputs[2:]]
+        return op.inputs if self._recomputable(op) else None
+
+    def stored(self, v: Value) -> Op | None:
+        """The store that wrote a number, right after it was computed, to an element that still holds it in the end."""
+        if not isinstance(v.type, Scalar):
+            return None
+        for store in self.stores.get(v, ()):
+            target = store.inputs[0].type
+            if (
+                self.order.places[store].path[-1][0] is v.block
+                and target.dtype == v.type.dtype
+                and not self.memory.overwritten(store)
+            ):
+                return store
+        return None
 
     def _recomputable(self, op: Op) -> bool:
         """Cheap to compute again from its operands, with the same result."""
@@ -85,14 +105,40 @@ class Policy:
         inside = bool(self.order.places[op].loops)
         return inside and not any(isinstance(v.type, Array) and self.memory.changes_after(v, op) for v in op.inputs)
 
-    def cost(self, v: Value) -> int:
-        """What recording a value costs, roughly in numbers."""
-        size = 100 ** len(v.type.dims) if isinstance(v.type, Array) else 1 if isinstance(v.type, Scalar) else 10**6
-        return 2 * size if v.block is not None and self.order.loops_around(v.block) else size
+    def recording(self, v: Value) -> int:
+        """What recording a value costs, in tenths of a nanosecond or so for each number.
+
+        Mostly that is the kernel's time for fresh pages, and waiting for memory.
+        """
+        size = _size(v) if isinstance(v.type, (Array, Scalar)) else 10**6
+        return 25 * size if v.block is not None and self.order.loops_around(v.block) else 5 * size
+
+    def computing(self, v: Value) -> int:
+        """What computing it again costs: little; it does not wait for the cotangents of later iterations."""
+        op = v.op
+        if op is None or op.kind in _FREE or is_view(op) or self.stored(v) is not None or self._invariant(op):
+            return 0
+        return (6 if op.kind in _SLOW else 2) * _size(v)
+
+    def _invariant(self, op: Op) -> bool:
+        """Whether a number is the same in all iterations of the innermost loop: LLVM computes it once."""
+        loops = self.order.places[op].loops
+        if not loops or not isinstance(op.out.type, Scalar) or op.kind not in CHEAP:
+            return False
+        inside = (i for i in op.inputs if self.order.inside(i, loops[-1]))
+        return all(i.op is not None and (i.op.kind == "const" or self._invariant(i.op)) for i in inside)
 
     def _is_counter(self, v: Value) -> bool:
         up = self.order.parent.get(v.block) if v.block is not None else None
         return up is not None and up[0].kind == "for" and v.block is not None and v.block.args[:1] == [v]
+
+
+_FREE = frozenset({"const", "dim", "trip", "load"})
+_SLOW = frozenset({"divide", "sqrt", "reciprocal", "floor_divide", "remainder"})
+
+
+def _size(v: Value) -> int:
+    return 100 ** len(v.type.dims) if isinstance(v.type, Array) else 1
 
 
 def _small_power(op: Op) -> bool:
@@ -202,9 +248,15 @@ class Keeper:
         return result
 
     def recompute(self, v: Value, c: Context) -> Value:
-        """The same operation once more, in the mirrored block."""
+        """The same operation once more, in the mirrored block; or the element that holds its result."""
         op = v.op
         assert op is not None
+        store = self.policy.stored(v) if self.resolving and op.kind != "const" else None
+        if store is not None:
+            inputs = [self.kept(i, c) for i in (store.inputs[0], *store.inputs[2:])]
+            with self.build.inside(c.spot):
+                found = self.build.value("load", inputs, Scalar(v.type.dtype), name=v.name)
+                return found if found.type == v.type else self.build.value("cast", [found], v.type, name=v.name)
         inputs = [self.kept(i, c) for i in op.inputs]
         with self.build.inside(c.spot if self.resolving else c.block):
             attrs = {k: a for k, a in op.attrs.items() if k not in ("comment", "section")}
@@ -222,7 +274,7 @@ class Keeper:
         contexts = {c.block: c for c in self.contexts}
         wanted = [op.attrs["of"] for op in walk(top.block) if op.kind == "kept"]
         self.policy = Policy(self)
-        self.recorded = minimum_cut(wanted, self.policy.operands, self.policy.cost)
+        self.recorded = minimum_cut(wanted, self.policy.operands, self.policy.recording, self.policy.computing)
         for c in self.contexts:
             c.memo = {v: index for v, index in c.memo.items() if index.op is None}  # all but the loops' counters
         self.resolving = True
@@ -271,13 +323,12 @@ class Keeper:
         loops = self.order.loops_around(block)
         if not loops:
             return self.export(v)
-        shape = self.rectangular(loops, v)
         named = v.name or (v.op.inputs[0].name if v.op is not None and v.op.kind == "load" else None)
-        tape_name = f"{named or 'value'}_tape"
+        nest = self.rectangular(loops) if isinstance(v.type, Scalar) else []
+        if nest:
+            return self._record_in_array(v, c, nest, f"{named or 'value'}_tape")
         outer = loops[-1]
         home = self.order.places[outer].path[-1][0]
-        if shape is not None and isinstance(v.type, Scalar):
-            return self._record_in_array(v, c, shape, outer, home, tape_name)
         with self.forward_ops(self.before, outer, home) as b:
             stack = b.value("stack_new", (), Stack(v.type), name=f"{v.name or 'value'}_stack")
         with self.forward_ops(self.at_end, block, block) as b:
@@ -287,18 +338,20 @@ class Keeper:
         with self.build.inside(c.head):
             return self.build.value("pop", [reached], v.type, name=v.name)
 
-    def rectangular(self, loops: list[Op], v: Value) -> list[Op] | None:
-        """The loops, outermost first, if all trip counts are known before the outermost begins."""
-        del v
-        outer = loops[-1]
-        home = self.order.places[outer].path[-1][0]
-        scope = set(map(id, self.order.enclosing(home)))
-        for loop in loops:
-            if loop.kind != "for" or loop.attrs.get("exit"):
-                return None
-            if not all(self.hoistable(bound, outer, scope) for bound in loop.inputs[:3]):
-                return None
-        return loops[::-1]
+    def rectangular(self, loops: list[Op]) -> list[Op]:
+        """The largest nest around a value, outermost loop first, whose trip counts are known before it begins.
+
+        Its tape is an array that is made before it (and is kept itself where there are loops further out). A few
+        iterations alone are not worth one.
+        """
+        for count in range(len(loops), 0, -1):
+            nest = loops[:count]
+            outer = nest[-1]
+            scope = set(map(id, self.order.enclosing(self.order.places[outer].path[-1][0])))
+            plain = all(loop.kind == "for" and not loop.attrs.get("exit") for loop in nest)
+            if plain and all(self.hoistable(bound, outer, scope) for loop in nest for bound in loop.inputs[:3]):
+                return nest[::-1] if count == len(loops) or not _few(nest) else []
+        return []
 
     def hoistable(self, v: Value, outer: Op, scope: set[int]) -> bool:
         """Whether a number is known before a loop begins, or can be computed there."""
@@ -324,7 +377,9 @@ class Keeper:
         attrs = {k: a for k, a in op.attrs.items() if k not in ("comment", "section")}
         return b.value(op.kind, [self.hoisted(b, i, outer, scope) for i in op.inputs], v.type, **attrs)
 
-    def _record_in_array(self, v: Value, c: Context, shape: list[Op], outer: Op, home: Block, name: str) -> Value:
+    def _record_in_array(self, v: Value, c: Context, shape: list[Op], name: str) -> Value:
+        outer = shape[0]
+        home = self.order.places[outer].path[-1][0]
         with self.forward_ops(self.before, outer, home) as b:
             scope = set(map(id, self.order.enclosing(home)))
             lengths = [
@@ -436,6 +491,17 @@ class Keeper:
                 )
             self.snapshot_of[key] = copy
         return self.kept(self.snapshot_of[key], context)
+
+
+def _few(nest: list[Op]) -> bool:
+    """Whether a nest makes a handful of iterations, known beforehand."""
+    total = 1
+    for loop in nest:
+        if not all(_is_const(bound) for bound in loop.inputs[:3]):
+            return False
+        start, stop, step = (bound.op.attrs["value"] for bound in loop.inputs[:3])  # pyright: ignore[reportOptionalMemberAccess]
+        total *= len(range(start, stop, step))
+    return total < 16
 
 
 def _is_const(v: Value) -> bool:

@@ -19,6 +19,7 @@ from diffjit.transforms.forward import forward
 from diffjit.transforms.reverse import Reversed, reverse
 from diffjit.transforms.simplify import simplify
 from diffjit.transforms.tidy import labelled, tidy
+from diffjit.transforms.updates import in_place
 
 _numbers = itertools.count(1)
 
@@ -32,6 +33,7 @@ def finish(function: Function, stage: str) -> Function:
         if stage != "program":
             tidy(function)
             simplify(function)
+            in_place(function)
     define_dummies(function)
     verify(function)
     dump(stage, function)

@@ -18,7 +18,7 @@ from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import SUM, Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
 from diffjit.ir.walk import dce, walk
 from diffjit.primitives.registry import ELEMENTWISE, RULES
@@ -27,7 +27,6 @@ from diffjit.transforms.keep import METADATA, Context, Keeper
 from diffjit.transforms.memory_rules import MemoryRules
 from diffjit.transforms.prepare import own_copy
 from diffjit.transforms.shadows import Shadows
-from diffjit.transforms.tidy import SUM
 
 
 @dataclass(slots=True, eq=False)

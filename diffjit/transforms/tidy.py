@@ -12,12 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from diffjit.ir.nodes import CONTROL, WRITES, Block, Function, Op, Value
+from diffjit.ir.nodes import CONTROL, SUM, WRITES, Block, Function, Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import blocks, walk
 from diffjit.primitives.registry import ELEMENTWISE
-
-SUM = "cotangents"  # attribute of an addition that adds up cotangents: its order does not matter
 
 _LABELS = ("section", "comment")
 _READERS = frozenset({"accum", "accum_at", "sum", "unbroadcast", "matmul", "assign", "store"})

@@ -1,0 +1,104 @@
+"""Machine code on disk: a second process that makes the same text runs it without compiling.
+
+One file beside the generated module for each signature; its name says what it depends on beyond the text: diffjit,
+Numba, NumPy, Python, the processor. A file that cannot be read, or is not what was written, is compiled and written
+anew. Only compiled entries are kept; what they call is linked into them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import platform
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+from numba.core import compiler, serialize
+
+from diffjit.lowering import blas
+from diffjit.lowering.cache import digest, make_room, write_bytes
+from diffjit.settings import settings
+
+_SUMMED = 32  # bytes of the checksum in front
+_PRODUCTS = re.compile(rb"dj_[sdcz](ge|po)")  # routines that SciPy exports
+_EXPECTED = (OSError, ValueError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, KeyError, IndexError,
+             TypeError, RuntimeError)  # fmt: skip
+
+
+@cache
+def _setting() -> str:
+    """Everything beyond the text that machine code depends on."""
+    own = sorted(Path(__file__).parents[1].rglob("*.py"))
+    stamps = [(p.name, (s := p.stat()).st_size, s.st_mtime_ns) for p in own]
+    processor = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
+    return repr((stamps, processor, versions))
+
+
+def _names_only(made: Any, context: Any) -> bytes:
+    """Nobody inlines an entry: a module that only says which names there are stands for its LLVM."""
+    described = made.fndesc
+    functions = (described.llvm_func_name, described.llvm_cpython_wrapper_name)
+    text = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in functions)
+    text += f'@"{context.get_env_name(described)}" = global i8* null\n'
+    return llvm.parse_assembly(text).as_bitcode()
+
+
+@cache
+def _make_room_once(megabytes: float) -> None:
+    make_room(int(megabytes * 1e6))
+
+
+class MachineCode:
+    """Stands where Numba's dispatchers have their own cache."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.module = Path(function.__code__.co_filename)
+        self.entry = function.__name__
+        self.cache_path = str(self.module.parent)
+
+    def _file(self, signature: Any) -> Path:
+        return self.module.with_suffix(f".{digest(f'{self.entry} {signature} {_setting()}')}.bin")
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """The compiled function, or None."""
+        if not settings.cache_mb:
+            return None
+        try:
+            data = self._file(signature).read_bytes()
+            if hashlib.sha256(data[_SUMMED:]).digest() != data[:_SUMMED]:
+                return None
+            context.refresh()  # names of the runtime that the code refers to
+            if _PRODUCTS.search(data):
+                blas.register()
+            return compiler.CompileResult._rebuild(context, *pickle.loads(data[_SUMMED:]))  # noqa: S301, SLF001 - the folder is ours alone
+        except _EXPECTED:
+            return None  # compiled anew, and written anew
+
+    def save_overload(self, signature: Any, made: Any) -> None:
+        """Keep a compiled function; a folder that cannot be written to keeps none."""
+        if made.library.has_dynamic_globals or not settings.cache_mb:
+            return
+        (name, kind, (code, _)), *rest = made._reduce()  # noqa: SLF001 - as Numba's own cache does
+        payload = serialize.dumps(((name, kind, (code, _names_only(made, made.target_context))), *rest))
+        try:
+            _make_room_once(settings.cache_mb)
+            write_bytes(self._file(signature), hashlib.sha256(payload).digest() + payload)
+        except OSError:
+            return
+
+    def enable(self) -> None:
+        """Part of the interface."""
+
+    def disable(self) -> None:
+        """Part of the interface."""
+
+    def flush(self) -> None:
+        """Part of the interface."""
