@@ -27,6 +27,7 @@ MODULE_KEY = "__diffjit_module__"  # global of a generated module: its key in fa
 INSIDE_LINES = "__diffjit_inside__"  # global of a generated module: lines whose indices are within bounds
 WRAPS_LINES = "__diffjit_wraps__"  # the same for indices that may count from the end
 NEST_LINES = "__diffjit_nests__"  # lines with loops that LLVM need not unroll
+PARALLEL_LINES = "__diffjit_parallel__"  # the same for loops of which no iteration reads what another writes
 
 
 class Lower(lowering.Lower):
@@ -54,16 +55,42 @@ class Lower(lowering.Lower):
         self.module_key = scope.get(MODULE_KEY, 0)
         self.inside = scope.get(INSIDE_LINES, frozenset())
         self.wraps = scope.get(WRAPS_LINES, frozenset())
-        self.nests = self._nests(scope.get(NEST_LINES, frozenset()))
+        self.groups: dict[int, Any] = {}  # id of a block -> the label of the outermost parallel loop around it
+        self.marks: dict[Any, Any] = {}
+        self.nests = self._nests(scope.get(NEST_LINES, frozenset()), scope.get(PARALLEL_LINES, frozenset()))
 
-    def _nests(self, lines: frozenset[int]) -> set[tuple[int, Any]]:
+    def _nests(self, plain: frozenset[int], parallel: frozenset[int]) -> set[tuple[int, Any]]:
         """The jumps (id of a block, label of the head) that close loops whose heads are on these lines."""
         blocks = self.func_ir.blocks
         found: set[tuple[int, Any]] = set()
-        for loop in analysis.compute_cfg_from_blocks(blocks).loops().values() if lines else ():
-            if blocks[loop.header].body[0].loc.line in lines:
+        loops = analysis.compute_cfg_from_blocks(blocks).loops().values() if plain or parallel else ()
+        for loop in sorted(loops, key=lambda x: -len(x.body)):
+            line = blocks[loop.header].body[0].loc.line
+            if line in plain or line in parallel:
                 found |= {(id(blocks[label]), loop.header) for label in loop.body}
+            if line in parallel:
+                for label in loop.body:
+                    self.groups.setdefault(id(blocks[label]), loop.header)
         return found
+
+    def _group(self) -> Any:
+        """The metadata that memory accesses of the parallel loops around the current block share; None without."""
+        label = self.groups.get(id(self.current))
+        if label is None:
+            return None
+        if label not in self.marks:
+            self.marks[label] = _Distinct(self.module, (), name=str(len(self.module.metadata)))
+        return self.marks[label]
+
+    def _accessed(self, kind: str) -> None:
+        """Say of the load or store just written that it belongs to its parallel loops."""
+        group = self._group()
+        if group is None:
+            return
+        for inst in reversed(self.builder.block.instructions[-3:]):  # pyright: ignore[reportOptionalMemberAccess]
+            if inst.opname == kind:
+                inst.set_metadata("llvm.access.group", group)
+                return
 
     def lower_block(self, block: Any) -> None:
         """One block of Numba's IR."""
@@ -175,6 +202,7 @@ class Lower(lowering.Lower):
                     self.context, self.builder, base, self.loadvar(value.name), indices, self.checks
                 )
                 item = elements.load(self.context, self.builder, base, pointer)
+                self._accessed("load")
                 return self.context.cast(self.builder, item, base.dtype, resty)
             parts = self._parts(key, self.loadvar(index.name))
             if parts is not None and isinstance(resty, types.Array):
@@ -301,7 +329,7 @@ class Lower(lowering.Lower):
         if isinstance(inst, IR.Jump) and (id(self.current), inst.target) in self.nests:
             super().lower_inst(inst)
             block: Any = self.builder.block
-            block.terminator.set_metadata("llvm.loop", _not_unrolled(self.module))
+            block.terminator.set_metadata("llvm.loop", _loop_mark(self.module, self._group()))
             return None
         return super().lower_inst(inst)
 
@@ -317,19 +345,37 @@ class Lower(lowering.Lower):
                     self.builder, self.loadvar(value_var.name), self.typeof(value_var.name), base.dtype
                 )
                 elements.store(self.context, self.builder, base, pointer, value)
+                self._accessed("store")
                 return None
         return super().lower_setitem(target_var, index_var, value_var, signature)
 
 
-def _not_unrolled(module: Any) -> Any:
+def _loop_mark(module: Any, group: Any) -> Any:
     """A loop's metadata: after vectorising it, which interleaves enough, LLVM unrolls no more.
 
-    Unrolling array loops takes more than half of LLVM's time (5.2 of 20 s here, and it doubles the machine code).
+    Unrolling array loops takes more than half of LLVM's time (5.2 of 20 s here, and it doubles the machine code). Where
+    the accesses of a group do not depend on one another, LLVM does not test at run time whether arrays overlap.
     """
-    what = module.add_metadata([llvm_ir.MetaDataString(module, "llvm.loop.unroll.disable")])
-    node = llvm_ir.MDValue(module, (), name=str(len(module.metadata)))
-    node.operands = (node, what)
+    what = [module.add_metadata([llvm_ir.MetaDataString(module, "llvm.loop.unroll.disable")])]
+    if group is not None:
+        what.append(module.add_metadata([llvm_ir.MetaDataString(module, "llvm.loop.parallel_accesses"), group]))
+    node = _Distinct(module, (), name=str(len(module.metadata)))
+    node.operands = (node, *what)
     return node
+
+
+class _Distinct(llvm_ir.MDValue):
+    """A metadata node that is itself, whatever it holds."""
+
+    def descr(self, buf: Any) -> None:
+        """Its text."""
+        operands = ", ".join(op.get_reference() for op in self.operands)
+        buf += ("distinct !{ " + operands + " }", "\n")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
 
 
 class _Dominance:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 INSIDE = "  # inside"  # marks a line whose indices are proven to be within bounds, and not negative
 WRAPS = "  # wraps"  # marks a line whose indices are proven to be within bounds, but may count from the end
 NEST = "  # nest"  # marks a loop over an array, of a length that only the run knows: LLVM need not unroll it
+PARALLEL = "  # parallel"  # as NEST, and no iteration reads what another writes
 
 _FEW = 8  # loops of fixed length up to this are for LLVM to unroll
 
@@ -65,11 +66,11 @@ class Lines:
             self.depth -= 1
 
     @contextmanager
-    def loops(self, indices: list[str], lengths: list[str]) -> Iterator[None]:
+    def loops(self, indices: list[str], lengths: list[str], mark: str = NEST) -> Iterator[None]:
         """Nested loops, outermost first."""
         for index, length in zip(indices, lengths, strict=True):
             few = length.isdigit() and int(length) <= _FEW
-            self.add(f"for {index} in range({length}):", mark="" if few else NEST)
+            self.add(f"for {index} in range({length}):", mark="" if few else mark)
             self.depth += 1
         try:
             yield
@@ -79,7 +80,7 @@ class Lines:
     def parse(self) -> list[ast.stmt]:
         """The statements; those that are marked carry `mark`."""
         tree = ast.parse("\n".join(self.lines))
-        marks = (INSIDE, WRAPS, NEST)
+        marks = (INSIDE, WRAPS, NEST, PARALLEL)
         marked = {n: mark for n, line in enumerate(self.lines, 1) for mark in marks if line.endswith(mark)}
         for node in ast.walk(tree):
             if isinstance(node, ast.stmt) and node.lineno in marked:

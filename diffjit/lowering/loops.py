@@ -11,7 +11,7 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering import scalars
 from diffjit.lowering.fuse import FILLS, Piece, dims_of, element_inputs, element_type
-from diffjit.lowering.lines import NEST, Lines, subscript, tuple_text
+from diffjit.lowering.lines import NEST, PARALLEL, Lines, subscript, tuple_text
 from diffjit.lowering.scalars import Operand
 
 if TYPE_CHECKING:
@@ -164,9 +164,9 @@ class Nest:
         dims = list(range(len(self.space)))
         return dims[::-1] if layouts and all(x == "F" for x in layouts) else dims
 
-    def loops(self, order: list[int]) -> Any:
+    def loops(self, order: list[int], mark: str = NEST) -> Any:
         """The loops over some dimensions."""
-        return self.lines.loops([self.indices[k] for k in order], [self.lengths[k] for k in order])
+        return self.lines.loops([self.indices[k] for k in order], [self.lengths[k] for k in order], mark)
 
 
 def array_type(arg: ast.expr, value: Value) -> Array:
@@ -196,7 +196,7 @@ def elementwise(printer: LoweredPrinter, op: Op, args: list[ast.expr], out: str,
     lines.add(f"{out} = {printer.empty(ty.dtype, order)}({tuple_text(nest.lengths)})")
     operands = [nest.element(arg, v) for v, arg in zip(op.inputs, args, strict=True) if v in element_inputs(op)]
     text = nest.apply(op, operands, Scalar(ty.dtype))
-    with nest.loops(nest.order(ty.layout if ty.ndim > 1 else None)):
+    with nest.loops(nest.order(ty.layout if ty.ndim > 1 else None), PARALLEL):
         lines.add(f"{subscript(out, nest.indices)} = {text}", inside=True)
 
 
@@ -230,7 +230,7 @@ def assign(printer: LoweredPrinter, op: Op, args: list[ast.expr], lines: Lines, 
         )
     else:
         text = scalars.cast(value, ty.dtype)
-    with nest.loops(nest.order(ty.layout if ty.ndim > 1 else None)):
+    with nest.loops(nest.order(ty.layout if ty.ndim > 1 else None), PARALLEL):
         lines.add(f"{place} = {text}", inside=True)
 
 

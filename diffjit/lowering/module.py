@@ -14,7 +14,7 @@ from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.outofssa import function_def
 from diffjit.ir.types import List, Stack
 from diffjit.ir.walk import callees, walk
-from diffjit.lowering.lines import INSIDE, NEST, WRAPS
+from diffjit.lowering.lines import INSIDE, NEST, PARALLEL, WRAPS
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
 from diffjit.lowering.source import LoweredPrinter
 
@@ -198,6 +198,14 @@ def _mark(s: ast.stmt) -> str:
     return INSIDE if marks == {INSIDE} else WRAPS
 
 
+_MARKS = (
+    ("__diffjit_inside__", INSIDE),
+    ("__diffjit_wraps__", WRAPS),
+    ("__diffjit_nests__", NEST),
+    ("__diffjit_parallel__", PARALLEL),
+)
+
+
 def _assembled(
     function: Function,
     names: dict[int, str],
@@ -217,7 +225,7 @@ def _assembled(
     shift = len(head)
     lines = head + draft.lines
     tail = ["", ""]
-    for name, mark in (("__diffjit_inside__", INSIDE), ("__diffjit_wraps__", WRAPS), ("__diffjit_nests__", NEST)):
+    for name, mark in _MARKS:
         marked = [n for n, line in enumerate(lines, 1) if line.endswith(mark)]
         if marked:
             tail.append(f"{name} = frozenset({marked})")
