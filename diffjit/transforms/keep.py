@@ -20,6 +20,7 @@ from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, walk
 from diffjit.primitives.registry import ELEMENTWISE
+from diffjit.transforms.tidy import labelled
 
 _METADATA = frozenset({"dim", "zeros_like", "empty_like", "list_len"})
 
@@ -269,7 +270,8 @@ class Keeper:
     def resolve(self, top: Context, results: list[Value]) -> list[Value]:
         """Give every placeholder of the reverse sweep its value; returns the results with theirs."""
         sweep = Function("reverse", [], Block([], top.block.ops, results))
-        dce(sweep)
+        with labelled(sweep):
+            dce(sweep)
         top.block.ops = sweep.body.ops
         contexts = {c.block: c for c in self.contexts}
         wanted = [op.attrs["of"] for op in walk(top.block) if op.kind == "kept"]
@@ -306,8 +308,9 @@ class Keeper:
                 new += c.spot.ops
             else:
                 new += [*(c.spot.ops if c is not None else ()), op]
-            if new and labels:
-                new[0].attrs.update({k: a for k, a in labels.items() if k not in new[0].attrs})
+            first = next((o for o in new if o.kind != "const"), None)
+            if first is not None and labels:
+                first.attrs.update({k: a for k, a in labels.items() if k not in first.attrs})
                 labels = {}
             for o in new:
                 for out in o.outputs:

@@ -78,8 +78,9 @@ class Reverse(MemoryRules):
         primal = list(f.body.results)
         self.keep.apply()
         boundary = len(f.body.ops)
-        if top.block.ops:
-            top.block.ops[0].attrs.setdefault("section", "Reverse sweep.")
+        first = next((op for op in top.block.ops if op.kind != "const"), None)
+        if first is not None:
+            first.attrs.setdefault("section", "Reverse sweep.")
         f.body.ops += top.block.ops
         for op in top.block.ops:
             for out in op.outputs:
@@ -124,10 +125,11 @@ class Reverse(MemoryRules):
 
     def explain(self, op: Op, context: Context, before: int) -> None:
         """The user's line as a comment over its adjoint (once per run of operations from one line)."""
-        if len(context.block.ops) == before or self.comment is None or op.kind in ("for", "while", "if"):
+        first = next((o for o in context.block.ops[before:] if o.kind != "const"), None)
+        if first is None or self.comment is None or op.kind in ("for", "while", "if"):
             return
         if getattr(self, "_last_comment", None) != (self.comment, id(context)):
-            context.block.ops[before].attrs["comment"] = self.comment
+            first.attrs["comment"] = self.comment
             self._last_comment = (self.comment, id(context))
 
     def reverse_op(self, op: Op, c: Context) -> None:

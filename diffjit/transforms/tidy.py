@@ -33,6 +33,8 @@ def labelled(function: Function) -> Generator[None]:
             if id(op) not in kept:
                 lost |= {name: op.attrs[name] for name in _LABELS if name in op.attrs}
                 continue
+            if op.kind == "const":
+                continue  # it is printed where it is used
             if "comment" in op.attrs or op.kind in CONTROL:
                 lost.pop("comment", None)
             op.attrs |= lost

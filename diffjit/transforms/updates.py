@@ -26,7 +26,7 @@ from diffjit.ir.walk import blocks, walk
 
 def in_place(function: Function) -> None:
     """Apply both, in place."""
-    if not any(op.kind == "accum_at" for op in walk(function.body)):
+    if not any(op.kind in ("accum_at", "accum") for op in walk(function.body)):
         return
     roots = Roots(function)
     for block in list(blocks(function.body)):
@@ -46,7 +46,7 @@ def _cancel(block: Block, roots: Roots) -> None:
     k = 0
     while k < len(block.ops):
         op = block.ops[k]
-        taken = _taken(block, k) if op.kind == "store" and _is_zero(op.inputs[1]) else None
+        taken = _taken(block, k) if op.kind in _TAKES and _is_zero(op.inputs[1]) else None
         back = _put_back(block, k, op, taken, roots) if taken is not None else None
         if back is None:
             k += 1
@@ -55,15 +55,19 @@ def _cancel(block: Block, roots: Roots) -> None:
             del block.ops[k]
 
 
+_TAKES = {"store": ("load", "accum_at"), "assign": ("copy", "accum")}  # how it was read before, and is added to later
+
+
 def _is_zero(v: Value) -> bool:
     return v.op is not None and v.op.kind == "const" and v.op.attrs["value"] == 0
 
 
 def _taken(block: Block, k: int) -> Value | None:
-    """The element that was read right before zero was stored in its place."""
-    target, index = block.ops[k].inputs[0], block.ops[k].inputs[2:]
+    """The element (or array) that was read right before zero was stored in its place."""
+    store = block.ops[k]
+    target, index = store.inputs[0], store.inputs[2:]
     for op in reversed(block.ops[:k]):
-        if op.kind == "load" and op.inputs == [target, *index]:
+        if op.kind == _TAKES[store.kind][0] and op.inputs == [target, *index]:
             return op.out
         if op.kind != "const":
             return None
@@ -74,7 +78,7 @@ def _put_back(block: Block, k: int, store: Op, taken: Value, roots: Roots) -> Op
     """The addition of what was taken, if nothing reads the memory in between."""
     target, index = store.inputs[0], store.inputs[2:]
     for op in block.ops[k + 1 :]:
-        if op.kind == "accum_at" and op.inputs == [target, taken, *index]:
+        if op.kind == _TAKES[store.kind][1] and op.inputs == [target, taken, *index]:
             return op
         if not _only_adds(op, target, roots):
             return None
