@@ -63,7 +63,7 @@ class Lower(lowering.Lower):
         """The jumps (id of a block, label of the head) that close loops whose heads are on these lines."""
         blocks = self.func_ir.blocks
         found: set[tuple[int, Any]] = set()
-        loops = analysis.compute_cfg_from_blocks(blocks).loops().values() if plain or parallel else ()
+        loops: Any = analysis.compute_cfg_from_blocks(blocks).loops().values() if plain or parallel else ()
         for loop in sorted(loops, key=lambda x: -len(x.body)):
             line = blocks[loop.header].body[0].loc.line
             if line in plain or line in parallel:
