@@ -47,14 +47,20 @@ class BuiltinCalls(Mixin):
         if isinstance(x, av.Ref):
             return self.call_method(x, "__float__", [])
         value = self.number(x)
-        return self.cast(self.item(value) if isinstance(value.type, Array) else value, np.float64, weak=True)
+        number = self.item(value, TypeError) if isinstance(value.type, Array) else value
+        return self.cast(number, np.float64, weak=True)
 
     @core(builtins.int)
     def py_int(self, x: Any = Static(0)) -> Any:
         if isinstance(x, Static):
             return Static(self.evaluated(int, x.obj))
         value = self.number(x)
-        return self.cast(self.item(value) if isinstance(value.type, Array) else value, np.int64, weak=True)
+        return self.to_int(self.item(value, TypeError) if isinstance(value.type, Array) else value)
+
+    def to_int(self, value: Any) -> Any:
+        """A whole number as Python's int."""
+        self.check_rounding(value)
+        return self.cast(value, np.int64, weak=True)
 
     @core(builtins.bool)
     def py_bool(self, x: Any = Static(False)) -> Any:
@@ -75,8 +81,7 @@ class BuiltinCalls(Mixin):
         if isinstance(number, Static) and isinstance(ndigits, Static):
             return Static(self.evaluated(round, number.obj, ndigits.obj))
         if isinstance(ndigits, Static) and ndigits.obj is None:
-            value = self.ew("rint", number)
-            return self.cast(value, np.int64, weak=True)
+            return self.to_int(self.ew("rint", number))
         if isinstance(number, Value) and number.type == FLOAT:
             return self.as_weak(self.call_plain(numbers.round_decimal, number, ndigits, node=None))
         return (
@@ -87,15 +92,20 @@ class BuiltinCalls(Mixin):
 
     @core(math.floor)
     def py_floor(self, x: Any) -> Any:
-        return self.cast(self.ew("floor", x), np.int64, weak=True)
+        return self.to_int(self.ew("floor", x))
 
     @core(math.ceil)
     def py_ceil(self, x: Any) -> Any:
-        return self.cast(self.ew("ceil", x), np.int64, weak=True)
+        return self.to_int(self.ew("ceil", x))
 
     @core(math.trunc)
     def py_trunc(self, x: Any) -> Any:
-        return self.cast(self.ew("trunc", x), np.int64, weak=True)
+        return self.to_int(self.ew("trunc", x))
+
+    @core(math.log)
+    def py_log(self, x: Any, base: Any = None) -> Any:
+        log = lambda v: self.call_elementwise(math.log, "log", [v], {}, None)  # noqa: E731
+        return log(x) if base is None else self.arithmetic("divide", log(x), log(base))
 
     @core(builtins.divmod)
     def py_divmod(self, x: Any, y: Any) -> Any:
@@ -147,14 +157,22 @@ class BuiltinCalls(Mixin):
         for part in (start, stop, step):
             if isinstance(part, Value) and (not isinstance(part.type, Scalar) or part.type.dtype.kind not in "iu"):
                 raise self.error(
-                    TypeProblem("DJ308", f"range() takes ints, not {describe(part)}", cure="use int(...) or np.arange")
+                    TypeProblem(
+                        "DJ308",
+                        f"range() takes ints, not {describe(part)}",
+                        cure="use int(...) or np.arange",
+                        python=TypeError,
+                    )
                 )
             if isinstance(part, Static) and isinstance(part.obj, float):
-                raise self.error(TypeProblem("DJ308", "range() takes ints, not a float", cure="use int(...)"))
+                raise self.error(
+                    TypeProblem("DJ308", "range() takes ints, not a float", cure="use int(...)", python=TypeError)
+                )
         parts = [
             self.cast(p, np.int64, weak=True) if isinstance(p, Value) else Static(operator.index(p.obj))
             for p in (start, stop, step)
         ]
+        self.demand(self.compare_kind("not_equal", parts[2], Static(0)), ValueError, "range() arg 3 must not be zero")
         return av.Range(*parts)
 
     @core(builtins.slice)
@@ -188,6 +206,8 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.iter)
     def py_iter(self, iterable: Any) -> Any:
+        if self.wrong_type(iterable):
+            raise self.not_iterable(iterable, None)
         return iterable if isinstance(iterable, av.Iter) and not iterable.claimed else av.Iter("iter", (iterable,))
 
     @core(functools.reduce)
@@ -264,13 +284,16 @@ class BuiltinCalls(Mixin):
     def _extreme(self, kind: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
         """max/min as Python does: the first of equals."""
         iterable = av.Tup(args) if len(args) > 1 else args[0]  # pyright: ignore[reportGeneralTypeIssues]
+        message = f"{'max' if kind == 'greater' else 'min'}() arg is an empty sequence"
+        plain = isinstance(key, Static) and key.obj is None
 
-        def keyed(x: Any) -> Any:
-            return x if isinstance(key, Static) and key.obj is None else self.call(key, [x], {})
+        def keyed(x: Any) -> av.Tup:  # the key of each item is computed once
+            return av.Tup((x,) if plain else (x, self.call(key, [x], {})))
 
-        def better(acc: Any, x: Any) -> Any:
-            test = self.truth(self.compare_kind(kind, keyed(x), keyed(acc)))
-            return self.choose(test, lambda: x, lambda: acc)
+        def better(best: av.Tup, x: Any) -> Any:
+            other = keyed(x)
+            test = self.truth(self.compare_kind(kind, other.items[-1], best.items[-1]))
+            return self.choose(test, lambda: other, lambda: best)
 
         if isinstance(iterable, av.Iter):
             iterable = self.collect(iterable)
@@ -278,19 +301,25 @@ class BuiltinCalls(Mixin):
             items = self.sequence_items(iterable, None)
         except UnknownLength:
             inner = self.indexed(iterable, None)
-            empty = self.build.value("less_equal", [inner.length, self.build.const(0)], BOOL)
-            self.raise_if(empty, ValueError, f"{'max' if kind == 'greater' else 'min'}() of an empty sequence")
+            empty = self.compare_kind("less_equal", inner.length, Static(0))
             rest = av.Range(Static(1), inner.length, Static(1))
-            first = inner.item(Static(0))
-            return self.accumulate(rest, first, lambda acc, i: better(acc, inner.item(i)), ("extreme", self.place()))
+
+            def best_of_rest() -> Any:
+                step = lambda best, i: better(best, inner.item(i))  # noqa: E731
+                return self.accumulate(rest, keyed(inner.item(Static(0))), step, ("extreme", self.place())).items[0]
+
+            if default is not None:
+                return self.choose(empty, lambda: default, best_of_rest)
+            self.raise_if(empty, ValueError, message)
+            return best_of_rest()
         if not items:
             if default is None:
-                self.out_of_range(f"{'max' if kind == 'greater' else 'min'}() of an empty sequence", ValueError)
+                self.out_of_range(message, ValueError)
             return default
-        result = items[0]
+        result = keyed(items[0])
         for item in items[1:]:
             result = better(result, item)
-        return result
+        return result.items[0]
 
     def py_min_max(self, kind: str, a: Any, b: Any) -> Any:
         """Max or min of two ints, without a tie rule."""
@@ -411,7 +440,7 @@ class BuiltinCalls(Mixin):
         parts = list(iterable.parts)
         for k, other in others.items():
             short = self.compare_kind("less", other.length, Static(count))
-            self.raise_if(short, ValueError, f"there are {count} keys, and fewer values")
+            self.refuse_if(short, ValueError, f"there are {count} keys, and fewer values")
             parts[k] = av.Tup(tuple(other.item(Static(j)) for j in range(count)))
         return av.Iter("zip", tuple(parts))
 
@@ -433,11 +462,13 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.str)
     def py_str(self, value: Any = Static("")) -> Any:
+        if self.is_exception(value):
+            return self.exception_text(value)
         return self.text(list(self.text_parts(value)))
 
     @core(builtins.repr)
     def py_repr(self, value: Any) -> Any:
-        return Static(repr(value.obj)) if isinstance(value, Static) else av.Format(((value, ""),))
+        return self.text(list(self.repr_parts(value)))
 
     @core(builtins.format)
     def py_format(self, value: Any, spec: Any = Static("")) -> Any:
@@ -445,14 +476,15 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.print)
     def py_print(self, *args: Any, sep: Any = Static(" "), end: Any = Static("\n"), **_: Any) -> Any:
-        parts: list[Any] = []
-        for k, arg in enumerate(args):
-            if k:
-                parts.append(sep.obj)
-            parts += self.text_parts(arg)
-        parts.append(end.obj)
-        values, formats = self.print_parts(tuple(parts))
-        self.build.op("print", values, parts=formats)
+        def put(given: list[Any]) -> None:
+            parts: list[Any] = []
+            for k, arg in enumerate(given):
+                parts += [sep.obj] if k else []
+                parts += self.text_parts(arg)
+            values, formats = self.print_parts((*parts, end.obj))
+            self.build.op("print", values, parts=formats)
+
+        self.over_texts(list(args), put)
         return NONE
 
     @core(builtins.id)

@@ -82,7 +82,7 @@ class Classes(Mixin):
         ):
             return False
         if member.value.setter is None:
-            raise self.error(TypeProblem("DJ317", f"property `{name}` has no setter"))
+            raise self.error(TypeProblem("DJ317", f"property `{name}` has no setter", python=AttributeError))
         self.call(member.value.setter, [owner, value], {})
         return True
 
@@ -124,7 +124,7 @@ class Classes(Mixin):
         missing = [n for n in names if n not in given and not hasattr(cls, n)]
         if unknown or missing:
             problem = f"has no field `{unknown[0]}`" if unknown else f"needs the field `{missing[0]}`"
-            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` {problem}"))
+            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` {problem}", python=TypeError))
         self.write(ref, av.ObjC(cls, {n: given[n] if n in given else getattr(cls, n).value for n in names}))
         if hasattr(cls, "__post_init__"):
             self.call_method(ref, "__post_init__", [])

@@ -27,6 +27,7 @@ from diffjit.frontend.comprehensions import Comprehensions
 from diffjit.frontend.control import Control
 from diffjit.frontend.exceptions import Exceptions
 from diffjit.frontend.expr import Expressions
+from diffjit.frontend.failures import Failures
 from diffjit.frontend.frames import Frame, Learned, NeedStatic
 from diffjit.frontend.index import Indexing
 from diffjit.frontend.index_tricks import IndexTricks
@@ -45,6 +46,7 @@ from diffjit.frontend.npshapes import NumpyShapes
 from diffjit.frontend.objects import Objects
 from diffjit.frontend.operators import Operators
 from diffjit.frontend.patterns import Patterns
+from diffjit.frontend.questions import Questions
 from diffjit.frontend.recursion import Outline, Recursion
 from diffjit.frontend.source import source_of
 from diffjit.frontend.statements import Statements
@@ -53,6 +55,7 @@ from diffjit.frontend.sums import Sums
 from diffjit.frontend.templates import Sites, describe, kind_of, split
 from diffjit.frontend.text import Text
 from diffjit.frontend.values import NONE, UNBOUND, Static
+from diffjit.frontend.warned import Warned
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Loc, Value
 from diffjit.ir.types import BOOL
@@ -66,9 +69,10 @@ MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 
 
 class Interpreter(
-    Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Control, Loops, Iteration,
-    Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes, NumpyReductions,
-    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks,
+    Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
+    Iteration, Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes,
+    NumpyReductions, NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks, Warned,
+    Questions,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -76,6 +80,7 @@ class Interpreter(
         self, build: Builder | None = None, *, rule_mode: bool = False, learned: Learned | None = None
     ) -> None:
         self.build = build or Builder()
+        self.build.before = self.guard_operation
         self.rule_mode = rule_mode
         self.learned = learned or Learned()
         self.sites = Sites(hints=self.learned.lists)
@@ -98,6 +103,7 @@ class Interpreter(
         self.arg_loops: dict[Value, Any] = {}
         self.comments: dict[int, str] = {}
         self.call_path: tuple[Any, ...] = ()
+        self.questions = []
         self._uids = itertools.count(1)
         self.init_lifting()
 
@@ -155,7 +161,10 @@ class Interpreter(
         if value is UNBOUND:
             raise self.error(
                 TypeProblem(
-                    "DJ303", f"variable `{name}` is not bound here", cure=f"give `{name}` a value on every path before"
+                    "DJ303",
+                    f"variable `{name}` is not bound here",
+                    cure=f"give `{name}` a value on every path before",
+                    python=UnboundLocalError,
                 ),
                 node,
             )
@@ -171,12 +180,14 @@ class Interpreter(
     def bound(self, value: av.Maybe, name: str = "a variable") -> Any:
         """The value of a variable that may be unbound: checked when the program runs."""
         missing = self.build.value("logical_not", [value.bound], BOOL)
-        self.raise_if(missing, UnboundLocalError, f"variable `{name}` is read before it has a value [DJ303]")
+        self.raise_if(
+            missing, UnboundLocalError, av.inexact(f"variable `{name}` is read before it has a value [DJ303]")
+        )
         return value.value
 
     def not_none(self, value: av.Opt) -> Any:
         """The value of something that may be None: checked when the program runs."""
-        self.raise_if(value.is_none, TypeError, "a value is None where a number is needed [DJ305]")
+        self.raise_if(value.is_none, TypeError, av.inexact("a value is None where a number is needed [DJ305]"))
         return value.value
 
     def bind(self, name: str, value: Any, node: gast.AST | None = None) -> None:
@@ -317,7 +328,9 @@ class Interpreter(
             if spec.vararg is None:
                 raise self.error(
                     TypeProblem(
-                        "DJ306", f"`{fn.name}` takes {len(names)} positional arguments but {len(args)} were given"
+                        "DJ306",
+                        f"`{fn.name}` takes {len(names)} positional arguments but {len(args)} were given",
+                        python=TypeError,
                     ),
                     node,
                 )
@@ -333,7 +346,10 @@ class Interpreter(
                 extra[key] = value
             else:
                 raise self.error(
-                    TypeProblem("DJ306", f"`{fn.name}` got an unexpected or repeated argument `{key}`"), node
+                    TypeProblem(
+                        "DJ306", f"`{fn.name}` got an unexpected or repeated argument `{key}`", python=TypeError
+                    ),
+                    node,
                 )
         if spec.kwarg is not None:
             bound[spec.kwarg.id] = self.new(av.DictC(extra))
@@ -343,7 +359,9 @@ class Interpreter(
             bound.setdefault(name, value)
         missing = [n for n in (*names, *(a.id for a in spec.kwonlyargs)) if n not in bound]
         if missing:
-            raise self.error(TypeProblem("DJ306", f"`{fn.name}` needs the argument `{missing[0]}`"), node)
+            raise self.error(
+                TypeProblem("DJ306", f"`{fn.name}` needs the argument `{missing[0]}`", python=TypeError), node
+            )
         return bound
 
     def is_generator(self, node: gast.AST) -> bool:

@@ -248,7 +248,9 @@ class Iterators(Mixin):
     def it_accumulate(self, iterable: Any, func: Any = NONE, *, initial: Any = NONE) -> Any:
         plain = isinstance(func, Static) and func.obj is None
         combine = (lambda a, b: self.binary("add", a, b)) if plain else (lambda a, b: self.call(func, [a, b], {}))
-        first, rest = (initial, iterable) if not _none(initial) else self.first_and_rest(iterable)
+        first, rest = (
+            (initial, iterable) if not _none(initial) else self.first_and_rest(iterable, "accumulate() of nothing")
+        )
 
         def drive(body: Body) -> None:
             body(first)
@@ -262,10 +264,8 @@ class Iterators(Mixin):
 
         return av.Iter("lazy", (drive,))
 
-    def first_and_rest(
-        self, iterable: Any, problem: str = "reduce() of empty iterable with no initial value"
-    ) -> tuple[Any, Any]:
-        """The first item, and an iterable of the others."""
+    def first_and_rest(self, iterable: Any, empty: str = "") -> tuple[Any, Any]:
+        """The first item, and an iterable of the others; `empty` is set where Python needs none."""
         source = self.countable(iterable, None)
         items = self.known_items(source)
         if items:
@@ -273,8 +273,11 @@ class Iterators(Mixin):
         inner = self.indexed(source, None)
         if inner is None:
             raise self.unsupported("DJ115", "this iterable", None, "use a list or an array")
-        empty = self.compare_kind("less_equal", inner.length, Static(0))
-        self.raise_if(empty, TypeError, problem)
+        nothing = self.compare_kind("less_equal", inner.length, Static(0))
+        if empty:
+            self.refuse_if(nothing, TypeError, empty)
+        else:
+            self.raise_if(nothing, TypeError, "reduce() of empty iterable with no initial value")
         item = av.Iter("item", (inner,))
         return inner.item(Static(0)), av.Iter("map", (item, av.Range(Static(1), inner.length, Static(1))))
 
@@ -344,12 +347,12 @@ class Iterators(Mixin):
         item = self.cells.pop(name, None)
         if item is None or (isinstance(found, Static) and not found.obj):
             if default is None:
-                self.out_of_range("next() of an empty iterator", StopIteration)
+                self.out_of_range(av.inexact("next() of an empty iterator"), StopIteration)
             return default
         item = item.value if isinstance(item, av.Maybe) else item
         if default is not None:
             return self.choose(found, lambda: item, lambda: default)
-        self.raise_if(self.logical_not(found), StopIteration, "next() of an empty iterator")
+        self.raise_if(self.logical_not(found), StopIteration, av.inexact("next() of an empty iterator"))
         return item
 
 

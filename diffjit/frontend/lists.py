@@ -172,13 +172,13 @@ class Lists(Mixin):
 
     def length(self, value: Any, node: Any = None) -> Any:
         """len()."""
-        if isinstance(value, Static):
+        if isinstance(value, Static) and self.wrong_type(value) is None:
             return Static(len(value.obj))
         if isinstance(value, av.Tup):
             return Static(len(value.items))
         if isinstance(value, Value) and isinstance(value.type, Array):
             if value.type.ndim == 0:
-                raise self.error(TypeProblem("DJ308", "len() of a 0-d array"), node)
+                raise self.error(TypeProblem("DJ308", "len() of a 0-d array", python=TypeError), node)
             return self.dim(value, 0)
         if isinstance(value, av.Range):
             return self.trip(value.start, value.stop, value.step)
@@ -201,7 +201,8 @@ class Lists(Mixin):
                 TypeProblem("DJ307", "the length of this text must be known before the program runs"), node
             )
             raise self.need_static(number, error) if isinstance(number, Value) else error
-        raise self.error(TypeProblem("DJ308", f"len() of {describe(value)}"), node)
+        problem = TypeProblem("DJ308", f"len() of {describe(value)}", python=self.wrong_type(value))
+        raise self.error(problem, node)
 
     # Growing lists
 
@@ -301,11 +302,11 @@ class Lists(Mixin):
         else:
             k = self.static_int(index, "the index", node)
             if not -len(items) <= k < len(items):
-                self.out_of_range(f"list assignment index {k} out of range")
+                self.out_of_range("list assignment index out of range")
             items[k] = value
         self.write(ref, replace(held, items=tuple(items)))
 
-    def out_of_range(self, message: str, exception: type = IndexError) -> None:
+    def out_of_range(self, message: Any, exception: type = IndexError) -> None:
         """A failure that is certain: Python would raise here."""
         self.raise_if(Static(True), exception, message)
 

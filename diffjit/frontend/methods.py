@@ -125,7 +125,7 @@ class Methods(Mixin):
     def list_index(self, ref: Any, item: Any) -> Any:
         position = self.position(ref, item)
         missing = self.compare_kind("less", position, Static(0))
-        self.raise_if(missing, ValueError, "value is not in list")
+        self.raise_if(missing, ValueError, av.inexact("value is not in list"))
         return position
 
     def position(self, sequence: Any, item: Any) -> Any:
@@ -184,7 +184,7 @@ class Methods(Mixin):
         held, key = self.contents(ref), self.static_key(key)
         if key not in held.items:
             if default is None:
-                self.out_of_range(repr(key), KeyError)
+                self.out_of_range(Static(key), KeyError)
             return default
         self.write(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}))
         return held.items[key]
@@ -223,7 +223,7 @@ class Methods(Mixin):
 
     def dict_remove(self, ref: av.Ref, item: Any) -> Any:
         if self.static_key(item) not in self.contents(ref).items:
-            self.out_of_range(repr(self.static_key(item)), KeyError)
+            self.out_of_range(item, KeyError)
         return self.dict_discard(ref, item)
 
     def dict_union(self, ref: av.Ref, *others: Any) -> Any:

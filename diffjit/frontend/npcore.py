@@ -85,7 +85,10 @@ class NumpyCore(Mixin):
         if any((p.type.ndim if isinstance(p.type, Array) else 0) != len(dims) for p in parts):
             raise self.error(
                 TypeProblem(
-                    "DJ310", "an array is made of items of different dimensions", cure="give all items the same shape"
+                    "DJ310",
+                    "an array is made of items of different dimensions",
+                    cure="give all items the same shape",
+                    python=ValueError,
                 )
             )
         lengths = [self.dim(first, k) for k in range(len(dims))]
@@ -133,7 +136,7 @@ class NumpyCore(Mixin):
         if isinstance(elem, Array):
             ty = np.dtype(dtype) if dtype is not None else elem.dtype
             empty = self.build.value("equal", [n, self.build.const(0)], BOOL)
-            self.raise_if(empty, ValueError, "np.array of an empty list of arrays")
+            self.refuse_if(empty, ValueError, "np.array of an empty list of arrays")
             first = self.build.value("list_get", [items, self.build.const(0)], elem)
             lengths = [self.dim(first, k) for k in range(elem.ndim)]
             out = self.empty((n, *lengths), ty)
@@ -171,7 +174,7 @@ class NumpyCore(Mixin):
         for n in lengths:
             if isinstance(n, Static):
                 if n.obj < 0:
-                    raise self.error(TypeProblem("DJ318", "negative dimensions are not allowed"))
+                    raise self.error(TypeProblem("DJ318", "negative dimensions are not allowed", python=ValueError))
                 out.append(int(n.obj))
             elif n.op is not None and n.op.kind == "dim":
                 out.append(n.op.inputs[0].type.dims[n.op.attrs["axis"]])

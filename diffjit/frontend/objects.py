@@ -29,7 +29,7 @@ class Objects(Mixin):
     def instantiate(self, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Create an object of a user's class."""
         if issubclass(cls, BaseException):
-            ref = self.new(av.ObjC(cls, {"args": av.Tup(tuple(args))}))
+            ref = self.exception_object(cls, *args)
             if isinstance(inspect.getattr_static(cls, "__init__"), (types.FunctionType, av.Member)):
                 self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
             return ref
@@ -56,7 +56,7 @@ class Objects(Mixin):
         elif isinstance(init, (types.FunctionType, av.Member)):
             self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
         elif args or kwargs:
-            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` takes no arguments"), node)
+            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` takes no arguments", python=TypeError), node)
         return ref
 
     def cast_to(self, cls: type, args: list[Any], node: Any) -> Any:
@@ -88,9 +88,13 @@ class Objects(Mixin):
             elif field.default_factory is not dataclasses.MISSING:
                 fields[field.name] = self.call(self.lift_static(field.default_factory), [], {}, node)
             elif field.init:
-                raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` needs the field `{field.name}`"), node)
+                raise self.error(
+                    TypeProblem("DJ306", f"`{cls.__name__}` needs the field `{field.name}`", python=TypeError), node
+                )
         if given:
-            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` has no field `{next(iter(given))}`"), node)
+            raise self.error(
+                TypeProblem("DJ306", f"`{cls.__name__}` has no field `{next(iter(given))}`", python=TypeError), node
+            )
         self.write(ref, av.ObjC(cls, fields))
         if hasattr(cls, "__post_init__"):
             self.call_method(ref, "__post_init__", [])
@@ -147,7 +151,7 @@ class Objects(Mixin):
         try:
             value = getattr(obj, name)
         except AttributeError as error:
-            raise self.error(TypeProblem("DJ317", str(error)), node) from error
+            raise self.error(TypeProblem("DJ317", str(error), python=AttributeError), node) from error
         if isinstance(value, av.Member):
             return self.static_member(obj, value)
         if name == "_make" and hasattr(obj, "_fields"):
@@ -190,6 +194,7 @@ class Objects(Mixin):
                     "DJ317",
                     f"`{cls.__name__}` object has no attribute `{name}`",
                     cure="set it on every path before it is read",
+                    python=AttributeError,
                 ),
                 node,
             )
@@ -208,8 +213,10 @@ class Objects(Mixin):
             return av.Bound(Static(cls), self.lift_static(found.__func__))
         if isinstance(found, types.FunctionType):
             return av.Bound(owner, self.method_fn(found, cls))
+        if issubclass(cls, BaseException) and isinstance(found, _MADE_IN_C):
+            return self.exception_attribute(held=self.contents(owner), name=name)
         if isinstance(found, types.MemberDescriptorType) or found is None:
-            raise self.error(TypeProblem("DJ317", f"attribute `{name}` is not set here"), node)
+            raise self.error(TypeProblem("DJ317", f"attribute `{name}` is not set here", python=AttributeError), node)
         if hasattr(found, "py_func"):
             return av.Bound(owner, self.fn_of(found.py_func))
         return self.static_attribute(cls, name, node)
@@ -224,7 +231,9 @@ class Objects(Mixin):
                 return
             if isinstance(setter, property):
                 if setter.fset is None:
-                    raise self.error(TypeProblem("DJ317", f"property `{name}` has no setter"), node)
+                    raise self.error(
+                        TypeProblem("DJ317", f"property `{name}` has no setter", python=AttributeError), node
+                    )
                 self.call(self.method_fn(setter.fset, held.cls), [owner, value], {}, node)
                 return
             self.write(owner, dataclasses.replace(held, fields={**held.fields, name: value}))
@@ -236,6 +245,9 @@ class Objects(Mixin):
             self.assign_array(target, value, node)
             return
         raise self.unsupported("DJ127", f"attribute `{name}` of {describe(owner)} is assigned", node)
+
+
+_MADE_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType)
 
 
 def _is_library(obj: Any) -> bool:

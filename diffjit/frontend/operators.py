@@ -89,25 +89,21 @@ class Operators(Mixin):
                 return joined
         if kind == "remainder" and isinstance(left, Static) and isinstance(left.obj, str):
             return self.percent_format(left.obj, right)
-        if kind == "add" and (self.is_text(left) or self.is_text(right)):
+        if kind == "add" and self.is_text(left) and self.is_text(right):
             return av.Format((*self.text_parts(left), *self.text_parts(right)))
         if kind == "bitwise_or" and isinstance(left, av.Ref) and isinstance(right, av.Ref):
             merged = {**self.dict_contents(left, node).items, **self.dict_contents(right, node).items}
             return self.new(av.DictC(merged))
         if kind == "matmul":
             return self.matmul(self.number(left, "an array"), self.number(right, "an array"))
-        self.check_zero_division(kind, left, right)
-        return self.ew(kind, left, right)
+        return self.arithmetic(kind, left, right)
 
-    def check_zero_division(self, kind: str, left: Any, right: Any) -> None:
-        """Inside a `try` that catches it, division of Python numbers by zero raises as Python does."""
-        if kind not in ("divide", "floor_divide", "remainder") or not self.catches(ZeroDivisionError):
-            return
-        if isinstance(right, Value) and isinstance(right.type, Scalar) and right.type.weak and self.is_weak(left):
-            ok = self.build.value("not_equal", [right, self.build.const(0, right.type)], BOOL)
-            self.guard(ok, ZeroDivisionError, "division by zero")
-        elif isinstance(right, Static) and right.obj == 0 and self.is_weak(left):
-            self.guard(self.build.const(False), ZeroDivisionError, "division by zero")
+    def arithmetic(self, kind: str, left: Any, right: Any) -> Any:
+        """Python's operator on numbers and arrays."""
+        self.check_zero_division(kind, left, right)
+        result = self.ew(kind, left, right)
+        self.check_power(kind, left, right, result)
+        return result
 
     def is_weak(self, value: Any) -> bool:
         """A Python number rather than NumPy's."""
@@ -122,13 +118,11 @@ class Operators(Mixin):
     def static_binary(self, kind: str, left: Static, right: Static, node: gast.AST | None) -> Any:
         a, b = left.obj, right.obj
         if av.is_number(a) and av.is_number(b):
-            if kind in ("divide", "floor_divide", "remainder") and b == 0:
-                self.check_zero_division(kind, left, right)
-            return self.ew(kind, left, right)
+            return self.arithmetic(kind, left, right)
         try:
             return Static(PYTHON_OPERATORS[kind](a, b))
         except TypeError as error:
-            raise self.error(TypeProblem("DJ309", str(error)), node) from error
+            raise self.error(TypeProblem("DJ309", str(error), python=TypeError), node) from error
 
     def user_operator(self, kind: str, left: Any, right: Any) -> Any:
         """`__add__` and the like of a user's class."""
@@ -251,16 +245,20 @@ class Operators(Mixin):
     def identical(self, left: Any, right: Any) -> Any:
         """`is`."""
         for a, b in ((left, right), (right, left)):
-            if isinstance(b, Static) and (b.obj is None or isinstance(b.obj, (bool, type)) or b.obj is Ellipsis):
+            if isinstance(b, Static) and (
+                b.obj is None or isinstance(b.obj, (bool, np.bool_, type)) or b.obj is Ellipsis
+            ):
                 if isinstance(a, av.Opt):
                     if b.obj is None:
                         return a.is_none
                     return self.choose(a.is_none, lambda: Static(False), lambda a=a, b=b: self.identical(a.value, b))
-                if isinstance(a, Value) and isinstance(b.obj, bool) and a.type == BOOL:
-                    return a if b.obj else self.logical_not(a)
                 if isinstance(a, Value) and isinstance(b.obj, bool) and a.type == Scalar(BOOL.dtype):
                     message = f"`is {b.obj}` of a NumPy bool, which is never {b.obj} itself"
                     raise self.unsupported("DJ121", message, None, "test its truth, or compare with ==")
+                if isinstance(a, Value) and isinstance(b.obj, bool | np.bool_):
+                    if not self.ask(a, lambda cls, b=b: cls is type(b.obj)):
+                        return Static(False)
+                    return a if b.obj else self.logical_not(a)
                 return Static(isinstance(a, Static) and a.obj is b.obj)
         if isinstance(left, Static) and isinstance(right, Static):
             return Static(left.obj is right.obj)
@@ -352,7 +350,13 @@ class Operators(Mixin):
         if isinstance(value, Static):
             if isinstance(value.obj, np.ndarray) and value.obj.size > 1:
                 raise self.error(
-                    TypeProblem("DJ311", "the truth value of an array is ambiguous", cure="use .any() or .all()"), node
+                    TypeProblem(
+                        "DJ311",
+                        "the truth value of an array is ambiguous",
+                        cure="use .any() or .all()",
+                        python=ValueError,
+                    ),
+                    node,
                 )
             return Static(bool(value.obj))
         if isinstance(value, av.Opt):
@@ -375,10 +379,12 @@ class Operators(Mixin):
         """The truth value of an array: only one element has one."""
         cure = "use .any() or .all()"
         if any(not_one(d) for d in value.type.dims):
-            raise self.error(TypeProblem("DJ311", "the truth value of an array is ambiguous", cure=cure), node)
+            raise self.error(
+                TypeProblem("DJ311", "the truth value of an array is ambiguous", cure=cure, python=ValueError), node
+            )
         if any(d != 1 for d in value.type.dims):
             several = self.compare_kind("not_equal", self.np_size(value), Static(1))
-            self.raise_if(several, ValueError, f"the truth value of an array is ambiguous: {cure} [DJ311]")
+            self.raise_if(several, ValueError, av.inexact(f"the truth value of an array is ambiguous: {cure} [DJ311]"))
         return self.truth(self.item(value), node)
 
 

@@ -134,24 +134,30 @@ def _specialise(
             if with_changes:
                 changes = given.changes(lambda v: output(interpreter, v, outs))
     body.results = outs
+    interpreter.review_questions(body)
     captures = list(interpreter.captures.values())
     ir = Function(
         getattr(function, "__name__", "program").replace("<lambda>", "lambda_"),
         [*params, *(c.param for c in captures)],
         body,
     )
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    if code is not None:
-        ir.source_file, ir.source_line = code.co_filename, code.co_firstlineno
     decide_reshapes(ir)
     dce(ir)
-    for op in walk(ir.body):
-        if op.loc is not None and op.loc.line not in ir.comments:
-            ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
+    _note_source(ir, function)
     guards = [(g.getter, g.expected) for g in interpreter.guards.values()]
     return Program(
         ir, len(params), [c.getter for c in captures], guards, spec, fixed, [p.name or "" for p in params], changes
     )
+
+
+def _note_source(ir: Function, function: Callable[..., Any]) -> None:
+    """Where a program stands, and the text of its lines."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is not None:
+        ir.source_file, ir.source_line = code.co_filename, code.co_firstlineno
+    for op in walk(ir.body):
+        if op.loc is not None and op.loc.line not in ir.comments:
+            ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
 
 
 def fixed_key(leaf: Any) -> Any:

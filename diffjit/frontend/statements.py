@@ -144,14 +144,20 @@ class Statements(Mixin):
         if star is None:
             if len(items) != len(targets):
                 raise self.error(
-                    TypeProblem("DJ312", f"{len(items)} values are unpacked into {len(targets)} names"), node
+                    TypeProblem(
+                        "DJ312", f"{len(items)} values are unpacked into {len(targets)} names", python=ValueError
+                    ),
+                    node,
                 )
             for target, item in zip(targets, items, strict=True):
                 self.assign_target(target, item)
             return
         behind = len(targets) - star - 1
         if len(items) < len(targets) - 1:
-            raise self.error(TypeProblem("DJ312", f"{len(items)} values are too few for {len(targets)} names"), node)
+            raise self.error(
+                TypeProblem("DJ312", f"{len(items)} values are too few for {len(targets)} names", python=ValueError),
+                node,
+            )
         middle = items[star : len(items) - behind]
         for target, item in zip(targets[:star], items[:star], strict=True):
             self.assign_target(target, item)

@@ -12,12 +12,6 @@ import numpy as np
 from diffjit.primitives.registry import implements
 
 
-@implements(math.log)
-def log(x, base=None):
-    """Logarithm, natural or to a base."""
-    return np.log(x) if base is None else np.log(x) / np.log(base)
-
-
 @implements(math.floor)
 def floor(x, /):
     """Largest integer below."""
@@ -46,7 +40,7 @@ def ulp(x, /):
 def remainder(x, y, /):
     """IEEE 754: x minus the multiple of y that is nearest, exactly (the algorithm of CPython's mathmodule.c)."""
     if np.isnan(x) or np.isnan(y) or np.isinf(x) or y == 0:
-        return np.fmod(x, y)
+        return math.fmod(x, y)
     if np.isinf(y):
         return x
     size_x, size_y = np.fabs(x), np.fabs(y)
