@@ -18,11 +18,11 @@ from diffjit.frontend import values as av
 from diffjit.frontend.handlers import CORE, core
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.templates import DynList, describe
+from diffjit.frontend.templates import DynList, describe, rebuild, split
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
-from diffjit.primitives.library import numbers
+from diffjit.primitives.library import containers, numbers
 
 _OPERATOR_KINDS = {
     operator.add: "add", operator.sub: "subtract", operator.mul: "multiply", operator.truediv: "divide",
@@ -181,12 +181,12 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.enumerate)
     def py_enumerate(self, iterable: Any, start: Any = Static(0)) -> Any:
-        return av.Iter("enumerate", (iterable, start))
+        return av.Iter("enumerate", (self.as_iterable(iterable), start))
 
     @core(builtins.zip)
     def py_zip(self, *iterables: Any, strict: Any = NONE) -> Any:
         del strict
-        return av.Iter("zip", iterables)
+        return av.Iter("zip", tuple(map(self.as_iterable, iterables)))
 
     @core(builtins.reversed)
     def py_reversed(self, sequence: Any) -> Any:
@@ -198,16 +198,17 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.map)
     def py_map(self, function: Any, *iterables: Any) -> Any:
-        return av.Iter("map", (function, *iterables))
+        return av.Iter("map", (function, *map(self.as_iterable, iterables)))
 
     @core(builtins.filter)
     def py_filter(self, function: Any, iterable: Any) -> Any:
-        return av.Iter("filter", (function, iterable))
+        return av.Iter("filter", (function, self.as_iterable(iterable)))
 
     @core(builtins.iter)
     def py_iter(self, iterable: Any) -> Any:
         if self.wrong_type(iterable):
             raise self.not_iterable(iterable, None)
+        iterable = self.as_iterable(iterable)
         return iterable if isinstance(iterable, av.Iter) and not iterable.claimed else av.Iter("iter", (iterable,))
 
     @core(functools.reduce)
@@ -501,6 +502,10 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.next)
     def py_next(self, iterator: Any, default: Any = None) -> Any:
+        if isinstance(iterator, av.Ref) and hasattr(self.class_of(iterator), "__next__"):
+            if default is None:
+                return self.call_method(iterator, "__next__", [])
+            return self.call_plain(containers.drawn_or, iterator, default, node=None)
         if not isinstance(iterator, av.Iter):
             raise self.unsupported("DJ118", "next() on this iterator", None, "use a for loop")
         return self.next_item(iterator, default)
@@ -515,25 +520,29 @@ class BuiltinCalls(Mixin):
         return value
 
     @core(copy_module.deepcopy)
-    def cp_deepcopy(self, value: Any, memo: Any = None) -> Any:
-        if isinstance(value, av.Ref):
-            held = self.contents(value)
-            if isinstance(held, av.ListC):
-                return self.new(av.ListC(tuple(self.cp_deepcopy(i) for i in held.items)))
-            if isinstance(held, av.DictC):
-                return self.new(
-                    av.DictC({k: self.cp_deepcopy(v) for k, v in held.items.items()}, held.is_set, held.cls)
-                )
-            if isinstance(held, av.ObjC):
-                return self.new(av.ObjC(held.cls, {k: self.cp_deepcopy(v) for k, v in held.fields.items()}))
-            if held.lists and isinstance(held.lists[0].type.elem, Scalar):
-                return self.copy_list(value)
-            raise self.unsupported(
-                "DJ118", "deepcopy of a growing list of arrays", None, "copy the arrays in a comprehension"
-            )
+    def cp_deepcopy(self, value: Any) -> Any:
+        return self._deep_copy(value, {})
+
+    def _deep_copy(self, value: Any, made: dict[Any, Any]) -> Any:
+        """A copy in which what was one object is one object again."""
         if isinstance(value, av.Tup):
-            return av.Tup(tuple(self.cp_deepcopy(i) for i in value.items), value.cls)
-        return self.cp_copy(value)
+            return av.Tup(tuple(self._deep_copy(i, made) for i in value.items), value.cls)
+        if not isinstance(value, av.Ref):
+            if value not in made:
+                made[value] = self.cp_copy(value)
+            return made[value]
+        if value.uid not in made:
+            held = self.contents(value)
+            if isinstance(held, DynList):
+                if not held.lists or not isinstance(held.lists[0].type.elem, Scalar):
+                    cure = "copy the arrays in a comprehension"
+                    raise self.unsupported("DJ118", "deepcopy of a growing list of arrays", None, cure)
+                made[value.uid] = self.copy_list(value)
+                return made[value.uid]
+            made[value.uid] = self.new(held)
+            parts = tuple(self._deep_copy(part, made) for part in split(held))
+            self.cells["h", made[value.uid].uid] = replace(rebuild(held, parts), frozen="")
+        return made[value.uid]
 
 
 for _function, _kind in _OPERATOR_KINDS.items():

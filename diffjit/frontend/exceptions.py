@@ -100,10 +100,10 @@ class Exceptions(Mixin):
         if handler is None:
             return
         assert self.memo is not None
-        key = fact if fact is not None else self.next_step()
-        if key in self.memo:
+        keys = {self.next_step(), fact} - {None}
+        if any(key in self.memo for key in keys):
             return
-        self.memo[key] = True
+        self.memo.update(dict.fromkeys(keys, True))
         raise Split(ok, lambda: self.start_exception(self.failure(exception, message), handler))
 
     def failure(self, exception: type, message: Any) -> av.Ref:

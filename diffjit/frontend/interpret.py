@@ -25,6 +25,7 @@ from diffjit.frontend.classes import Classes
 from diffjit.frontend.complexes import Complexes
 from diffjit.frontend.comprehensions import Comprehensions
 from diffjit.frontend.control import Control
+from diffjit.frontend.dataclass_calls import DataclassCalls
 from diffjit.frontend.exceptions import Exceptions
 from diffjit.frontend.expr import Expressions
 from diffjit.frontend.failures import Failures
@@ -72,7 +73,7 @@ class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
     Iteration, Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes,
     NumpyReductions, NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks, Warned,
-    Questions,
+    Questions, DataclassCalls,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

@@ -385,6 +385,15 @@ class Iteration(Mixin):
         self.raise_if(wrong, ValueError, av.inexact(f"the number of values to unpack is not {count}"))
         return [inner.item(Static(k)) for k in range(count)]
 
+    def items_or_list(self, value: Any, node: Any) -> list[Any] | av.Ref:
+        """The items of an iterable, or a growing list of them where their number is only known at run time."""
+        value = self.as_iterable(self.not_none(value) if isinstance(value, av.Opt) else value)
+        if self.wrong_type(value):
+            raise self.not_iterable(value, node)
+        collected = self.py_list(value)
+        held = self.contents(collected)
+        return list(held.items) if isinstance(held, av.ListC) else collected
+
     def accumulate(self, iterable: Any, start: Any, step: Callable[[Any, Any], Any], key: Any = None) -> Any:
         """Fold an iterable: `acc = step(acc, item)`."""
         name = ("t", next(self._uids))

@@ -15,8 +15,9 @@ from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import Indexed, UnknownLength
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.values import NONE, Static
-from diffjit.ir.nodes import Value
+from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Scalar
+from diffjit.ir.walk import walk
 from diffjit.primitives.library import containers
 
 Body = Callable[[Any], Any]
@@ -37,11 +38,15 @@ class Iterators(Mixin):
         return isinstance(value, Static) and isinstance(value.obj, int | np.integer)
 
     def as_iterable(self, value: Any) -> Any:
-        """What an object's own __iter__ gives."""
+        """What an object's own __iter__ gives, or what its __getitem__ does."""
         while isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.ObjC):
             if not hasattr(held.cls, "__iter__"):
-                break
-            value = self.call_method(value, "__iter__", [])
+                sequence = hasattr(held.cls, "__getitem__")
+                return self.call_plain(containers.numbered, value, node=None) if sequence else value
+            found = self.call_method(value, "__iter__", [])
+            if isinstance(found, av.Ref) and hasattr(self.class_of(found), "__next__"):
+                return self.call_plain(containers.drawn, found, node=None)
+            value = found
         return value
 
     def claim(self, iterable: Any) -> Any:
@@ -115,7 +120,7 @@ class Iterators(Mixin):
             inside: Any = Static(True)
             for other in others:
                 if other is not None:
-                    inside = self.both(inside, self.compare_kind("less", k, other.length))
+                    inside = self.both(inside, self.compare_kind("less", k, self.folded(other.length)))
             go = lambda: body(av.Tup(tuple(item if o is None else o.item(k) for o in others))) and None  # noqa: E731
             self.when(inside, go, lambda: self.jump("break", uid))  # the leading part may never end
             self.cells[name] = self.ew("add", k, Static(1))
@@ -129,11 +134,22 @@ class Iterators(Mixin):
         if found is not None:
             return found
         items = self.getters(iterable, node)
-        return Indexed(self.number(Static(len(items))), lambda k: items[self.static_int(k, "the position")]())
+
+        def item(k: Any) -> Any:
+            return items[k.obj]() if isinstance(k, Static) else self.select_item([get() for get in items], k, node)
+
+        return Indexed(self.number(Static(len(items))), item)
 
     def countable(self, iterable: Any, node: Any) -> Any:
         """An iterable with a length."""
-        return self.collect(iterable, node) if self.is_lazy(iterable) else iterable
+        if not self.is_lazy(iterable):
+            return iterable
+        block, first = self.build.block, len(self.build.block.ops)
+        items = self.collect(iterable, node)
+        if any(_endless(op) for op in block.ops[first:]):
+            cure = "let one of the iterators count: enumerate, range, an array"
+            raise self.unsupported("DJ115", "iterators without an end, side by side", node, cure)
+        return items
 
     def _generated(self, iterable: av.Iter, body: Body, node: Any) -> None:
         """Generator functions and expressions: `body` runs in the consumer's frame."""
@@ -284,7 +300,10 @@ class Iterators(Mixin):
     @core(itertools.islice)
     def it_islice(self, iterable: Any, *bounds: Any) -> Any:
         parts = (NONE, bounds[0], NONE) if len(bounds) == 1 else (*bounds, NONE)[:3]
-        source = self.countable(iterable, None)
+        source = self.as_iterable(iterable)
+        if isinstance(source, av.Iter | av.Range) and not self.can_unroll(source):  # it may have no end
+            start, step = (Static(k) if _none(p) else p for p, k in ((parts[0], 0), (parts[2], 1)))
+            return self.call_plain(containers.taken, source, start, parts[1], step, node=None)
         items = self.get_item(source if isinstance(source, Value) else self.py_list(source), av.Slice(*parts))
         return av.Iter("iter", (items,))
 
@@ -354,6 +373,15 @@ class Iterators(Mixin):
             return self.choose(found, lambda: item, lambda: default)
         self.raise_if(self.logical_not(found), StopIteration, av.inexact("next() of an empty iterator"))
         return item
+
+
+def _endless(op: Op) -> bool:
+    """A loop that nothing ends."""
+    if op.kind != "while" or op.attrs["exit"]:
+        return False
+    test = op.regions[0].results[0].op
+    ends = any(inner.kind == "raise" for region in op.regions for inner in walk(region))
+    return not ends and test is not None and test.kind == "const" and bool(test.attrs["value"])
 
 
 def _none(value: Any) -> bool:

@@ -140,12 +140,29 @@ class Lists(Mixin):
         if isinstance(count, Value) and count.type.dtype.kind not in "biu":
             cure = "use int(...); ints and floats in one list that grows become floats"
             raise self.error(TypeProblem("DJ308", f"a list is repeated {describe(count)} times", cure=cure), node)
-        if isinstance(count, Value) and isinstance(sequence, av.Ref) and not self.can_be_static(count):
-            return self.repeat_list(sequence, count, node)
+        if isinstance(sequence, av.Ref):
+            held = self.contents(sequence)
+            if isinstance(held, DynList):
+                self.only_grows(held)
+                return self.call_plain(containers.repeated, sequence, count, node=node)
+            if isinstance(count, Value) and not self.can_be_static(count):
+                return self.repeat_list(sequence, count, node)
         items = tuple(self.sequence_items(sequence, node)) * self.static_int(
             count, "the length of a list or tuple", node
         )
         return av.Tup(items) if isinstance(sequence, av.Tup) else self.new(av.ListC(items))
+
+    def repeat_in_place(self, ref: av.Ref, count: Any, node: Any) -> None:
+        """`items *= count`."""
+        held = self.contents(ref)
+        if isinstance(held, av.ListC) and isinstance(count, Value) and not self.can_be_static(count):
+            held = self.make_dynamic(ref)
+        if isinstance(held, DynList):
+            self.only_grows(held)
+            self.call_plain(containers.repeat_in_place, ref, count, node=node)
+            return
+        times = self.static_int(count, "the length of a list or tuple", node)
+        self.write(ref, replace(held, items=held.items * times))
 
     def repeat_list(self, sequence: av.Ref, count: Value, node: Any) -> Any:
         """`[x] * n` with n known only at run time."""

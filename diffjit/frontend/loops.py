@@ -128,12 +128,23 @@ class Loops(Mixin):
         carried = self._first_guess(loop, start)
         for _ in range(MAX_ATTEMPTS):
             attempt = self._attempt(loop, start, carried)
+            if attempt is not None and not attempt.dead and certain_jump(attempt.end):
+                return self._run_once(loop, start)
             if attempt is None or self._absorb(loop, start, carried, attempt):
                 continue
             self.loop_hints[loop.site] = dict(carried)
             return self._close(loop, carried, attempt)
         cure = "give each variable one type before the loop"
         raise self.error(TypeProblem("DJ304", "the types in this loop do not settle", cure=cure), loop.node)
+
+    def _run_once(self, loop: Loop, start: Cells) -> Any:
+        """A loop whose body always leaves it: there is no second iteration."""
+        self.cells, self.dead = start, False
+        test: Any = (
+            self.compare_kind("greater", self.trip(*loop.bounds), Static(0)) if loop.cond is None else loop.cond()
+        )
+        self.when(test, lambda: loop.body(loop.bounds[:1]))
+        return self.land("break", loop.break_uid)
 
     def _first_guess(self, loop: Loop, start: Cells) -> dict[Any, Template]:
         """What earlier interpretations of this loop carried, and numbers and arrays that the body binds."""
@@ -414,6 +425,11 @@ class Loops(Mixin):
         if loop is None or self.learned.peels.get(loop, 0) >= (1 if tail else MAX_PEELS):
             return error
         return Peel(loop, error)
+
+
+def certain_jump(cells: Cells) -> bool:
+    """Whether a jump is under way for certain."""
+    return any(key[0] == "jump" and isinstance(flag, Static) and flag.obj for key, flag in cells.items())
 
 
 def object_pairs(value: Any, template: Any) -> list[tuple[av.Ref, Heap]]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
+from diffjit.frontend.dataclass_calls import OPTIONS
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
 from diffjit.frontend.templates import describe
@@ -41,7 +42,7 @@ class Objects(Mixin):
             for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
                 bound.setdefault(name, self.lift_static(default))
             return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
-        if issubclass(cls, enum.Enum):
+        if issubclass(cls, enum.Enum | enum.auto):
             return Static(self.evaluated(cls, *(a.obj for a in args)))
         if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in ("numpy", "decimal", "fractions"):
             if all(isinstance(a, Static) for a in (*args, *kwargs.values())):
@@ -49,7 +50,7 @@ class Objects(Mixin):
             raise self.no_rule(cls, node)
         ref = self.new(av.ObjC(cls, {}))
         init = inspect.getattr_static(cls, "__init__", None)
-        if hasattr(cls, "__diffjit_dataclass__") and not isinstance(init, av.Member):
+        if hasattr(cls, OPTIONS) and not isinstance(init, av.Member):
             self.local_dataclass_init(ref, cls, args, kwargs)
         elif dataclasses.is_dataclass(cls) and _generated_init(cls):
             self.dataclass_init(ref, cls, args, kwargs, node)
@@ -126,7 +127,7 @@ class Objects(Mixin):
             if name in ("_replace", "_asdict"):
                 return av.Method(owner, name)
             if owner.cls is not None and isinstance(
-                inspect.getattr_static(owner.cls, name, None), (types.FunctionType, property)
+                inspect.getattr_static(owner.cls, name, None), (types.FunctionType, property, av.Member)
             ):
                 return self.class_attribute(owner, owner.cls, name, node)
             return av.Method(owner, name)
@@ -153,6 +154,8 @@ class Objects(Mixin):
         except AttributeError as error:
             raise self.error(TypeProblem("DJ317", str(error), python=AttributeError), node) from error
         if isinstance(value, av.Member):
+            if isinstance(obj, enum.Enum):
+                return self.member_attribute(Static(obj), value, type(obj), name)
             return self.static_member(obj, value)
         if name == "_make" and hasattr(obj, "_fields"):
             return av.Iter("spread", (Static(obj),))
@@ -174,7 +177,7 @@ class Objects(Mixin):
         if name in held.fields:
             return held.fields[name]
         if name == "__dict__":
-            return self.new(av.DictC(dict(held.fields)))
+            return self.new(av.DictC(dict(held.fields), frozen="is an object's __dict__, of which diffjit has a copy"))
         if held.origin is not None:
             obj, getter = held.origin
             if name in getattr(obj, "__dict__", {}) or name in getattr(type(obj), "__slots__", ()):

@@ -80,17 +80,18 @@ class Operators(Mixin):
             and not isinstance(right.obj, np.ndarray)
         ):
             return self.static_binary(kind, left, right, node)
+        left, right = self.certain(left), self.certain(right)
         user = self.user_operator(kind, left, right)
         if user is not None:
             return user
+        if kind == "add" and self.is_text(left) and self.is_text(right):
+            return av.Format((*self.text_parts(left), *self.text_parts(right)))
         if kind in ("add", "multiply") and (self.is_sequence(left) or self.is_sequence(right)):
             joined = self.sequence_operator(kind, left, right, node)
             if joined is not None:
                 return joined
         if kind == "remainder" and isinstance(left, Static) and isinstance(left.obj, str):
             return self.percent_format(left.obj, right)
-        if kind == "add" and self.is_text(left) and self.is_text(right):
-            return av.Format((*self.text_parts(left), *self.text_parts(right)))
         if kind == "bitwise_or" and isinstance(left, av.Ref) and isinstance(right, av.Ref):
             merged = {**self.dict_contents(left, node).items, **self.dict_contents(right, node).items}
             return self.new(av.DictC(merged))
@@ -193,6 +194,11 @@ class Operators(Mixin):
             return None
         cls, name = classes[0] or classes[1], DUNDER[kind]
         method = inspect.getattr_static(cls, f"__{name}__", None)
+        if self.compares_by_fields(cls, kind) and not isinstance(method, av.Member):
+            if classes[0] is not classes[1]:
+                return Static(kind == "not_equal")
+            names = [n for n, options in self.dataclass_fields(cls).items() if options["compare"]]
+            return self.compare_fields(kind, left, right, names, node)
         if name == "ne" and method is object.__ne__:
             return self.logical_not(self.compare_objects("equal", left, right, node))
         if method is object.__eq__:
@@ -201,9 +207,13 @@ class Operators(Mixin):
             if classes[0] is not classes[1]:
                 return Static(False)
             names = [f.name for f in dataclasses.fields(cls) if f.compare]  # pyright: ignore[reportArgumentType]
-            a, b = (av.Tup(tuple(self.get_attribute(v, n) for n in names)) for v in (left, right))
-            return self.compare_sequences(kind, a, b, node)
+            return self.compare_fields(kind, left, right, names, node)
         return self.user_operator(kind, left, right)
+
+    def compare_fields(self, kind: str, left: Any, right: Any, names: list[str], node: gast.AST | None) -> Any:
+        """Two instances of a dataclass, compared as tuples of their fields."""
+        a, b = (av.Tup(tuple(self.get_attribute(v, n) for n in names)) for v in (left, right))
+        return self.compare_sequences(kind, a, b, node)
 
     def object_class(self, value: Any) -> type | None:
         """The class of an object."""

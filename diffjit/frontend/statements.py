@@ -140,29 +140,33 @@ class Statements(Mixin):
 
     def unpack_into(self, targets: list[Any], value: Any, node: gast.AST) -> None:
         star = next((k for k, t in enumerate(targets) if isinstance(t, gast.Starred)), None)
-        items = self.unpack(value, len(targets) if star is None else None, node)
-        if star is None:
-            if len(items) != len(targets):
-                raise self.error(
-                    TypeProblem(
-                        "DJ312", f"{len(items)} values are unpacked into {len(targets)} names", python=ValueError
-                    ),
-                    node,
-                )
-            for target, item in zip(targets, items, strict=True):
-                self.assign_target(target, item)
+        if star is not None:
+            self.unpack_with_star(targets, star, value, node)
             return
-        behind = len(targets) - star - 1
-        if len(items) < len(targets) - 1:
-            raise self.error(
-                TypeProblem("DJ312", f"{len(items)} values are too few for {len(targets)} names", python=ValueError),
-                node,
-            )
-        middle = items[star : len(items) - behind]
-        for target, item in zip(targets[:star], items[:star], strict=True):
+        items = self.unpack(value, len(targets), node)
+        if len(items) != len(targets):
+            message = f"{len(items)} values are unpacked into {len(targets)} names"
+            raise self.error(TypeProblem("DJ312", message, python=ValueError), node)
+        for target, item in zip(targets, items, strict=True):
             self.assign_target(target, item)
-        self.assign_target(targets[star].value, self.new(av.ListC(tuple(middle))))
-        for target, item in zip(targets[star + 1 :], items[len(items) - behind :], strict=True):
+
+    def unpack_with_star(self, targets: list[Any], star: int, value: Any, node: gast.AST) -> None:
+        """`a, *b, c = value`."""
+        behind = len(targets) - star - 1
+        items = self.items_or_list(value, node)
+        if isinstance(items, av.Ref):  # as long as it turns out to be when the program runs
+            short = self.compare_kind("less", self.length(items), Static(len(targets) - 1))
+            self.raise_if(short, ValueError, av.inexact("not enough values to unpack"))
+            part = av.Slice(Static(star), Static(-behind) if behind else NONE, NONE)
+            first = [self.get_item(items, Static(k)) for k in range(star)]
+            middle, last = self.get_item(items, part), [self.get_item(items, Static(-k)) for k in range(behind, 0, -1)]
+        elif len(items) < len(targets) - 1:
+            message = f"{len(items)} values are too few for {len(targets)} names"
+            raise self.error(TypeProblem("DJ312", message, python=ValueError), node)
+        else:
+            first, last = items[:star], items[len(items) - behind :]
+            middle = self.new(av.ListC(tuple(items[star : len(items) - behind])))
+        for target, item in zip(targets, [*first, middle, *last], strict=True):
             self.assign_target(target, item)
 
     def exec_AugAssign(self, node: gast.AST) -> None:
@@ -198,6 +202,9 @@ class Statements(Mixin):
             held = self.contents(current)
             if isinstance(held, (av.ListC, DynList)) and kind == "add":
                 self.list_extend(current, value, node)
+                return current
+            if isinstance(held, (av.ListC, DynList)) and kind == "multiply":
+                self.repeat_in_place(current, value, node)
                 return current
             if isinstance(held, av.ObjC):
                 dunder = f"__i{DUNDER[kind]}__"

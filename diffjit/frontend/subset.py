@@ -36,6 +36,16 @@ def assigned_names(statements: list[Any]) -> set[str]:
     return local
 
 
+def assigned_in_order(statements: list[Any]) -> list[str]:
+    """The names that a class body binds, as they come."""
+    names: dict[str, None] = {}
+    for statement in statements:
+        local: set[str] = set()
+        _collect(statement, local, set())
+        names.update(dict.fromkeys(sorted(local)))
+    return list(names)
+
+
 def _collect(node: Any, local: set[str], outer: set[str]) -> None:
     if isinstance(node, (gast.Global, gast.Nonlocal)):
         outer.update(node.names)

@@ -31,6 +31,21 @@ def list_slice(items, start, stop, step):
     return [items[k] for k in range(low, high, step)]
 
 
+def repeated(items, times):
+    """items * times."""
+    return [item for _ in range(times) for item in items]
+
+
+def repeat_in_place(items, times):
+    """items *= times."""
+    length = len(items)
+    for _ in range(1, times):
+        for k in range(length):
+            items.append(items[k])
+    if times < 1:
+        items.clear()
+
+
 def assign_slice(items, start, stop, new):
     """items[start:stop] = new."""
     low, high = bounds(start, stop, 1, len(items))
@@ -173,6 +188,48 @@ def count(start=0, step=1):
     while True:
         yield number
         number += step
+
+
+def taken(iterable, start, stop, step):
+    """The items with the numbers of a range; none is drawn that lies behind it."""
+    number = 0
+    if stop is None or stop > 0:
+        for item in iterable:
+            if number >= start and (number - start) % step == 0:
+                yield item
+            number += 1
+            if stop is not None and number >= stop:
+                break
+
+
+def drawn(iterator):
+    """The items of an object with __next__."""
+    while True:
+        try:
+            item = iterator.__next__()
+        except StopIteration:
+            return
+        yield item
+
+
+def drawn_or(iterator, default):
+    """Its next item, or the default when there is none."""
+    try:
+        return iterator.__next__()
+    except StopIteration:
+        return default
+
+
+def numbered(sequence):
+    """The items of an object with __getitem__ alone."""
+    number = 0
+    while True:
+        try:
+            item = sequence[number]
+        except IndexError:
+            return
+        yield item
+        number += 1
 
 
 @implements(itertools.takewhile)
