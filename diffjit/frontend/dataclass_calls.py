@@ -81,9 +81,9 @@ class DataclassCalls(Mixin):
             return False
         return options.get("eq", True) if kind in ("equal", "not_equal") else options.get("order", False)
 
-    def dataclass_object(self, value: Any, function: str) -> type:
+    def dataclass_object(self, value: Any, function: str) -> Any:
         """The class of a dataclass's instance."""
-        cls = self.object_class(value)
+        cls: Any = self.object_class(value)
         if cls is None or not (dataclasses.is_dataclass(cls) or hasattr(cls, OPTIONS)):
             problem = f"{function}() of {describe(value)}, which is no dataclass's instance"
             raise self.error(TypeProblem("DJ308", problem, python=TypeError))
@@ -127,8 +127,8 @@ class DataclassCalls(Mixin):
 
     @core(dataclasses.fields)
     def dc_fields(self, class_or_instance: Any) -> Any:
-        cls = class_or_instance.obj if isinstance(class_or_instance, Static) else None
-        cls = cls or self.dataclass_object(class_or_instance, "fields")
+        plain = isinstance(class_or_instance, Static)
+        cls = class_or_instance.obj if plain else self.dataclass_object(class_or_instance, "fields")
         return av.Tup(tuple(Static(types.SimpleNamespace(name=name)) for name in self.dataclass_fields(cls)))
 
     @core(dataclasses.is_dataclass)

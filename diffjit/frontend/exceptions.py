@@ -142,6 +142,9 @@ class Exceptions(Mixin):
             self.throw(self.exceptions[-1], node)
             return
         value = self.as_exception(self.eval(node.exc), node)
+        if self.in_library() and self.contents(value).cls is NotImplementedError:
+            what, _, cure = self.contents(value).fields["args"].items[0].obj.partition(": ")
+            raise self.unsupported("DJ118", what, None, cure)
         if node.cause is not None:
             cause = self.eval(node.cause)
             if not (isinstance(cause, Static) and cause.obj is None):

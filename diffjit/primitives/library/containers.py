@@ -314,7 +314,7 @@ class Vectorize:
     def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):  # noqa: ARG002
         """Keep the function."""
         if excluded is not None or signature is not None:
-            raise NotImplementedError("np.vectorize: `excluded` and `signature` are not supported: write a loop")
+            raise NotImplementedError("np.vectorize with `excluded` or `signature`: write a loop")
         self.pyfunc = pyfunc
 
     def __call__(self, *args):
