@@ -108,7 +108,7 @@ class DataclassCalls(Mixin):
 
     def without_classes(self, value: Any, make: Any) -> Any:
         """A copy in which dataclasses' instances are dicts or tuples."""
-        cls = self.object_class(value)
+        cls: Any = self.object_class(value)
         if cls is not None and (dataclasses.is_dataclass(cls) or hasattr(cls, OPTIONS)):
             names = self.dataclass_fields(cls)
             return make({n: self.without_classes(self.get_attribute(value, n), make) for n in names})
@@ -133,7 +133,7 @@ class DataclassCalls(Mixin):
 
     @core(dataclasses.is_dataclass)
     def dc_is_dataclass(self, obj: Any) -> Any:
-        cls = obj.obj if isinstance(obj, Static) else self.object_class(obj)
+        cls: Any = obj.obj if isinstance(obj, Static) else self.object_class(obj)
         return Static(cls is not None and (dataclasses.is_dataclass(cls) or hasattr(cls, OPTIONS)))
 
     @core(builtins.vars)

@@ -2,8 +2,8 @@
 
 What the functions here rely on: operators, elementwise kinds, the reductions, `matmul`, `concatenate`, `reshape`,
 `transpose`, `broadcast_to`, creation, indexing, stores, loops, and what is known while specialising (axes, dtypes,
-numbers of dimensions, tuples, strings, `None`). An option that is not supported raises NotImplementedError("what: what to
-write instead"), which becomes an error at the user's line.
+numbers of dimensions, tuples, strings, `None`). An option that is not supported raises NotImplementedError("what: what
+to write instead"), which becomes an error at the user's line.
 """
 
 from diffjit.primitives.library import (
