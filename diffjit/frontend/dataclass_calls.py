@@ -83,8 +83,8 @@ class DataclassCalls(Mixin):
 
     def dataclass_object(self, value: Any, function: str) -> Any:
         """The class of a dataclass's instance."""
-        cls: Any = self.object_class(value)
-        if cls is None or not (dataclasses.is_dataclass(cls) or hasattr(cls, OPTIONS)):
+        cls = self.object_class(value)
+        if not _is_dataclass(cls):
             problem = f"{function}() of {describe(value)}, which is no dataclass's instance"
             raise self.error(TypeProblem("DJ308", problem, python=TypeError))
         return cls
@@ -108,8 +108,8 @@ class DataclassCalls(Mixin):
 
     def without_classes(self, value: Any, make: Any) -> Any:
         """A copy in which dataclasses' instances are dicts or tuples."""
-        cls: Any = self.object_class(value)
-        if cls is not None and (dataclasses.is_dataclass(cls) or hasattr(cls, OPTIONS)):
+        cls = self.object_class(value)
+        if cls is not None and _is_dataclass(cls):
             names = self.dataclass_fields(cls)
             return make({n: self.without_classes(self.get_attribute(value, n), make) for n in names})
         held = self.contents(value) if isinstance(value, av.Ref) else None
@@ -133,11 +133,14 @@ class DataclassCalls(Mixin):
 
     @core(dataclasses.is_dataclass)
     def dc_is_dataclass(self, obj: Any) -> Any:
-        cls: Any = obj.obj if isinstance(obj, Static) else self.object_class(obj)
-        return Static(cls is not None and (dataclasses.is_dataclass(cls) or hasattr(cls, OPTIONS)))
+        return Static(_is_dataclass(obj.obj if isinstance(obj, Static) else self.object_class(obj)))
 
     @core(builtins.vars)
     def py_vars(self, obj: Any) -> Any:
         if self.object_class(obj) is None:
             raise self.unsupported("DJ118", f"vars() of {describe(obj)}", None, "name the attributes")
         return self.get_attribute(obj, "__dict__")
+
+
+def _is_dataclass(cls: Any) -> bool:
+    return cls is not None and (dataclasses.is_dataclass(cls) or hasattr(cls, OPTIONS))
