@@ -63,7 +63,8 @@ class Indexing(Mixin):
             if isinstance(held, av.ListC):
                 if not held.items and isinstance(index, Value) and self.loops:
                     raise self.grows(owner)  # filled later in the loop
-                return self.sequence_get(list(held.items), index, node, lambda items: self.new(av.ListC(tuple(items))))
+                make = lambda items: self.new(av.ListC(tuple(items)))  # noqa: E731
+                return self.sequence_get(list(held.items), index, node, make, "list")
             if isinstance(held, DynList):
                 return self.dyn_get(owner, index, node)
             if isinstance(held, av.DictC):
@@ -138,7 +139,7 @@ class Indexing(Mixin):
         ]
         return slice(*parts)
 
-    def sequence_get(self, items: list[Any], index: Any, node: Any, rebuild: Any) -> Any:
+    def sequence_get(self, items: list[Any], index: Any, node: Any, rebuild: Any, what: str = "tuple") -> Any:
         """Indexing of a list or tuple of known length."""
         if isinstance(index, av.Slice):
             return rebuild(items[self.static_slice(index, node)])
@@ -146,7 +147,7 @@ class Indexing(Mixin):
             return self.select_item(items, index, node)
         k = self.static_int(index, "the index", node)
         if not -len(items) <= k < len(items):
-            self.out_of_range(av.inexact(f"index {k} is out of range for {len(items)} items"))
+            self.out_of_range(f"{what} index out of range")
         return items[k]
 
     def select_item(self, items: list[Any], index: Value, node: Any) -> Any:
