@@ -184,9 +184,17 @@ class BuiltinCalls(Mixin):
         return av.Iter("enumerate", (self.as_iterable(iterable), start))
 
     @core(builtins.zip)
-    def py_zip(self, *iterables: Any, strict: Any = NONE) -> Any:
-        del strict
-        return av.Iter("zip", tuple(map(self.as_iterable, iterables)))
+    def py_zip(self, *iterables: Any, strict: Any = Static(False)) -> Any:
+        parts = tuple(map(self.as_iterable, iterables))
+        if not self.static_truth(strict, "`strict`") or len(parts) < 2:
+            return av.Iter("zip", parts)
+        if self.catches(ValueError) or any(map(self.is_lazy, parts)):
+            return self.call_plain(containers.zipped_strictly, *parts, node=None)
+        first, *others = (self.folded(self.alongside(part, None).length) for part in parts)
+        for other in others:
+            differ = self.logical_not(self.same(first, other))
+            self.raise_if(differ, ValueError, av.inexact("zip() arguments differ in length"))
+        return av.Iter("zip", parts)
 
     @core(builtins.reversed)
     def py_reversed(self, sequence: Any) -> Any:
@@ -205,7 +213,9 @@ class BuiltinCalls(Mixin):
         return av.Iter("filter", (function, self.as_iterable(iterable)))
 
     @core(builtins.iter)
-    def py_iter(self, iterable: Any) -> Any:
+    def py_iter(self, iterable: Any, sentinel: Any = None) -> Any:
+        if sentinel is not None:
+            return self.call_plain(containers.called, iterable, sentinel, node=None)
         if self.wrong_type(iterable):
             raise self.not_iterable(iterable, None)
         iterable = self.as_iterable(iterable)
@@ -222,6 +232,15 @@ class BuiltinCalls(Mixin):
     @core(functools.partial)
     def ft_partial(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         return av.Partial(function, args, kwargs)
+
+    @core(functools.wraps)
+    def ft_wraps(self, wrapped: Any, *_: Any, **__: Any) -> Any:
+        return av.Partial(Static(functools.update_wrapper), (), {"wrapped": wrapped})
+
+    @core(functools.update_wrapper)
+    def ft_update_wrapper(self, wrapper: Any, wrapped: Any, *_: Any, **__: Any) -> Any:
+        named = isinstance(wrapper, av.Fn) and isinstance(wrapped, av.Fn)
+        return replace(wrapper, name=wrapped.name) if named else wrapper
 
     @core(builtins.sum)
     def py_sum(self, iterable: Any, start: Any = Static(0)) -> Any:
@@ -296,6 +315,7 @@ class BuiltinCalls(Mixin):
             test = self.truth(self.compare_kind(kind, other.items[-1], best.items[-1]))
             return self.choose(test, lambda: other, lambda: best)
 
+        iterable = self.as_iterable(iterable)
         if isinstance(iterable, av.Iter):
             iterable = self.collect(iterable)
         try:

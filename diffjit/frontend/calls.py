@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import types
@@ -11,6 +12,7 @@ import numpy as np
 
 from diffjit.errors import DiffjitError, NoRule, TypeProblem
 from diffjit.frontend import values as av
+from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import describe
@@ -18,6 +20,11 @@ from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.registry import COMPOSITES, FUNCTIONS
+
+
+def _called_through_cache(function: Any) -> Any:
+    """Stands for a function behind functools.cache."""
+    raise NotImplementedError
 
 
 class Calls(Mixin):
@@ -94,6 +101,9 @@ class Calls(Mixin):
         if isinstance(obj, types.FunctionType):
             if self.is_static_call(obj, args, kwargs):
                 return self.run_now(obj, args, kwargs)
+            if hasattr(obj, "__wrapped__") and obj.__code__.co_filename == contextlib.__file__:
+                inner = self.lift_static(obj.__wrapped__)  # pyright: ignore[reportFunctionMemberAccess]
+                return self.make_manager(inner, *args, **kwargs)
             if (
                 hasattr(obj, "__wrapped__")
                 and obj.__code__.co_flags & inspect.CO_VARARGS
@@ -101,6 +111,8 @@ class Calls(Mixin):
             ):
                 return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
             return self.call_fn(self.fn_of(obj), args, kwargs, node)
+        if isinstance(obj, functools._lru_cache_wrapper):  # noqa: SLF001 - the class of its results
+            return self.call_cached(self.lift_static(obj.__wrapped__), *args, **kwargs)
         if hasattr(obj, "__wrapped__"):
             return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportAttributeAccessIssue]
         if self.is_static_call(obj, args, kwargs):
@@ -113,6 +125,25 @@ class Calls(Mixin):
         ):
             return self.call(self.lift_object(obj), args, kwargs, node)
         raise self.no_rule(obj, node)
+
+    @core(functools.lru_cache, functools.cache)
+    def ft_cache(self, maxsize: Any = NONE, typed: Any = NONE) -> Any:
+        del typed
+        if isinstance(maxsize, Static):
+            return av.Partial(Static(functools.cache), (), {})
+        return av.Partial(Static(_called_through_cache), (maxsize,), {})
+
+    @core(_called_through_cache)
+    def call_cached(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """A call through functools.cache: the function runs each time, so it must leave no traces."""
+        before = dict(self.cells)
+        result = self.call(function, list(args), kwargs)
+        if any(self.cells.get(key) is not value for key, value in before.items() if key[0] in ("v", "h")):
+            message = "a function behind functools.cache changes what lives outside"
+            raise self.unsupported("DJ125", message, None, "return what it computes instead")
+        if isinstance(result, av.Ref):
+            self.freeze(self.cells, result.uid, "is the result of a cached function")
+        return result
 
     def as_python_numbers(self, value: Any) -> Any:
         """Numbers in a result of `math`, which are Python's own."""

@@ -30,6 +30,7 @@ class DataclassCalls(Mixin):
                 "DJ113", "a class from outside made a dataclass here", None, "decorate it where it is defined"
             )
         setattr(cls.obj, OPTIONS, {name: option.obj for name, option in options.items()})
+        cls.obj.__match_args__ = tuple(n for n, given in self.dataclass_fields(cls.obj).items() if given["init"])
         return cls
 
     @core(dataclasses.field)

@@ -53,11 +53,13 @@ class Exceptions(Mixin):
                 return action()
             except Abandon:
                 return None
-        return self._guarded(action, {} if fresh or self.memo is None else dict(self.memo))
+        if fresh or self.memo is None:
+            return self._guarded(action, {}, 0)
+        return self._guarded(action, dict(self.memo), self.step)
 
-    def _guarded(self, action: Callable[[], Any], memo: dict[Any, Any]) -> Any:
+    def _guarded(self, action: Callable[[], Any], memo: dict[Any, Any], first: int) -> Any:
         outer, step = self.memo, self.step
-        self.memo, self.step = memo, 0
+        self.memo, self.step = memo, first  # each time the action begins, its steps have the same numbers
         try:
             return action()
         except Abandon:
@@ -70,15 +72,15 @@ class Exceptions(Mixin):
         except Split as stop:
             split = stop
             if isinstance(split.ok, Static):
-                return self._guarded(action, memo) if split.ok.obj else split.failed()
-            return self.fork(split.ok, lambda: self._resumed(action, memo.copy(), split), split.failed)
+                return self._guarded(action, memo, first) if split.ok.obj else split.failed()
+            return self.fork(split.ok, lambda: self._resumed(action, memo.copy(), first, split), split.failed)
         finally:
             self.memo, self.step = outer, step
 
-    def _resumed(self, action: Callable[[], Any], memo: dict[Any, Any], split: Split) -> Any:
+    def _resumed(self, action: Callable[[], Any], memo: dict[Any, Any], first: int, split: Split) -> Any:
         for key in split.cleared:
             del self.cells[key]
-        return self._guarded(action, memo)
+        return self._guarded(action, memo, first)
 
     def settle(self) -> None:
         """Inside a `try`: the rest of this statement runs only where no exception is under way."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import sysconfig
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ from diffjit.frontend.iterators import Iterators
 from diffjit.frontend.lift import Lifting
 from diffjit.frontend.lists import Lists
 from diffjit.frontend.loops import Loops
+from diffjit.frontend.managers import Managers
 from diffjit.frontend.methods import Methods
 from diffjit.frontend.nested import Nested
 from diffjit.frontend.npcore import NumpyCore
@@ -49,9 +51,10 @@ from diffjit.frontend.operators import Operators
 from diffjit.frontend.patterns import Patterns
 from diffjit.frontend.questions import Questions
 from diffjit.frontend.recursion import Outline, Recursion
+from diffjit.frontend.sets import SetOperators
 from diffjit.frontend.source import source_of
 from diffjit.frontend.statements import Statements
-from diffjit.frontend.subset import local_names
+from diffjit.frontend.subset import local_names, own_nodes
 from diffjit.frontend.sums import Sums
 from diffjit.frontend.templates import Sites, describe, kind_of, split
 from diffjit.frontend.text import Text
@@ -65,6 +68,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LIBRARY = str(Path(diffjit.primitives.__file__).parent.parent)
+_STANDARD = sysconfig.get_paths()["stdlib"]
 MAX_INLINE_DEPTH = 60
 MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 
@@ -73,7 +77,7 @@ class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
     Iteration, Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes,
     NumpyReductions, NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks, Warned,
-    Questions, DataclassCalls,
+    Questions, DataclassCalls, SetOperators, Managers,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -114,7 +118,7 @@ class Interpreter(
         """The place of a node in the user's file."""
         if node is None or not self.frames or getattr(node, "lineno", None) is None:
             return self.build.loc
-        if self.in_library():
+        if self.in_library() or in_standard_library(self.frames[-1].fn.file):
             return self.build.loc  # the place of the user's call
         fn = self.frames[-1].fn
         end = node.end_col_offset if node.end_lineno == node.lineno else node.col_offset
@@ -394,11 +398,6 @@ class Interpreter(
         raise self.error(TypeProblem("DJ308", f"{what} must be an int, not {describe(value)}"), node)
 
 
-def own_nodes(node: gast.AST) -> Iterator[gast.AST]:
-    """The nodes of a function's own body, without those of nested functions."""
-    todo = list(node.body) if isinstance(node.body, list) else [node.body]
-    while todo:
-        part = todo.pop()
-        yield part
-        if not isinstance(part, (gast.FunctionDef, gast.Lambda, gast.ClassDef)):
-            todo.extend(gast.iter_child_nodes(part))
+def in_standard_library(file: str) -> bool:
+    """Whether a file is one of Python's own."""
+    return file.startswith(_STANDARD) and "site-packages" not in file

@@ -15,6 +15,7 @@ from diffjit.frontend import values as av
 from diffjit.frontend.frames import NeedStatic
 from diffjit.frontend.loops import Loop
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.sets import in_order_of_a_set
 from diffjit.frontend.templates import DynList, describe
 from diffjit.frontend.values import Static
 from diffjit.ir.nodes import Op, Value
@@ -267,7 +268,7 @@ class Iteration(Mixin):
             if isinstance(held, av.ListC):
                 return list(held.items)
             if isinstance(held, av.DictC):
-                return [self.lift_static(k) for k in held.items]
+                return [self.lift_static(k) for k in (in_order_of_a_set(held.items) if held.is_set else held.items)]
         raise UnknownLength
 
     def _iter_getters(self, iterable: av.Iter, node: Any) -> list[Callable[[], Any]]:

@@ -379,8 +379,9 @@ class Lists(Mixin):
         self.only_grows(held, node)
         if isinstance(index, av.Slice):
             if not is_none(index.step) and getattr(index.step, "obj", 0) != 1:
-                message = "assignment to a slice of a growing list with a step"
-                raise self.unsupported("DJ118", message, node, "assign the items in a loop")
+                parts = index.start, index.stop, index.step
+                self.call_plain(containers.assign_stepped, ref, *parts, value, node=node)
+                return
             self.call_plain(containers.assign_slice, ref, index.start, index.stop, value, node=node)
             return
         i = self.dyn_index(ref, index)

@@ -240,6 +240,15 @@ class Methods(Mixin):
         gone = self.contents(self.py_set(other)).items
         return self.new(av.DictC({k: v for k, v in self.contents(ref).items.items() if k not in gone}, is_set=True))
 
+    def dict_symmetric_difference(self, ref: av.Ref, other: Any) -> Any:
+        return self.dict_union(self.dict_difference(ref, other), self.dict_difference(self.py_set(other), ref))
+
+    def dict_issubset(self, ref: av.Ref, other: Any) -> Any:
+        return self.compare_keyed("less_equal", ref, self.py_set(other), None)
+
+    def dict_issuperset(self, ref: av.Ref, other: Any) -> Any:
+        return self.compare_keyed("greater_equal", ref, self.py_set(other), None)
+
 
 _KNOWN: dict[str, frozenset[str]] = {
     "list": frozenset({
@@ -248,6 +257,6 @@ _KNOWN: dict[str, frozenset[str]] = {
     "tuple": frozenset({"index", "count", "_replace", "_asdict"}),
     "dict": frozenset({
         "items", "keys", "values", "get", "pop", "setdefault", "update", "copy", "clear", "add", "discard", "remove",
-        "union", "intersection", "difference",
+        "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
     }),
 }  # fmt: skip

@@ -58,6 +58,9 @@ class NumpyCore(Mixin):
                 rows = self.call_plain(containers.array_of_rows, value, node=None)
                 return rows if dtype is None else self.cast(rows, dtype)
             return self._from_dynamic(held, dtype)
+        if self.keyed(value) is not None or self.object_class(value) is not None:
+            problem = f"{describe(value)} is used where an array is needed"
+            raise self.error(TypeProblem("DJ301", problem, cure="make a list of its values first"))
         if isinstance(value, (av.Tup, av.Ref, av.Range, av.Iter)):
             try:
                 items = self.sequence_items(value, None)

@@ -48,6 +48,8 @@ class Objects(Mixin):
             if all(isinstance(a, Static) for a in (*args, *kwargs.values())):
                 return Static(self.evaluated(cls, *(a.obj for a in args), **{k: v.obj for k, v in kwargs.items()}))
             raise self.no_rule(cls, node)
+        if cls is types.SimpleNamespace and not args:
+            return self.new(av.ObjC(cls, dict(kwargs)))
         ref = self.new(av.ObjC(cls, {}))
         init = inspect.getattr_static(cls, "__init__", None)
         if hasattr(cls, OPTIONS) and not isinstance(init, av.Member):

@@ -92,9 +92,9 @@ class Operators(Mixin):
                 return joined
         if kind == "remainder" and isinstance(left, Static) and isinstance(left.obj, str):
             return self.percent_format(left.obj, right)
-        if kind == "bitwise_or" and isinstance(left, av.Ref) and isinstance(right, av.Ref):
-            merged = {**self.dict_contents(left, node).items, **self.dict_contents(right, node).items}
-            return self.new(av.DictC(merged))
+        joined = self.combine_sets(kind, left, right)
+        if joined is not None:
+            return joined
         if kind == "matmul":
             return self.matmul(self.number(left, "an array"), self.number(right, "an array"))
         return self.arithmetic(kind, left, right)
@@ -181,6 +181,9 @@ class Operators(Mixin):
         user = self.compare_objects(kind, left, right, node)
         if user is not None:
             return user
+        keyed = self.compare_keyed(kind, left, right, node)
+        if keyed is not None:
+            return keyed
         if self.is_sequence(left) and self.is_sequence(right):
             return self.compare_sequences(kind, left, right, node)
         if kind in ("equal", "not_equal") and (_never_equal(left, right) or _never_equal(right, left)):

@@ -59,6 +59,17 @@ def assign_slice(items, start, stop, new):
         items.append(item)
 
 
+def assign_stepped(items, start, stop, step, new):
+    """items[start:stop:step] = new."""
+    low, high = bounds(start, stop, step, len(items))
+    places = range(low, high, step)
+    new = list(new)
+    if len(new) != len(places):
+        raise ValueError("attempt to assign sequence to extended slice of another size")
+    for k in range(len(places)):
+        items[low + k * step] = new[k]
+
+
 def delete_slice(items, start, stop):
     """del items[start:stop]."""
     low, high = bounds(start, stop, 1, len(items))
@@ -220,6 +231,39 @@ def drawn_or(iterator, default):
         return default
 
 
+def called(function, sentinel):
+    """What a function returns, until it is the sentinel."""
+    while True:
+        item = function()
+        if item == sentinel:
+            return
+        yield item
+
+
+def zipped_strictly(*iterables):
+    """zip(..., strict=True)."""
+    columns = [list(i) for i in iterables]
+    length = min([len(c) for c in columns])
+    for k in range(length):
+        yield tuple([c[k] for c in columns])
+    for c in columns:
+        if len(c) > length:
+            raise ValueError("zip() arguments differ in length")
+
+
+@implements(itertools.zip_longest)
+def zip_longest(*iterables, fillvalue=None):
+    """Tuples as long as any of the iterables has items."""
+    columns = [list(i) for i in iterables]
+    for k in range(max([len(c) for c in columns])):
+        yield tuple([c[k] if k < len(c) else fillvalue for c in columns])
+
+
+def itself(value):
+    """The value."""
+    return value
+
+
 def numbered(sequence):
     """The items of an object with __getitem__ alone."""
     number = 0
@@ -258,6 +302,22 @@ def cycle(iterable):
     items = list(iterable)
     while len(items) > 0:
         yield from items
+
+
+@implements(itertools.groupby)
+def groupby(iterable, key=None):
+    """Runs of items with equal keys."""
+    run = []
+    last = None
+    for item in iterable:
+        this = item if key is None else key(item)
+        if len(run) > 0 and this != last:
+            yield last, run
+            run = []
+        run.append(item)
+        last = this
+    if len(run) > 0:
+        yield last, run
 
 
 @implements(itertools.compress)
