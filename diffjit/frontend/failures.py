@@ -33,6 +33,8 @@ TOTAL = frozenset({
 })  # fmt: skip
 OVERFLOWING = frozenset({"exp", "exp2", "expm1", "cosh", "sinh", "power", "ldexp", "gamma", "lgamma"})
 
+_DOUBT = "division by zero, of numbers that are Python's on one path and NumPy's on another: use float(...) [DJ304]"
+
 
 def words(function: Any, *args: Any) -> str:
     """What Python itself says when a call fails."""
@@ -74,16 +76,20 @@ class Failures(Mixin):
         """Division of Python numbers by zero."""
         if kind not in ("divide", "floor_divide", "remainder") or not self.catches(ZeroDivisionError):
             return
-        if not self.are_pythons(left, right):
+        site = (self.call_path, self.place(), "division")
+        if site in self.learned.doubts:
+            self.refuse_if(self.compare_kind("equal", right, Static(0)), ZeroDivisionError, _DOUBT)
+            return
+        if not self.are_pythons(left, right, site):
             return
         examples = [self.example(v) for v in (left, right)]
         message = words(PYTHON_OPERATORS[kind], examples[0], examples[1] * 0)
         self.demand(self.compare_kind("not_equal", right, Static(0)), ZeroDivisionError, message)
 
-    def are_pythons(self, left: Any, right: Any) -> bool:
+    def are_pythons(self, left: Any, right: Any, site: Any = None) -> bool:
         """Whether both operands are Python's numbers, whose errors are exceptions."""
         kinds = [v for v in (left, right) if not isinstance(v, Value) or isinstance(v.type, Scalar)]
-        answers = [self.ask(v, lambda cls: not issubclass(cls, np.generic)) for v in kinds]
+        answers = [self.ask(v, lambda cls: not issubclass(cls, np.generic), site) for v in kinds]
         return len(kinds) == 2 and all(answers)
 
     def check_power(self, kind: str, left: Any, right: Any, result: Any) -> None:

@@ -142,14 +142,13 @@ class Iterators(Mixin):
 
     def countable(self, iterable: Any, node: Any) -> Any:
         """An iterable with a length."""
-        if not self.is_lazy(iterable):
-            return iterable
-        block, first = self.build.block, len(self.build.block.ops)
-        items = self.collect(iterable, node)
-        if any(_endless(op) for op in block.ops[first:]):
-            cure = "let one of the iterators count: enumerate, range, an array"
-            raise self.unsupported("DJ115", "iterators without an end, side by side", node, cure)
-        return items
+        return self.collect(iterable, node) if self.is_lazy(iterable) else iterable
+
+    def refuse_endless(self, ops: list[Op], node: Any) -> None:
+        """Refuse to list the items of an iterator without an end."""
+        if any(_endless(op) for op in ops):
+            cure = "cut it by itertools.islice, or by something that counts beside it: enumerate, range, an array"
+            raise self.unsupported("DJ115", "all items of an iterator without an end", node, cure)
 
     def _generated(self, iterable: av.Iter, body: Body, node: Any) -> None:
         """Generator functions and expressions: `body` runs in the consumer's frame."""

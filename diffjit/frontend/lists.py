@@ -287,7 +287,9 @@ class Lists(Mixin):
         except UnknownLength:
             pass
         result = self.new(av.ListC(()))
+        block, first = self.build.block, len(self.build.block.ops)
         self.iterate(iterable, lambda item: self.list_append(result, item), node, key=("collect", self.place()))
+        self.refuse_endless(block.ops[first:], node)
         return result
 
     def list_extend(self, ref: av.Ref, items: Any, node: Any = None) -> Any:

@@ -22,6 +22,7 @@ from diffjit.frontend.recursion import Outline
 from diffjit.frontend.reshapes import decide_reshapes
 from diffjit.frontend.results import Program, output
 from diffjit.frontend.source import line_text
+from diffjit.frontend.questions import Doubt
 from diffjit.frontend.templates import Live, Widen
 from diffjit.frontend.values import Static
 from diffjit.frontend.writeback import Arguments, Change
@@ -68,6 +69,8 @@ def specialise(
             learned.live.add(live.site)
         except Widen as widen:
             learned.lists[widen.site] = widen.elem
+        except Doubt as doubt:
+            learned.doubts |= doubt.sites
         except Peel as peel:
             learned.peels[peel.loop] = learned.peels.get(peel.loop, 0) + 1
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")

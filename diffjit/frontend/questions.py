@@ -30,6 +30,15 @@ class Question:
     value: Value
     answer: Callable[[type], Any]
     loc: Loc | None
+    site: Any = None  # where the program may decide by itself when it runs
+
+
+class Doubt(Exception):
+    """The answers to questions depend on the path: start again, and decide at these places when the program runs."""
+
+    def __init__(self, sites: set[Any]) -> None:
+        super().__init__()
+        self.sites = sites
 
 
 class Questions(Mixin):
@@ -37,10 +46,10 @@ class Questions(Mixin):
 
     questions: list[Question]
 
-    def ask(self, value: Any, answer: Callable[[type], Any]) -> Any:
+    def ask(self, value: Any, answer: Callable[[type], Any], site: Any = None) -> Any:
         """What holds for the class of a value; a number's may turn out to depend on the path."""
         if isinstance(value, Value) and isinstance(value.type, Scalar):
-            self.questions.append(Question(value, answer, self.build.loc))
+            self.questions.append(Question(value, answer, self.build.loc, site))
         return answer(self.class_of(value))
 
     def review_questions(self, body: Block) -> None:
@@ -48,16 +57,23 @@ class Questions(Mixin):
         if not self.questions:
             return
         origins = Origins(body)
+        sites: set[Any] = set()
         for question in self.questions:
             types = origins.types(question.value)
             answers = [question.answer(self.class_of(Value(ty))) for ty in types]
-            if any(a != answers[0] for a in answers):
+            if all(a == answers[0] for a in answers):
+                continue
+            if question.site is not None:
+                sites.add(question.site)
+            else:
                 names = " or ".join(
                     sorted(f"np.{ty.dtype}" if not ty.weak else _NUMBERS[ty.dtype.kind] for ty in types)
                 )
                 message = f"the answer depends on the path taken: this number is {names}"
                 cure = "make it one of them on all paths: float(v), int(v), np.float64(v)"
                 raise TypeProblem("DJ304", message, loc=question.loc, cure=cure)
+        if sites:
+            raise Doubt(sites)
 
 
 @dataclass(slots=True, eq=False)

@@ -1,9 +1,13 @@
 """Errors that Python and NumPy raise by themselves, caught; iterators without an end; small classes made on the spot."""
 
+import contextlib
 import dataclasses
 import enum
+import functools
+import heapq
 import itertools
 import math
+import types
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -330,3 +334,125 @@ def loops_that_always_leave(x, s):
         except ZeroDivisionError:
             total += s * s
     return total
+
+
+class Watched:
+    """A manager that counts, and swallows one kind of error."""
+
+    def __init__(self, weight):
+        self.weight = weight
+        self.left = 0
+
+    def __enter__(self):
+        self.weight *= 1.5
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.left += 1 if kind is None else 10
+        return kind is not None and issubclass(kind, ArithmeticError)
+
+
+@contextlib.contextmanager
+def scaled(box, factor):
+    """A manager by generator, which cleans up."""
+    box[0] *= factor
+    try:
+        yield box[0]
+    finally:
+        box[0] /= factor
+
+
+@program(args=lambda: (np.array([0.4, -3.0, 0.7, 1.2]), 0.6), wrt=("x", "s"), tags=("language",))
+def managers(x, s):
+    """`with` blocks left at their end, by return, continue and break, and by errors that they swallow or not."""
+    watched = Watched(s)
+    box = [s]
+    total = 0.0
+    for k, v in enumerate(x):
+        with watched as w, scaled(box, 2.0) as b:
+            if k == 2:
+                continue
+            total += v * w.weight * b
+            if v < 0.0:
+                raise ArithmeticError("swallowed")
+        with contextlib.suppress(ValueError):
+            total += math.sqrt(v) * box[0]
+    try:
+        with watched:
+            raise KeyError("passed on")
+    except KeyError:
+        total *= watched.left
+
+    def early(v):
+        with scaled(box, v) as b:
+            return b * box[0]
+
+    return total + early(x[0]) * box[0]
+
+
+@program(args=lambda: (np.array([0.4, 3.0, 0.7, 1.2, 0.9]), 0.6), wrt=("x", "s"), tags=("language",))
+def sets_heaps_and_runs(x, s):
+    """Sets in Python's order and their operators, a priority queue, runs of equal keys, strict zips."""
+    total = 0.0
+    for k in {4, 1, 3} | {0} - {1}:
+        total = total * s + x[k]
+    total += len({1, 2} ^ {2, 3}) * s if {1} <= {1, 2} != {3} else 0.0
+    members = {1, 2}
+    same = members
+    members |= {3}
+    total *= len(same)
+    heap = [(x[2], 2), (x[0], 0)]
+    heapq.heapify(heap)
+    for k in (1, 3, 4):
+        heapq.heappush(heap, (x[k], k))
+    while heap:
+        v, k = heapq.heappop(heap)
+        total = 0.9 * total + v * (k + 1)
+    for large, run in itertools.groupby(x, key=lambda v: v > 0.8):
+        total += sum(run) ** 2 * (2.0 if large else s)
+    total += sum(a * b for a, b in zip(x, [s, 1.0, 2.0, s, 0.5], strict=True))
+    try:
+        total += sum(a * b for a, b in zip(x, [s], strict=True))
+    except ValueError:
+        total += x[0]
+    for a, b in itertools.zip_longest(x[:2], [s], fillvalue=2.0):
+        total += a * b
+    return total
+
+
+@program(args=lambda: (np.array([0.4, 3.0, 0.7]), 0.6), wrt=("x", "s"), tags=("language",))
+def functions_around_functions(x, s):
+    """Decorators that keep a name, cached recursion, namespaces, iter with a sentinel, copies that share."""
+
+    def times(factor):
+        def decorate(function):
+            @functools.wraps(function)
+            def inner(*args, **kwargs):
+                return factor * function(*args, **kwargs)
+
+            return inner
+
+        return decorate
+
+    @times(s)
+    @times(2.0)
+    def area(a, *, b=1.5):
+        return a * b
+
+    @functools.cache
+    def chain(n):
+        return s if n == 0 else chain(n - 1) * x[0] + n
+
+    space = types.SimpleNamespace(a=s, b=x)
+    space.c = space.a * np.sum(space.b)
+    k = -1
+
+    def following():
+        nonlocal k
+        k += 1
+        return (s, x[2], -1.0)[k]
+
+    total = area(x[1], b=x[0]) + len(area.__name__) * chain(3) + space.c
+    total += sum(v * v for v in iter(following, -1.0))
+    a, b = itertools.tee(v * s for v in x)
+    return total + sum(a) * max(b)

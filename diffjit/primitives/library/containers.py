@@ -259,6 +259,13 @@ def zip_longest(*iterables, fillvalue=None):
         yield tuple([c[k] if k < len(c) else fillvalue for c in columns])
 
 
+@implements(itertools.tee)
+def tee(iterable, n=2, /):
+    """Several iterators over the same items."""
+    items = list(iterable)
+    return tuple([iter(items) for _ in range(n)])
+
+
 def itself(value):
     """The value."""
     return value
