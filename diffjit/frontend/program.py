@@ -18,11 +18,11 @@ from diffjit.frontend.frames import Learned, NeedStatic
 from diffjit.frontend.interpret import Interpreter
 from diffjit.frontend.lift import array_type
 from diffjit.frontend.loops import Peel
+from diffjit.frontend.questions import Doubt
 from diffjit.frontend.recursion import Outline
 from diffjit.frontend.reshapes import decide_reshapes
 from diffjit.frontend.results import Program, output
 from diffjit.frontend.source import line_text
-from diffjit.frontend.questions import Doubt
 from diffjit.frontend.templates import Live, Widen
 from diffjit.frontend.values import Static
 from diffjit.frontend.writeback import Arguments, Change
