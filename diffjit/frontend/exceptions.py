@@ -43,10 +43,13 @@ class Exceptions(Mixin):
 
     # Actions that may stop half-way
 
-    def guarded(self, action: Callable[[], Any], *, fresh: bool = False) -> Any:
+    def guarded(
+        self, action: Callable[[], Any], *, fresh: bool = False, behind: Callable[[], Any] | None = None
+    ) -> Any:
         """Run an action that may stop half-way, here or on some paths; None where it did.
 
-        `fresh`: it runs several times, so that nothing it evaluated outside is remembered inside.
+        `fresh`: it runs several times, so that nothing it evaluated outside is remembered inside. `behind` follows
+        where the action may fail: on the path where it did not, nothing is joined with what held before.
         """
         if not self.handlers:
             try:
@@ -54,10 +57,10 @@ class Exceptions(Mixin):
             except Abandon:
                 return None
         if fresh or self.memo is None:
-            return self._guarded(action, {}, 0)
-        return self._guarded(action, dict(self.memo), self.step)
+            return self._guarded(action, {}, 0, behind)
+        return self._guarded(action, dict(self.memo), self.step, behind)
 
-    def _guarded(self, action: Callable[[], Any], memo: dict[Any, Any], first: int) -> Any:
+    def _guarded(self, action: Callable[[], Any], memo: dict[Any, Any], first: int, behind: Any = None) -> Any:
         outer, step = self.memo, self.step
         self.memo, self.step = memo, first  # each time the action begins, its steps have the same numbers
         try:
@@ -72,8 +75,9 @@ class Exceptions(Mixin):
         except Split as stop:
             split = stop
             if isinstance(split.ok, Static):
-                return self._guarded(action, memo, first) if split.ok.obj else split.failed()
-            return self.fork(split.ok, lambda: self._resumed(action, memo.copy(), first, split), split.failed)
+                return self._guarded(action, memo, first, behind) if split.ok.obj else split.failed()
+            then = action if behind is None else lambda: (action(), behind())[0]
+            return self.fork(split.ok, lambda: self._resumed(then, memo.copy(), first, split), split.failed)
         finally:
             self.memo, self.step = outer, step
 

@@ -39,10 +39,21 @@ class Statements(Mixin):
                 if done:
                     return
                 continue
-            tail = self.tail = Tail(statement, statements[k + 1 :])
-            self.guarded(lambda s=statement: self.exec(s), fresh=True)
+            tail = Tail(statement, statements[k + 1 :])
+            self.guarded(lambda t=tail: self._exec_at(t), fresh=True, behind=lambda t=tail: self._exec_behind(t))
             if tail.done:
                 return
+
+    def _exec_at(self, tail: Tail) -> None:
+        """Execute the statement in front of a tail."""
+        self.tail = tail
+        self.exec(tail.node)
+
+    def _exec_behind(self, tail: Tail) -> None:
+        """Execute the statements of a tail, unless that is done."""
+        if not tail.done:
+            tail.done = True
+            self.exec_block(tail.rest)
 
     def exec(self, statement: gast.AST) -> None:
         """Execute one statement."""
