@@ -259,6 +259,7 @@ class Calls(Mixin):
                         "DJ302",
                         f"`math.{kind}` takes one number, not an array",
                         cure="use the NumPy function of the same name",
+                        python=TypeError,
                     ),
                     node,
                 )

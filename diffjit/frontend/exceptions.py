@@ -83,6 +83,7 @@ class Exceptions(Mixin):
 
     def _resumed(self, action: Callable[[], Any], memo: dict[Any, Any], first: int, split: Split) -> Any:
         for key in split.cleared:
+            self.recall(self.cells[key])
             del self.cells[key]
         return self._guarded(action, memo, first)
 
@@ -95,7 +96,8 @@ class Exceptions(Mixin):
         raised = tuple(k for k in self.cells if k[0] == "jump" and k[1] == "raise")
         flag = self.pending() if raised else Static(False)
         if not isinstance(flag, Static):
-            raise Split(self.logical_not(flag), lambda: None, raised)
+            certain = {raised[0]: Static(True)} if len(raised) == 1 else {}
+            raise Split(self.logical_not(flag), lambda: self.cells.update(certain), raised)
 
     def guard(self, ok: Any, exception: type, message: Any, fact: Any = None) -> None:
         """Inside a `try` that catches `exception`: the current statement goes on only where `ok` holds.
@@ -236,10 +238,15 @@ class Exceptions(Mixin):
         else:
             self._try_except(node)
 
+    def enter_try(self, uid: Any, catches: tuple[type, ...]) -> None:
+        """From here on, what raises these exceptions jumps to a handler."""
+        self.handlers.append((uid, catches))
+        self.handler_frames[uid] = frozenset(f.uid for f in self.frames)
+
     def _try_except(self, node: gast.AST) -> None:
         uid = next(self._uids)
         catches = [self._caught(h) for h in node.handlers]
-        self.handlers.append((uid, tuple(t for types in catches for t in types)))
+        self.enter_try(uid, tuple(t for types in catches for t in types))
         try:
             self.exec_block(node.body)
         finally:
@@ -268,7 +275,7 @@ class Exceptions(Mixin):
 
     def _with_finally(self, node: gast.AST) -> None:
         uid = next(self._uids)
-        self.handlers.append((uid, (BaseException,)))
+        self.enter_try(uid, (BaseException,))
         try:
             if node.handlers:
                 self._try_except(node)

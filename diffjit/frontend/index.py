@@ -98,7 +98,8 @@ class Indexing(Mixin):
                 return
             self.call_method(owner, "__setitem__", [index, value])
             return
-        raise self.error(TypeProblem("DJ314", f"{describe(owner)} cannot be assigned into"), node)
+        python = TypeError if isinstance(owner, av.Tup) else self.wrong_type(owner)
+        raise self.error(TypeProblem("DJ314", f"{describe(owner)} cannot be assigned into", python=python), node)
 
     def certain(self, value: Any) -> Any:
         """A value that may be None, where it must not be."""
@@ -322,7 +323,10 @@ class Indexing(Mixin):
                 raise self.unsupported("DJ126", "a bool as an index", node, "use int(...) or a mask array")
         raise self.error(
             TypeProblem(
-                "DJ314", f"{describe(item)} cannot be an index", cure="indices are ints, slices, masks and int arrays"
+                "DJ314",
+                f"{describe(item)} cannot be an index",
+                cure="indices are ints, slices, masks and int arrays",
+                python=IndexError if isinstance(item, Static | Value) else None,
             ),
             node,
         )

@@ -93,6 +93,7 @@ class Interpreter(
         self.dead = False
         self.frames: list[Frame] = []
         self.handlers: list[Any] = []
+        self.handler_frames: dict[Any, frozenset[int]] = {}  # the frames around each `try`
         self.last_read: dict[int, Any] = {}  # items of live lists -> their contents as read last
         self.recursions: list[Any] = []  # recursive functions under interpretation, innermost last
         self.memo: dict[Any, Any] | None = None
@@ -109,6 +110,7 @@ class Interpreter(
         self.comments: dict[int, str] = {}
         self.call_path: tuple[Any, ...] = ()
         self.questions = []
+        self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
         self._uids = itertools.count(1)
         self.init_lifting()
 

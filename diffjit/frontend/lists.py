@@ -139,7 +139,9 @@ class Lists(Mixin):
             return None
         if isinstance(count, Value) and count.type.dtype.kind not in "biu":
             cure = "use int(...); ints and floats in one list that grows become floats"
-            raise self.error(TypeProblem("DJ308", f"a list is repeated {describe(count)} times", cure=cure), node)
+            raise self.error(
+                TypeProblem("DJ308", f"a list is repeated {describe(count)} times", cure=cure, python=TypeError), node
+            )
         if isinstance(sequence, av.Ref):
             held = self.contents(sequence)
             if isinstance(held, DynList):

@@ -80,7 +80,7 @@ class Managers(Mixin):
         watched = bool(self.handlers) or self.may_swallow(manager)
         value = self.call_method(manager, "__enter__", [])
         if watched:
-            self.handlers.append((uid, (BaseException,)))
+            self.enter_try(uid, (BaseException,))
         try:
             body(value)
         finally:

@@ -95,6 +95,8 @@ class NumpyCore(Mixin):
                 )
             )
         lengths = [self.dim(first, k) for k in range(len(dims))]
+        for part in parts[1:]:
+            self.check_same_shape(part, lengths, self.raise_if)
         out = self.empty((Static(len(parts)), *lengths), ty, like=(len(parts), *dims))
         for k, part in enumerate(parts):
             if dims:
@@ -102,6 +104,14 @@ class NumpyCore(Mixin):
             else:
                 self.build.op("store", [out, self.as_dtype(part, ty), self.build.const(k)])
         return out
+
+    def check_same_shape(self, part: Value, lengths: list[Any], fail: Any) -> None:
+        """The rows of an array have equal shapes; a length of 1 is not broadcast."""
+        for k, n in enumerate(lengths):
+            same = self.same(n, self.dim(part, k))
+            if not (isinstance(same, Static) and same.obj):
+                message = "setting an array element with a sequence: the rows have different shapes"
+                fail(self.logical_not(same), ValueError, av.inexact(message))
 
     def _common(self, parts: list[Value]) -> np.dtype:
         kinds = [p.type for p in parts]
@@ -143,9 +153,13 @@ class NumpyCore(Mixin):
             first = self.build.value("list_get", [items, self.build.const(0)], elem)
             lengths = [self.dim(first, k) for k in range(elem.ndim)]
             out = self.empty((n, *lengths), ty)
-            self.counted(
-                n, lambda i: self.assign_array(self.element(out, i), self.build.value("list_get", [items, i], elem))
-            )
+
+            def put(i: Value) -> None:
+                part = self.build.value("list_get", [items, i], elem)
+                self.check_same_shape(part, lengths, self.refuse_if)
+                self.assign_array(self.element(out, i), part)
+
+            self.counted(n, put)
             return out
         raise self.unsupported(
             "DJ128", "np.array of lists of lists that grow at run time", None, "store numbers into an array"

@@ -203,6 +203,9 @@ class NumpyShapes(Mixin):
             parts = [self.np_ravel(p) for p in parts]
             axis = Static(0)
         ndim = parts[0].type.ndim
+        if any(p.type.ndim != ndim for p in parts):
+            message, cure = "arrays of different numbers of dimensions are joined", "give all parts the same number"
+            raise self.error(TypeProblem("DJ310", message, cure=cure, python=ValueError))
         k = self.static_int(axis, "the axis") % ndim
         ty = self._common(parts) if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
         parts = [self.cast(p, ty) for p in parts]

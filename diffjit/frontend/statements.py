@@ -112,7 +112,9 @@ class Statements(Mixin):
         try:
             return importlib.import_module(name, package)
         except ImportError as error:
-            raise self.unsupported("DJ129", f"the import fails: {error}", node, "import at module level") from error
+            failed = self.unsupported("DJ129", f"the import fails: {error}", node, "import at module level")
+            failed.python = type(error)
+            raise failed from error
 
     def exec_ImportFrom(self, node: gast.AST) -> None:
         package = self.frames[-1].fn.scope.namespace.get("__package__") if node.level else None
