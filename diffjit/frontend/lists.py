@@ -16,7 +16,7 @@ from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import Bad, Boxed, DynList, ItemOf, Live, ReadFrom, Side, Widen, describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import INT, Array
+from diffjit.ir.types import INT, Array, fresh_lengths
 from diffjit.primitives.library import containers
 
 
@@ -90,7 +90,7 @@ class Lists(Mixin):
     def read_item(self, ref: av.Ref, item: ItemOf) -> Any:
         """The contents of an item, as they are now."""
         held = self.contents(item.owner)
-        leaves = iter([self.build.value("list_get", [x, item.index], x.type.elem) for x in held.lists])
+        leaves = iter([self.take("list_get", x, item.index) for x in held.lists])
         found = self.last_read[ref.uid] = instantiate(held.elem.node, leaves, self.cells)
         return found
 
@@ -352,11 +352,15 @@ class Lists(Mixin):
         i = self.dyn_index(ref, index)
         if self.is_live(held):
             return self.item_reference(ref, i)
-        item = self.item_of(held, [self.build.value("list_get", [x, i], x.type.elem) for x in held.lists])
+        item = self.item_of(held, [self.take("list_get", x, i) for x in held.lists])
         if isinstance(held.elem, Boxed) and held.site is not None:
             found = self.cells["h", item.uid]
             self.cells["h", item.uid] = replace(found, frozen=ReadFrom(found.frozen, held.site))
         return item
+
+    def take(self, kind: str, items: Value, index: Value) -> Value:
+        """An item of an IR list; two items have one type, but nothing is known of their lengths."""
+        return self.build.value(kind, [items, index], fresh_lengths(items.type.elem))
 
     def item_of(self, held: DynList, leaves: list[Value]) -> Any:
         """An item from its leaves."""
@@ -399,7 +403,7 @@ class Lists(Mixin):
         if held.elem is None:
             self.out_of_range("pop from empty list")
         i = self.dyn_index(ref, index)
-        return self.item_of(held, [self.build.value("list_pop", [x, i], x.type.elem) for x in held.lists])
+        return self.item_of(held, [self.take("list_pop", x, i) for x in held.lists])
 
     def dyn_clear(self, ref: av.Ref) -> None:
         """Empty a growing list."""

@@ -39,7 +39,7 @@ from diffjit.frontend.templates import (
 )
 from diffjit.frontend.values import UNBOUND, Static
 from diffjit.ir.nodes import Block, Value, is_pure
-from diffjit.ir.types import BOOL, INT, Array, Sym, Type
+from diffjit.ir.types import BOOL, INT, fresh_lengths
 
 MAX_ATTEMPTS = 30
 MAX_PEELS = 2
@@ -456,13 +456,6 @@ def prepared(template: Any) -> Any:
     if isinstance(template, (MaybeT, OptT)) and template.inner is not None:
         return type(template)(freshen(template.inner))
     return template
-
-
-def fresh_lengths(ty: Type) -> Type:
-    """The type of a value behind a loop: its lengths are not those of any one iteration."""
-    if isinstance(ty, Array):
-        return Array(ty.dtype, tuple(Sym(not_one=d.not_one) if isinstance(d, Sym) else d for d in ty.dims), ty.layout)
-    return ty
 
 
 def _move(source: Block, target: Block) -> None:

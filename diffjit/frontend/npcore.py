@@ -17,6 +17,8 @@ from diffjit.ir.nodes import Block, Value
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
 from diffjit.primitives.library import containers
 
+_RAGGED = "setting an array element with a sequence: the rows have different shapes"
+
 
 class NumpyCore(Mixin):
     """Mixin of the interpreter: core NumPy functions on IR values."""
@@ -110,8 +112,7 @@ class NumpyCore(Mixin):
         for k, n in enumerate(lengths):
             same = self.same(n, self.dim(part, k))
             if not (isinstance(same, Static) and same.obj):
-                message = "setting an array element with a sequence: the rows have different shapes"
-                fail(self.logical_not(same), ValueError, av.inexact(message))
+                fail(self.logical_not(same), ValueError, av.inexact(_RAGGED))
 
     def _common(self, parts: list[Value]) -> np.dtype:
         kinds = [p.type for p in parts]
@@ -150,12 +151,12 @@ class NumpyCore(Mixin):
             ty = np.dtype(dtype) if dtype is not None else elem.dtype
             empty = self.build.value("equal", [n, self.build.const(0)], BOOL)
             self.refuse_if(empty, ValueError, "np.array of an empty list of arrays")
-            first = self.build.value("list_get", [items, self.build.const(0)], elem)
+            first = self.take("list_get", items, self.build.const(0))
             lengths = [self.dim(first, k) for k in range(elem.ndim)]
             out = self.empty((n, *lengths), ty)
 
             def put(i: Value) -> None:
-                part = self.build.value("list_get", [items, i], elem)
+                part = self.take("list_get", items, i)
                 self.check_same_shape(part, lengths, self.refuse_if)
                 self.assign_array(self.element(out, i), part)
 

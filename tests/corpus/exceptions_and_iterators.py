@@ -456,3 +456,20 @@ def functions_around_functions(x, s):
     total += sum(v * v for v in iter(following, -1.0))
     a, b = itertools.tee(v * s for v in x)
     return total + sum(a) * max(b)
+
+
+@program(args=lambda: (np.array([0.4, 3.0, 0.7]), 0.6, 1), wrt=("x", "s"), tags=("language",))
+def rows_of_different_lengths(x, s, n):
+    """Arrays in one growing list do not share their lengths: one broadcasts, and what does not fit is caught."""
+    rows = [x]
+    for k in range(3):
+        rows.append(s * x[: n + k])
+    total = np.sum(rows[0] * rows[1]) + rows[0] @ rows[3]
+    try:
+        total += np.sum(rows[0] * rows[2])
+    except ValueError:
+        total += x[0] ** 2
+    while len(rows) > 1:
+        row = rows.pop()
+        total += np.sum(row * rows[0][: len(row)])
+    return total

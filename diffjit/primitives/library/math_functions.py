@@ -12,6 +12,12 @@ import numpy as np
 from diffjit.primitives.registry import implements
 
 
+@implements(math.log)
+def log(x, base=None):
+    """Logarithm, natural or to a base."""
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
 @implements(math.floor)
 def floor(x, /):
     """Largest integer below."""
