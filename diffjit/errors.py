@@ -15,13 +15,23 @@ if TYPE_CHECKING:
 class DiffjitError(Exception):
     """Base class of all errors that diffjit itself raises."""
 
-    def __init__(self, code: str, message: str, *, loc: Loc | None = None, note: str = "", cure: str = "") -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        loc: Loc | None = None,
+        note: str = "",
+        cure: str = "",
+        python: type[Exception] | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.loc = loc
         self.note = note
         self.cure = cure
+        self.python = python  # what Python itself raises here: a `try` of the program may catch it
 
     def at(self, loc: Loc | None) -> DiffjitError:
         """Fill in the place, if none is known yet."""

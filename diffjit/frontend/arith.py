@@ -112,7 +112,10 @@ def _broadcast_dim(dims: list[Dim], shapes: list[tuple[Dim, ...]]) -> Dim:
     if len(set(known)) > 1:
         text = " ".join(str(tuple(d if isinstance(d, int) else "n" for d in s)) for s in shapes)
         raise TypeProblem(
-            "DJ310", f"shapes that cannot be broadcast together: {text}", cure="make the lengths equal, or 1"
+            "DJ310",
+            f"shapes that cannot be broadcast together: {text}",
+            cure="make the lengths equal, or 1",
+            python=ValueError,
         )
     if known:
         return known[0]
@@ -145,7 +148,9 @@ class Arith(Mixin):
             return self.number(self.bound(value))
         if isinstance(value, (av.Tup, av.Ref)):
             return self.array_from(value)
-        raise self.error(TypeProblem("DJ301", f"{describe(value)} is used where {what} is needed"))
+        wrong = isinstance(value, Static) and (value.obj is None or isinstance(value.obj, str))
+        problem = f"{describe(value)} is used where {what} is needed"
+        raise self.error(TypeProblem("DJ301", problem, python=TypeError if wrong else None))
 
     def ew(self, kind: str, *args: Any, weak: bool = True, name: str | None = None) -> Any:
         """Apply an elementwise kind. `weak`: Python's operator on Python numbers gives one; NumPy's does not."""
@@ -179,10 +184,10 @@ class Arith(Mixin):
                 self.raise_if(Static(True), ValueError, "operands could not be broadcast together")
             raise
 
-    def guard_broadcast(self, operands: list[Value]) -> None:
-        """Inside a `try` that catches ValueError: lengths that are not known to agree are compared first."""
+    def guard_broadcast(self, operands: list[Value], exception: type = ValueError) -> None:
+        """Inside a `try` that catches the exception: lengths that are not known to agree are compared first."""
         arrays = [o for o in operands if isinstance(o.type, Array)]
-        if len(arrays) < 2 or not self.catches(ValueError):
+        if len(arrays) < 2 or not self.catches(exception):
             return
         for k in range(1, max(o.type.ndim for o in arrays) + 1):
             column = [(o, o.type.ndim - k) for o in arrays if o.type.ndim >= k and o.type.dims[-k] != 1]
@@ -192,7 +197,7 @@ class Arith(Mixin):
                     ok: Any = self.compare_kind("equal", first, second)
                     for length in (first, second):
                         ok = self.either(ok, self.compare_kind("equal", length, Static(1)))
-                    self.guard(ok, ValueError, "operands could not be broadcast together")
+                    self.guard(ok, exception, av.inexact("operands could not be broadcast together"))
 
     def numpy_dtype(self, kind: str, types: list[Any]) -> np.dtype:
         """The dtype by NumPy's rules, with NumPy's refusal in our words."""
@@ -226,13 +231,16 @@ class Arith(Mixin):
         if sign != "+":
             negative = self.compare_kind("less", exponent, Static(0))
             message = "an int to a negative power that is only known at run time: write float(base) ** exponent"
-            self.raise_if(negative, ValueError, message)
+            self.refuse_if(negative, ValueError, message)
         return INT
 
     def sign(self, value: Any) -> str:
         """What is known of an int: "+" never negative, "-" negative at times, "" nothing."""
         if isinstance(value, Static):
             return "-" if value.obj < 0 else "+"
+        least = self.least(value)
+        if least is not None:
+            return "-" if least < 0 else "+"
         if value in self.iv_loops:
             start, _, step = self.iv_loops[value].bounds
             return self.sign(start) if self.sign(step) == "+" else ""
@@ -251,6 +259,21 @@ class Arith(Mixin):
             if signs == {"+"} and kind in ("add", "multiply", "floor_divide", "remainder", "maximum", "minimum")
             else ""
         )
+
+    def least(self, value: Any) -> int | None:
+        """The least value that an int takes, where it is a loop's counter and constants."""
+        if value in self.iv_loops:
+            start, _, step = self.iv_loops[value].bounds
+            return self.least(start) if self.sign(step) == "+" else None
+        if value.op is None or value.op.kind not in ("const", "add", "subtract"):
+            return None
+        if value.op.kind == "const":
+            return value.op.attrs["value"]
+        a, b = (self.least(v) for v in value.op.inputs)
+        constant = [v.op is not None and v.op.kind == "const" for v in value.op.inputs]
+        if a is None or b is None or not any(constant):
+            return None
+        return a + b if value.op.kind == "add" else a - b if constant[1] else None
 
     def _fold(self, kind: str, args: tuple[Any, ...], *, weak: bool) -> Any:
         numbers = [a.obj for a in args]

@@ -18,11 +18,11 @@ from diffjit.frontend import values as av
 from diffjit.frontend.handlers import CORE, core
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.templates import DynList, describe
+from diffjit.frontend.templates import DynList, describe, rebuild, split
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
-from diffjit.primitives.library import numbers
+from diffjit.primitives.library import containers, numbers
 
 _OPERATOR_KINDS = {
     operator.add: "add", operator.sub: "subtract", operator.mul: "multiply", operator.truediv: "divide",
@@ -47,14 +47,20 @@ class BuiltinCalls(Mixin):
         if isinstance(x, av.Ref):
             return self.call_method(x, "__float__", [])
         value = self.number(x)
-        return self.cast(self.item(value) if isinstance(value.type, Array) else value, np.float64, weak=True)
+        number = self.item(value, TypeError) if isinstance(value.type, Array) else value
+        return self.cast(number, np.float64, weak=True)
 
     @core(builtins.int)
     def py_int(self, x: Any = Static(0)) -> Any:
         if isinstance(x, Static):
             return Static(self.evaluated(int, x.obj))
         value = self.number(x)
-        return self.cast(self.item(value) if isinstance(value.type, Array) else value, np.int64, weak=True)
+        return self.to_int(self.item(value, TypeError) if isinstance(value.type, Array) else value)
+
+    def to_int(self, value: Any) -> Any:
+        """A whole number as Python's int."""
+        self.check_rounding(value)
+        return self.cast(value, np.int64, weak=True)
 
     @core(builtins.bool)
     def py_bool(self, x: Any = Static(False)) -> Any:
@@ -75,8 +81,7 @@ class BuiltinCalls(Mixin):
         if isinstance(number, Static) and isinstance(ndigits, Static):
             return Static(self.evaluated(round, number.obj, ndigits.obj))
         if isinstance(ndigits, Static) and ndigits.obj is None:
-            value = self.ew("rint", number)
-            return self.cast(value, np.int64, weak=True)
+            return self.to_int(self.ew("rint", number))
         if isinstance(number, Value) and number.type == FLOAT:
             return self.as_weak(self.call_plain(numbers.round_decimal, number, ndigits, node=None))
         return (
@@ -87,15 +92,20 @@ class BuiltinCalls(Mixin):
 
     @core(math.floor)
     def py_floor(self, x: Any) -> Any:
-        return self.cast(self.ew("floor", x), np.int64, weak=True)
+        return self.to_int(self.ew("floor", x))
 
     @core(math.ceil)
     def py_ceil(self, x: Any) -> Any:
-        return self.cast(self.ew("ceil", x), np.int64, weak=True)
+        return self.to_int(self.ew("ceil", x))
 
     @core(math.trunc)
     def py_trunc(self, x: Any) -> Any:
-        return self.cast(self.ew("trunc", x), np.int64, weak=True)
+        return self.to_int(self.ew("trunc", x))
+
+    @core(math.log)
+    def py_log(self, x: Any, base: Any = None) -> Any:
+        log = lambda v: self.call_elementwise(math.log, "log", [v], {}, None)  # noqa: E731
+        return log(x) if base is None else self.arithmetic("divide", log(x), log(base))
 
     @core(builtins.divmod)
     def py_divmod(self, x: Any, y: Any) -> Any:
@@ -147,14 +157,22 @@ class BuiltinCalls(Mixin):
         for part in (start, stop, step):
             if isinstance(part, Value) and (not isinstance(part.type, Scalar) or part.type.dtype.kind not in "iu"):
                 raise self.error(
-                    TypeProblem("DJ308", f"range() takes ints, not {describe(part)}", cure="use int(...) or np.arange")
+                    TypeProblem(
+                        "DJ308",
+                        f"range() takes ints, not {describe(part)}",
+                        cure="use int(...) or np.arange",
+                        python=TypeError,
+                    )
                 )
             if isinstance(part, Static) and isinstance(part.obj, float):
-                raise self.error(TypeProblem("DJ308", "range() takes ints, not a float", cure="use int(...)"))
+                raise self.error(
+                    TypeProblem("DJ308", "range() takes ints, not a float", cure="use int(...)", python=TypeError)
+                )
         parts = [
             self.cast(p, np.int64, weak=True) if isinstance(p, Value) else Static(operator.index(p.obj))
             for p in (start, stop, step)
         ]
+        self.demand(self.compare_kind("not_equal", parts[2], Static(0)), ValueError, "range() arg 3 must not be zero")
         return av.Range(*parts)
 
     @core(builtins.slice)
@@ -163,12 +181,20 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.enumerate)
     def py_enumerate(self, iterable: Any, start: Any = Static(0)) -> Any:
-        return av.Iter("enumerate", (iterable, start))
+        return av.Iter("enumerate", (self.as_iterable(iterable), start))
 
     @core(builtins.zip)
-    def py_zip(self, *iterables: Any, strict: Any = NONE) -> Any:
-        del strict
-        return av.Iter("zip", iterables)
+    def py_zip(self, *iterables: Any, strict: Any = Static(False)) -> Any:
+        parts = tuple(map(self.as_iterable, iterables))
+        if not self.static_truth(strict, "`strict`") or len(parts) < 2:
+            return av.Iter("zip", parts)
+        if self.catches(ValueError) or any(map(self.is_lazy, parts)):
+            return self.call_plain(containers.zipped_strictly, *parts, node=None)
+        first, *others = (self.folded(self.alongside(part, None).length) for part in parts)
+        for other in others:
+            differ = self.logical_not(self.same(first, other))
+            self.raise_if(differ, ValueError, av.inexact("zip() arguments differ in length"))
+        return av.Iter("zip", parts)
 
     @core(builtins.reversed)
     def py_reversed(self, sequence: Any) -> Any:
@@ -180,14 +206,19 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.map)
     def py_map(self, function: Any, *iterables: Any) -> Any:
-        return av.Iter("map", (function, *iterables))
+        return av.Iter("map", (function, *map(self.as_iterable, iterables)))
 
     @core(builtins.filter)
     def py_filter(self, function: Any, iterable: Any) -> Any:
-        return av.Iter("filter", (function, iterable))
+        return av.Iter("filter", (function, self.as_iterable(iterable)))
 
     @core(builtins.iter)
-    def py_iter(self, iterable: Any) -> Any:
+    def py_iter(self, iterable: Any, sentinel: Any = None) -> Any:
+        if sentinel is not None:
+            return self.call_plain(containers.called, iterable, sentinel, node=None)
+        if self.wrong_type(iterable):
+            raise self.not_iterable(iterable, None)
+        iterable = self.as_iterable(iterable)
         return iterable if isinstance(iterable, av.Iter) and not iterable.claimed else av.Iter("iter", (iterable,))
 
     @core(functools.reduce)
@@ -201,6 +232,15 @@ class BuiltinCalls(Mixin):
     @core(functools.partial)
     def ft_partial(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         return av.Partial(function, args, kwargs)
+
+    @core(functools.wraps)
+    def ft_wraps(self, wrapped: Any, *_: Any, **__: Any) -> Any:
+        return av.Partial(Static(functools.update_wrapper), (), {"wrapped": wrapped})
+
+    @core(functools.update_wrapper)
+    def ft_update_wrapper(self, wrapper: Any, wrapped: Any, *_: Any, **__: Any) -> Any:
+        named = isinstance(wrapper, av.Fn) and isinstance(wrapped, av.Fn)
+        return replace(wrapper, name=wrapped.name) if named else wrapper
 
     @core(builtins.sum)
     def py_sum(self, iterable: Any, start: Any = Static(0)) -> Any:
@@ -264,33 +304,43 @@ class BuiltinCalls(Mixin):
     def _extreme(self, kind: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
         """max/min as Python does: the first of equals."""
         iterable = av.Tup(args) if len(args) > 1 else args[0]  # pyright: ignore[reportGeneralTypeIssues]
+        message = f"{'max' if kind == 'greater' else 'min'}() arg is an empty sequence"
+        plain = isinstance(key, Static) and key.obj is None
 
-        def keyed(x: Any) -> Any:
-            return x if isinstance(key, Static) and key.obj is None else self.call(key, [x], {})
+        def keyed(x: Any) -> av.Tup:  # the key of each item is computed once
+            return av.Tup((x,) if plain else (x, self.call(key, [x], {})))
 
-        def better(acc: Any, x: Any) -> Any:
-            test = self.truth(self.compare_kind(kind, keyed(x), keyed(acc)))
-            return self.choose(test, lambda: x, lambda: acc)
+        def better(best: av.Tup, x: Any) -> Any:
+            other = keyed(x)
+            test = self.truth(self.compare_kind(kind, other.items[-1], best.items[-1]))
+            return self.choose(test, lambda: other, lambda: best)
 
+        iterable = self.as_iterable(iterable)
         if isinstance(iterable, av.Iter):
             iterable = self.collect(iterable)
         try:
             items = self.sequence_items(iterable, None)
         except UnknownLength:
             inner = self.indexed(iterable, None)
-            empty = self.build.value("less_equal", [inner.length, self.build.const(0)], BOOL)
-            self.raise_if(empty, ValueError, f"{'max' if kind == 'greater' else 'min'}() of an empty sequence")
+            empty = self.compare_kind("less_equal", inner.length, Static(0))
             rest = av.Range(Static(1), inner.length, Static(1))
-            first = inner.item(Static(0))
-            return self.accumulate(rest, first, lambda acc, i: better(acc, inner.item(i)), ("extreme", self.place()))
+
+            def best_of_rest() -> Any:
+                step = lambda best, i: better(best, inner.item(i))  # noqa: E731
+                return self.accumulate(rest, keyed(inner.item(Static(0))), step, ("extreme", self.place())).items[0]
+
+            if default is not None:
+                return self.choose(empty, lambda: default, best_of_rest)
+            self.raise_if(empty, ValueError, message)
+            return best_of_rest()
         if not items:
             if default is None:
-                self.out_of_range(f"{'max' if kind == 'greater' else 'min'}() of an empty sequence", ValueError)
+                self.out_of_range(message, ValueError)
             return default
-        result = items[0]
+        result = keyed(items[0])
         for item in items[1:]:
             result = better(result, item)
-        return result
+        return result.items[0]
 
     def py_min_max(self, kind: str, a: Any, b: Any) -> Any:
         """Max or min of two ints, without a tie rule."""
@@ -411,7 +461,7 @@ class BuiltinCalls(Mixin):
         parts = list(iterable.parts)
         for k, other in others.items():
             short = self.compare_kind("less", other.length, Static(count))
-            self.raise_if(short, ValueError, f"there are {count} keys, and fewer values")
+            self.refuse_if(short, ValueError, f"there are {count} keys, and fewer values")
             parts[k] = av.Tup(tuple(other.item(Static(j)) for j in range(count)))
         return av.Iter("zip", tuple(parts))
 
@@ -433,11 +483,13 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.str)
     def py_str(self, value: Any = Static("")) -> Any:
+        if self.is_exception(value):
+            return self.exception_text(value)
         return self.text(list(self.text_parts(value)))
 
     @core(builtins.repr)
     def py_repr(self, value: Any) -> Any:
-        return Static(repr(value.obj)) if isinstance(value, Static) else av.Format(((value, ""),))
+        return self.text(list(self.repr_parts(value)))
 
     @core(builtins.format)
     def py_format(self, value: Any, spec: Any = Static("")) -> Any:
@@ -445,14 +497,15 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.print)
     def py_print(self, *args: Any, sep: Any = Static(" "), end: Any = Static("\n"), **_: Any) -> Any:
-        parts: list[Any] = []
-        for k, arg in enumerate(args):
-            if k:
-                parts.append(sep.obj)
-            parts += self.text_parts(arg)
-        parts.append(end.obj)
-        values, formats = self.print_parts(tuple(parts))
-        self.build.op("print", values, parts=formats)
+        def put(given: list[Any]) -> None:
+            parts: list[Any] = []
+            for k, arg in enumerate(given):
+                parts += [sep.obj] if k else []
+                parts += self.text_parts(arg)
+            values, formats = self.print_parts((*parts, end.obj))
+            self.build.op("print", values, parts=formats)
+
+        self.over_texts(list(args), put)
         return NONE
 
     @core(builtins.id)
@@ -469,6 +522,10 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.next)
     def py_next(self, iterator: Any, default: Any = None) -> Any:
+        if isinstance(iterator, av.Ref) and hasattr(self.class_of(iterator), "__next__"):
+            if default is None:
+                return self.call_method(iterator, "__next__", [])
+            return self.call_plain(containers.drawn_or, iterator, default, node=None)
         if not isinstance(iterator, av.Iter):
             raise self.unsupported("DJ118", "next() on this iterator", None, "use a for loop")
         return self.next_item(iterator, default)
@@ -483,25 +540,29 @@ class BuiltinCalls(Mixin):
         return value
 
     @core(copy_module.deepcopy)
-    def cp_deepcopy(self, value: Any, memo: Any = None) -> Any:
-        if isinstance(value, av.Ref):
-            held = self.contents(value)
-            if isinstance(held, av.ListC):
-                return self.new(av.ListC(tuple(self.cp_deepcopy(i) for i in held.items)))
-            if isinstance(held, av.DictC):
-                return self.new(
-                    av.DictC({k: self.cp_deepcopy(v) for k, v in held.items.items()}, held.is_set, held.cls)
-                )
-            if isinstance(held, av.ObjC):
-                return self.new(av.ObjC(held.cls, {k: self.cp_deepcopy(v) for k, v in held.fields.items()}))
-            if held.lists and isinstance(held.lists[0].type.elem, Scalar):
-                return self.copy_list(value)
-            raise self.unsupported(
-                "DJ118", "deepcopy of a growing list of arrays", None, "copy the arrays in a comprehension"
-            )
+    def cp_deepcopy(self, value: Any) -> Any:
+        return self._deep_copy(value, {})
+
+    def _deep_copy(self, value: Any, made: dict[Any, Any]) -> Any:
+        """A copy in which what was one object is one object again."""
         if isinstance(value, av.Tup):
-            return av.Tup(tuple(self.cp_deepcopy(i) for i in value.items), value.cls)
-        return self.cp_copy(value)
+            return av.Tup(tuple(self._deep_copy(i, made) for i in value.items), value.cls)
+        if not isinstance(value, av.Ref):
+            if value not in made:
+                made[value] = self.cp_copy(value)
+            return made[value]
+        if value.uid not in made:
+            held = self.contents(value)
+            if isinstance(held, DynList):
+                if not held.lists or not isinstance(held.lists[0].type.elem, Scalar):
+                    cure = "copy the arrays in a comprehension"
+                    raise self.unsupported("DJ118", "deepcopy of a growing list of arrays", None, cure)
+                made[value.uid] = self.copy_list(value)
+                return made[value.uid]
+            made[value.uid] = self.new(held)
+            parts = tuple(self._deep_copy(part, made) for part in split(held))
+            self.cells["h", made[value.uid].uid] = replace(rebuild(held, parts), frozen="")
+        return made[value.uid]
 
 
 for _function, _kind in _OPERATOR_KINDS.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import types
@@ -11,13 +12,19 @@ import numpy as np
 
 from diffjit.errors import DiffjitError, NoRule, TypeProblem
 from diffjit.frontend import values as av
+from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, Array, Scalar
+from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.registry import COMPOSITES, FUNCTIONS
+
+
+def _called_through_cache(function: Any) -> Any:
+    """Stands for a function behind functools.cache."""
+    raise NotImplementedError
 
 
 class Calls(Mixin):
@@ -45,7 +52,8 @@ class Calls(Mixin):
             return self.each(function, lambda f: self.call(f, args, kwargs, node))
         if isinstance(function, Static):
             return self.call_static(function.obj, args, kwargs, node)
-        raise self.error(TypeProblem("DJ308", f"{describe(function)} is called like a function"), node)
+        problem = f"{describe(function)} is called like a function"
+        raise self.error(TypeProblem("DJ308", problem, python=self.wrong_type(function)), node)
 
     def call_static(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Call a Python object known while specialising."""
@@ -63,8 +71,6 @@ class Calls(Mixin):
             plain = COMPOSITES[obj]
             if isinstance(plain, type):
                 return self.instantiate(plain, args, kwargs, node)
-            if getattr(obj, "__module__", "") == "math" and self.handlers:
-                self.check_math_domain(obj.__name__, args)
             result = self.with_out(
                 plain, lambda *a, **k: self.call_fn(self.fn_of(plain), list(a), k, node), args, kwargs, node
             )
@@ -95,6 +101,9 @@ class Calls(Mixin):
         if isinstance(obj, types.FunctionType):
             if self.is_static_call(obj, args, kwargs):
                 return self.run_now(obj, args, kwargs)
+            if hasattr(obj, "__wrapped__") and obj.__code__.co_filename == contextlib.__file__:
+                inner = self.lift_static(obj.__wrapped__)  # pyright: ignore[reportFunctionMemberAccess]
+                return self.make_manager(inner, *args, **kwargs)
             if (
                 hasattr(obj, "__wrapped__")
                 and obj.__code__.co_flags & inspect.CO_VARARGS
@@ -102,6 +111,8 @@ class Calls(Mixin):
             ):
                 return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
             return self.call_fn(self.fn_of(obj), args, kwargs, node)
+        if isinstance(obj, functools._lru_cache_wrapper):  # noqa: SLF001 - the class of its results
+            return self.call_cached(self.lift_static(obj.__wrapped__), *args, **kwargs)
         if hasattr(obj, "__wrapped__"):
             return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportAttributeAccessIssue]
         if self.is_static_call(obj, args, kwargs):
@@ -115,10 +126,31 @@ class Calls(Mixin):
             return self.call(self.lift_object(obj), args, kwargs, node)
         raise self.no_rule(obj, node)
 
+    @core(functools.lru_cache, functools.cache)
+    def ft_cache(self, maxsize: Any = NONE, typed: Any = NONE) -> Any:
+        del typed
+        if isinstance(maxsize, Static):
+            return av.Partial(Static(functools.cache), (), {})
+        return av.Partial(Static(_called_through_cache), (maxsize,), {})
+
+    @core(_called_through_cache)
+    def call_cached(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """A call through functools.cache: the function runs each time, so it must leave no traces."""
+        before = dict(self.cells)
+        result = self.call(function, list(args), kwargs)
+        if any(self.cells.get(key) is not value for key, value in before.items() if key[0] in ("v", "h")):
+            message = "a function behind functools.cache changes what lives outside"
+            raise self.unsupported("DJ125", message, None, "return what it computes instead")
+        if isinstance(result, av.Ref):
+            self.freeze(self.cells, result.uid, "is the result of a cached function")
+        return result
+
     def as_python_numbers(self, value: Any) -> Any:
         """Numbers in a result of `math`, which are Python's own."""
         if isinstance(value, av.Tup):
             return av.Tup(tuple(self.as_python_numbers(v) for v in value.items))
+        if isinstance(value, Static) and isinstance(value.obj, np.generic):
+            return Static(value.obj.item())
         return self.as_weak(value) if isinstance(value, Value) and isinstance(value.type, Scalar) else value
 
     def no_rule(self, obj: Any, node: Any) -> NoRule:
@@ -197,7 +229,6 @@ class Calls(Mixin):
         args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
         if from_math:
             args = [self.as_python_float(kind, a, node) for a in args]
-            self.check_math_domain(kind, args)
         has_out = not (isinstance(out, Static) and out.obj is None)
         masked = not (isinstance(where, Static) and where.obj is True)
         if masked and has_out:
@@ -206,6 +237,9 @@ class Calls(Mixin):
             self.assign_array(out, self.ew("where", where, result, out, weak=False), node)
             return out
         result = self.ew(kind, *args, weak=from_math)
+        if from_math:
+            self.check_math(obj, kind, args, result)
+            result = self.as_python_numbers(result)
         if has_out:
             self.assign_array(out, result, node)
             return out
@@ -225,6 +259,7 @@ class Calls(Mixin):
                         "DJ302",
                         f"`math.{kind}` takes one number, not an array",
                         cure="use the NumPy function of the same name",
+                        python=TypeError,
                     ),
                     node,
                 )
@@ -235,22 +270,6 @@ class Calls(Mixin):
             if number.type.dtype.kind != "f" or not number.type.weak
             else number
         )
-
-    def check_math_domain(self, kind: str, args: list[Any]) -> None:
-        """Inside a `try` that catches ValueError, math functions check their domain as Python's do."""
-        if (
-            kind not in ("sqrt", "log", "log2", "log10", "arcsin", "arccos", "log1p")
-            or not self.catches(ValueError)
-            or not isinstance(args[0], Value)
-        ):
-            return
-        x = args[0]
-        low = {"sqrt": 0.0, "log1p": -1.0, "arcsin": -1.0, "arccos": -1.0}.get(kind, 0.0)
-        closed = kind in ("sqrt", "arcsin", "arccos")
-        ok = self.build.value("greater_equal" if closed else "greater", [x, self.build.const(low)], BOOL)
-        if kind in ("arcsin", "arccos"):
-            ok = self.ew("logical_and", ok, self.ew("less_equal", x, Static(1.0)))
-        self.guard(ok, ValueError, "math domain error")
 
 
 def parameter_names(function: Any) -> list[str]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import dataclasses
+import enum
+import types
+import typing
 from typing import Any
 
 import gast
@@ -13,9 +17,9 @@ from diffjit.frontend import values as av
 from diffjit.frontend.frames import Frame
 from diffjit.frontend.handlers import core
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.subset import assigned_names
+from diffjit.frontend.subset import assigned_in_order, assigned_names
 from diffjit.frontend.templates import describe
-from diffjit.frontend.values import NONE, UNBOUND, Static
+from diffjit.frontend.values import UNBOUND, Static
 
 LOCAL = "__diffjit_local__"  # module of the stand-ins for such classes
 FIELDS = "__diffjit_fields__"
@@ -29,7 +33,7 @@ class Classes(Mixin):
     """
 
     def exec_ClassDef(self, node: gast.AST) -> None:
-        bases = tuple(self.base_class(self.eval(b), b) for b in node.bases)
+        bases = tuple(self.base_class(self.eval(b), b) for b in node.bases if not self.is_named_tuple(b))
         if node.keywords:
             raise self.unsupported(
                 "DJ113", "a class with keywords in its head", node, "define the class at module level"
@@ -47,12 +51,51 @@ class Classes(Mixin):
         finally:
             self.frames.pop()
         held = {n: self.cells.pop(("v", frame.uid, n), UNBOUND) for n in sorted(names)}
-        members = {n: av.Member(v) for n, v in held.items() if v is not UNBOUND and n != "__slots__"}
-        fields = {FIELDS: tuple(frame.annotated), "__module__": LOCAL}
-        result: Any = Static(type(node.name, bases, {**members, **fields}))
+        given = {n: v for n, v in held.items() if v is not UNBOUND and n != "__slots__"}
+        if len(bases) < len(node.bases):
+            result: Any = Static(self.named_tuple_class(node.name, frame.annotated, given, node))
+        elif any(issubclass(b, enum.Enum) for b in bases):
+            order = assigned_in_order(node.body)
+            result = Static(self.enum_class(node.name, bases, {n: given[n] for n in order if n in given}, node))
+        else:
+            members = {n: av.Member(v) for n, v in given.items()}
+            fields = {FIELDS: tuple(frame.annotated), "__module__": LOCAL}
+            result = Static(type(node.name, bases, {**members, **fields}))
         for decorator in reversed(node.decorator_list):
             result = self.call(self.eval(decorator), [result], {}, decorator)
         self.bind(node.name, result, node)
+
+    def is_named_tuple(self, node: gast.AST) -> bool:
+        """typing.NamedTuple, which is not a class, as a base."""
+        base = self.eval(node)
+        return isinstance(base, Static) and base.obj is typing.NamedTuple
+
+    def named_tuple_class(self, name: str, fields: list[str], given: dict[str, Any], node: gast.AST) -> type:
+        """`class P(NamedTuple)`: defaults are plain objects, other attributes are methods."""
+        defaults = [given[f] for f in fields if f in given]
+        if not all(isinstance(d, Static) for d in defaults):
+            cure = "define the class at module level, or pass the value at each call"
+            raise self.unsupported("DJ113", "a default that is only known at run time", node, cure)
+        cls = collections.namedtuple(name, fields, defaults=[d.obj for d in defaults])  # noqa: PYI024 - the user's
+        for key, value in given.items():
+            if key not in fields:
+                setattr(cls, key, av.Member(value))
+        return cls
+
+    def enum_class(self, name: str, bases: tuple[type, ...], given: dict[str, Any], node: gast.AST) -> type:
+        """`class Phase(Enum)`: members are plain objects, other attributes are methods."""
+
+        def fill(namespace: Any) -> None:
+            for key, value in given.items():
+                if isinstance(value, Static):
+                    namespace[key] = value.obj
+                elif isinstance(value, av.Fn | av.Descriptor):
+                    namespace[key] = enum.nonmember(av.Member(value))
+                else:
+                    message = f"`{name}.{key}`, an enum's member that is only known at run time"
+                    raise self.unsupported("DJ113", message, node, "keep numbers of the program in variables")
+
+        return types.new_class(name, bases, exec_body=fill)
 
     def base_class(self, value: Any, node: gast.AST) -> type:
         """A base of a local class."""
@@ -82,7 +125,7 @@ class Classes(Mixin):
         ):
             return False
         if member.value.setter is None:
-            raise self.error(TypeProblem("DJ317", f"property `{name}` has no setter"))
+            raise self.error(TypeProblem("DJ317", f"property `{name}` has no setter", python=AttributeError))
         self.call(member.value.setter, [owner, value], {})
         return True
 
@@ -104,27 +147,3 @@ class Classes(Mixin):
     @core(builtins.classmethod)
     def py_classmethod(self, function: Any) -> Any:
         return av.Descriptor("classmethod", function)
-
-    @core(dataclasses.dataclass)
-    def dc_dataclass(self, cls: Any = NONE, **options: Any) -> Any:
-        if isinstance(cls, Static) and cls.obj is None:
-            return av.Partial(Static(dataclasses.dataclass), (), options)
-        if cls.obj.__module__ != LOCAL:
-            raise self.unsupported(
-                "DJ113", "a class from outside made a dataclass here", None, "decorate it where it is defined"
-            )
-        cls.obj.__diffjit_dataclass__ = True
-        return cls
-
-    def local_dataclass_init(self, ref: av.Ref, cls: type, args: list[Any], kwargs: dict[str, Any]) -> None:
-        """What the generated __init__ of a local dataclass does."""
-        names = list(dict.fromkeys(n for c in reversed(cls.__mro__) for n in vars(c).get(FIELDS, ())))
-        given = dict(zip(names, args, strict=False)) | kwargs
-        unknown = [n for n in given if n not in names]
-        missing = [n for n in names if n not in given and not hasattr(cls, n)]
-        if unknown or missing:
-            problem = f"has no field `{unknown[0]}`" if unknown else f"needs the field `{missing[0]}`"
-            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` {problem}"))
-        self.write(ref, av.ObjC(cls, {n: given[n] if n in given else getattr(cls, n).value for n in names}))
-        if hasattr(cls, "__post_init__"):
-            self.call_method(ref, "__post_init__", [])

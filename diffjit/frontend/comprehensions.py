@@ -45,7 +45,7 @@ class Comprehensions(Mixin):
             held = self.contents(result)
             self.write(result, av.DictC({**held.items, key: self.eval(node.value)}))
 
-        self.comprehend(node, add)
+        self.comprehend(node, add, first=self.cut_to_known(self.eval(node.generators[0].iter)))
         return result
 
     def eval_GeneratorExp(self, node: gast.AST) -> Any:

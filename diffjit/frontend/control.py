@@ -51,11 +51,7 @@ class Path:
     dead: bool
     result: Any = None
     jumped: bool = False
-
-    def leaves(self, frame: int) -> bool:
-        """Whether this path certainly returns from a function."""
-        flag = self.cells.get(("jump", "return", frame))
-        return isinstance(flag, Static) and bool(flag.obj)
+    left: frozenset[int] = frozenset()  # frames that it leaves for certain, by return or raise
 
 
 class Control(Mixin):
@@ -106,6 +102,8 @@ class Control(Mixin):
             return
 
         def known(taken: bool) -> None:  # each branch knows which way this flag went
+            if not taken:
+                self.recall(self.cells[unsure])
             self.cells[unsure] = Static(taken)
 
         self.fork(
@@ -113,6 +111,23 @@ class Control(Mixin):
             lambda: known(taken=True),
             lambda: known(taken=False) or self.unless_jumped(action),
         )
+
+    def recall(self, flag: Any) -> None:
+        """Where a jump was not taken: what the paths' join lost of static things is known again."""
+        for key, (joined, value) in self.refined.get(flag, {}).items():
+            if self.cells.get(key) is joined:
+                self.cells[key] = value
+
+    def _remember_static(self, new: Cells, first: Path, second: Path) -> None:
+        """For `recall`: static values of the path that goes on, by the flag of the other one's jump."""
+        if first.jumped == second.jumped:
+            return
+        stays, leaves = (second, first) if first.jumped else (first, second)
+        for jump in (k for k, f in leaves.cells.items() if k[0] == "jump" and isinstance(f, Static) and f.obj):
+            lost = {k: (new[k], v) for k, v in stays.cells.items()
+                    if k[0] == "v" and k in new and new[k] is not v and isinstance(v, Static)}  # fmt: skip
+            if isinstance(new.get(jump), Value):
+                self.refined[new[jump]] = lost
 
     # Branches
 
@@ -157,7 +172,18 @@ class Control(Mixin):
                 result = self.guarded(action)
         finally:
             self.forks -= 1
-        return Path(block, self.cells, self.dead, result, self.jumped())
+        return Path(block, self.cells, self.dead, result, self.jumped(), self._left())
+
+    def _left(self) -> frozenset[int]:
+        """Frames that a jump leaves for certain: their variables are not read any more."""
+        left: set[int] = set()
+        for key in [k for k, f in self.cells.items() if k[0] == "jump" and isinstance(f, Static) and f.obj]:
+            if key[1] == "return":
+                left.add(key[2])
+            elif key[1] == "raise":
+                around = self.handler_frames[key[2]]
+                left.update(f.uid for f in self.frames if f.uid not in around and not f.captured)
+        return frozenset(left)
 
     def _place_rest(self, paths: list[Path], rest: Callable[[], None]) -> None:
         jumped = [p.jumped for p in paths]
@@ -169,7 +195,7 @@ class Control(Mixin):
         with self.arriving(), self.build.inside(path.block):
             rest()
         self.forks -= 1
-        path.cells, path.dead, path.jumped = self.cells, self.dead, self.jumped()
+        path.cells, path.dead, path.jumped, path.left = self.cells, self.dead, self.jumped(), self._left()
 
     def _join(self, cond: Value, start: Cells, mark: int, paths: list[Path], *, zero_trips: Any) -> Any:
         first, second = paths
@@ -191,7 +217,7 @@ class Control(Mixin):
         for key, template in templates:
             form = older_than(template, mark)
             try:
-                parts = [self._leaves_of(key, side, form) for side in sides]
+                parts = [self._leaves_of(key, s, form, p.left) for s, p in zip(sides, paths, strict=True)]
             except Unjoinable as error:
                 joined.append((key, Bad(str(error))))
                 continue
@@ -208,6 +234,7 @@ class Control(Mixin):
         for key, form in joined:
             new[key] = instantiate(form, outputs, new)
         self.cells = new
+        self._remember_static(new, first, second)
         self._mind_copies(joiner, sides)
         return new.pop(RESULT, None)
 
@@ -275,18 +302,17 @@ class Control(Mixin):
         missing = a is UNBOUND or b is UNBOUND
         if missing and key[0] in ("h", "ret", "exc", "result"):
             return shape(b if a is UNBOUND else a)  # made on one path only: nothing on the other refers to it
-        if key[0] == "v" and not missing and first.leaves(key[1]) != second.leaves(key[1]):
-            return shape(b if first.leaves(key[1]) else a)  # that path leaves the frame and reads its variables no more
+        if key[0] == "v" and not missing and (key[1] in first.left) != (key[1] in second.left):
+            return shape(b if key[1] in first.left else a)  # that path leaves the frame and reads its variables no more
         if key[0] == "h":
             return joiner.merge_contents(key[1], a, b)
         return joiner.merge(a, b)
 
-    def _leaves_of(self, key: Any, side: Side, template: Any) -> list[Value]:
+    def _leaves_of(self, key: Any, side: Side, template: Any, left: frozenset[int]) -> list[Value]:
         default = Static(False) if key[0] == "jump" else UNBOUND
         value = side.cells.get(key, default)
         missing = value is UNBOUND and not isinstance(template, MaybeT)
-        flag = side.cells.get(("jump", "return", key[1])) if key[0] == "v" else None
-        if missing or (isinstance(flag, Static) and flag.obj):
+        if missing or (key[0] == "v" and key[1] in left):
             side = Side(side.cells, side.build, self.sites, undef=True)
         return convert(value, template, side)
 

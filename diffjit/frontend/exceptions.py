@@ -7,15 +7,20 @@ handler.
 
 from __future__ import annotations
 
+import inspect
+import types
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import gast
 
+from diffjit.errors import DiffjitError
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import describe
-from diffjit.frontend.values import Static
+from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Block
 
 
@@ -38,37 +43,49 @@ class Exceptions(Mixin):
 
     # Actions that may stop half-way
 
-    def guarded(self, action: Callable[[], Any], *, fresh: bool = False) -> Any:
+    def guarded(
+        self, action: Callable[[], Any], *, fresh: bool = False, behind: Callable[[], Any] | None = None
+    ) -> Any:
         """Run an action that may stop half-way, here or on some paths; None where it did.
 
-        `fresh`: it runs several times, so that nothing it evaluated outside is remembered inside.
+        `fresh`: it runs several times, so that nothing it evaluated outside is remembered inside. `behind` follows
+        where the action may fail: on the path where it did not, nothing is joined with what held before.
         """
         if not self.handlers:
             try:
                 return action()
             except Abandon:
                 return None
-        return self._guarded(action, {} if fresh or self.memo is None else dict(self.memo))
+        if fresh or self.memo is None:
+            return self._guarded(action, {}, 0, behind)
+        return self._guarded(action, dict(self.memo), self.step, behind)
 
-    def _guarded(self, action: Callable[[], Any], memo: dict[Any, Any]) -> Any:
+    def _guarded(self, action: Callable[[], Any], memo: dict[Any, Any], first: int, behind: Any = None) -> Any:
         outer, step = self.memo, self.step
-        self.memo, self.step = memo, 0
+        self.memo, self.step = memo, first  # each time the action begins, its steps have the same numbers
         try:
             return action()
         except Abandon:
             return None
+        except DiffjitError as error:
+            if error.python is None or not self.catches(error.python):
+                raise
+            self.throw(self.exception_object(error.python, av.inexact(error.message)))
+            return None
         except Split as stop:
             split = stop
             if isinstance(split.ok, Static):
-                return self._guarded(action, memo) if split.ok.obj else split.failed()
-            return self.fork(split.ok, lambda: self._resumed(action, memo.copy(), split), split.failed)
+                return self._guarded(action, memo, first, behind) if split.ok.obj else split.failed()
+            then = action if behind is None else lambda: (action(), behind())[0]
+            return self.fork(split.ok, lambda: self._resumed(then, memo.copy(), first, split), split.failed)
         finally:
             self.memo, self.step = outer, step
 
-    def _resumed(self, action: Callable[[], Any], memo: dict[Any, Any], split: Split) -> Any:
+    def _resumed(self, action: Callable[[], Any], memo: dict[Any, Any], first: int, split: Split) -> Any:
         for key in split.cleared:
+            self.recall(self.cells[key])
             del self.cells[key]
-        return self._guarded(action, memo)
+        return self._guarded(action, memo, first)
 
     def settle(self) -> None:
         """Inside a `try`: the rest of this statement runs only where no exception is under way."""
@@ -79,19 +96,27 @@ class Exceptions(Mixin):
         raised = tuple(k for k in self.cells if k[0] == "jump" and k[1] == "raise")
         flag = self.pending() if raised else Static(False)
         if not isinstance(flag, Static):
-            raise Split(self.logical_not(flag), lambda: None, raised)
+            certain = {raised[0]: Static(True)} if len(raised) == 1 else {}
+            raise Split(self.logical_not(flag), lambda: self.cells.update(certain), raised)
 
-    def guard(self, ok: Any, exception: type, message: str, fact: Any = None) -> None:
-        """Inside a `try` that catches `exception`: the current statement goes on only where `ok` holds."""
+    def guard(self, ok: Any, exception: type, message: Any, fact: Any = None) -> None:
+        """Inside a `try` that catches `exception`: the current statement goes on only where `ok` holds.
+
+        `message` is what Python says, or `values.inexact`, or another argument of the exception.
+        """
         handler = self.handler_for(exception)
         if handler is None:
             return
         assert self.memo is not None
-        key = fact if fact is not None else self.next_step()
-        if key in self.memo:
+        keys = {self.next_step(), fact} - {None}
+        if any(key in self.memo for key in keys):
             return
-        self.memo[key] = True
-        raise Split(ok, lambda: self.start_exception(self.exception_object(exception, Static(message)), handler))
+        self.memo.update(dict.fromkeys(keys, True))
+        raise Split(ok, lambda: self.start_exception(self.failure(exception, message), handler))
+
+    def failure(self, exception: type, message: Any) -> av.Ref:
+        """The exception object of an operation that failed."""
+        return self.exception_object(exception, Static(message) if isinstance(message, str) else message)
 
     def next_step(self) -> Any:
         """Numbers the guarded operations of one expression, in the order of evaluation."""
@@ -124,25 +149,48 @@ class Exceptions(Mixin):
                 raise self.unsupported("DJ124", "a bare `raise` outside `except`", node)
             self.throw(self.exceptions[-1], node)
             return
-        value = self.eval(node.exc)
+        value = self.as_exception(self.eval(node.exc), node)
+        if self.in_library() and self.contents(value).cls is NotImplementedError:
+            what, _, cure = self.contents(value).fields["args"].items[0].obj.partition(": ")
+            raise self.unsupported("DJ118", what, None, cure)
+        if node.cause is not None:
+            cause = self.eval(node.cause)
+            if not (isinstance(cause, Static) and cause.obj is None):
+                cause = self.as_exception(cause, node)
+            held = self.contents(value)
+            self.write(value, replace(held, fields={**held.fields, "__cause__": cause}))
+        self.throw(value, node)
+
+    def as_exception(self, value: Any, node: gast.AST) -> Any:
+        """What is raised: an exception, or the class of one."""
         if isinstance(value, Static) and isinstance(value.obj, type) and issubclass(value.obj, BaseException):
             value = self.call(value, [], {}, node)
-        if not (isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.ObjC)) or not issubclass(
-            held.cls, BaseException
-        ):
+        if not self.is_exception(value):
             raise self.unsupported("DJ124", f"raising {describe(value)}", node)
-        self.throw(value, node)
+        return value
 
     def exception_object(self, cls: type, *args: Any) -> av.Ref:
         """An exception."""
-        return self.new(av.ObjC(cls, {"args": av.Tup(args)}))
+        return self.new(av.ObjC(cls, {"args": av.Tup(args), "__cause__": NONE, "__context__": NONE}))
 
-    def message_parts(self, exception: av.Ref) -> tuple[Any, ...]:
-        """The text of an exception object."""
-        parts: tuple[Any, ...] = ()
-        for k, item in enumerate(self.contents(exception).fields["args"].items):
-            parts += ((", ",) if k else ()) + self.text_parts(item)
-        return parts
+    def exception_text(self, exception: av.Ref) -> Any:
+        """What str() makes of an exception object."""
+        held = self.contents(exception)
+        if isinstance(inspect.getattr_static(held.cls, "__str__"), (types.FunctionType, av.Member)):
+            return self.call_method(exception, "__str__", [])
+
+        def text(args: list[Any]) -> Any:
+            if len(args) > 1:
+                return self.text(list(self.repr_parts(av.Tup(tuple(args)))))
+            parts = self.repr_parts if issubclass(held.cls, KeyError) else self.text_parts
+            return self.text([p for a in args for p in parts(a)])
+
+        return self.over_texts(list(held.fields["args"].items), text)
+
+    def exception_attribute(self, held: av.ObjC, name: str) -> Any:
+        """An attribute that Python sets on each exception."""
+        cure = "use its class, `args`, `__cause__` and attributes of your own"
+        raise self.unsupported("DJ124", f"attribute `{name}` of {describe(held)}", None, cure)
 
     def throw(self, exception: av.Ref, node: gast.AST | None = None) -> None:
         """Raise: jump to the handler that catches it, else leave the function."""
@@ -151,28 +199,36 @@ class Exceptions(Mixin):
         if handler is not None:
             self.start_exception(exception, handler)
             return
-        values, formats = self.print_parts(self.message_parts(exception))
-        if node is None:
-            self.build.op("raise", values, exception=cls, parts=formats)
-        else:
-            with self.at(node):
-                self.build.op("raise", values, exception=cls, parts=formats)
+        with nullcontext() if node is None else self.at(node):
+            self.over_texts(list(self.contents(exception).fields["args"].items), lambda args: self._leave(cls, args))
         self.dead = True
 
-    def raise_if(self, cond: Any, exception: type, message: str) -> None:
-        """Fail where the condition holds."""
+    def _leave(self, cls: type, args: list[Any]) -> None:
+        """Leave the program with an exception."""
+        parts = [p for k, a in enumerate(args) for p in (*((", ",) if k else ()), *self.text_parts(a))]
+        values, formats = self.print_parts(tuple(parts))
+        self.build.op("raise", values, exception=cls, parts=formats)
+
+    def raise_if(self, cond: Any, exception: type, message: Any) -> None:
+        """Fail where the condition holds, as Python does; `message` as in `guard`."""
         if isinstance(cond, Static) and not cond.obj:
             return
         if self.catches(exception):
             self.guard(self.logical_not(cond), exception, message)
         elif isinstance(cond, Static):
-            self.throw(self.exception_object(exception, Static(message)))
+            self.throw(self.failure(exception, message))
             raise Abandon
         else:
-            block = Block()
-            with self.build.inside(block):
-                self.build.op("raise", [], exception=exception, parts=(message,))
-            self.build.op("if", [cond], regions=[block, Block()])
+            self.refuse_if(cond, exception, message)
+
+    def refuse_if(self, cond: Any, exception: type, message: Any) -> None:
+        """Leave the program where the condition holds; Python would go on, so that no handler may catch this."""
+        block = Block()
+        with self.build.inside(block):
+            values, formats = self.print_parts((message,) if isinstance(message, str) else self.text_parts(message))
+            self.build.op("raise", values, exception=exception, parts=formats)
+        test = self.build.const(cond.obj) if isinstance(cond, Static) else cond
+        self.build.op("if", [test], regions=[block, Block()])
 
     # try
 
@@ -182,10 +238,15 @@ class Exceptions(Mixin):
         else:
             self._try_except(node)
 
+    def enter_try(self, uid: Any, catches: tuple[type, ...]) -> None:
+        """From here on, what raises these exceptions jumps to a handler."""
+        self.handlers.append((uid, catches))
+        self.handler_frames[uid] = frozenset(f.uid for f in self.frames)
+
     def _try_except(self, node: gast.AST) -> None:
         uid = next(self._uids)
         catches = [self._caught(h) for h in node.handlers]
-        self.handlers.append((uid, tuple(t for types in catches for t in types)))
+        self.enter_try(uid, tuple(t for types in catches for t in types))
         try:
             self.exec_block(node.body)
         finally:
@@ -214,7 +275,7 @@ class Exceptions(Mixin):
 
     def _with_finally(self, node: gast.AST) -> None:
         uid = next(self._uids)
-        self.handlers.append((uid, (BaseException,)))
+        self.enter_try(uid, (BaseException,))
         try:
             if node.handlers:
                 self._try_except(node)
@@ -254,6 +315,9 @@ class Exceptions(Mixin):
 
     def start_exception(self, exception: av.Ref, handler: Any) -> None:
         """Jump to a handler."""
-        key = (handler[0], self.contents(exception).cls)
+        held = self.contents(exception)
+        if self.exceptions and self.exceptions[-1] is not exception:
+            self.write(exception, replace(held, fields={**held.fields, "__context__": self.exceptions[-1]}))
+        key = (handler[0], held.cls)
         self.cells["exc", *key] = exception
         self.jump("raise", *key)

@@ -63,7 +63,15 @@ class Expressions(Mixin):
         return av.Tup(tuple(self.eval_items(node.elts)))
 
     def eval_List(self, node: gast.AST) -> Any:
-        return self.new(av.ListC(tuple(self.eval_items(node.elts))))
+        if not any(isinstance(item, gast.Starred) for item in node.elts):
+            return self.new(av.ListC(tuple(self.eval_items(node.elts))))
+        result = self.new(av.ListC(()))
+        for item in node.elts:
+            if isinstance(item, gast.Starred):
+                self.list_extend(result, self.eval(item.value), item)
+            else:
+                self.list_append(result, self.eval(item))
+        return result
 
     def eval_Set(self, node: gast.AST) -> Any:
         return self.new(av.DictC({self.static_key(i): i for i in self.eval_items(node.elts)}, is_set=True))

@@ -35,6 +35,7 @@ class Learned:
     captures: set[Any] = field(default_factory=set)  # numbers and lengths from outside that must be known
     outlined: set[Any] = field(default_factory=set)  # recursive functions that are programs of their own
     live: set[Any] = field(default_factory=set)  # lists whose items are objects that are changed in place
+    doubts: set[Any] = field(default_factory=set)  # divisions of numbers that are Python's or NumPy's by path
     peels: dict[Any, int] = field(default_factory=dict)  # loop -> how many first iterations are written out
 
 

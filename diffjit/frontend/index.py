@@ -53,7 +53,7 @@ class Indexing(Mixin):
         if isinstance(owner, Value):
             if isinstance(index, av.Tup) and not index.items:
                 return owner
-            raise self.error(TypeProblem("DJ314", "a number cannot be indexed"), node)
+            raise self.error(TypeProblem("DJ314", "a number cannot be indexed", python=TypeError), node)
         if isinstance(owner, av.Tup):
             return self.sequence_get(list(owner.items), index, node, lambda items: av.Tup(tuple(items)))
         if isinstance(owner, av.Range):
@@ -63,13 +63,15 @@ class Indexing(Mixin):
             if isinstance(held, av.ListC):
                 if not held.items and isinstance(index, Value) and self.loops:
                     raise self.grows(owner)  # filled later in the loop
-                return self.sequence_get(list(held.items), index, node, lambda items: self.new(av.ListC(tuple(items))))
+                make = lambda items: self.new(av.ListC(tuple(items)))  # noqa: E731
+                return self.sequence_get(list(held.items), index, node, make, "list")
             if isinstance(held, DynList):
                 return self.dyn_get(owner, index, node)
             if isinstance(held, av.DictC):
                 return self.dict_item(owner, held, index, node)
             return self.call_method(owner, "__getitem__", [index])
-        raise self.error(TypeProblem("DJ314", f"{describe(owner)} cannot be indexed"), node)
+        problem = f"{describe(owner)} cannot be indexed"
+        raise self.error(TypeProblem("DJ314", problem, python=self.wrong_type(owner)), node)
 
     @for_each
     def set_item(self, owner: Any, index: Any, value: Any, node: Any = None) -> None:
@@ -96,7 +98,8 @@ class Indexing(Mixin):
                 return
             self.call_method(owner, "__setitem__", [index, value])
             return
-        raise self.error(TypeProblem("DJ314", f"{describe(owner)} cannot be assigned into"), node)
+        python = TypeError if isinstance(owner, av.Tup) else self.wrong_type(owner)
+        raise self.error(TypeProblem("DJ314", f"{describe(owner)} cannot be assigned into", python=python), node)
 
     def certain(self, value: Any) -> Any:
         """A value that may be None, where it must not be."""
@@ -137,7 +140,7 @@ class Indexing(Mixin):
         ]
         return slice(*parts)
 
-    def sequence_get(self, items: list[Any], index: Any, node: Any, rebuild: Any) -> Any:
+    def sequence_get(self, items: list[Any], index: Any, node: Any, rebuild: Any, what: str = "tuple") -> Any:
         """Indexing of a list or tuple of known length."""
         if isinstance(index, av.Slice):
             return rebuild(items[self.static_slice(index, node)])
@@ -145,7 +148,7 @@ class Indexing(Mixin):
             return self.select_item(items, index, node)
         k = self.static_int(index, "the index", node)
         if not -len(items) <= k < len(items):
-            self.out_of_range(f"index {k} is out of range for {len(items)} items")
+            self.out_of_range(f"{what} index out of range")
         return items[k]
 
     def select_item(self, items: list[Any], index: Value, node: Any) -> Any:
@@ -175,7 +178,7 @@ class Indexing(Mixin):
         count = self.build.const(len(items))
         low = self.build.value("less", [index, self.build.const(-len(items))], BOOL)
         high = self.build.value("greater_equal", [index, count], BOOL)
-        self.raise_if(self.ew("logical_or", low, high), IndexError, "list index out of range")
+        self.raise_if(self.ew("logical_or", low, high), IndexError, av.inexact("list index out of range"))
         wrapped = self.ew("remainder", index, Static(len(items)))
 
         def pick(k: int) -> Any:
@@ -221,7 +224,7 @@ class Indexing(Mixin):
     def dict_item(self, owner: av.Ref, held: av.DictC, index: Any, node: Any) -> Any:
         """`dict[key]`."""
         if isinstance(index, Value) and not self.can_be_static(index):
-            return self.select_key(held.items, index, lambda: self.out_of_range("key not found", KeyError))
+            return self.select_key(held.items, index, lambda: self.out_of_range(index, KeyError))
         key = self.static_key(index, node)
         if key in held.items:
             return held.items[key]
@@ -234,7 +237,7 @@ class Indexing(Mixin):
             raise self.unsupported(
                 "DJ118", "a missing key of a defaultdict", node, "use a plain dict with `setdefault`"
             )
-        self.out_of_range(repr(key), KeyError)
+        self.out_of_range(Static(key), KeyError)
         return NONE
 
     def select_key(self, items: dict[Any, Any], key: Value, missing: Any) -> Any:
@@ -259,7 +262,7 @@ class Indexing(Mixin):
             hit = self.ew("equal", index, Static(key))
             known = self.either(known, hit)
             items[key] = self.choose(hit, lambda: value, lambda k=key: held.items[k])
-        self.raise_if(self.logical_not(known), KeyError, "a new key that is only known at run time")
+        self.refuse_if(self.logical_not(known), KeyError, "a new key that is only known at run time")
         self.write(owner, replace(held, items=items))
 
     # Arrays
@@ -278,7 +281,10 @@ class Indexing(Mixin):
         missing = array.type.ndim - consumed
         if missing < 0:
             raise self.error(
-                TypeProblem("DJ314", f"{consumed} indices for an array of {array.type.ndim} dimensions"), node
+                TypeProblem(
+                    "DJ314", f"{consumed} indices for an array of {array.type.ndim} dimensions", python=IndexError
+                ),
+                node,
             )
         full = av.Slice(NONE, NONE, NONE)
         if Ellipsis in [i for i in out if i is Ellipsis]:
@@ -317,7 +323,10 @@ class Indexing(Mixin):
                 raise self.unsupported("DJ126", "a bool as an index", node, "use int(...) or a mask array")
         raise self.error(
             TypeProblem(
-                "DJ314", f"{describe(item)} cannot be an index", cure="indices are ints, slices, masks and int arrays"
+                "DJ314",
+                f"{describe(item)} cannot be an index",
+                cure="indices are ints, slices, masks and int arrays",
+                python=IndexError if isinstance(item, Static | Value) else None,
             ),
             node,
         )
@@ -387,7 +396,9 @@ class Indexing(Mixin):
             if value.type.ndim == 0 or all(d == 1 for d in value.type.dims):
                 value = self.item(value)
             else:
-                raise self.error(TypeProblem("DJ314", "an array is assigned to a single element"), node)
+                raise self.error(
+                    TypeProblem("DJ314", "an array is assigned to a single element", python=ValueError), node
+                )
         return self.as_dtype(value, array.type.dtype)
 
     def as_dtype(self, value: Value, dtype: np.dtype) -> Value:
@@ -416,7 +427,9 @@ class Indexing(Mixin):
             else:
                 raise self.error(
                     TypeProblem(
-                        "DJ310", f"an array of {source.type.ndim} dimensions is stored into one of {target.type.ndim}"
+                        "DJ310",
+                        f"an array of {source.type.ndim} dimensions is stored into one of {target.type.ndim}",
+                        python=ValueError,
                     ),
                     node,
                 )
@@ -430,7 +443,9 @@ class Indexing(Mixin):
             low = self.build.value("greater_equal", [value, self.build.value("negative", [length], INT)], BOOL)
             high = self.build.value("less", [value, length], BOOL)
             fact = ("inside", array, axis, index.obj if isinstance(index, Static) else index)
-            self.guard(self.build.value("logical_and", [low, high], BOOL), IndexError, "index out of bounds", fact)
+            ok = self.build.value("logical_and", [low, high], BOOL)
+            parts = ("index ", (value, ""), f" is out of bounds for axis {axis} with size ", (length, ""))
+            self.guard(ok, IndexError, av.Format(parts), fact)
         return value
 
     def basic_get(self, array: Value, items: list[Any], *, scalar_ok: bool) -> Value:
@@ -556,21 +571,6 @@ class Indexing(Mixin):
         full = av.Slice(NONE, NONE, NONE)
         items = [index, *([full] * (array.type.ndim - 1))]
         return self.basic_get(array, items, scalar_ok=True)
-
-    def item(self, array: Value) -> Value:
-        """The only element of an array of size one."""
-        if any(d != 1 for d in array.type.dims):
-            message = "can only convert an array of size 1 to a Python scalar"
-            self.raise_if(self.compare_kind("not_equal", self.np_size(array), Static(1)), ValueError, message)
-        zeros = [self.build.const(0) for _ in range(array.type.ndim)]
-        return self.build.value("load", [array, *zeros], Scalar(array.type.dtype))
-
-    def dim(self, array: Value, axis: int) -> Any:
-        """array.shape[axis]: static where the length is known."""
-        length = array.type.dims[axis]
-        if isinstance(length, int):
-            return Static(length)
-        return self.build.value("dim", [array], INT, axis=axis)
 
     def check_memory(self, message: str, cure: str, node: Any) -> MemoryProblem:
         """A DJ4xx error at a node."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import sysconfig
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +26,10 @@ from diffjit.frontend.classes import Classes
 from diffjit.frontend.complexes import Complexes
 from diffjit.frontend.comprehensions import Comprehensions
 from diffjit.frontend.control import Control
+from diffjit.frontend.dataclass_calls import DataclassCalls
 from diffjit.frontend.exceptions import Exceptions
 from diffjit.frontend.expr import Expressions
+from diffjit.frontend.failures import Failures
 from diffjit.frontend.frames import Frame, Learned, NeedStatic
 from diffjit.frontend.index import Indexing
 from diffjit.frontend.index_tricks import IndexTricks
@@ -36,6 +39,7 @@ from diffjit.frontend.iterators import Iterators
 from diffjit.frontend.lift import Lifting
 from diffjit.frontend.lists import Lists
 from diffjit.frontend.loops import Loops
+from diffjit.frontend.managers import Managers
 from diffjit.frontend.methods import Methods
 from diffjit.frontend.nested import Nested
 from diffjit.frontend.npcore import NumpyCore
@@ -45,14 +49,17 @@ from diffjit.frontend.npshapes import NumpyShapes
 from diffjit.frontend.objects import Objects
 from diffjit.frontend.operators import Operators
 from diffjit.frontend.patterns import Patterns
+from diffjit.frontend.questions import Questions
 from diffjit.frontend.recursion import Outline, Recursion
+from diffjit.frontend.sets import SetOperators
 from diffjit.frontend.source import source_of
 from diffjit.frontend.statements import Statements
-from diffjit.frontend.subset import local_names
+from diffjit.frontend.subset import local_names, own_nodes
 from diffjit.frontend.sums import Sums
 from diffjit.frontend.templates import Sites, describe, kind_of, split
 from diffjit.frontend.text import Text
 from diffjit.frontend.values import NONE, UNBOUND, Static
+from diffjit.frontend.warned import Warned
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Loc, Value
 from diffjit.ir.types import BOOL
@@ -61,14 +68,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LIBRARY = str(Path(diffjit.primitives.__file__).parent.parent)
+_STANDARD = sysconfig.get_paths()["stdlib"]
 MAX_INLINE_DEPTH = 60
 MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 
 
 class Interpreter(
-    Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Control, Loops, Iteration,
-    Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes, NumpyReductions,
-    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks,
+    Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
+    Iteration, Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes,
+    NumpyReductions, NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks, Warned,
+    Questions, DataclassCalls, SetOperators, Managers,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -76,6 +85,7 @@ class Interpreter(
         self, build: Builder | None = None, *, rule_mode: bool = False, learned: Learned | None = None
     ) -> None:
         self.build = build or Builder()
+        self.build.before = self.guard_operation
         self.rule_mode = rule_mode
         self.learned = learned or Learned()
         self.sites = Sites(hints=self.learned.lists)
@@ -83,6 +93,7 @@ class Interpreter(
         self.dead = False
         self.frames: list[Frame] = []
         self.handlers: list[Any] = []
+        self.handler_frames: dict[Any, frozenset[int]] = {}  # the frames around each `try`
         self.last_read: dict[int, Any] = {}  # items of live lists -> their contents as read last
         self.recursions: list[Any] = []  # recursive functions under interpretation, innermost last
         self.memo: dict[Any, Any] | None = None
@@ -98,6 +109,8 @@ class Interpreter(
         self.arg_loops: dict[Value, Any] = {}
         self.comments: dict[int, str] = {}
         self.call_path: tuple[Any, ...] = ()
+        self.questions = []
+        self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
         self._uids = itertools.count(1)
         self.init_lifting()
 
@@ -107,7 +120,7 @@ class Interpreter(
         """The place of a node in the user's file."""
         if node is None or not self.frames or getattr(node, "lineno", None) is None:
             return self.build.loc
-        if self.in_library():
+        if self.in_library() or in_standard_library(self.frames[-1].fn.file):
             return self.build.loc  # the place of the user's call
         fn = self.frames[-1].fn
         end = node.end_col_offset if node.end_lineno == node.lineno else node.col_offset
@@ -155,7 +168,10 @@ class Interpreter(
         if value is UNBOUND:
             raise self.error(
                 TypeProblem(
-                    "DJ303", f"variable `{name}` is not bound here", cure=f"give `{name}` a value on every path before"
+                    "DJ303",
+                    f"variable `{name}` is not bound here",
+                    cure=f"give `{name}` a value on every path before",
+                    python=UnboundLocalError,
                 ),
                 node,
             )
@@ -171,12 +187,14 @@ class Interpreter(
     def bound(self, value: av.Maybe, name: str = "a variable") -> Any:
         """The value of a variable that may be unbound: checked when the program runs."""
         missing = self.build.value("logical_not", [value.bound], BOOL)
-        self.raise_if(missing, UnboundLocalError, f"variable `{name}` is read before it has a value [DJ303]")
+        self.raise_if(
+            missing, UnboundLocalError, av.inexact(f"variable `{name}` is read before it has a value [DJ303]")
+        )
         return value.value
 
     def not_none(self, value: av.Opt) -> Any:
         """The value of something that may be None: checked when the program runs."""
-        self.raise_if(value.is_none, TypeError, "a value is None where a number is needed [DJ305]")
+        self.raise_if(value.is_none, TypeError, av.inexact("a value is None where a number is needed [DJ305]"))
         return value.value
 
     def bind(self, name: str, value: Any, node: gast.AST | None = None) -> None:
@@ -317,7 +335,9 @@ class Interpreter(
             if spec.vararg is None:
                 raise self.error(
                     TypeProblem(
-                        "DJ306", f"`{fn.name}` takes {len(names)} positional arguments but {len(args)} were given"
+                        "DJ306",
+                        f"`{fn.name}` takes {len(names)} positional arguments but {len(args)} were given",
+                        python=TypeError,
                     ),
                     node,
                 )
@@ -333,7 +353,10 @@ class Interpreter(
                 extra[key] = value
             else:
                 raise self.error(
-                    TypeProblem("DJ306", f"`{fn.name}` got an unexpected or repeated argument `{key}`"), node
+                    TypeProblem(
+                        "DJ306", f"`{fn.name}` got an unexpected or repeated argument `{key}`", python=TypeError
+                    ),
+                    node,
                 )
         if spec.kwarg is not None:
             bound[spec.kwarg.id] = self.new(av.DictC(extra))
@@ -343,7 +366,9 @@ class Interpreter(
             bound.setdefault(name, value)
         missing = [n for n in (*names, *(a.id for a in spec.kwonlyargs)) if n not in bound]
         if missing:
-            raise self.error(TypeProblem("DJ306", f"`{fn.name}` needs the argument `{missing[0]}`"), node)
+            raise self.error(
+                TypeProblem("DJ306", f"`{fn.name}` needs the argument `{missing[0]}`", python=TypeError), node
+            )
         return bound
 
     def is_generator(self, node: gast.AST) -> bool:
@@ -375,11 +400,6 @@ class Interpreter(
         raise self.error(TypeProblem("DJ308", f"{what} must be an int, not {describe(value)}"), node)
 
 
-def own_nodes(node: gast.AST) -> Iterator[gast.AST]:
-    """The nodes of a function's own body, without those of nested functions."""
-    todo = list(node.body) if isinstance(node.body, list) else [node.body]
-    while todo:
-        part = todo.pop()
-        yield part
-        if not isinstance(part, (gast.FunctionDef, gast.Lambda, gast.ClassDef)):
-            todo.extend(gast.iter_child_nodes(part))
+def in_standard_library(file: str) -> bool:
+    """Whether a file is one of Python's own."""
+    return file.startswith(_STANDARD) and "site-packages" not in file

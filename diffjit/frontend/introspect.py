@@ -48,7 +48,7 @@ class Introspection(Mixin):
                 if inner.obj
                 else Static(False)
             )
-        return Static(issubclass(self.class_of(value), tuple(flat)))
+        return Static(self.ask(value, lambda cls: issubclass(cls, tuple(flat))))
 
     def class_of(self, value: Any) -> type:
         """The Python class that a value has at run time."""
@@ -79,7 +79,7 @@ class Introspection(Mixin):
 
     @core(builtins.type)
     def py_type(self, value: Any) -> Any:
-        return Static(self.class_of(value))
+        return Static(self.ask(value, lambda cls: cls))
 
     @core(builtins.issubclass)
     def py_issubclass(self, cls: Any, classes: Any) -> Any:
@@ -118,5 +118,7 @@ class Introspection(Mixin):
             )
             return Static(there)
         return Static(
-            hasattr(value.obj, name.obj) if isinstance(value, Static) else hasattr(self.class_of(value), name.obj)
+            hasattr(value.obj, name.obj)
+            if isinstance(value, Static)
+            else self.ask(value, lambda cls: hasattr(cls, name.obj))
         )

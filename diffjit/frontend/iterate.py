@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
+from diffjit.errors import TypeProblem, UnsupportedSyntax
 from diffjit.frontend import values as av
 from diffjit.frontend.frames import NeedStatic
 from diffjit.frontend.loops import Loop
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.sets import in_order_of_a_set
 from diffjit.frontend.templates import DynList, describe
 from diffjit.frontend.values import Static
 from diffjit.ir.nodes import Op, Value
@@ -69,7 +70,7 @@ class Iteration(Mixin):
             return self._unrolled(self.getters(iterable, node), body, break_uid)
         indexed = self.indexed(iterable, node)
         if indexed is None:
-            raise self.unsupported("DJ115", f"iteration over {describe(iterable)}", node)
+            raise self.not_iterable(iterable, node)
         can_unroll = self.can_unroll(iterable)
         loop = Loop(site, "for", [], body, None, assigned, break_uid, node, can_unroll)
         saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
@@ -87,6 +88,12 @@ class Iteration(Mixin):
             self.unroll.add(site)
             self.cells, self.dead = saved, False
             return self._unrolled(self.getters(iterable, node), body, break_uid)
+
+    def not_iterable(self, value: Any, node: Any) -> UnsupportedSyntax:
+        """The error of an iteration over something else."""
+        error = self.unsupported("DJ115", f"iteration over {describe(value)}", node)
+        error.python = self.wrong_type(value)
+        return error
 
     def _watched(self, iterable: Any, body: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """The body of an unrolled loop over a list, which must not change ahead of the loop."""
@@ -261,7 +268,7 @@ class Iteration(Mixin):
             if isinstance(held, av.ListC):
                 return list(held.items)
             if isinstance(held, av.DictC):
-                return [self.lift_static(k) for k in held.items]
+                return [self.lift_static(k) for k in (in_order_of_a_set(held.items) if held.is_set else held.items)]
         raise UnknownLength
 
     def _iter_getters(self, iterable: av.Iter, node: Any) -> list[Callable[[], Any]]:
@@ -369,14 +376,24 @@ class Iteration(Mixin):
             pass
         inner = self.indexed(value, node)
         if inner is None:
-            raise self.error(TypeProblem("DJ312", f"{describe(value)} cannot be unpacked"), node)
+            problem = TypeProblem("DJ312", f"{describe(value)} cannot be unpacked", python=self.wrong_type(value))
+            raise self.error(problem, node)
         if count is None:
             message = f"unpacking of {describe(value)} into a star, where its length is only known at run time"
             error = self.unsupported("DJ117", message, node, "index it, or slice it, instead")
             raise self.need_static(inner.length, error)
         wrong = self.compare_kind("not_equal", inner.length, Static(count))
-        self.raise_if(wrong, ValueError, f"the number of values to unpack is not {count}")
+        self.raise_if(wrong, ValueError, av.inexact(f"the number of values to unpack is not {count}"))
         return [inner.item(Static(k)) for k in range(count)]
+
+    def items_or_list(self, value: Any, node: Any) -> list[Any] | av.Ref:
+        """The items of an iterable, or a growing list of them where their number is only known at run time."""
+        value = self.as_iterable(self.not_none(value) if isinstance(value, av.Opt) else value)
+        if self.wrong_type(value):
+            raise self.not_iterable(value, node)
+        collected = self.py_list(value)
+        held = self.contents(collected)
+        return list(held.items) if isinstance(held, av.ListC) else collected
 
     def accumulate(self, iterable: Any, start: Any, step: Callable[[Any, Any], Any], key: Any = None) -> Any:
         """Fold an iterable: `acc = step(acc, item)`."""

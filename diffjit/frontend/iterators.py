@@ -15,8 +15,9 @@ from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import Indexed, UnknownLength
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.values import NONE, Static
-from diffjit.ir.nodes import Value
+from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Scalar
+from diffjit.ir.walk import walk
 from diffjit.primitives.library import containers
 
 Body = Callable[[Any], Any]
@@ -37,11 +38,15 @@ class Iterators(Mixin):
         return isinstance(value, Static) and isinstance(value.obj, int | np.integer)
 
     def as_iterable(self, value: Any) -> Any:
-        """What an object's own __iter__ gives."""
+        """What an object's own __iter__ gives, or what its __getitem__ does."""
         while isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.ObjC):
             if not hasattr(held.cls, "__iter__"):
-                break
-            value = self.call_method(value, "__iter__", [])
+                sequence = hasattr(held.cls, "__getitem__")
+                return self.call_plain(containers.numbered, value, node=None) if sequence else value
+            found = self.call_method(value, "__iter__", [])
+            if isinstance(found, av.Ref) and hasattr(self.class_of(found), "__next__"):
+                return self.call_plain(containers.drawn, found, node=None)
+            value = found
         return value
 
     def claim(self, iterable: Any) -> Any:
@@ -115,7 +120,7 @@ class Iterators(Mixin):
             inside: Any = Static(True)
             for other in others:
                 if other is not None:
-                    inside = self.both(inside, self.compare_kind("less", k, other.length))
+                    inside = self.both(inside, self.compare_kind("less", k, self.folded(other.length)))
             go = lambda: body(av.Tup(tuple(item if o is None else o.item(k) for o in others))) and None  # noqa: E731
             self.when(inside, go, lambda: self.jump("break", uid))  # the leading part may never end
             self.cells[name] = self.ew("add", k, Static(1))
@@ -129,11 +134,21 @@ class Iterators(Mixin):
         if found is not None:
             return found
         items = self.getters(iterable, node)
-        return Indexed(self.number(Static(len(items))), lambda k: items[self.static_int(k, "the position")]())
+
+        def item(k: Any) -> Any:
+            return items[k.obj]() if isinstance(k, Static) else self.select_item([get() for get in items], k, node)
+
+        return Indexed(self.number(Static(len(items))), item)
 
     def countable(self, iterable: Any, node: Any) -> Any:
         """An iterable with a length."""
         return self.collect(iterable, node) if self.is_lazy(iterable) else iterable
+
+    def refuse_endless(self, ops: list[Op], node: Any) -> None:
+        """Refuse to list the items of an iterator without an end."""
+        if any(_endless(op) for op in ops):
+            cure = "cut it by itertools.islice, or by something that counts beside it: enumerate, range, an array"
+            raise self.unsupported("DJ115", "all items of an iterator without an end", node, cure)
 
     def _generated(self, iterable: av.Iter, body: Body, node: Any) -> None:
         """Generator functions and expressions: `body` runs in the consumer's frame."""
@@ -248,7 +263,9 @@ class Iterators(Mixin):
     def it_accumulate(self, iterable: Any, func: Any = NONE, *, initial: Any = NONE) -> Any:
         plain = isinstance(func, Static) and func.obj is None
         combine = (lambda a, b: self.binary("add", a, b)) if plain else (lambda a, b: self.call(func, [a, b], {}))
-        first, rest = (initial, iterable) if not _none(initial) else self.first_and_rest(iterable)
+        first, rest = (
+            (initial, iterable) if not _none(initial) else self.first_and_rest(iterable, "accumulate() of nothing")
+        )
 
         def drive(body: Body) -> None:
             body(first)
@@ -262,10 +279,8 @@ class Iterators(Mixin):
 
         return av.Iter("lazy", (drive,))
 
-    def first_and_rest(
-        self, iterable: Any, problem: str = "reduce() of empty iterable with no initial value"
-    ) -> tuple[Any, Any]:
-        """The first item, and an iterable of the others."""
+    def first_and_rest(self, iterable: Any, empty: str = "") -> tuple[Any, Any]:
+        """The first item, and an iterable of the others; `empty` is set where Python needs none."""
         source = self.countable(iterable, None)
         items = self.known_items(source)
         if items:
@@ -273,15 +288,21 @@ class Iterators(Mixin):
         inner = self.indexed(source, None)
         if inner is None:
             raise self.unsupported("DJ115", "this iterable", None, "use a list or an array")
-        empty = self.compare_kind("less_equal", inner.length, Static(0))
-        self.raise_if(empty, TypeError, problem)
+        nothing = self.compare_kind("less_equal", inner.length, Static(0))
+        if empty:
+            self.refuse_if(nothing, TypeError, empty)
+        else:
+            self.raise_if(nothing, TypeError, "reduce() of empty iterable with no initial value")
         item = av.Iter("item", (inner,))
         return inner.item(Static(0)), av.Iter("map", (item, av.Range(Static(1), inner.length, Static(1))))
 
     @core(itertools.islice)
     def it_islice(self, iterable: Any, *bounds: Any) -> Any:
         parts = (NONE, bounds[0], NONE) if len(bounds) == 1 else (*bounds, NONE)[:3]
-        source = self.countable(iterable, None)
+        source = self.as_iterable(iterable)
+        if isinstance(source, av.Iter | av.Range) and not self.can_unroll(source):  # it may have no end
+            start, step = (Static(k) if _none(p) else p for p, k in ((parts[0], 0), (parts[2], 1)))
+            return self.call_plain(containers.taken, source, start, parts[1], step, node=None)
         items = self.get_item(source if isinstance(source, Value) else self.py_list(source), av.Slice(*parts))
         return av.Iter("iter", (items,))
 
@@ -344,13 +365,22 @@ class Iterators(Mixin):
         item = self.cells.pop(name, None)
         if item is None or (isinstance(found, Static) and not found.obj):
             if default is None:
-                self.out_of_range("next() of an empty iterator", StopIteration)
+                self.out_of_range(av.inexact("next() of an empty iterator"), StopIteration)
             return default
         item = item.value if isinstance(item, av.Maybe) else item
         if default is not None:
             return self.choose(found, lambda: item, lambda: default)
-        self.raise_if(self.logical_not(found), StopIteration, "next() of an empty iterator")
+        self.raise_if(self.logical_not(found), StopIteration, av.inexact("next() of an empty iterator"))
         return item
+
+
+def _endless(op: Op) -> bool:
+    """A loop that nothing ends."""
+    if op.kind != "while" or op.attrs["exit"]:
+        return False
+    test = op.regions[0].results[0].op
+    ends = any(inner.kind == "raise" for region in op.regions for inner in walk(region))
+    return not ends and test is not None and test.kind == "const" and bool(test.attrs["value"])
 
 
 def _none(value: Any) -> bool:

@@ -36,6 +36,7 @@ from diffjit.frontend.templates import (
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.types import Array, List, Scalar, Sym, Type, join_dims, same
 
+_APART = (av.Bound, "partial", "function", "tuple", "text")  # what may be one of several, each with its parts
 MOST_VARIANTS = 16  # of a sum; every use of it is interpreted once for each
 
 
@@ -123,7 +124,9 @@ class Joiner:
             case Same():
                 return isinstance(t.value, av.Fn | av.Method)
             case Node():
-                return t.kind[0] in (av.Bound, "partial", "function", "tuple") and all(map(self._plain, t.children))
+                return t.kind[0] in (av.Bound, "partial", "function", "tuple", "text") and all(
+                    map(self._plain, t.children)
+                )
             case _:
                 return False
 

@@ -33,9 +33,11 @@ from diffjit.frontend.templates import (
     split,
 )
 from diffjit.frontend.values import Static
-from diffjit.ir.build import Builder
+from diffjit.ir.build import Builder, scalar_type_of
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, INT, List, Scalar, Type, same
+
+JOINED = "joined"  # attribute of a conversion where paths meet: the type before
 
 
 def list_types(elem: Any) -> list[Type]:
@@ -76,7 +78,7 @@ def convert(value: Any, template: Any, side: Side) -> list[Value]:
         return _absent(template, side.build)
     match template:
         case Leaf():
-            return [] if template.value is not None else [as_type(side.build, value, template.type)]
+            return [] if template.value is not None else [joined(side.build, value, template.type)]
         case Node():
             parts = zip(split(value), template.children, strict=True)
             return [leaf for part, child in parts for leaf in convert(part, child, side)]
@@ -212,6 +214,14 @@ def _entered(contents: Any, cells: Cells) -> av.Ref:
 def undef(build: Builder, ty: Type) -> Value:
     """A value that is never read."""
     return build.value("undef", (), ty)
+
+
+def joined(build: Builder, value: Any, ty: Type) -> Value:
+    """A number in the type that it has with those of other paths; the operation remembers its own."""
+    leaf = as_type(build, value, ty)
+    if leaf is not value and leaf.op is not None:
+        leaf.op.attrs[JOINED] = value.type if isinstance(value, Value) else scalar_type_of(value.obj)
+    return leaf
 
 
 def as_type(build: Builder, value: Any, ty: Type) -> Value:

@@ -86,7 +86,7 @@ class Lifting(Mixin):
             return self.lift_name_in(scope.namespace, name)
         if hasattr(builtins, name):
             return Static(getattr(builtins, name))
-        raise self.error(TypeProblem("DJ303", f"name `{name}` is not defined"), node)
+        raise self.error(TypeProblem("DJ303", f"name `{name}` is not defined", python=NameError), node)
 
     def lift_name_in(self, namespace: dict[str, Any], name: str) -> Any:
         """A module's variable."""

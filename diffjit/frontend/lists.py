@@ -16,7 +16,7 @@ from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import Bad, Boxed, DynList, ItemOf, Live, ReadFrom, Side, Widen, describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import INT, Array
+from diffjit.ir.types import INT, Array, fresh_lengths
 from diffjit.primitives.library import containers
 
 
@@ -90,7 +90,7 @@ class Lists(Mixin):
     def read_item(self, ref: av.Ref, item: ItemOf) -> Any:
         """The contents of an item, as they are now."""
         held = self.contents(item.owner)
-        leaves = iter([self.build.value("list_get", [x, item.index], x.type.elem) for x in held.lists])
+        leaves = iter([self.take("list_get", x, item.index) for x in held.lists])
         found = self.last_read[ref.uid] = instantiate(held.elem.node, leaves, self.cells)
         return found
 
@@ -139,13 +139,32 @@ class Lists(Mixin):
             return None
         if isinstance(count, Value) and count.type.dtype.kind not in "biu":
             cure = "use int(...); ints and floats in one list that grows become floats"
-            raise self.error(TypeProblem("DJ308", f"a list is repeated {describe(count)} times", cure=cure), node)
-        if isinstance(count, Value) and isinstance(sequence, av.Ref) and not self.can_be_static(count):
-            return self.repeat_list(sequence, count, node)
+            raise self.error(
+                TypeProblem("DJ308", f"a list is repeated {describe(count)} times", cure=cure, python=TypeError), node
+            )
+        if isinstance(sequence, av.Ref):
+            held = self.contents(sequence)
+            if isinstance(held, DynList):
+                self.only_grows(held)
+                return self.call_plain(containers.repeated, sequence, count, node=node)
+            if isinstance(count, Value) and not self.can_be_static(count):
+                return self.repeat_list(sequence, count, node)
         items = tuple(self.sequence_items(sequence, node)) * self.static_int(
             count, "the length of a list or tuple", node
         )
         return av.Tup(items) if isinstance(sequence, av.Tup) else self.new(av.ListC(items))
+
+    def repeat_in_place(self, ref: av.Ref, count: Any, node: Any) -> None:
+        """`items *= count`."""
+        held = self.contents(ref)
+        if isinstance(held, av.ListC) and isinstance(count, Value) and not self.can_be_static(count):
+            held = self.make_dynamic(ref)
+        if isinstance(held, DynList):
+            self.only_grows(held)
+            self.call_plain(containers.repeat_in_place, ref, count, node=node)
+            return
+        times = self.static_int(count, "the length of a list or tuple", node)
+        self.write(ref, replace(held, items=held.items * times))
 
     def repeat_list(self, sequence: av.Ref, count: Value, node: Any) -> Any:
         """`[x] * n` with n known only at run time."""
@@ -172,13 +191,13 @@ class Lists(Mixin):
 
     def length(self, value: Any, node: Any = None) -> Any:
         """len()."""
-        if isinstance(value, Static):
+        if isinstance(value, Static) and self.wrong_type(value) is None:
             return Static(len(value.obj))
         if isinstance(value, av.Tup):
             return Static(len(value.items))
         if isinstance(value, Value) and isinstance(value.type, Array):
             if value.type.ndim == 0:
-                raise self.error(TypeProblem("DJ308", "len() of a 0-d array"), node)
+                raise self.error(TypeProblem("DJ308", "len() of a 0-d array", python=TypeError), node)
             return self.dim(value, 0)
         if isinstance(value, av.Range):
             return self.trip(value.start, value.stop, value.step)
@@ -201,7 +220,8 @@ class Lists(Mixin):
                 TypeProblem("DJ307", "the length of this text must be known before the program runs"), node
             )
             raise self.need_static(number, error) if isinstance(number, Value) else error
-        raise self.error(TypeProblem("DJ308", f"len() of {describe(value)}"), node)
+        problem = TypeProblem("DJ308", f"len() of {describe(value)}", python=self.wrong_type(value))
+        raise self.error(problem, node)
 
     # Growing lists
 
@@ -269,7 +289,9 @@ class Lists(Mixin):
         except UnknownLength:
             pass
         result = self.new(av.ListC(()))
+        block, first = self.build.block, len(self.build.block.ops)
         self.iterate(iterable, lambda item: self.list_append(result, item), node, key=("collect", self.place()))
+        self.refuse_endless(block.ops[first:], node)
         return result
 
     def list_extend(self, ref: av.Ref, items: Any, node: Any = None) -> Any:
@@ -301,11 +323,11 @@ class Lists(Mixin):
         else:
             k = self.static_int(index, "the index", node)
             if not -len(items) <= k < len(items):
-                self.out_of_range(f"list assignment index {k} out of range")
+                self.out_of_range("list assignment index out of range")
             items[k] = value
         self.write(ref, replace(held, items=tuple(items)))
 
-    def out_of_range(self, message: str, exception: type = IndexError) -> None:
+    def out_of_range(self, message: Any, exception: type = IndexError) -> None:
         """A failure that is certain: Python would raise here."""
         self.raise_if(Static(True), exception, message)
 
@@ -330,11 +352,15 @@ class Lists(Mixin):
         i = self.dyn_index(ref, index)
         if self.is_live(held):
             return self.item_reference(ref, i)
-        item = self.item_of(held, [self.build.value("list_get", [x, i], x.type.elem) for x in held.lists])
+        item = self.item_of(held, [self.take("list_get", x, i) for x in held.lists])
         if isinstance(held.elem, Boxed) and held.site is not None:
             found = self.cells["h", item.uid]
             self.cells["h", item.uid] = replace(found, frozen=ReadFrom(found.frozen, held.site))
         return item
+
+    def take(self, kind: str, items: Value, index: Value) -> Value:
+        """An item of an IR list; two items have one type, but nothing is known of their lengths."""
+        return self.build.value(kind, [items, index], fresh_lengths(items.type.elem))
 
     def item_of(self, held: DynList, leaves: list[Value]) -> Any:
         """An item from its leaves."""
@@ -361,8 +387,9 @@ class Lists(Mixin):
         self.only_grows(held, node)
         if isinstance(index, av.Slice):
             if not is_none(index.step) and getattr(index.step, "obj", 0) != 1:
-                message = "assignment to a slice of a growing list with a step"
-                raise self.unsupported("DJ118", message, node, "assign the items in a loop")
+                parts = index.start, index.stop, index.step
+                self.call_plain(containers.assign_stepped, ref, *parts, value, node=node)
+                return
             self.call_plain(containers.assign_slice, ref, index.start, index.stop, value, node=node)
             return
         i = self.dyn_index(ref, index)
@@ -376,7 +403,7 @@ class Lists(Mixin):
         if held.elem is None:
             self.out_of_range("pop from empty list")
         i = self.dyn_index(ref, index)
-        return self.item_of(held, [self.build.value("list_pop", [x, i], x.type.elem) for x in held.lists])
+        return self.item_of(held, [self.take("list_pop", x, i) for x in held.lists])
 
     def dyn_clear(self, ref: av.Ref) -> None:
         """Empty a growing list."""

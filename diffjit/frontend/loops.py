@@ -39,7 +39,7 @@ from diffjit.frontend.templates import (
 )
 from diffjit.frontend.values import UNBOUND, Static
 from diffjit.ir.nodes import Block, Value, is_pure
-from diffjit.ir.types import BOOL, INT, Array, Sym, Type
+from diffjit.ir.types import BOOL, INT, fresh_lengths
 
 MAX_ATTEMPTS = 30
 MAX_PEELS = 2
@@ -128,12 +128,23 @@ class Loops(Mixin):
         carried = self._first_guess(loop, start)
         for _ in range(MAX_ATTEMPTS):
             attempt = self._attempt(loop, start, carried)
+            if attempt is not None and not attempt.dead and certain_jump(attempt.end):
+                return self._run_once(loop, start)
             if attempt is None or self._absorb(loop, start, carried, attempt):
                 continue
             self.loop_hints[loop.site] = dict(carried)
             return self._close(loop, carried, attempt)
         cure = "give each variable one type before the loop"
         raise self.error(TypeProblem("DJ304", "the types in this loop do not settle", cure=cure), loop.node)
+
+    def _run_once(self, loop: Loop, start: Cells) -> Any:
+        """A loop whose body always leaves it: there is no second iteration."""
+        self.cells, self.dead = start, False
+        test: Any = (
+            self.compare_kind("greater", self.trip(*loop.bounds), Static(0)) if loop.cond is None else loop.cond()
+        )
+        self.when(test, lambda: loop.body(loop.bounds[:1]))
+        return self.land("break", loop.break_uid)
 
     def _first_guess(self, loop: Loop, start: Cells) -> dict[Any, Template]:
         """What earlier interpretations of this loop carried, and numbers and arrays that the body binds."""
@@ -416,6 +427,11 @@ class Loops(Mixin):
         return Peel(loop, error)
 
 
+def certain_jump(cells: Cells) -> bool:
+    """Whether a jump is under way for certain."""
+    return any(key[0] == "jump" and isinstance(flag, Static) and flag.obj for key, flag in cells.items())
+
+
 def object_pairs(value: Any, template: Any) -> list[tuple[av.Ref, Heap]]:
     """Objects in a value, with the joined objects that a template makes of them."""
     if isinstance(template, (MaybeT, OptT)):
@@ -440,13 +456,6 @@ def prepared(template: Any) -> Any:
     if isinstance(template, (MaybeT, OptT)) and template.inner is not None:
         return type(template)(freshen(template.inner))
     return template
-
-
-def fresh_lengths(ty: Type) -> Type:
-    """The type of a value behind a loop: its lengths are not those of any one iteration."""
-    if isinstance(ty, Array):
-        return Array(ty.dtype, tuple(Sym(not_one=d.not_one) if isinstance(d, Sym) else d for d in ty.dims), ty.layout)
-    return ty
 
 
 def _move(source: Block, target: Block) -> None:

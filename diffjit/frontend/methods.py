@@ -125,7 +125,7 @@ class Methods(Mixin):
     def list_index(self, ref: Any, item: Any) -> Any:
         position = self.position(ref, item)
         missing = self.compare_kind("less", position, Static(0))
-        self.raise_if(missing, ValueError, "value is not in list")
+        self.raise_if(missing, ValueError, av.inexact("value is not in list"))
         return position
 
     def position(self, sequence: Any, item: Any) -> Any:
@@ -184,7 +184,7 @@ class Methods(Mixin):
         held, key = self.contents(ref), self.static_key(key)
         if key not in held.items:
             if default is None:
-                self.out_of_range(repr(key), KeyError)
+                self.out_of_range(Static(key), KeyError)
             return default
         self.write(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}))
         return held.items[key]
@@ -223,7 +223,7 @@ class Methods(Mixin):
 
     def dict_remove(self, ref: av.Ref, item: Any) -> Any:
         if self.static_key(item) not in self.contents(ref).items:
-            self.out_of_range(repr(self.static_key(item)), KeyError)
+            self.out_of_range(item, KeyError)
         return self.dict_discard(ref, item)
 
     def dict_union(self, ref: av.Ref, *others: Any) -> Any:
@@ -240,6 +240,15 @@ class Methods(Mixin):
         gone = self.contents(self.py_set(other)).items
         return self.new(av.DictC({k: v for k, v in self.contents(ref).items.items() if k not in gone}, is_set=True))
 
+    def dict_symmetric_difference(self, ref: av.Ref, other: Any) -> Any:
+        return self.dict_union(self.dict_difference(ref, other), self.dict_difference(self.py_set(other), ref))
+
+    def dict_issubset(self, ref: av.Ref, other: Any) -> Any:
+        return self.compare_keyed("less_equal", ref, self.py_set(other), None)
+
+    def dict_issuperset(self, ref: av.Ref, other: Any) -> Any:
+        return self.compare_keyed("greater_equal", ref, self.py_set(other), None)
+
 
 _KNOWN: dict[str, frozenset[str]] = {
     "list": frozenset({
@@ -248,6 +257,6 @@ _KNOWN: dict[str, frozenset[str]] = {
     "tuple": frozenset({"index", "count", "_replace", "_asdict"}),
     "dict": frozenset({
         "items", "keys", "values", "get", "pop", "setdefault", "update", "copy", "clear", "add", "discard", "remove",
-        "union", "intersection", "difference",
+        "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
     }),
 }  # fmt: skip

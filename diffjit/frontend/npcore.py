@@ -17,6 +17,8 @@ from diffjit.ir.nodes import Block, Value
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
 from diffjit.primitives.library import containers
 
+_RAGGED = "setting an array element with a sequence: the rows have different shapes"
+
 
 class NumpyCore(Mixin):
     """Mixin of the interpreter: core NumPy functions on IR values."""
@@ -58,6 +60,9 @@ class NumpyCore(Mixin):
                 rows = self.call_plain(containers.array_of_rows, value, node=None)
                 return rows if dtype is None else self.cast(rows, dtype)
             return self._from_dynamic(held, dtype)
+        if self.keyed(value) is not None or self.object_class(value) is not None:
+            problem = f"{describe(value)} is used where an array is needed"
+            raise self.error(TypeProblem("DJ301", problem, cure="make a list of its values first"))
         if isinstance(value, (av.Tup, av.Ref, av.Range, av.Iter)):
             try:
                 items = self.sequence_items(value, None)
@@ -85,10 +90,15 @@ class NumpyCore(Mixin):
         if any((p.type.ndim if isinstance(p.type, Array) else 0) != len(dims) for p in parts):
             raise self.error(
                 TypeProblem(
-                    "DJ310", "an array is made of items of different dimensions", cure="give all items the same shape"
+                    "DJ310",
+                    "an array is made of items of different dimensions",
+                    cure="give all items the same shape",
+                    python=ValueError,
                 )
             )
         lengths = [self.dim(first, k) for k in range(len(dims))]
+        for part in parts[1:]:
+            self.check_same_shape(part, lengths, self.raise_if)
         out = self.empty((Static(len(parts)), *lengths), ty, like=(len(parts), *dims))
         for k, part in enumerate(parts):
             if dims:
@@ -96,6 +106,13 @@ class NumpyCore(Mixin):
             else:
                 self.build.op("store", [out, self.as_dtype(part, ty), self.build.const(k)])
         return out
+
+    def check_same_shape(self, part: Value, lengths: list[Any], fail: Any) -> None:
+        """The rows of an array have equal shapes; a length of 1 is not broadcast."""
+        for k, n in enumerate(lengths):
+            same = self.same(n, self.dim(part, k))
+            if not (isinstance(same, Static) and same.obj):
+                fail(self.logical_not(same), ValueError, av.inexact(_RAGGED))
 
     def _common(self, parts: list[Value]) -> np.dtype:
         kinds = [p.type for p in parts]
@@ -133,13 +150,17 @@ class NumpyCore(Mixin):
         if isinstance(elem, Array):
             ty = np.dtype(dtype) if dtype is not None else elem.dtype
             empty = self.build.value("equal", [n, self.build.const(0)], BOOL)
-            self.raise_if(empty, ValueError, "np.array of an empty list of arrays")
-            first = self.build.value("list_get", [items, self.build.const(0)], elem)
+            self.refuse_if(empty, ValueError, "np.array of an empty list of arrays")
+            first = self.take("list_get", items, self.build.const(0))
             lengths = [self.dim(first, k) for k in range(elem.ndim)]
             out = self.empty((n, *lengths), ty)
-            self.counted(
-                n, lambda i: self.assign_array(self.element(out, i), self.build.value("list_get", [items, i], elem))
-            )
+
+            def put(i: Value) -> None:
+                part = self.take("list_get", items, i)
+                self.check_same_shape(part, lengths, self.refuse_if)
+                self.assign_array(self.element(out, i), part)
+
+            self.counted(n, put)
             return out
         raise self.unsupported(
             "DJ128", "np.array of lists of lists that grow at run time", None, "store numbers into an array"
@@ -171,7 +192,7 @@ class NumpyCore(Mixin):
         for n in lengths:
             if isinstance(n, Static):
                 if n.obj < 0:
-                    raise self.error(TypeProblem("DJ318", "negative dimensions are not allowed"))
+                    raise self.error(TypeProblem("DJ318", "negative dimensions are not allowed", python=ValueError))
                 out.append(int(n.obj))
             elif n.op is not None and n.op.kind == "dim":
                 out.append(n.op.inputs[0].type.dims[n.op.attrs["axis"]])

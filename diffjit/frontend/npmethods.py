@@ -70,7 +70,8 @@ class NumpyMethods(Mixin):
             )
         ):
             return av.Method(a if isinstance(a, Static) else value, name)
-        raise self.error(TypeProblem("DJ317", f"an array's attribute `{name}` is not supported"), node)
+        python = None if hasattr(self.class_of(a), name) else AttributeError
+        raise self.error(TypeProblem("DJ317", f"an array's attribute `{name}` is not supported", python=python), node)
 
     def array_method(self, a: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A method of an array or number."""

@@ -33,7 +33,11 @@ class NumpyReductions(Mixin):
             k = self.static_int(item, "the axis")
             if not -a.type.ndim <= k < a.type.ndim:
                 raise self.error(
-                    TypeProblem("DJ318", f"axis {k} is out of bounds for an array of {a.type.ndim} dimensions")
+                    TypeProblem(
+                        "DJ318",
+                        f"axis {k} is out of bounds for an array of {a.type.ndim} dimensions",
+                        python=np.exceptions.AxisError,
+                    )
                 )
             axes.append(k % a.type.ndim)
         return tuple(sorted(axes))
@@ -236,7 +240,10 @@ class NumpyReductions(Mixin):
         if isinstance(inner_a, int) and isinstance(inner_b, int) and inner_a != inner_b:
             raise self.error(
                 TypeProblem(
-                    "DJ310", f"matrix product of lengths {inner_a} and {inner_b}", cure="the inner lengths must agree"
+                    "DJ310",
+                    f"matrix product of lengths {inner_a} and {inner_b}",
+                    cure="the inner lengths must agree",
+                    python=ValueError,
                 )
             )
         rows = ta.dims[-2:-1] if ta.ndim > 1 else ()

@@ -8,6 +8,7 @@ import numpy as np
 
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
+from diffjit.frontend.failures import words
 from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
@@ -15,12 +16,29 @@ from diffjit.frontend.reshapes import CONTIGUOUS, EXACT, MERGED
 from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import Array, Dim, Scalar, Sym, not_one
+from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one
 from diffjit.primitives.library import containers, joining
 
 
 class NumpyShapes(Mixin):
     """Mixin of the interpreter: shapes."""
+
+    def item(self, array: Value, exception: type = ValueError) -> Value:
+        """The only element of an array of size one."""
+        if any(d != 1 for d in array.type.dims):
+            message = "can only convert an array of size 1 to a Python scalar"
+            if exception is TypeError:
+                message = words(float, np.ones(2))
+            self.raise_if(self.compare_kind("not_equal", self.np_size(array), Static(1)), exception, message)
+        zeros = [self.build.const(0) for _ in range(array.type.ndim)]
+        return self.build.value("load", [array, *zeros], Scalar(array.type.dtype))
+
+    def dim(self, array: Value, axis: int) -> Any:
+        """array.shape[axis]: static where the length is known."""
+        length = array.type.dims[axis]
+        if isinstance(length, int):
+            return Static(length)
+        return self.build.value("dim", [array], INT, axis=axis)
 
     @core(np.shape)
     def np_shape(self, a: Any) -> Any:
@@ -153,7 +171,7 @@ class NumpyShapes(Mixin):
         dims = self.known_dims(lengths)
         if len(dims) < a.type.ndim:
             message = f"an array of {a.type.ndim} dimensions is broadcast to {len(dims)}"
-            raise self.error(TypeProblem("DJ310", message))
+            raise self.error(TypeProblem("DJ310", message, python=ValueError))
         self.broadcast([dims, a.type.dims])
         return self.build.value("broadcast_to", [a, *(self.number(n) for n in lengths)], Array(a.type.dtype, dims, "A"))
 
@@ -185,6 +203,9 @@ class NumpyShapes(Mixin):
             parts = [self.np_ravel(p) for p in parts]
             axis = Static(0)
         ndim = parts[0].type.ndim
+        if any(p.type.ndim != ndim for p in parts):
+            message, cure = "arrays of different numbers of dimensions are joined", "give all parts the same number"
+            raise self.error(TypeProblem("DJ310", message, cure=cure, python=ValueError))
         k = self.static_int(axis, "the axis") % ndim
         ty = self._common(parts) if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
         parts = [self.cast(p, ty) for p in parts]

@@ -13,6 +13,7 @@ import numpy as np
 
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
+from diffjit.frontend.dataclass_calls import OPTIONS
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
 from diffjit.frontend.templates import describe
@@ -29,7 +30,7 @@ class Objects(Mixin):
     def instantiate(self, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Create an object of a user's class."""
         if issubclass(cls, BaseException):
-            ref = self.new(av.ObjC(cls, {"args": av.Tup(tuple(args))}))
+            ref = self.exception_object(cls, *args)
             if isinstance(inspect.getattr_static(cls, "__init__"), (types.FunctionType, av.Member)):
                 self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
             return ref
@@ -41,22 +42,24 @@ class Objects(Mixin):
             for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
                 bound.setdefault(name, self.lift_static(default))
             return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
-        if issubclass(cls, enum.Enum):
+        if issubclass(cls, enum.Enum | enum.auto):
             return Static(self.evaluated(cls, *(a.obj for a in args)))
         if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in ("numpy", "decimal", "fractions"):
             if all(isinstance(a, Static) for a in (*args, *kwargs.values())):
                 return Static(self.evaluated(cls, *(a.obj for a in args), **{k: v.obj for k, v in kwargs.items()}))
             raise self.no_rule(cls, node)
+        if cls is types.SimpleNamespace and not args:
+            return self.new(av.ObjC(cls, dict(kwargs)))
         ref = self.new(av.ObjC(cls, {}))
         init = inspect.getattr_static(cls, "__init__", None)
-        if hasattr(cls, "__diffjit_dataclass__") and not isinstance(init, av.Member):
+        if hasattr(cls, OPTIONS) and not isinstance(init, av.Member):
             self.local_dataclass_init(ref, cls, args, kwargs)
         elif dataclasses.is_dataclass(cls) and _generated_init(cls):
             self.dataclass_init(ref, cls, args, kwargs, node)
         elif isinstance(init, (types.FunctionType, av.Member)):
             self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
         elif args or kwargs:
-            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` takes no arguments"), node)
+            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` takes no arguments", python=TypeError), node)
         return ref
 
     def cast_to(self, cls: type, args: list[Any], node: Any) -> Any:
@@ -88,9 +91,13 @@ class Objects(Mixin):
             elif field.default_factory is not dataclasses.MISSING:
                 fields[field.name] = self.call(self.lift_static(field.default_factory), [], {}, node)
             elif field.init:
-                raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` needs the field `{field.name}`"), node)
+                raise self.error(
+                    TypeProblem("DJ306", f"`{cls.__name__}` needs the field `{field.name}`", python=TypeError), node
+                )
         if given:
-            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` has no field `{next(iter(given))}`"), node)
+            raise self.error(
+                TypeProblem("DJ306", f"`{cls.__name__}` has no field `{next(iter(given))}`", python=TypeError), node
+            )
         self.write(ref, av.ObjC(cls, fields))
         if hasattr(cls, "__post_init__"):
             self.call_method(ref, "__post_init__", [])
@@ -122,7 +129,7 @@ class Objects(Mixin):
             if name in ("_replace", "_asdict"):
                 return av.Method(owner, name)
             if owner.cls is not None and isinstance(
-                inspect.getattr_static(owner.cls, name, None), (types.FunctionType, property)
+                inspect.getattr_static(owner.cls, name, None), (types.FunctionType, property, av.Member)
             ):
                 return self.class_attribute(owner, owner.cls, name, node)
             return av.Method(owner, name)
@@ -147,8 +154,10 @@ class Objects(Mixin):
         try:
             value = getattr(obj, name)
         except AttributeError as error:
-            raise self.error(TypeProblem("DJ317", str(error)), node) from error
+            raise self.error(TypeProblem("DJ317", str(error), python=AttributeError), node) from error
         if isinstance(value, av.Member):
+            if isinstance(obj, enum.Enum):
+                return self.member_attribute(Static(obj), value, type(obj), name)
             return self.static_member(obj, value)
         if name == "_make" and hasattr(obj, "_fields"):
             return av.Iter("spread", (Static(obj),))
@@ -170,7 +179,7 @@ class Objects(Mixin):
         if name in held.fields:
             return held.fields[name]
         if name == "__dict__":
-            return self.new(av.DictC(dict(held.fields)))
+            return self.new(av.DictC(dict(held.fields), frozen="is an object's __dict__, of which diffjit has a copy"))
         if held.origin is not None:
             obj, getter = held.origin
             if name in getattr(obj, "__dict__", {}) or name in getattr(type(obj), "__slots__", ()):
@@ -190,6 +199,7 @@ class Objects(Mixin):
                     "DJ317",
                     f"`{cls.__name__}` object has no attribute `{name}`",
                     cure="set it on every path before it is read",
+                    python=AttributeError,
                 ),
                 node,
             )
@@ -208,8 +218,10 @@ class Objects(Mixin):
             return av.Bound(Static(cls), self.lift_static(found.__func__))
         if isinstance(found, types.FunctionType):
             return av.Bound(owner, self.method_fn(found, cls))
+        if issubclass(cls, BaseException) and isinstance(found, _MADE_IN_C):
+            return self.exception_attribute(held=self.contents(owner), name=name)
         if isinstance(found, types.MemberDescriptorType) or found is None:
-            raise self.error(TypeProblem("DJ317", f"attribute `{name}` is not set here"), node)
+            raise self.error(TypeProblem("DJ317", f"attribute `{name}` is not set here", python=AttributeError), node)
         if hasattr(found, "py_func"):
             return av.Bound(owner, self.fn_of(found.py_func))
         return self.static_attribute(cls, name, node)
@@ -224,7 +236,9 @@ class Objects(Mixin):
                 return
             if isinstance(setter, property):
                 if setter.fset is None:
-                    raise self.error(TypeProblem("DJ317", f"property `{name}` has no setter"), node)
+                    raise self.error(
+                        TypeProblem("DJ317", f"property `{name}` has no setter", python=AttributeError), node
+                    )
                 self.call(self.method_fn(setter.fset, held.cls), [owner, value], {}, node)
                 return
             self.write(owner, dataclasses.replace(held, fields={**held.fields, name: value}))
@@ -236,6 +250,9 @@ class Objects(Mixin):
             self.assign_array(target, value, node)
             return
         raise self.unsupported("DJ127", f"attribute `{name}` of {describe(owner)} is assigned", node)
+
+
+_MADE_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType)
 
 
 def _is_library(obj: Any) -> bool:

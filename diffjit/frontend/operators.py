@@ -80,34 +80,31 @@ class Operators(Mixin):
             and not isinstance(right.obj, np.ndarray)
         ):
             return self.static_binary(kind, left, right, node)
+        left, right = self.certain(left), self.certain(right)
         user = self.user_operator(kind, left, right)
         if user is not None:
             return user
+        if kind == "add" and self.is_text(left) and self.is_text(right):
+            return av.Format((*self.text_parts(left), *self.text_parts(right)))
         if kind in ("add", "multiply") and (self.is_sequence(left) or self.is_sequence(right)):
             joined = self.sequence_operator(kind, left, right, node)
             if joined is not None:
                 return joined
         if kind == "remainder" and isinstance(left, Static) and isinstance(left.obj, str):
             return self.percent_format(left.obj, right)
-        if kind == "add" and (self.is_text(left) or self.is_text(right)):
-            return av.Format((*self.text_parts(left), *self.text_parts(right)))
-        if kind == "bitwise_or" and isinstance(left, av.Ref) and isinstance(right, av.Ref):
-            merged = {**self.dict_contents(left, node).items, **self.dict_contents(right, node).items}
-            return self.new(av.DictC(merged))
+        joined = self.combine_sets(kind, left, right)
+        if joined is not None:
+            return joined
         if kind == "matmul":
             return self.matmul(self.number(left, "an array"), self.number(right, "an array"))
-        self.check_zero_division(kind, left, right)
-        return self.ew(kind, left, right)
+        return self.arithmetic(kind, left, right)
 
-    def check_zero_division(self, kind: str, left: Any, right: Any) -> None:
-        """Inside a `try` that catches it, division of Python numbers by zero raises as Python does."""
-        if kind not in ("divide", "floor_divide", "remainder") or not self.catches(ZeroDivisionError):
-            return
-        if isinstance(right, Value) and isinstance(right.type, Scalar) and right.type.weak and self.is_weak(left):
-            ok = self.build.value("not_equal", [right, self.build.const(0, right.type)], BOOL)
-            self.guard(ok, ZeroDivisionError, "division by zero")
-        elif isinstance(right, Static) and right.obj == 0 and self.is_weak(left):
-            self.guard(self.build.const(False), ZeroDivisionError, "division by zero")
+    def arithmetic(self, kind: str, left: Any, right: Any) -> Any:
+        """Python's operator on numbers and arrays."""
+        self.check_zero_division(kind, left, right)
+        result = self.ew(kind, left, right)
+        self.check_power(kind, left, right, result)
+        return result
 
     def is_weak(self, value: Any) -> bool:
         """A Python number rather than NumPy's."""
@@ -122,13 +119,11 @@ class Operators(Mixin):
     def static_binary(self, kind: str, left: Static, right: Static, node: gast.AST | None) -> Any:
         a, b = left.obj, right.obj
         if av.is_number(a) and av.is_number(b):
-            if kind in ("divide", "floor_divide", "remainder") and b == 0:
-                self.check_zero_division(kind, left, right)
-            return self.ew(kind, left, right)
+            return self.arithmetic(kind, left, right)
         try:
             return Static(PYTHON_OPERATORS[kind](a, b))
         except TypeError as error:
-            raise self.error(TypeProblem("DJ309", str(error)), node) from error
+            raise self.error(TypeProblem("DJ309", str(error), python=TypeError), node) from error
 
     def user_operator(self, kind: str, left: Any, right: Any) -> Any:
         """`__add__` and the like of a user's class."""
@@ -186,6 +181,9 @@ class Operators(Mixin):
         user = self.compare_objects(kind, left, right, node)
         if user is not None:
             return user
+        keyed = self.compare_keyed(kind, left, right, node)
+        if keyed is not None:
+            return keyed
         if self.is_sequence(left) and self.is_sequence(right):
             return self.compare_sequences(kind, left, right, node)
         if kind in ("equal", "not_equal") and (_never_equal(left, right) or _never_equal(right, left)):
@@ -199,6 +197,11 @@ class Operators(Mixin):
             return None
         cls, name = classes[0] or classes[1], DUNDER[kind]
         method = inspect.getattr_static(cls, f"__{name}__", None)
+        if self.compares_by_fields(cls, kind) and not isinstance(method, av.Member):
+            if classes[0] is not classes[1]:
+                return Static(kind == "not_equal")
+            names = [n for n, options in self.dataclass_fields(cls).items() if options["compare"]]
+            return self.compare_fields(kind, left, right, names, node)
         if name == "ne" and method is object.__ne__:
             return self.logical_not(self.compare_objects("equal", left, right, node))
         if method is object.__eq__:
@@ -207,9 +210,13 @@ class Operators(Mixin):
             if classes[0] is not classes[1]:
                 return Static(False)
             names = [f.name for f in dataclasses.fields(cls) if f.compare]  # pyright: ignore[reportArgumentType]
-            a, b = (av.Tup(tuple(self.get_attribute(v, n) for n in names)) for v in (left, right))
-            return self.compare_sequences(kind, a, b, node)
+            return self.compare_fields(kind, left, right, names, node)
         return self.user_operator(kind, left, right)
+
+    def compare_fields(self, kind: str, left: Any, right: Any, names: list[str], node: gast.AST | None) -> Any:
+        """Two instances of a dataclass, compared as tuples of their fields."""
+        a, b = (av.Tup(tuple(self.get_attribute(v, n) for n in names)) for v in (left, right))
+        return self.compare_sequences(kind, a, b, node)
 
     def object_class(self, value: Any) -> type | None:
         """The class of an object."""
@@ -251,16 +258,20 @@ class Operators(Mixin):
     def identical(self, left: Any, right: Any) -> Any:
         """`is`."""
         for a, b in ((left, right), (right, left)):
-            if isinstance(b, Static) and (b.obj is None or isinstance(b.obj, (bool, type)) or b.obj is Ellipsis):
+            if isinstance(b, Static) and (
+                b.obj is None or isinstance(b.obj, (bool, np.bool_, type)) or b.obj is Ellipsis
+            ):
                 if isinstance(a, av.Opt):
                     if b.obj is None:
                         return a.is_none
                     return self.choose(a.is_none, lambda: Static(False), lambda a=a, b=b: self.identical(a.value, b))
-                if isinstance(a, Value) and isinstance(b.obj, bool) and a.type == BOOL:
-                    return a if b.obj else self.logical_not(a)
                 if isinstance(a, Value) and isinstance(b.obj, bool) and a.type == Scalar(BOOL.dtype):
                     message = f"`is {b.obj}` of a NumPy bool, which is never {b.obj} itself"
                     raise self.unsupported("DJ121", message, None, "test its truth, or compare with ==")
+                if isinstance(a, Value) and isinstance(b.obj, bool | np.bool_):
+                    if not self.ask(a, lambda cls, b=b: cls is type(b.obj)):
+                        return Static(False)
+                    return a if b.obj else self.logical_not(a)
                 return Static(isinstance(a, Static) and a.obj is b.obj)
         if isinstance(left, Static) and isinstance(right, Static):
             return Static(left.obj is right.obj)
@@ -352,7 +363,13 @@ class Operators(Mixin):
         if isinstance(value, Static):
             if isinstance(value.obj, np.ndarray) and value.obj.size > 1:
                 raise self.error(
-                    TypeProblem("DJ311", "the truth value of an array is ambiguous", cure="use .any() or .all()"), node
+                    TypeProblem(
+                        "DJ311",
+                        "the truth value of an array is ambiguous",
+                        cure="use .any() or .all()",
+                        python=ValueError,
+                    ),
+                    node,
                 )
             return Static(bool(value.obj))
         if isinstance(value, av.Opt):
@@ -375,10 +392,12 @@ class Operators(Mixin):
         """The truth value of an array: only one element has one."""
         cure = "use .any() or .all()"
         if any(not_one(d) for d in value.type.dims):
-            raise self.error(TypeProblem("DJ311", "the truth value of an array is ambiguous", cure=cure), node)
+            raise self.error(
+                TypeProblem("DJ311", "the truth value of an array is ambiguous", cure=cure, python=ValueError), node
+            )
         if any(d != 1 for d in value.type.dims):
             several = self.compare_kind("not_equal", self.np_size(value), Static(1))
-            self.raise_if(several, ValueError, f"the truth value of an array is ambiguous: {cure} [DJ311]")
+            self.raise_if(several, ValueError, av.inexact(f"the truth value of an array is ambiguous: {cure} [DJ311]"))
         return self.truth(self.item(value), node)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import gast
 
+from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
@@ -137,12 +138,16 @@ class Patterns(Mixin):
         if isinstance(test, Static) and not test.obj:
             return test, {}
         names = list(getattr(cls.obj, "__match_args__", ()))
+        plain = cls.obj in (int, float, str, bool)
+        if len(pattern.patterns) > (1 if plain else len(names)):
+            problem = f"{cls.obj.__name__}() accepts {len(names)} positional patterns"
+            raise self.error(TypeProblem("DJ306", problem, python=TypeError), pattern)
         pairs = []
         for k, inner in enumerate(pattern.patterns):
             pairs.append(
                 (
                     inner,
-                    subject if cls.obj in (int, float, str, bool) else self.get_attribute(subject, names[k], pattern),
+                    subject if plain else self.get_attribute(subject, names[k], pattern),
                 )
             )
         for name, inner in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):

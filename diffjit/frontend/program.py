@@ -18,6 +18,7 @@ from diffjit.frontend.frames import Learned, NeedStatic
 from diffjit.frontend.interpret import Interpreter
 from diffjit.frontend.lift import array_type
 from diffjit.frontend.loops import Peel
+from diffjit.frontend.questions import Doubt
 from diffjit.frontend.recursion import Outline
 from diffjit.frontend.reshapes import decide_reshapes
 from diffjit.frontend.results import Program, output
@@ -68,6 +69,8 @@ def specialise(
             learned.live.add(live.site)
         except Widen as widen:
             learned.lists[widen.site] = widen.elem
+        except Doubt as doubt:
+            learned.doubts |= doubt.sites
         except Peel as peel:
             learned.peels[peel.loop] = learned.peels.get(peel.loop, 0) + 1
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
@@ -134,24 +137,30 @@ def _specialise(
             if with_changes:
                 changes = given.changes(lambda v: output(interpreter, v, outs))
     body.results = outs
+    interpreter.review_questions(body)
     captures = list(interpreter.captures.values())
     ir = Function(
         getattr(function, "__name__", "program").replace("<lambda>", "lambda_"),
         [*params, *(c.param for c in captures)],
         body,
     )
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    if code is not None:
-        ir.source_file, ir.source_line = code.co_filename, code.co_firstlineno
     decide_reshapes(ir)
     dce(ir)
-    for op in walk(ir.body):
-        if op.loc is not None and op.loc.line not in ir.comments:
-            ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
+    _note_source(ir, function)
     guards = [(g.getter, g.expected) for g in interpreter.guards.values()]
     return Program(
         ir, len(params), [c.getter for c in captures], guards, spec, fixed, [p.name or "" for p in params], changes
     )
+
+
+def _note_source(ir: Function, function: Callable[..., Any]) -> None:
+    """Where a program stands, and the text of its lines."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is not None:
+        ir.source_file, ir.source_line = code.co_filename, code.co_firstlineno
+    for op in walk(ir.body):
+        if op.loc is not None and op.loc.line not in ir.comments:
+            ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
 
 
 def fixed_key(leaf: Any) -> Any:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from typing import Any
 
 import gast
 import numpy as np
 
-from diffjit.errors import NoRule, TypeProblem
+from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.loops import Tail
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.operators import BINARY, DUNDER
-from diffjit.frontend.subset import assigned_names, harmless_contexts
+from diffjit.frontend.subset import assigned_names
 from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, UNBOUND, Static
 from diffjit.ir.nodes import Value
@@ -38,10 +39,21 @@ class Statements(Mixin):
                 if done:
                     return
                 continue
-            tail = self.tail = Tail(statement, statements[k + 1 :])
-            self.guarded(lambda s=statement: self.exec(s), fresh=True)
+            tail = Tail(statement, statements[k + 1 :])
+            self.guarded(lambda t=tail: self._exec_at(t), fresh=True, behind=lambda t=tail: self._exec_behind(t))
             if tail.done:
                 return
+
+    def _exec_at(self, tail: Tail) -> None:
+        """Execute the statement in front of a tail."""
+        self.tail = tail
+        self.exec(tail.node)
+
+    def _exec_behind(self, tail: Tail) -> None:
+        """Execute the statements of a tail, unless that is done."""
+        if not tail.done:
+            tail.done = True
+            self.exec_block(tail.rest)
 
     def exec(self, statement: gast.AST) -> None:
         """Execute one statement."""
@@ -100,7 +112,9 @@ class Statements(Mixin):
         try:
             return importlib.import_module(name, package)
         except ImportError as error:
-            raise self.unsupported("DJ129", f"the import fails: {error}", node, "import at module level") from error
+            failed = self.unsupported("DJ129", f"the import fails: {error}", node, "import at module level")
+            failed.python = type(error)
+            raise failed from error
 
     def exec_ImportFrom(self, node: gast.AST) -> None:
         package = self.frames[-1].fn.scope.namespace.get("__package__") if node.level else None
@@ -140,23 +154,33 @@ class Statements(Mixin):
 
     def unpack_into(self, targets: list[Any], value: Any, node: gast.AST) -> None:
         star = next((k for k, t in enumerate(targets) if isinstance(t, gast.Starred)), None)
-        items = self.unpack(value, len(targets) if star is None else None, node)
-        if star is None:
-            if len(items) != len(targets):
-                raise self.error(
-                    TypeProblem("DJ312", f"{len(items)} values are unpacked into {len(targets)} names"), node
-                )
-            for target, item in zip(targets, items, strict=True):
-                self.assign_target(target, item)
+        if star is not None:
+            self.unpack_with_star(targets, star, value, node)
             return
-        behind = len(targets) - star - 1
-        if len(items) < len(targets) - 1:
-            raise self.error(TypeProblem("DJ312", f"{len(items)} values are too few for {len(targets)} names"), node)
-        middle = items[star : len(items) - behind]
-        for target, item in zip(targets[:star], items[:star], strict=True):
+        items = self.unpack(value, len(targets), node)
+        if len(items) != len(targets):
+            message = f"{len(items)} values are unpacked into {len(targets)} names"
+            raise self.error(TypeProblem("DJ312", message, python=ValueError), node)
+        for target, item in zip(targets, items, strict=True):
             self.assign_target(target, item)
-        self.assign_target(targets[star].value, self.new(av.ListC(tuple(middle))))
-        for target, item in zip(targets[star + 1 :], items[len(items) - behind :], strict=True):
+
+    def unpack_with_star(self, targets: list[Any], star: int, value: Any, node: gast.AST) -> None:
+        """`a, *b, c = value`."""
+        behind = len(targets) - star - 1
+        items = self.items_or_list(value, node)
+        if isinstance(items, av.Ref):  # as long as it turns out to be when the program runs
+            short = self.compare_kind("less", self.length(items), Static(len(targets) - 1))
+            self.raise_if(short, ValueError, av.inexact("not enough values to unpack"))
+            part = av.Slice(Static(star), Static(-behind) if behind else NONE, NONE)
+            first = [self.get_item(items, Static(k)) for k in range(star)]
+            middle, last = self.get_item(items, part), [self.get_item(items, Static(-k)) for k in range(behind, 0, -1)]
+        elif len(items) < len(targets) - 1:
+            message = f"{len(items)} values are too few for {len(targets)} names"
+            raise self.error(TypeProblem("DJ312", message, python=ValueError), node)
+        else:
+            first, last = items[:star], items[len(items) - behind :]
+            middle = self.new(av.ListC(tuple(items[star : len(items) - behind])))
+        for target, item in zip(targets, [*first, middle, *last], strict=True):
             self.assign_target(target, item)
 
     def exec_AugAssign(self, node: gast.AST) -> None:
@@ -193,6 +217,14 @@ class Statements(Mixin):
             if isinstance(held, (av.ListC, DynList)) and kind == "add":
                 self.list_extend(current, value, node)
                 return current
+            if isinstance(held, (av.ListC, DynList)) and kind == "multiply":
+                self.repeat_in_place(current, value, node)
+                return current
+            if isinstance(held, av.DictC):
+                joined = self.combine_sets(kind, current, value)
+                if joined is not None:
+                    self.write(current, dataclasses.replace(held, items=self.contents(joined).items))
+                    return current
             if isinstance(held, av.ObjC):
                 dunder = f"__i{DUNDER[kind]}__"
                 if hasattr(held.cls, dunder):
@@ -272,19 +304,6 @@ class Statements(Mixin):
                 then, other = (lambda: self.exec_block(node.body)), (lambda: self.exec_block(node.orelse))
                 self.fork(test, then, other, rest=behind if rest else None)
         return reached[0]
-
-    def exec_With(self, node: gast.AST) -> None:
-        for item in node.items:
-            try:
-                value = self.eval(item.context_expr)
-            except NoRule:
-                value = None
-            if not (isinstance(value, Static) and isinstance(value.obj, harmless_contexts())):
-                cure = "move the block outside, or keep to np.errstate and warnings.catch_warnings"
-                raise self.unsupported("DJ101", "this `with` block cannot be differentiated", item.context_expr, cure)
-            if item.optional_vars is not None:
-                self.assign_target(item.optional_vars, NONE)
-        self.exec_block(node.body)
 
     # Loops
 

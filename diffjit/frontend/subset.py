@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import gast
@@ -36,6 +37,16 @@ def assigned_names(statements: list[Any]) -> set[str]:
     return local
 
 
+def assigned_in_order(statements: list[Any]) -> list[str]:
+    """The names that a class body binds, as they come."""
+    names: dict[str, None] = {}
+    for statement in statements:
+        local: set[str] = set()
+        _collect(statement, local, set())
+        names.update(dict.fromkeys(sorted(local)))
+    return list(names)
+
+
 def _collect(node: Any, local: set[str], outer: set[str]) -> None:
     if isinstance(node, (gast.Global, gast.Nonlocal)):
         outer.update(node.names)
@@ -66,3 +77,13 @@ def _collect(node: Any, local: set[str], outer: set[str]) -> None:
 def harmless_contexts() -> tuple[type, ...]:
     """Context managers that change nothing a derivative depends on."""
     return (np.errstate, warnings.catch_warnings, contextlib.nullcontext)
+
+
+def own_nodes(node: gast.AST) -> Iterator[gast.AST]:
+    """The nodes of a function's own body, without those of nested functions."""
+    todo = list(node.body) if isinstance(node.body, list) else [node.body]
+    while todo:
+        part = todo.pop()
+        yield part
+        if not isinstance(part, (gast.FunctionDef, gast.Lambda, gast.ClassDef)):
+            todo.extend(gast.iter_child_nodes(part))

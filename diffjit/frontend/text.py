@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Callable
 from typing import Any
 
 import gast
@@ -19,28 +20,46 @@ class Text(Mixin):
     """Mixin of the interpreter: strings."""
 
     def eval_JoinedStr(self, node: gast.AST) -> Any:
-        parts: list[Any] = []
-        for piece in node.values:
-            if isinstance(piece, gast.Constant):
-                parts.append(piece.value)
-                continue
-            value = self.eval(piece.value)
-            spec = self.eval(piece.format_spec) if piece.format_spec is not None else Static("")
-            if not isinstance(spec, Static):
-                raise self.unsupported(
-                    "DJ122", "a format that is only known at run time", node, "write its width and digits as numbers"
-                )
-            conversion = {114: "!r", 115: "!s", 97: "!a"}.get(piece.conversion, "")
-            if isinstance(value, Static) and not av.is_number(value.obj):
-                obj = repr(value.obj) if conversion == "!r" else value.obj
-                parts.append(format(obj, spec.obj))
-            elif isinstance(value, Static):
-                parts.append(format(repr(value.obj) if conversion == "!r" else value.obj, spec.obj))
-            elif isinstance(value, Value) or spec.obj:
-                parts.append((value, spec.obj))
-            else:
-                parts += self.text_parts(value)
-        return self.text(parts)
+        pieces = [p for p in node.values if not isinstance(p, gast.Constant)]
+        values = [self.eval(p.value) for p in pieces]
+        specs = [Static("") if p.format_spec is None else self.eval(p.format_spec) for p in pieces]
+        if not all(isinstance(s, Static) for s in specs):
+            cure = "write its width and digits as numbers"
+            raise self.unsupported("DJ122", "a format that is only known at run time", node, cure)
+
+        def joined(given: list[Any]) -> Any:
+            rest = zip(pieces, given, specs, strict=True)
+            parts: list[Any] = []
+            for p in node.values:
+                parts += [p.value] if isinstance(p, gast.Constant) else self._formatted(*next(rest))
+            return self.text(parts)
+
+        return self.over_texts(values, joined)
+
+    def _formatted(self, piece: gast.AST, value: Any, spec: Static) -> list[Any]:
+        """A piece of an f-string as parts of a text."""
+        conversion = {114: "!r", 115: "!s", 97: "!a"}.get(piece.conversion, "")
+        if isinstance(value, Static) and not av.is_number(value.obj):
+            obj = repr(value.obj) if conversion == "!r" else value.obj
+            return [format(obj, spec.obj)]
+        if isinstance(value, Static):
+            return [format(repr(value.obj) if conversion == "!r" else value.obj, spec.obj)]
+        if isinstance(value, Value) or spec.obj:
+            return [(value, spec.obj)]
+        return list(self.repr_parts(value) if conversion == "!r" else self.text_parts(value))
+
+    def over_texts(self, values: list[Any], use: Callable[[list[Any]], Any]) -> Any:
+        """Use values in a text: exceptions as theirs, and each variant of what is one of several texts."""
+        texts = [self.py_str(v) if self.is_exception(v) else v for v in values]
+        for k, text in enumerate(texts):
+            if isinstance(text, av.Sum):
+                return self.each(text, lambda t, k=k: self.over_texts([*texts[:k], t, *texts[k + 1 :]], use))
+        return use(texts)
+
+    def is_exception(self, value: Any) -> bool:
+        """An exception object."""
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        return isinstance(held, av.ObjC) and issubclass(held.cls, BaseException)
 
     def eval_FormattedValue(self, node: gast.AST) -> Any:
         return self.eval_JoinedStr(gast.copy_location(gast.JoinedStr(values=[node]), node))
@@ -69,10 +88,19 @@ class Text(Mixin):
             return (str(value.obj),)
         if isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.ObjC):
             if issubclass(held.cls, BaseException):
-                return self.message_parts(value)
+                return self.text_parts(self.exception_text(value))
             if held.cls.__str__ is not object.__str__:
                 return self.text_parts(self.call_method(value, "__str__", []))
         return ((value, ""),)
+
+    def repr_parts(self, value: Any) -> tuple[Any, ...]:
+        """The pieces of what repr() gives."""
+        if isinstance(value, Static):
+            return (repr(value.obj),)
+        if isinstance(value, av.Tup) and value.cls is None:
+            inner = [p for k, i in enumerate(value.items) for p in ((", ",) if k else ()) + self.repr_parts(i)]
+            return ("(", *inner, ",)" if len(value.items) == 1 else ")")
+        return ((value, "!r"),) if isinstance(value, Value) else ((value, ""),)
 
     def percent_format(self, template: str, right: Any) -> Any:
         """`"..." % values`."""

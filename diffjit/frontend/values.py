@@ -224,6 +224,11 @@ def static(value: Any) -> bool:
     return isinstance(value, Static)
 
 
+def inexact(message: str) -> Format:
+    """The text of an error that Python words otherwise: fit to be printed, and nothing can be decided by it."""
+    return Format(((Static(message), ""),))
+
+
 def is_number(obj: Any) -> bool:
     """A Python or NumPy number that may become a run-time scalar."""
     return isinstance(obj, (bool, int, float, complex, np.number, np.bool_))

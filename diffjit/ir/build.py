@@ -11,7 +11,7 @@ from diffjit.ir.nodes import Block, Loc, Op, Value
 from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Scalar, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
 
 def scalar_type_of(number: Any) -> Scalar:
@@ -33,6 +33,7 @@ class Builder:
     def __init__(self, block: Block | None = None) -> None:
         self.block = block if block is not None else Block()
         self.loc: Loc | None = None
+        self.before: Callable[[str, Sequence[Value], dict[str, Any]], None] | None = None  # what may add tests
 
     @contextmanager
     def inside(self, block: Block) -> Generator[Block, None, None]:
@@ -54,6 +55,8 @@ class Builder:
         **attrs: Any,
     ) -> Op:
         """Append one operation with outputs of the given types."""
+        if self.before is not None:
+            self.before(kind, inputs, attrs)
         op = Op(kind, list(inputs), [], attrs, list(regions), self.loc)
         for ty in types:
             value = Value(ty, name)

@@ -165,3 +165,10 @@ def not_one(d: Dim) -> bool:
 def fresh_dims(ndim: int) -> tuple[Dim, ...]:
     """Lengths of which nothing is known."""
     return tuple(Sym() for _ in range(ndim))
+
+
+def fresh_lengths(ty: Type) -> Type:
+    """The same type with nothing known of lengths: those behind a loop, or of one item of a list, are its own."""
+    if isinstance(ty, Array):
+        return Array(ty.dtype, tuple(Sym(not_one=d.not_one) if isinstance(d, Sym) else d for d in ty.dims), ty.layout)
+    return ty

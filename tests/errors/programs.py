@@ -632,3 +632,53 @@ def dj508_stage():
         return x * x
 
     dj.source(dj.grad(model), 2.0, stage="assembly")
+
+
+# ------------------------------------------------------------------------------------------ exceptions and iterators
+
+
+def dj115_side_by_side():
+    def powers(x):
+        while True:
+            x = x * x
+            yield x
+
+    def model(x, y):
+        return sum(a * b for a, b in zip(powers(x), powers(y)))
+
+    dj.grad(model)(0.5, 0.6)
+
+
+def dj118_option():
+    def model(x):
+        return np.linalg.norm(x, 2)
+
+    dj.grad(model)(np.ones((3, 3)))
+
+
+def dj124_error_state():
+    def model(x, y):
+        with np.errstate(divide="raise"):
+            return np.sum(x / y)
+
+    dj.grad(model)(np.ones(3), np.ones(3))
+
+
+def dj124_attribute():
+    def model(x):
+        try:
+            return 1.0 / x
+        except ZeroDivisionError as error:
+            return x if error.__traceback__ is None else 2.0 * x
+
+    dj.grad(model)(2.0)
+
+
+def dj304_question():
+    def model(xs):
+        total = 0
+        for x in xs:
+            total = total + x
+        return 2.0 * total if isinstance(total, int) else total
+
+    dj.grad(model)(np.ones(3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import warnings
 from typing import Any
@@ -49,8 +50,25 @@ def test_every_composite_has_a_case() -> None:
     tested = {function for function, _, _ in CASES} | IN_PLACE
     outers = {f for f in COMPOSITES if getattr(f, "__name__", "") == "outer" and f not in (np.outer, np.linalg.outer)}
     # Python's containers are not functions of arrays: programs of the corpus use them.
-    containers = {f for f, plain in COMPOSITES.items() if plain.__module__.endswith(".containers")}
+    containers = {f for f, plain in COMPOSITES.items() if plain.__module__.endswith((".containers", ".heaps"))}
     assert not set(COMPOSITES) - tested - outers - containers
+
+
+def test_heaps() -> None:
+    rng = np.random.default_rng(0)
+    mine: list[float] = []
+    theirs: list[float] = []
+    for v in rng.integers(0, 9, 60):
+        COMPOSITES[heapq.heappush](mine, int(v))
+        heapq.heappush(theirs, int(v))
+        if v > 5:
+            for function in (heapq.heapreplace, heapq.heappushpop):
+                assert COMPOSITES[function](mine, 4) == function(theirs, 4)
+        assert mine == theirs
+    COMPOSITES[heapq.heapify](mine)
+    assert [COMPOSITES[heapq.heappop](mine) for _ in theirs] == sorted(theirs)
+    for function in (heapq.nsmallest, heapq.nlargest):
+        assert COMPOSITES[function](3, theirs, key=lambda v: -v) == function(3, theirs, key=lambda v: -v)
 
 
 def test_functions_that_change_an_array() -> None:

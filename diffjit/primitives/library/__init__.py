@@ -2,8 +2,8 @@
 
 What the functions here rely on: operators, elementwise kinds, the reductions, `matmul`, `concatenate`, `reshape`,
 `transpose`, `broadcast_to`, creation, indexing, stores, loops, and what is known while specialising (axes, dtypes,
-numbers of dimensions, tuples, strings, `None`). An option that is not supported raises NotImplementedError, with the
-reason.
+numbers of dimensions, tuples, strings, `None`). An option that is not supported raises NotImplementedError("what: what
+to write instead"), which becomes an error at the user's line.
 """
 
 from diffjit.primitives.library import (
@@ -12,6 +12,7 @@ from diffjit.primitives.library import (
     counting,
     creation,
     einsum,
+    heaps,
     joining,
     math_functions,
     missing,
@@ -32,6 +33,7 @@ __all__ = [
     "counting",
     "creation",
     "einsum",
+    "heaps",
     "joining",
     "math_functions",
     "missing",

@@ -116,6 +116,8 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear interpolation; at a knot the derivative is that of the piece to its right."""
     xp, fp = as_float(np.asarray(xp)), as_float(np.asarray(fp))
+    if len(xp) != len(fp):
+        raise ValueError("fp and xp are not of the same length.")
     if period is not None:
         if period == 0:
             raise ValueError("period must be a non-zero value")

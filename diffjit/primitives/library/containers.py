@@ -31,6 +31,21 @@ def list_slice(items, start, stop, step):
     return [items[k] for k in range(low, high, step)]
 
 
+def repeated(items, times):
+    """items * times."""
+    return [item for _ in range(times) for item in items]
+
+
+def repeat_in_place(items, times):
+    """items *= times."""
+    length = len(items)
+    for _ in range(1, times):
+        for k in range(length):
+            items.append(items[k])
+    if times < 1:
+        items.clear()
+
+
 def assign_slice(items, start, stop, new):
     """items[start:stop] = new."""
     low, high = bounds(start, stop, 1, len(items))
@@ -42,6 +57,17 @@ def assign_slice(items, start, stop, new):
         items.append(item)
     for item in behind:
         items.append(item)
+
+
+def assign_stepped(items, start, stop, step, new):
+    """items[start:stop:step] = new."""
+    low, high = bounds(start, stop, step, len(items))
+    places = range(low, high, step)
+    new = list(new)
+    if len(new) != len(places):
+        raise ValueError("attempt to assign sequence to extended slice of another size")
+    for k in range(len(places)):
+        items[low + k * step] = new[k]
 
 
 def delete_slice(items, start, stop):
@@ -175,6 +201,88 @@ def count(start=0, step=1):
         number += step
 
 
+def taken(iterable, start, stop, step):
+    """The items with the numbers of a range; none is drawn that lies behind it."""
+    number = 0
+    if stop is None or stop > 0:
+        for item in iterable:
+            if number >= start and (number - start) % step == 0:
+                yield item
+            number += 1
+            if stop is not None and number >= stop:
+                break
+
+
+def drawn(iterator):
+    """The items of an object with __next__."""
+    while True:
+        try:
+            item = iterator.__next__()
+        except StopIteration:
+            return
+        yield item
+
+
+def drawn_or(iterator, default):
+    """Its next item, or the default when there is none."""
+    try:
+        return iterator.__next__()
+    except StopIteration:
+        return default
+
+
+def called(function, sentinel):
+    """What a function returns, until it is the sentinel."""
+    while True:
+        item = function()
+        if item == sentinel:
+            return
+        yield item
+
+
+def zipped_strictly(*iterables):
+    """zip(..., strict=True)."""
+    columns = [list(i) for i in iterables]
+    length = min([len(c) for c in columns])
+    for k in range(length):
+        yield tuple([c[k] for c in columns])
+    for c in columns:
+        if len(c) > length:
+            raise ValueError("zip() arguments differ in length")
+
+
+@implements(itertools.zip_longest)
+def zip_longest(*iterables, fillvalue=None):
+    """Tuples as long as any of the iterables has items."""
+    columns = [list(i) for i in iterables]
+    for k in range(max([len(c) for c in columns])):
+        yield tuple([c[k] if k < len(c) else fillvalue for c in columns])
+
+
+@implements(itertools.tee)
+def tee(iterable, n=2, /):
+    """Several iterators over the same items."""
+    items = list(iterable)
+    return tuple([iter(items) for _ in range(n)])
+
+
+def itself(value):
+    """The value."""
+    return value
+
+
+def numbered(sequence):
+    """The items of an object with __getitem__ alone."""
+    number = 0
+    while True:
+        try:
+            item = sequence[number]
+        except IndexError:
+            return
+        yield item
+        number += 1
+
+
 @implements(itertools.takewhile)
 def takewhile(predicate, iterable):
     """Items as long as they satisfy a condition."""
@@ -201,6 +309,22 @@ def cycle(iterable):
     items = list(iterable)
     while len(items) > 0:
         yield from items
+
+
+@implements(itertools.groupby)
+def groupby(iterable, key=None):
+    """Runs of items with equal keys."""
+    run = []
+    last = None
+    for item in iterable:
+        this = item if key is None else key(item)
+        if len(run) > 0 and this != last:
+            yield last, run
+            run = []
+        run.append(item)
+        last = this
+    if len(run) > 0:
+        yield last, run
 
 
 @implements(itertools.compress)
@@ -257,7 +381,7 @@ class Vectorize:
     def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):  # noqa: ARG002
         """Keep the function."""
         if excluded is not None or signature is not None:
-            raise NotImplementedError("np.vectorize: `excluded` and `signature` are not supported: write a loop")
+            raise NotImplementedError("np.vectorize with `excluded` or `signature`: write a loop")
         self.pyfunc = pyfunc
 
     def __call__(self, *args):

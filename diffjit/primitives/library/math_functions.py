@@ -46,7 +46,7 @@ def ulp(x, /):
 def remainder(x, y, /):
     """IEEE 754: x minus the multiple of y that is nearest, exactly (the algorithm of CPython's mathmodule.c)."""
     if np.isnan(x) or np.isnan(y) or np.isinf(x) or y == 0:
-        return np.fmod(x, y)
+        return math.fmod(x, y)
     if np.isinf(y):
         return x
     size_x, size_y = np.fabs(x), np.fabs(y)

@@ -52,7 +52,9 @@ def matrix_size(x, order, axes, keepdims):
     if order is None or order in ("fro", "f"):
         return root(np.sum(magnitude_squared(x), axis=axes, keepdims=keepdims))
     if order in (2, -2, "nuc"):
-        raise NotImplementedError(f"np.linalg.norm(ord={order!r}) of a matrix needs singular values: not supported yet")
+        raise NotImplementedError(
+            f"np.linalg.norm(ord={order!r}) of a matrix, which needs singular values: use another order"
+        )
     row, column = axes
     inner, outer = (row, column) if order in (1, -1) else (column, row)
     sums = np.sum(np.abs(x), axis=inner, keepdims=True)

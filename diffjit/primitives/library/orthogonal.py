@@ -87,7 +87,7 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=None):
 def cond(x, p=None):
     """Condition number in a norm that needs no singular values."""
     if p is None or p in (2, -2):
-        raise NotImplementedError("np.linalg.cond in the 2-norm needs singular values: use p=1 or p='fro'")
+        raise NotImplementedError("np.linalg.cond in the 2-norm, which needs singular values: use p=1 or p='fro'")
     return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
 
 

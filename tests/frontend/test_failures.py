@@ -1,0 +1,98 @@
+"""What fails as in Python: texts that are printed, errors that nobody catches, and what must not be caught."""
+
+# ruff: noqa: T201 - what the programs print is compared
+
+import math
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+X = np.array([0.4, 0.8, 1.5])
+
+
+def run(function, *args):
+    return dj.jit(function, backend="python")(*args)
+
+
+def texts(x):
+    for k in range(4):
+        try:
+            if k == 2:
+                raise LookupError("two", k)
+            print(x[k + 1] / k, [1.0, 2.0][k])
+        except (IndexError, LookupError, ZeroDivisionError) as error:
+            print(f"{error} |", error, str(error), len(error.args))
+    try:
+        x.reshape(2, 2)
+    except ValueError as error:
+        print("shape:", error)
+    try:
+        {"a": 1.0}["b"]
+    except KeyError as error:
+        print(f"key: {error}", error.args[0])
+    try:
+        math.sqrt(float(-x[0]))
+    except ValueError as error:
+        print("math:", error)
+    name = "high" if x[0] > 1.0 else f"low {x[0]}"
+    print(f"<{name}>", name)
+    return x[0]
+
+
+def test_texts_of_errors_are_pythons(capsys):
+    with np.errstate(all="ignore"):
+        texts(X)
+    wanted = capsys.readouterr().out
+    run(texts, X)
+    assert capsys.readouterr().out == wanted
+
+
+def ragged(x, n):
+    return np.sum(np.array([x, x[:n]]))
+
+
+def ragged_list(x, n):
+    rows = [x]
+    for _ in range(n):
+        rows.append(x[:n])  # noqa: PERF401 - a list that grows
+    return np.sum(np.array(rows))
+
+
+def strict(x, n):
+    return sum(a * b for a, b in zip(x, x[:n], strict=True))
+
+
+@pytest.mark.parametrize("function", [ragged, ragged_list, strict])
+def test_uncaught_as_in_python(function):
+    for call in (function, lambda *args: run(function, *args)):
+        with pytest.raises(ValueError):
+            call(X, 1)
+
+
+def power(n):
+    try:
+        return float(2**n)
+    except ValueError:
+        return -1.0
+
+
+def test_a_refusal_when_the_program_runs_is_not_caught():
+    assert power(-1) == 0.5
+    with pytest.raises(ValueError, match="negative power"):
+        run(power, -1)
+
+
+def mean(x, least):
+    chosen = [v for v in x if v > least]
+    try:
+        return sum(chosen) / len(chosen)
+    except ZeroDivisionError:
+        return least
+
+
+def test_a_doubtful_division_by_zero_stops_the_program():
+    assert run(mean, X, 0.5) == pytest.approx(mean(X, 0.5))
+    with pytest.raises(ZeroDivisionError, match="DJ304"):
+        run(mean, X, 9.0)
