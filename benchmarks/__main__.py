@@ -17,6 +17,8 @@ def main() -> None:
     """The command line."""
     options = parse()
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=150)
     if options.list:
         console.print(report.overview([rows.load(name) for name in rows.NAMES], rows.NAMES))
         return
@@ -25,27 +27,29 @@ def main() -> None:
         results["rows"] = {name: results["rows"][name] for name in options.rows or results["rows"]}
     else:
         results = measured(options, console)
-    for part in report.tables(results):
+    for part in report.tables(results, options.by):
         console.print(part)
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
     if options.plot:
         from benchmarks.plot import draw
 
-        draw(results, options.plot)
+        draw(results, options.plot, options.by)
 
 
 def measured(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """The records of a run."""
+    """The records of a run, on disk after each row."""
+    results: dict[str, Any] = {}
     with console.status("") as status:
-        return session.run(
+        for results in session.run(  # noqa: B007 - the last ones are returned
             options.rows or rows.NAMES,
             quick=options.quick,
             threads=options.threads,
             limit=options.limit,
             peers=[peer for peer in PEERS if peer == "hand" or peer in options.peers],
-            say=status.update if console.is_terminal else console.log,
-        )
+            say=status.update if console.is_terminal else console.print,
+        ):
+            if options.json:
+                options.json.write_text(json.dumps(results, indent=1) + "\n")
+    return results
 
 
 def parse() -> argparse.Namespace:
@@ -60,6 +64,7 @@ def parse() -> argparse.Namespace:
     add("--read", type=Path, metavar="FILE", help="read the records of an earlier run instead of running")
     add("--threads", type=int, default=1, metavar="N", help="cores, and threads of every library (default 1)")
     add("--limit", type=float, default=120.0, metavar="S", help="seconds for one peer on one row (default 120)")
+    add("--by", choices=("median", "minimum"), default="median", help="of the samples, in tables and figure")
     add("--peers", nargs="+", choices=PEERS, default=list(PEERS), metavar="PEER", help=f"some of {', '.join(PEERS)}")
     options = parser.parse_args()
     unknown = [name for name in options.rows if name not in rows.NAMES]

@@ -30,20 +30,13 @@ def quiet() -> Any:
         gc.enable()
 
 
-def once(function: Function, arguments: tuple[Any, ...]) -> tuple[float, Any]:
-    """Seconds of one call, and its result."""
-    start = time.perf_counter()
-    result = function(*arguments)
-    return time.perf_counter() - start, result
-
-
-def repeated(function: Function, arguments: tuple[Any, ...], fewest: int = FEWEST) -> dict[str, Any]:
+def repeated(function: Function, arguments: tuple[Any, ...], *, budget: float = BUDGET) -> dict[str, Any]:
     """Median, minimum and number of samples of warm calls."""
     with quiet():
         calls = _calls_per_sample(function, arguments)
         samples: list[float] = []
         begin = time.perf_counter()
-        while len(samples) < fewest or (len(samples) < MOST and time.perf_counter() - begin < BUDGET):
+        while len(samples) < FEWEST or (len(samples) < MOST and time.perf_counter() - begin < budget):
             start = time.perf_counter()
             for _ in range(calls):
                 function(*arguments)

@@ -21,7 +21,7 @@ PEERS = {
 WITHOUT_DERIVATIVE = ("primal", "jit")
 
 
-class NotExpressible(Exception):  # noqa: N818 - a reason, not an error
+class NotExpressible(Exception):
     """The peer cannot express the program; the text says why."""
 
 
@@ -120,5 +120,3 @@ def difference(found: list[np.ndarray], wanted: list[np.ndarray]) -> float:
             gap = float(np.max(np.abs(a - b))) / max(float(np.max(np.abs(b))), 1e-300)
             worst = max(worst, gap if np.isfinite(gap) else float("inf"))
     return worst
-
-

@@ -35,9 +35,9 @@ STYLE = {
 }
 
 
-def draw(results: dict[str, Any], file: Path) -> None:
+def draw(results: dict[str, Any], file: Path, by: str) -> None:
     """One line for each row, in the order of diffjit's ratio; the axis is logarithmic."""
-    rows = {name: times(row) for name, row in results["rows"].items() if row["kind"] == "run"}
+    rows = {name: times(row, by) for name, row in results["rows"].items() if row["kind"] == "run"}
     rows = {name: ratios for name, ratios in rows.items() if ratios}
     order = sorted(rows, key=lambda name: rows[name].get("diffjit", float("inf")), reverse=True)
     with mpl.rc_context(STYLE):
@@ -61,9 +61,9 @@ def draw(results: dict[str, Any], file: Path) -> None:
         plt.close(figure)
 
 
-def times(row: dict[str, Any]) -> dict[str, float]:
+def times(row: dict[str, Any], by: str) -> dict[str, float]:
     """The ratio of each peer that has one."""
-    found = {name: record["median"] for name, record in row["peers"].items() if record["status"] == "ok"}
+    found = {name: record[by] for name, record in row["peers"].items() if record["status"] == "ok"}
     if "hand" not in found:
         return {}
     return {peer: found[peer] / found["hand"] for peer in PEERS if peer in found}

@@ -18,32 +18,32 @@ Record = dict[str, Any]
 DERIVATIVES = ("hand", "diffjit", "jax", "autograd")
 
 
-def tables(results: Record) -> Iterator[RenderableType]:
+def tables(results: Record, by: str) -> Iterator[RenderableType]:
     """All that there is to say about a run."""
     runs = {name: row for name, row in results["rows"].items() if row["kind"] == "run"}
     starts = {name: row for name, row in results["rows"].items() if row["kind"] == "start"}
     if runs:
-        yield run_times(runs)
-        yield costs(runs)
+        yield run_times(runs, by)
+        yield costs(runs, by)
     if starts:
         yield start_times(starts)
     yield notes(results)
 
 
-def run_times(rows: Record) -> Table:
-    """Medians of warm calls, and the ratios between them."""
-    table = new("Value and gradient: median of warm calls")
+def run_times(rows: Record, by: str) -> Table:
+    """Warm calls, and the ratios between them."""
+    table = new(f"Value and gradient: {by} of warm calls")
     columns = "row", "primal", "by hand", "diffjit", "JAX", "autograd", "diffjit/primal", "diffjit/hand", "diffjit/JAX"
     for column in columns:
         table.add_column(column, justify="left" if column == "row" else "right", no_wrap=True)
     for name, row in rows.items():
         peers = row["peers"]
-        ratios = (ratio(peers, "diffjit", other) for other in ("primal", "hand", "jax"))
-        table.add_row(name, *(cell(peers, p, "median") for p in ("primal", *DERIVATIVES)), *ratios)
+        ratios = (ratio(peers, "diffjit", other, by) for other in ("primal", "hand", "jax"))
+        table.add_row(name, *(cell(peers, p, by) for p in ("primal", *DERIVATIVES)), *ratios)
     return table
 
 
-def costs(rows: Record) -> Table:
+def costs(rows: Record, by: str) -> Table:
     """What comes with it: first calls, memory, diffjit's own primal."""
     table = new("First call (compiling included), memory of one warm call, and diffjit's own primal")
     table.add_column("row", no_wrap=True)
@@ -56,7 +56,7 @@ def costs(rows: Record) -> Table:
         peers = row["peers"]
         firsts = (cell(peers, p, "first_call") for p in ("hand", "diffjit", "jax"))
         memory = (cell(peers, p, "call_peak") for p in ("hand", "diffjit", "jax"))
-        table.add_row(name, *firsts, *memory, cell(peers, "jit", "median"), ratio(peers, "jit", "primal"))
+        table.add_row(name, *firsts, *memory, cell(peers, "jit", by), ratio(peers, "jit", "primal", by))
     return table
 
 
@@ -89,17 +89,22 @@ def cell(peers: Record, peer: str, field: str) -> Text:
         if value is None:
             return Text("")
         return Text(memory(value) if field in {"peak", "call_peak"} else seconds(value))
-    words = {"none": ("-", "dim"), "wrong": ("WRONG", "bold red"), "error": ("error", "red"), "late": ("late", "yellow")}
+    words = {
+        "none": ("-", "dim"),
+        "wrong": ("WRONG", "bold red"),
+        "error": ("error", "red"),
+        "late": ("late", "yellow"),
+    }
     word, style = words[status]
     return Text(word, style=style)
 
 
-def ratio(peers: Record, one: str, other: str) -> Text:
+def ratio(peers: Record, one: str, other: str, by: str) -> Text:
     """How many times as long."""
     records = peers.get(one), peers.get(other)
     if any(record is None or record["status"] != "ok" for record in records):
         return Text("")
-    value = records[0]["median"] / records[1]["median"]
+    value = records[0][by] / records[1][by]
     return Text(figure(value), style="green" if value <= 1.2 else "red" if value > 3.0 else "")
 
 
@@ -107,15 +112,16 @@ def notes(results: Record) -> Group:
     """Where the figures come from, and why some are missing."""
     machine = results["machine"]
     versions = ", ".join(f"{name} {machine[name]}" for name in ("diffjit", "numba", "numpy", "jax", "autograd"))
-    lines = [
-        f"{machine['processor']}, {machine['system']}, {results['threads']} thread(s); Python {machine['python']}, {versions}"
-    ]
+    where = f"{machine['processor']}, {machine['system']}, {results['threads']} thread(s)"
+    lines = [f"{where}; Python {machine['python']}, {versions}"]
     if results["quick"]:
         lines.append("[bold]Quick sizes: these times say nothing about full ones.[/bold]")
     for name, row in results["rows"].items():
         for peer, record in row["peers"].items():
             if record["status"] != "ok":
-                lines.append(f"[dim]{name}, {peer}: {record['status']}: {escape(' '.join(record['why'].split()))}[/dim]")
+                lines.append(
+                    f"[dim]{name}, {peer}: {record['status']}: {escape(' '.join(record['why'].split()))}[/dim]"
+                )
     return Group(*lines)
 
 
@@ -141,11 +147,11 @@ def seconds(value: float) -> str:
 
 
 def memory(value: float) -> str:
-    """In binary units."""
+    """In binary units; what is less than the noise of a process is not told apart."""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20)):
         if value >= size:
             return f"{figure(value / size)} {unit}"
-    return f"{figure(value / 2**10)} KiB"
+    return "< 1 MiB"
 
 
 def figure(value: float) -> str:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,10 @@ STARTS = 3  # processes for each figure of a start row
 Say = Callable[[str], None]
 
 
-def run(names: list[str], *, quick: bool, threads: int, limit: float, peers: list[str], say: Say) -> dict[str, Any]:
-    """The records of these rows, with what is needed to read them."""
+def run(
+    names: list[str], *, quick: bool, threads: int, limit: float, peers: list[str], say: Say
+) -> Iterator[dict[str, Any]]:
+    """The records so far, after each row, with what is needed to read them."""
     cores = choose_cores(threads)
     results: dict[str, Any] = {"machine": machine(), "quick": quick, "threads": threads, "cores": cores, "rows": {}}
     for name in names:
@@ -37,7 +39,7 @@ def run(names: list[str], *, quick: bool, threads: int, limit: float, peers: lis
                 say(f"{name}: {PEERS[peer]}")
                 process = Process(name, peer, "quick" if quick else "full", Path(folder), cores, limit)
                 record["peers"][peer] = process.run() if row.kind == "run" else process.starts()
-    return results
+        yield results
 
 
 class Process:
@@ -61,7 +63,7 @@ class Process:
                 text=True,
                 timeout=self.limit,
                 check=False,
-                preexec_fn=self.pin,  # noqa: PLW1509 - no threads here
+                preexec_fn=self.pin,
             )
         except subprocess.TimeoutExpired:
             return {"status": "late", "why": f"not finished after {self.limit:g} s"}
@@ -74,7 +76,7 @@ class Process:
         return record
 
     def starts(self) -> dict[str, Any]:
-        """The middle one of several new processes with nothing cached, and of several more with what they left behind."""
+        """The middle one of several processes with an empty cache, and of several with what the first left behind."""
         first = [self.run(f"cache-{k}") for k in range(STARTS)]
         if any(record["status"] != "ok" for record in first):
             return next(record for record in first if record["status"] != "ok")

@@ -35,7 +35,7 @@ def by_hand(njit):
         for i in range(1, n + 1):
             for j in range(1, m + 1):
                 gap = x[i - 1] - y[j - 1]
-                D[i, j] = gap * gap + min(min(D[i - 1, j], D[i - 1, j - 1]), D[i, j - 1])
+                D[i, j] = gap * gap + min(D[i - 1, j], D[i - 1, j - 1], D[i, j - 1])
         return D
 
     @njit

@@ -96,7 +96,9 @@ def by_hand(njit):
             u3, v3, w3, s3, r3, g3 = back(
                 x3, y3, z3, s, r, b, third * p + dt * u4, third * q + dt * v4, third * e + dt * w4
             )
-            u2, v2, w2, s2, r2, g2 = back(x2, y2, z2, s, r, b, third * p + h * u3, third * q + h * v3, third * e + h * w3)
+            u2, v2, w2, s2, r2, g2 = back(
+                x2, y2, z2, s, r, b, third * p + h * u3, third * q + h * v3, third * e + h * w3
+            )
             u1, v1, w1, s1, r1, g1 = back(x, y, z, s, r, b, sixth * p + h * u2, sixth * q + h * v2, sixth * e + h * w2)
             p += u1 + u2 + u3 + u4
             q += v1 + v2 + v3 + v4
@@ -137,7 +139,6 @@ def in_jax():
 
 def in_autograd():
     """As it stands."""
-
     return lorenz
 
 

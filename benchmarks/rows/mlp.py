@@ -1,5 +1,7 @@
 """A dense network and its cross-entropy on one batch."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from benchmarks.row import Row, rebind
@@ -21,7 +23,7 @@ def arguments(batch, inputs, hidden, outputs):
     """Random weights, images and labels."""
     rng = np.random.default_rng(0)
     widths = [inputs, hidden, hidden, outputs]
-    layers = [(rng.normal(size=(n, m)) / np.sqrt(n), np.zeros(m)) for n, m in zip(widths, widths[1:], strict=False)]
+    layers = [(rng.normal(size=(n, m)) / np.sqrt(n), np.zeros(m)) for n, m in pairwise(widths)]
     return layers, rng.normal(size=(batch, inputs)), rng.integers(0, outputs, batch)
 
 

@@ -100,11 +100,11 @@ def by_hand(njit):
 
     @njit
     def primal(x, v, mass, dt, steps):
-        return energy(forward(x, v, mass, dt, steps, np.empty((1,) + x.shape)), mass)
+        return energy(forward(x, v, mass, dt, steps, np.empty((1, x.shape[0], 3))), mass)
 
     @njit
     def gradient(x, v, mass, dt, steps):
-        kept = np.empty((steps + 1,) + x.shape)
+        kept = np.empty((steps + 1, x.shape[0], 3))
         v = forward(x, v, mass, dt, steps, kept)
         v_bar = np.empty_like(v)
         x_bar = np.zeros_like(x)

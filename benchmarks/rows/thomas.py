@@ -28,7 +28,7 @@ def arguments(n):
 
 
 def by_hand(njit):
-    """The cotangent of the right-hand side solves the transposed system; the rest are its products with the solution."""
+    """The cotangent of the right-hand side solves the transposed system; the rest are products with the solution."""
 
     @njit
     def solved(a, b, c, d):
