@@ -39,7 +39,7 @@ def measured(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """The records of a run, on disk after each row."""
     results: dict[str, Any] = {}
     with console.status("") as status:
-        for results in session.run(  # noqa: B007 - the last ones are returned
+        for results in session.run(
             options.rows or rows.NAMES,
             quick=options.quick,
             threads=options.threads,
