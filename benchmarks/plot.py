@@ -55,7 +55,7 @@ def draw(results: dict[str, Any], file: Path, by: str) -> None:
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_yticks(range(len(order)), [results["rows"][name]["title"] for name in order])
         axes.set_ylim(-0.7, len(order) - 0.3)
-        axes.set_xlabel("time for value and gradient, relative to an adjoint written by hand (less is better)")
+        axes.set_xlabel("time relative to the adjoint by hand")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handletextpad=0.2, columnspacing=1.5)
         figure.savefig(file)
         plt.close(figure)
