@@ -81,6 +81,12 @@ def by_jax(row: Row, arguments: tuple[Any, ...]) -> tuple[Function, tuple[Any, .
     def call(*args: Any) -> Any:
         return block(function(*args))
 
+    def planned(*args: Any) -> int:
+        plan = function.lower(*args).compile().memory_analysis()
+        return plan.temp_size_in_bytes + plan.output_size_in_bytes
+
+    call.planned_memory = planned  # XLA holds on to memory between calls: what one call needs cannot be seen outside
+
     on_device = (a if k in row.static else jax.tree.map(jax.numpy.asarray, a) for k, a in enumerate(arguments))
     return call, tuple(on_device)
 

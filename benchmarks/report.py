@@ -45,9 +45,11 @@ def run_times(rows: Record, by: str) -> Table:
 
 def costs(rows: Record, by: str) -> Table:
     """What comes with it: first calls, memory, diffjit's own primal."""
-    table = new("First call (compiling included), memory of one warm call, and diffjit's own primal")
+    table = new(
+        "First call (compiling included), memory of one warm call, peak memory of the process, diffjit's own primal"
+    )
     table.add_column("row", no_wrap=True)
-    for what in ("first", "memory"):
+    for what in ("first", "memory", "peak"):
         for peer in ("by hand", "diffjit", "JAX"):
             table.add_column(f"{what}\n{peer}", justify="right", no_wrap=True)
     table.add_column("diffjit.jit\nprimal", justify="right", no_wrap=True)
@@ -56,7 +58,8 @@ def costs(rows: Record, by: str) -> Table:
         peers = row["peers"]
         firsts = (cell(peers, p, "first_call") for p in ("hand", "diffjit", "jax"))
         memory = (cell(peers, p, "call_peak") for p in ("hand", "diffjit", "jax"))
-        table.add_row(name, *firsts, *memory, cell(peers, "jit", by), ratio(peers, "jit", "primal", by))
+        peaks = (cell(peers, p, "peak") for p in ("hand", "diffjit", "jax"))
+        table.add_row(name, *firsts, *memory, *peaks, cell(peers, "jit", by), ratio(peers, "jit", "primal", by))
     return table
 
 
