@@ -1,0 +1,162 @@
+"""Tables of a run, as rich renders them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from benchmarks.peers import PEERS
+from benchmarks.row import Row
+
+Record = dict[str, Any]
+DERIVATIVES = ("hand", "diffjit", "jax", "autograd")
+
+
+def tables(results: Record, by: str) -> Iterator[RenderableType]:
+    """All that there is to say about a run."""
+    runs = {name: row for name, row in results["rows"].items() if row["kind"] == "run"}
+    starts = {name: row for name, row in results["rows"].items() if row["kind"] == "start"}
+    if runs:
+        yield run_times(runs, by)
+        yield costs(runs, by)
+    if starts:
+        yield start_times(starts)
+    yield notes(results)
+
+
+def run_times(rows: Record, by: str) -> Table:
+    """Warm calls, and the ratios between them."""
+    table = new(f"Value and gradient: {by} of warm calls")
+    columns = "row", "primal", "by hand", "diffjit", "JAX", "autograd", "diffjit/primal", "diffjit/hand", "diffjit/JAX"
+    for column in columns:
+        table.add_column(column, justify="left" if column == "row" else "right", no_wrap=True)
+    for name, row in rows.items():
+        peers = row["peers"]
+        ratios = (ratio(peers, "diffjit", other, by) for other in ("primal", "hand", "jax"))
+        table.add_row(name, *(cell(peers, p, by) for p in ("primal", *DERIVATIVES)), *ratios)
+    return table
+
+
+def costs(rows: Record, by: str) -> Table:
+    """What comes with it: first calls, memory, diffjit's own primal."""
+    table = new(
+        "First call (compiling included), memory of one warm call, peak memory of the process, diffjit's own primal"
+    )
+    table.add_column("row", no_wrap=True)
+    for what in ("first", "memory", "peak"):
+        for peer in ("by hand", "diffjit", "JAX"):
+            table.add_column(f"{what}\n{peer}", justify="right", no_wrap=True)
+    table.add_column("diffjit.jit\nprimal", justify="right", no_wrap=True)
+    table.add_column("diffjit.jit\n/ primal", justify="right", no_wrap=True)
+    for name, row in rows.items():
+        peers = row["peers"]
+        firsts = (cell(peers, p, "first_call") for p in ("hand", "diffjit", "jax"))
+        memory = (cell(peers, p, "call_peak") for p in ("hand", "diffjit", "jax"))
+        peaks = (cell(peers, p, "peak") for p in ("hand", "diffjit", "jax"))
+        table.add_row(name, *firsts, *memory, *peaks, cell(peers, "jit", by), ratio(peers, "jit", "primal", by))
+    return table
+
+
+def start_times(rows: Record) -> Table:
+    """From the start of a process to its first gradient."""
+    table = new("A new process up to its first gradient, imports included")
+    for column in ("row", "by hand", "diffjit", "diffjit, second process", "JAX", "autograd"):
+        table.add_column(column, justify="left" if column == "row" else "right", no_wrap=True)
+    for name, row in rows.items():
+        peers = row["peers"]
+        again = cell(peers, "diffjit", "start_again")
+        hand, diffjit, jax, autograd = (cell(peers, p, "start") for p in DERIVATIVES)
+        table.add_row(name, hand, diffjit, again, jax, autograd)
+    return table
+
+
+def new(title: str) -> Table:
+    """A table in the style of a paper: rules above, below and under the head."""
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def cell(peers: Record, peer: str, field: str) -> Text:
+    """One figure, or the word for why there is none."""
+    record = peers.get(peer)
+    if record is None:
+        return Text("")
+    status = record["status"]
+    if status == "ok":
+        value = record.get(field)
+        if value is None:
+            return Text("")
+        return Text(memory(value) if field in {"peak", "call_peak"} else seconds(value))
+    words = {
+        "none": ("-", "dim"),
+        "wrong": ("WRONG", "bold red"),
+        "error": ("error", "red"),
+        "late": ("late", "yellow"),
+    }
+    word, style = words[status]
+    return Text(word, style=style)
+
+
+def ratio(peers: Record, one: str, other: str, by: str) -> Text:
+    """How many times as long."""
+    records = peers.get(one), peers.get(other)
+    if any(record is None or record["status"] != "ok" for record in records):
+        return Text("")
+    value = records[0][by] / records[1][by]
+    return Text(figure(value), style="green" if value <= 1.2 else "red" if value > 3.0 else "")
+
+
+def notes(results: Record) -> Group:
+    """Where the figures come from, and why some are missing."""
+    machine = results["machine"]
+    versions = ", ".join(f"{name} {machine[name]}" for name in ("diffjit", "numba", "numpy", "jax", "autograd"))
+    where = f"{machine['processor']}, {machine['system']}, {results['threads']} thread(s)"
+    lines = [f"{where}; Python {machine['python']}, {versions}"]
+    if results["quick"]:
+        lines.append("[bold]Quick sizes: these times say nothing about full ones.[/bold]")
+    for name, row in results["rows"].items():
+        for peer, record in row["peers"].items():
+            if record["status"] != "ok":
+                lines.append(
+                    f"[dim]{name}, {peer}: {record['status']}: {escape(' '.join(record['why'].split()))}[/dim]"
+                )
+    return Group(*lines)
+
+
+def overview(rows: list[Row], names: list[str]) -> Table:
+    """The rows, their sizes, and what the peers cannot do."""
+    table = new("Rows")
+    for column in ("row", "program", "full size", "JAX", "autograd"):
+        table.add_column(column)
+    for name, row in zip(names, rows, strict=True):
+        size = ", ".join(f"{key}={value:,}" for key, value in row.full.items())
+        peers = (peer if isinstance(peer, str) else "yes" for peer in (row.in_jax, row.in_autograd))
+        table.add_row(name, row.title, size, *peers)
+    table.caption = "; ".join(f"{name}: {what}" for name, what in PEERS.items())
+    return table
+
+
+def seconds(value: float) -> str:
+    """With three digits and a unit."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size:
+            return f"{figure(value / size)} {unit}"
+    return f"{figure(value * 1e9)} ns"
+
+
+def memory(value: float) -> str:
+    """In binary units; what is less than the noise of a process is not told apart."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20)):
+        if value >= size:
+            return f"{figure(value / size)} {unit}"
+    return "< 1 MiB"
+
+
+def figure(value: float) -> str:
+    """Three digits, without an exponent."""
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"

@@ -1,0 +1,56 @@
+"""What a call costs: five numbers."""
+
+import numpy as np
+
+from benchmarks.row import Row, rebind
+
+
+def scalars(a, b, c, d, e):
+    """Next to nothing."""
+    return a * b + c * d * e + np.sin(a)
+
+
+def arguments():
+    """Five floats."""
+    return 0.1, 0.2, 0.3, 0.4, 0.5
+
+
+def by_hand(njit):
+    """Nothing to keep."""
+
+    @njit
+    def primal(a, b, c, d, e):
+        return a * b + c * d * e + np.sin(a)
+
+    @njit
+    def gradient(a, b, c, d, e):
+        return a * b + c * d * e + np.sin(a), (b + np.cos(a), a, d * e, c * e, c * d)
+
+    return primal, gradient
+
+
+def in_jax():
+    """As it stands."""
+    import jax.numpy as jnp
+
+    return rebind(scalars, np=jnp)
+
+
+def in_autograd():
+    """As it stands."""
+    from autograd import numpy as anp
+
+    return rebind(scalars, np=anp)
+
+
+ROW = Row(
+    title="a call with five numbers",
+    program=scalars,
+    arguments=arguments,
+    quick={},
+    full={},
+    argnums=(0, 1, 2, 3, 4),
+    by_hand=by_hand,
+    in_jax=in_jax,
+    in_autograd=in_autograd,
+)

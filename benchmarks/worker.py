@@ -1,0 +1,80 @@
+"""One peer on one row, in a process of its own; its last line of output is the record, as JSON.
+
+`python -m benchmarks.worker ROW PEER SIZE FILE`: FILE holds the gradient by hand, written by the peer `hand` and read
+by the others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    """Run and report."""
+    name, peer, size, reference = sys.argv[1:]
+    try:
+        record = work(name, peer, size == "quick", Path(reference))
+    except Exception as error:  # noqa: BLE001 - whatever a peer raises is its result
+        traceback.print_exc()
+        record = {"status": "error", "why": summary(error)}
+    sys.stdout.write(json.dumps(record) + "\n")
+    sys.stdout.flush()
+    os._exit(0)  # neither threads nor finalisers of a library delay the next process
+
+
+def summary(error: Exception) -> str:
+    """The first lines of an error."""
+    return f"{type(error).__name__}: {error}"[:600]
+
+
+def work(name: str, peer: str, quick: bool, reference: Path) -> dict[str, Any]:
+    """The record of this peer."""
+    from benchmarks import rows
+    from benchmarks.peers import NotExpressible, prepare
+
+    row = rows.load(name)
+    arguments = row.arguments(**row.size(quick=quick))
+    try:
+        function, arguments = prepare(row, peer, arguments)
+    except NotExpressible as reason:
+        return {"status": "none", "why": str(reason)}
+    start = time.perf_counter()
+    result = function(*arguments)
+    record: dict[str, Any] = {"first_call": time.perf_counter() - start, "ready_at": time.time()}
+    wrong = check(result, reference, peer, row.tolerance)
+    if wrong:
+        return {"status": "wrong", "why": wrong}
+    if row.kind == "run":
+        from benchmarks.measure import BUDGET, call_peak, process_peak, repeated
+
+        record |= repeated(function, arguments, budget=0.1 if quick else BUDGET)
+        record |= {"peak": process_peak(), "call_peak": call_peak(function, arguments)}
+    return {"status": "ok", **record}
+
+
+def check(result: Any, reference: Path, peer: str, tolerance: float) -> str:
+    """What is wrong with a result, or nothing."""
+    import numpy as np
+
+    from benchmarks.peers import WITHOUT_DERIVATIVE, difference, flat
+
+    found = flat(result)
+    if peer == "hand":
+        np.savez(reference, *found)
+        return ""
+    with np.load(reference) as file:
+        wanted = [file[key] for key in file.files]
+    if peer in WITHOUT_DERIVATIVE:
+        wanted = wanted[:1]
+    gap = difference(found, wanted)
+    return f"differs from the derivative by hand by {gap:.1e}, relative" if gap > tolerance else ""
+
+
+if __name__ == "__main__":
+    main()

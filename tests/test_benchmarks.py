@@ -1,0 +1,133 @@
+"""The rows of the benchmarks: at the quick size all peers compute the same value and gradient. Nothing is timed."""
+
+import io
+import sys
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+from benchmarks import measure, rows, session, worker
+from benchmarks.peers import NotExpressible, difference, flat, prepare
+
+ROOT = session.ROOT
+QUICK = {name: rows.load(name) for name in rows.NAMES}
+
+every_row = pytest.mark.parametrize("row", QUICK.values(), ids=QUICK)
+
+
+def quick_arguments(row):
+    return row.arguments(**row.quick)
+
+
+def by_hand(row):
+    """Value and gradient by hand, run as plain Python."""
+    _, gradient = row.by_hand(lambda function: function)
+    return flat(gradient(*quick_arguments(row)))
+
+
+@every_row
+def test_diffjit_agrees_with_the_adjoint_by_hand(row):
+    gradient = dj.value_and_grad(row.program, argnums=row.argnums, backend="python")
+    assert difference(flat(gradient(*quick_arguments(row))), by_hand(row)) < row.tolerance
+
+
+@every_row
+def test_programs_by_hand_compute_the_same_value(row):
+    primal, _ = row.by_hand(lambda function: function)
+    arguments = quick_arguments(row)
+    value = row.program(*arguments)
+    assert difference(flat(primal(*arguments)), flat(value)) < row.tolerance
+    assert difference(by_hand(row)[:1], flat(value)) < row.tolerance
+
+
+SLOW = [("start_150", "jax")]  # XLA compiles 150 lines for seconds
+PEERS = [
+    pytest.param(row, peer, id=f"{name}-{peer}", marks=[pytest.mark.slow] if (name, peer) in SLOW else [])
+    for name, row in QUICK.items()
+    for peer, there in (("jax", row.in_jax), ("autograd", row.in_autograd))
+    if not isinstance(there, str)
+]
+
+
+@pytest.mark.parametrize(("row", "peer"), PEERS)
+def test_peers_agree(row, peer):
+    function, arguments = prepare(row, peer, quick_arguments(row))
+    assert difference(flat(function(*arguments)), by_hand(row)) < row.tolerance
+
+
+@pytest.mark.parametrize("peer", ["jax", "autograd"])
+def test_a_peer_that_cannot_says_why(peer):
+    for row in QUICK.values():
+        there = {"jax": row.in_jax, "autograd": row.in_autograd}[peer]
+        if isinstance(there, str):
+            with pytest.raises(NotExpressible, match=there):
+                prepare(row, peer, quick_arguments(row))
+
+
+@pytest.mark.slow
+@every_row
+@pytest.mark.parametrize("peer", ["hand", "diffjit"])
+def test_compiled_peers_agree(row, peer):
+    function, arguments = prepare(row, peer, quick_arguments(row))
+    assert difference(flat(function(*arguments)), by_hand(row)) < row.tolerance
+
+
+@every_row
+def test_arguments_are_the_same_each_time(row):
+    assert difference(flat(quick_arguments(row)), flat(quick_arguments(row))) == 0.0
+
+
+def test_every_file_is_a_row():
+    files = {path.stem for path in (ROOT / "benchmarks" / "rows").glob("*.py")} - {"__init__"}
+    assert files == set(rows.NAMES)
+
+
+def test_a_wrong_gradient_is_not_timed(tmp_path):
+    reference = tmp_path / "by_hand.npz"
+    right = 1.0, (np.array([1.0, 2.0]),)
+    assert not worker.check(right, reference, "hand", 1e-10)
+    assert not worker.check(right, reference, "diffjit", 1e-10)
+    assert not worker.check(1.0, reference, "jit", 1e-10)
+    wrong = 1.0, (np.array([1.0, 2.001]),)
+    assert "by hand" in worker.check(wrong, reference, "diffjit", 1e-10)
+    nothing = 1.0, (np.array([1.0, np.nan]),)
+    assert "by hand" in worker.check(nothing, reference, "diffjit", 1e-10)
+    other = 1.0, (np.array([[1.0, 2.0]]),)
+    assert "by hand" in worker.check(other, reference, "diffjit", 1e-10)
+
+
+def test_repeated_calls_are_counted():
+    calls = []
+    found = measure.repeated(lambda: calls.append(0), (), budget=0.0)
+    assert found["samples"] == measure.FEWEST
+    assert 0.0 < found["minimum"] <= found["median"]
+    assert len(calls) >= found["samples"] * found["calls_per_sample"]
+
+
+def test_a_record_of_each_kind_is_shown():
+    report = pytest.importorskip("benchmarks.report", reason="needs rich", exc_type=ImportError)
+    console = pytest.importorskip("rich.console").Console(width=150, file=io.StringIO())
+    good = {"status": "ok", "first_call": 0.5, "median": 2e-3, "minimum": 1e-3, "peak": 1, "call_peak": 3 * 2**20}
+    peers = {
+        "hand": good,
+        "primal": good,
+        "diffjit": good | {"median": 3e-3},
+        "jit": good,
+        "jax": {"status": "wrong", "why": "differs by 1.0e+00"},
+        "autograd": {"status": "none", "why": "refuses writes into arrays"},
+    }
+    row = {"title": "a row", "kind": "run", "size": {}, "peers": peers}
+    machine = session.machine()
+    results = {"machine": machine, "quick": True, "threads": 1, "cores": [0], "rows": {"some_row": row}}
+    for table in report.tables(results, "median"):
+        console.print(table)
+    text = console.file.getvalue()
+    for shown in ("3.00 ms", "1.50", "WRONG", "differs by 1.0e+00", "refuses writes", "3.00 MiB", "500 ms"):
+        assert shown in text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_memory_of_a_call_is_what_it_holds_at_most():
+    held = measure.call_peak(lambda: np.ones(4_000_000).sum(), ())
+    assert 30e6 < held < 60e6
