@@ -8,7 +8,6 @@ import copy as copy_module
 import functools
 import math
 import operator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -230,11 +229,11 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.any)
     def py_any(self, iterable: Any) -> Any:
-        return self._found(iterable, lambda test: test)
+        return self._found(self.unordered(iterable), lambda test: test)
 
     @core(builtins.all)
     def py_all(self, iterable: Any) -> Any:
-        return self.logical_not(self._found(iterable, self.logical_not))
+        return self.logical_not(self._found(self.unordered(iterable), self.logical_not))
 
     def _found(self, iterable: Any, wanted: Any) -> Any:
         """Whether an iterable has a wanted item; those behind it are not looked at."""
@@ -263,7 +262,7 @@ class BuiltinCalls(Mixin):
 
     def _extreme(self, kind: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
         """max/min as Python does: the first of equals."""
-        iterable = av.Tup(args) if len(args) > 1 else args[0]  # pyright: ignore[reportGeneralTypeIssues]
+        iterable = av.Tup(args) if len(args) > 1 else self.unordered(args[0])  # pyright: ignore[reportGeneralTypeIssues]
 
         def keyed(x: Any) -> Any:
             return x if isinstance(key, Static) and key.obj is None else self.call(key, [x], {})
@@ -300,9 +299,9 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.sorted)
     def py_sorted(self, iterable: Any, *, key: Any = NONE, reverse: Any = Static(False)) -> Any:
-        source = self.py_list(iterable)
-        held = self.contents(source)
         plain = isinstance(key, Static) and key.obj is None
+        source = self.py_list(self.unordered(iterable) if plain else iterable)
+        held = self.contents(source)
         falling = self.static_truth(reverse, "`reverse`")
         if plain and isinstance(held, av.ListC) and all(isinstance(i, Static) for i in held.items):
             return self.new(av.ListC(tuple(Static(x) for x in sorted((i.obj for i in held.items), reverse=falling))))
@@ -328,14 +327,7 @@ class BuiltinCalls(Mixin):
         """The positions of a list's items in sorted order; items are numbers, or tuples of numbers."""
         held = self.contents(keys)
         parts = [getattr(held.elem, "like", None)] if isinstance(held, DynList) else list(held.items)
-        columns = [keys]
-        widths = {len(p.items) if isinstance(p, av.Tup) else -1 for p in parts}
-        if len(widths) == 1 and min(widths) > 0:
-            places = range(min(widths))
-            columns = [
-                self.collect(av.Iter("map", (self.call_static(operator.itemgetter, [Static(k)], {}, None), keys)))
-                for k in places
-            ]
+        columns = self._columns(keys, parts)
         order: Value | None = None
         for column in reversed(columns):  # each sort is stable: the most significant key comes last
             array = self.array_from(column)
@@ -348,6 +340,17 @@ class BuiltinCalls(Mixin):
             order = step if order is None else self.array_get(order, step)
         assert order is not None
         return order
+
+    def _columns(self, keys: Any, parts: list[Any]) -> list[Any]:
+        """The columns of a list of tuples, nested ones, too."""
+        widths = {len(p.items) if isinstance(p, av.Tup) else -1 for p in parts}
+        if len(widths) > 1 or min(widths, default=-1) <= 0:
+            return [keys]
+        columns: list[Any] = []
+        for k in range(min(widths)):
+            column = self.collect(av.Iter("map", (self.call_static(operator.itemgetter, [Static(k)], {}, None), keys)))
+            columns += self._columns(column, [p.items[k] for p in parts])
+        return columns
 
     @core(collections.namedtuple)  # noqa: PYI024 - the user's
     def py_namedtuple(self, typename: Any, field_names: Any, **_: Any) -> Any:
@@ -385,6 +388,10 @@ class BuiltinCalls(Mixin):
     def py_dict(self, mapping: Any = None, **kwargs: Any) -> Any:
         items: dict[Any, Any] = {}
         if mapping is not None:
+            if self.is_table(mapping):
+                made = self.call_method(mapping, "copy", [])
+                self.call_method(made, "update", [], kwargs)
+                return made
             if isinstance(mapping, av.Ref) and isinstance(self.contents(mapping), av.DictC):
                 items.update(self.contents(mapping).items)
             else:
@@ -396,6 +403,9 @@ class BuiltinCalls(Mixin):
 
                 mapping = self.cut_to_known(mapping)
                 self.iterate(mapping, enter, None, key=("dict", self.place()))
+                if self.is_table(made):
+                    self.call_method(made, "update", [], kwargs)
+                    return made
                 items.update(self.contents(made).items)
         return self.new(av.DictC({**items, **kwargs}))
 
@@ -422,14 +432,20 @@ class BuiltinCalls(Mixin):
     @core(collections.defaultdict)
     def py_defaultdict(self, default_factory: Any = NONE, mapping: Any = None, **kwargs: Any) -> Any:
         ref = self.py_dict(mapping, **kwargs)
-        known = not (isinstance(default_factory, Static) and default_factory.obj is None)
-        self.write(ref, replace(self.contents(ref), factory=default_factory if known else None))
+        self.set_factory(ref, default_factory)
         return ref
 
     @core(builtins.set, builtins.frozenset)
     def py_set(self, iterable: Any = None) -> Any:
-        items = [] if iterable is None else self.sequence_items(iterable, None)
-        return self.new(av.DictC({self.static_key(i): i for i in items}, is_set=True))
+        if self.is_run_time_set(iterable):
+            return self.call_method(iterable, "copy", [])
+        try:
+            return self.make_set([] if iterable is None else self.sequence_items(iterable, None))
+        except UnknownLength:
+            made = self.new(av.DictC({}, is_set=True))
+        add = lambda item: self.builtin_method_of(made, "add", item)  # noqa: E731
+        self.iterate(iterable, add, None, key=("set", self.place()))
+        return made
 
     @core(builtins.str)
     def py_str(self, value: Any = Static("")) -> Any:

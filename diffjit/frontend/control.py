@@ -189,7 +189,11 @@ class Control(Mixin):
         types: list[tuple[Type, Any]] = []
         joined: list[tuple[Any, Any]] = []
         for key, template in templates:
-            form = older_than(template, mark)
+            held = first.cells.get(key, UNBOUND), second.cells.get(key, UNBOUND)
+            grew = isinstance(template, Node) and any(
+                isinstance(h, DynList) for h in held
+            )  # an item of a list just now
+            form = older_than(self._template(joiner, key, *held, first, second) if grew else template, mark)
             try:
                 parts = [self._leaves_of(key, side, form) for side in sides]
             except Unjoinable as error:

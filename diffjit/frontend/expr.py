@@ -66,7 +66,7 @@ class Expressions(Mixin):
         return self.new(av.ListC(tuple(self.eval_items(node.elts))))
 
     def eval_Set(self, node: gast.AST) -> Any:
-        return self.new(av.DictC({self.static_key(i): i for i in self.eval_items(node.elts)}, is_set=True))
+        return self.make_set(self.eval_items(node.elts), node)
 
     def eval_items(self, nodes: list[gast.AST], starred: int | None = None) -> list[Any]:
         """Elements of a display or arguments of a call; `starred` is how many a star stands for."""
@@ -79,14 +79,13 @@ class Expressions(Mixin):
         return out
 
     def eval_Dict(self, node: gast.AST) -> Any:
-        items: dict[Any, Any] = {}
+        pairs: list[tuple[Any, Any]] = []
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
-                items.update(self.dict_contents(self.eval(value), node).items)
+                pairs.append((None, self.eval(value)))
             else:
-                name = self.static_key(self.eval(key), key)
-                items[name] = self.eval(value)
-        return self.new(av.DictC(items))
+                pairs.append((self.eval(key), self.eval(value)))
+        return self.make_dict(pairs, node)
 
     def eval_IfExp(self, node: gast.AST) -> Any:
         test = self.test(node.test)
@@ -153,15 +152,9 @@ class Expressions(Mixin):
         if isinstance(value, av.Format):
             value = next((p[0] for p in value.parts if not isinstance(p, str) and isinstance(p[0], Value)), value)
         if isinstance(value, Value):
-            raise self.need_static(
-                value,
-                self.unsupported(
-                    "DJ123",
-                    "a dict or set key that is only known at run time",
-                    node,
-                    "use an array or list indexed by an int",
-                ),
-            )
+            message = "a dict or set key that is only known at run time"
+            cure = "use a dict made inside the function, with numbers or tuples of numbers as keys"
+            raise self.need_static(value, self.unsupported("DJ123", message, node, cure))
         raise self.unsupported("DJ123", f"{describe(value)} as a dict key", node)
 
 

@@ -50,6 +50,7 @@ from diffjit.frontend.source import source_of
 from diffjit.frontend.statements import Statements
 from diffjit.frontend.subset import local_names
 from diffjit.frontend.sums import Sums
+from diffjit.frontend.tables import Tables
 from diffjit.frontend.templates import Sites, describe, kind_of, split
 from diffjit.frontend.text import Text
 from diffjit.frontend.values import NONE, UNBOUND, Static
@@ -68,7 +69,7 @@ MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Control, Loops, Iteration,
     Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes, NumpyReductions,
-    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks,
+    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks, Tables,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

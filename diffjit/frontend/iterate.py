@@ -261,7 +261,8 @@ class Iteration(Mixin):
             if isinstance(held, av.ListC):
                 return list(held.items)
             if isinstance(held, av.DictC):
-                return [self.lift_static(k) for k in held.items]
+                keys = set(held.items) if held.is_set else held.items  # a set has an order of its own
+                return [self.lift_static(k) for k in keys]
         raise UnknownLength
 
     def _iter_getters(self, iterable: av.Iter, node: Any) -> list[Callable[[], Any]]:

@@ -39,6 +39,8 @@ class Iterators(Mixin):
     def as_iterable(self, value: Any) -> Any:
         """What an object's own __iter__ gives."""
         while isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.ObjC):
+            if self.is_run_time_set(value):
+                raise self.no_order(None)
             if not hasattr(held.cls, "__iter__"):
                 break
             value = self.call_method(value, "__iter__", [])

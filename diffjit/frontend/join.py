@@ -96,7 +96,8 @@ class Joiner:
         if is_list(ta) and is_list(tb):
             elem = join_items(self._items(ta, self.cells_a), self._items(tb, self.cells_b))
             return elem if isinstance(elem, Bad) else Dyn(elem, getattr(ta, "site", None) or getattr(tb, "site", None))
-        return self._sum(ta, tb) or Bad(f"{describe(ta)} on one path and {describe(tb)} on another")
+        reason = f"{describe(ta)} on one path and {describe(tb)} on another"
+        return self._sum(ta, tb) or Bad(reason, tables=dict_sites(ta, tb))
 
     def _sum(self, ta: Any, tb: Any) -> SumT | None:
         """Things without a common form that can be told apart by a number."""
@@ -300,6 +301,12 @@ def join_scalars(a: Scalar, b: Scalar) -> Scalar:
 def as_template(value: Any) -> Template:
     """A value's template; templates are themselves."""
     return value if isinstance(value, Template) else shape(value)
+
+
+def dict_sites(*templates: Any) -> tuple[Any, ...]:
+    """Where the dicts among these contents were made."""
+    dicts = [t.like for t in templates if isinstance(t, Node) and isinstance(t.like, av.DictC)]
+    return tuple(d.site for d in dicts if d.site is not None)
 
 
 def is_none(t: Any) -> bool:

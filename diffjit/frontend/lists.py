@@ -9,11 +9,13 @@ import numpy as np
 
 from diffjit.errors import MemoryProblem, TypeProblem
 from diffjit.frontend import values as av
+from diffjit.frontend.control import SHARED
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.join import item_template, join_all, join_items, same_items
 from diffjit.frontend.leaves import instantiate, item_leaves, list_types
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.templates import Bad, Boxed, DynList, ItemOf, Live, ReadFrom, Side, Widen, describe
+from diffjit.frontend.tables import Tabulate
+from diffjit.frontend.templates import Bad, Boxed, ChosenFrom, DynList, ItemOf, Live, ReadFrom, Side, Widen, describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array
@@ -29,6 +31,10 @@ class Lists(Mixin):
         """A new object on the heap."""
         ref = av.Ref()
         site = self.sites.of[ref.uid] = (self.call_path, self.place())
+        if isinstance(contents, av.DictC):
+            if site in self.learned.tables:
+                return self.tabulated(contents)
+            contents = replace(contents, site=site)
         self.cells["h", ref.uid] = contents
         if isinstance(contents, av.ListC) and site in self.sites.hints:
             self.make_dynamic(ref)  # an earlier attempt found that it grows at run time
@@ -43,7 +49,7 @@ class Lists(Mixin):
         held = self.sites.held(self.cells, ref.uid)
         if isinstance(held, av.Poison):
             cure = "keep one name for the object, or copy it"
-            raise self.error(MemoryProblem("DJ402", f"this is {held.reason}", cure=cure))
+            raise self.unusable(held, self.error(MemoryProblem("DJ402", f"this is {held.reason}", cure=cure)))
         return self.read_item(ref, held) if isinstance(held, ItemOf) else held
 
     def write(self, ref: av.Ref, contents: Any) -> None:
@@ -56,6 +62,8 @@ class Lists(Mixin):
         reason = getattr(item, "frozen", "")
         if isinstance(reason, ReadFrom) and reason.site not in self.learned.live:
             raise Live(reason.site)
+        if isinstance(reason, ChosenFrom):
+            raise reason.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
         if reason:
             cure = "make a new object instead of changing this one, or change it before"
             raise self.error(MemoryProblem("DJ402", f"{describe(held)} is changed here, but it {reason}", cure=cure))
@@ -65,6 +73,19 @@ class Lists(Mixin):
                 MemoryProblem("DJ127", f"{describe(held)} that lives outside the function is changed", cure=cure)
             )
         self.cells["h", ref.uid] = contents
+
+    def remember_choice(self, found: av.Ref, owner: av.Ref) -> None:
+        """Where an object that was chosen by a run-time index comes from, in case that it is changed."""
+        held, container = (self.sites.held(self.cells, ref.uid) for ref in (found, owner))
+        if getattr(held, "frozen", "") != SHARED or owner.uid in self.sites.outside:
+            return
+        if isinstance(container, av.ListC):
+            again: Exception = self.grows(owner)
+        elif isinstance(container, av.DictC) and self.may_tabulate(container.site):
+            again = Tabulate((container.site,), doubtful=False)
+        else:
+            return
+        self.cells["h", found.uid] = replace(held, frozen=ChosenFrom(SHARED, again))
 
     # Items of growing lists that are changed in place
 
@@ -191,7 +212,7 @@ class Lists(Mixin):
             if isinstance(held, (av.ListC, av.DictC)):
                 return Static(len(held.items))
             if isinstance(held, DynList):
-                if not held.lists:
+                if held.elem is None:
                     return Static(0)
                 return self.build.value("list_len", [held.lists[0]], INT)
             return self.call_method(value, "__len__", [])

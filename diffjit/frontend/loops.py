@@ -16,6 +16,7 @@ from diffjit.frontend.control import SHARED, reachable
 from diffjit.frontend.join import Joiner, equal
 from diffjit.frontend.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.tables import Tabulate
 from diffjit.frontend.templates import (
     Bad,
     Cells,
@@ -406,7 +407,9 @@ class Loops(Mixin):
             self.throw(self.exception_object(TypeError, Static(f"{error.message} [{error.code}]")))
 
     def unusable(self, value: av.Poison, error: DiffjitError) -> Exception:
-        """What to raise when a value without a common form is used: perhaps writing an iteration out gives it one."""
+        """What to raise when a value without a common form is used: perhaps another attempt gives it one."""
+        if any(self.may_tabulate(site) for site in value.tables):
+            return Tabulate([site for site in value.tables if self.may_tabulate(site)], doubtful=False)
         loop = value.loop
         while isinstance(loop, tuple) and len(loop) == 3 and loop[1] == "peeled":
             loop = loop[0]

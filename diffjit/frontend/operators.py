@@ -15,9 +15,11 @@ from diffjit.frontend.arith import PYTHON_OPERATORS
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
+from diffjit.frontend.tables import is_run_time_key
 from diffjit.frontend.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, Array, Scalar, not_one
+from diffjit.primitives.library import tables
 
 BINARY = {
     gast.Add: "add", gast.Sub: "subtract", gast.Mult: "multiply", gast.Div: "divide", gast.FloorDiv: "floor_divide",
@@ -227,8 +229,12 @@ class Operators(Mixin):
         )
 
     def compare_sequences(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
+        equality = kind in ("equal", "not_equal")
+        if equality and (self.is_growing(left) or self.is_growing(right)):
+            same = self.truth(self.call_plain(tables.alike, left, right, node=node))
+            return same if kind == "equal" else self.logical_not(same)
         a, b = self.sequence_items(left, node), self.sequence_items(right, node)
-        if kind in ("equal", "not_equal"):
+        if equality:
             if len(a) != len(b):
                 return Static(kind == "not_equal")
             result: Any = Static(True)
@@ -280,8 +286,8 @@ class Operators(Mixin):
         if isinstance(container, av.Ref):
             held = self.contents(container)
             if isinstance(held, av.DictC):
-                if isinstance(item, Value):
-                    return self.any_equal(item, [Static(k) for k in held.items], node)
+                if is_run_time_key(item):
+                    return self.any_equal(item, [self.lift_static(k) for k in held.items], node)
                 return Static(self.static_key(item, node) in held.items)
             if isinstance(held, av.ObjC):
                 return self.truth(self.call_method(container, "__contains__", [item]), node)
@@ -298,7 +304,7 @@ class Operators(Mixin):
     def any_equal(self, item: Any, candidates: list[Any], node: gast.AST) -> Any:
         result: Any = Static(False)
         for candidate in candidates:
-            same = self.compare_kind("equal", item, candidate, node)
+            same = self.equal_keys(item, candidate, node)
             if isinstance(same, Static):
                 if same.obj:
                     return Static(True)

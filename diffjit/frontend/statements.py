@@ -140,6 +140,8 @@ class Statements(Mixin):
 
     def unpack_into(self, targets: list[Any], value: Any, node: gast.AST) -> None:
         star = next((k for k, t in enumerate(targets) if isinstance(t, gast.Starred)), None)
+        if star is not None and self._unpacked_at_run_time(targets, star, value):
+            return
         items = self.unpack(value, len(targets) if star is None else None, node)
         if star is None:
             if len(items) != len(targets):
@@ -158,6 +160,27 @@ class Statements(Mixin):
         self.assign_target(targets[star].value, self.new(av.ListC(tuple(middle))))
         for target, item in zip(targets[star + 1 :], items[len(items) - behind :], strict=True):
             self.assign_target(target, item)
+
+    def _unpacked_at_run_time(self, targets: list[Any], star: int, value: Any) -> bool:
+        """`first, *others = items` where the number of items is only known at run time; False where it is known."""
+        value = self.certain(value)
+        if isinstance(value, Value) and isinstance(value.type, Array) and value.type.ndim == 0:
+            return False
+        if not isinstance(value, av.Ref | Value | av.Iter | av.Range) or self.can_unroll(value):
+            return False
+        items = self.collect(value)
+        if not self.is_growing(items):
+            return False
+        behind = len(targets) - star - 1
+        short = self.compare_kind("less", self.length(items), Static(len(targets) - 1))
+        self.raise_if(short, ValueError, f"not enough values to unpack (expected at least {len(targets) - 1})")
+        middle = self.get_item(items, av.Slice(Static(star), Static(-behind) if behind else NONE, NONE))
+        for k, target in enumerate(targets):
+            if k == star:
+                self.assign_target(target.value, middle if self.is_growing(middle) else self.py_list(middle))
+            else:
+                self.assign_target(target, self.get_item(items, Static(k if k < star else k - len(targets))))
+        return True
 
     def exec_AugAssign(self, node: gast.AST) -> None:
         kind = BINARY[type(node.op)]

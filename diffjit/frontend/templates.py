@@ -131,6 +131,7 @@ class Bad:
 
     reason: str
     loop: Any = None
+    tables: tuple[Any, ...] = ()
 
 
 Template = Leaf | Const | Same | Node | OptT | SumT | MaybeT | Heap | HeapAgain | Dyn | Sub | Boxed | Bad
@@ -161,6 +162,17 @@ class ReadFrom(str):
     def __new__(cls, text: str, site: Any) -> Self:
         made = super().__new__(cls, text)
         made.site = site
+        return made
+
+
+class ChosenFrom(str):
+    """Why an object must not be changed: it is one of several in a container; `again` gives that another form."""
+
+    __slots__ = ("again",)
+
+    def __new__(cls, text: str, again: Exception) -> Self:
+        made = super().__new__(cls, text)
+        made.again = again
         return made
 
 
@@ -219,7 +231,7 @@ def shape(value: Any) -> Template:
         case av.Maybe():
             return MaybeT(shape(value.value))
         case av.Poison():
-            return Bad(value.reason, value.loop)
+            return Bad(value.reason, value.loop, value.tables)
         case _ if value is av.UNBOUND:
             return MaybeT(None)
         case _:
@@ -356,7 +368,7 @@ def blamed(template: Any, site: Any) -> Any:
     """The template with every failure to join put down to this loop."""
     match template:
         case Bad():
-            return template if template.loop is not None else Bad(template.reason, site)
+            return template if template.loop is not None else replace(template, loop=site)
         case Node():
             return Node(template.kind, tuple(blamed(c, site) for c in template.children), template.like)
         case OptT() | MaybeT():
@@ -459,6 +471,8 @@ def describe(value: Any) -> str:
             return "a list"
         case av.DictC():
             return "a set" if value.is_set else f"a dict with keys {list(value.items)}"
+        case av.ObjC() if hasattr(value.cls, "stands_for"):
+            return f"a {value.cls.stands_for.__name__} with keys of the run"
         case av.ObjC():
             return f"an object of class {value.cls.__name__}"
         case av.Fn():

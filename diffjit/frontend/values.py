@@ -60,6 +60,7 @@ class DictC:
     cls: type | None = None
     frozen: str = ""
     factory: Any = None  # of a defaultdict
+    site: Any = None  # where it was made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,6 +209,7 @@ class Poison:
 
     reason: str
     loop: Any = None
+    tables: tuple[Any, ...] = ()  # where dicts were made that would have a form in common if their keys were not known
 
 
 class _Unbound:

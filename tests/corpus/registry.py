@@ -1,6 +1,6 @@
 """The register of corpus programs: plain NumPy functions with the arguments they are tested on.
 
-A corpus module is named `science_*`, `language_*`, `memory_*` or `types_*` and registers its programs on import:
+A corpus module is named `science_*`, `language_*`, `memory_*`, `types_*` or `run_time_*` and registers its programs on import:
 
     @program(args=lambda: (rng(1).normal(size=5), 0.1), wrt=("x", "k"), tags=("ode",))
     def decay(x, k): ...
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-PREFIXES = ("science_", "language_", "memory_", "types_")
+PREFIXES = ("science_", "language_", "memory_", "types_", "run_time_")
 
 
 @dataclass(frozen=True)

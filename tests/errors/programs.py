@@ -185,10 +185,10 @@ def dj122_format():
 
 def dj123_key():
     def model(xs):
-        counts = {}
+        last = {}
         for x in xs:
-            counts[int(x)] = counts.get(int(x), 0.0) + x
-        return counts[0]
+            last[f"bin {int(x)}"] = x
+        return last["bin 0"]
 
     dj.grad(model)(np.array([0.5, 1.5, 0.7]))
 
@@ -632,3 +632,15 @@ def dj508_stage():
         return x * x
 
     dj.source(dj.grad(model), 2.0, stage="assembly")
+
+
+def dj115_order_of_a_set():
+    def model(xs):
+        seen, total = set(), 0.0
+        for x in xs:
+            seen.add(int(3 * x))
+        for k in seen:
+            total = total * xs[0] + k
+        return total
+
+    dj.grad(model)(np.ones(3))

@@ -23,6 +23,7 @@ from diffjit.primitives.library import (
     selecting,
     shaping,
     statistics,
+    tables,
     ufunc_methods,
 )
 
@@ -43,5 +44,6 @@ __all__ = [
     "selecting",
     "shaping",
     "statistics",
+    "tables",
     "ufunc_methods",
 ]
