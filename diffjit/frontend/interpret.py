@@ -45,6 +45,7 @@ from diffjit.frontend.npshapes import NumpyShapes
 from diffjit.frontend.objects import Objects
 from diffjit.frontend.operators import Operators
 from diffjit.frontend.patterns import Patterns
+from diffjit.frontend.portable import Portable
 from diffjit.frontend.recursion import Outline, Recursion
 from diffjit.frontend.source import source_of
 from diffjit.frontend.statements import Statements
@@ -69,7 +70,7 @@ MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Control, Loops, Iteration,
     Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes, NumpyReductions,
-    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks, Tables,
+    NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks, Tables, Portable,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -229,7 +230,7 @@ class Interpreter(
 
     def call_bound(self, fn: av.Fn, bound: dict[str, Any], node: gast.AST | None) -> Any:
         """Interpret a call of a function whose parameters are bound."""
-        record = next((r for r in self.recursions if r.node is fn.node), None)
+        record = next((r for r in self.recursions if r.node is fn.node and self.belongs(r, bound)), None)
         if record is not None:
             return self.recursive_site(record, bound, node)
         if fn.node in self.learned.outlined:

@@ -68,7 +68,7 @@ class Joiner:
         merged = self.merge(a, b)
         if isinstance(merged, Dyn):
             site = self.sites.of.get(uid, merged.site)
-            return Dyn(join_items(merged.elem, self.sites.hints.get(site)), site)
+            return Dyn(join_items(merged.elem, self.sites.hints.get(site)), site, merged.frozen)
         return merged
 
     def _inside(self, ta: Any, tb: Any, kind: type) -> Any:
@@ -95,7 +95,8 @@ class Joiner:
             return Node(ta.kind, tuple(self.merge(x, y) for x, y in zip(ta.children, tb.children, strict=True)), like)
         if is_list(ta) and is_list(tb):
             elem = join_items(self._items(ta, self.cells_a), self._items(tb, self.cells_b))
-            return elem if isinstance(elem, Bad) else Dyn(elem, getattr(ta, "site", None) or getattr(tb, "site", None))
+            site, frozen = (getattr(ta, what, None) or getattr(tb, what, None) for what in ("site", "frozen"))
+            return elem if isinstance(elem, Bad) else Dyn(elem, site, frozen or "")
         reason = f"{describe(ta)} on one path and {describe(tb)} on another"
         return self._sum(ta, tb) or Bad(reason, tables=dict_sites(ta, tb))
 
@@ -372,7 +373,9 @@ def equal(a: Any, b: Any) -> bool:
             return a.uid == b.uid
         case Boxed():
             return equal(a.node, b.node)
-        case Dyn() | Sub():
+        case Dyn():
+            return same_items(a.elem, b.elem) and bool(a.frozen) == bool(b.frozen)
+        case Sub():
             return same_items(a.elem, b.elem)
     return True
 

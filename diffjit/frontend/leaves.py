@@ -190,7 +190,8 @@ def instantiate(template: Any, leaves: Iterator[Value], cells: Cells) -> Any:
         case HeapAgain():
             return av.Ref(template.uid)
         case Dyn():
-            return DynList(tuple(next(leaves) for _ in list_types(template.elem)), template.elem, template.site)
+            lists = tuple(next(leaves) for _ in list_types(template.elem))
+            return DynList(lists, template.elem, template.site, template.frozen)
         case Sub():
             return _entered(
                 DynList(tuple(next(leaves) for _ in list_types(template.elem)), template.elem, template.site), cells

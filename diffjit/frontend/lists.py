@@ -99,6 +99,12 @@ class Lists(Mixin):
             problem = "a list whose items are objects that are changed later is itself changed or copied here"
             raise self.error(MemoryProblem("DJ402", problem, cure="keep the objects' numbers in arrays"), node)
 
+    def changes_list(self, held: DynList) -> None:
+        """Refuse a change of a list that may be another one, too."""
+        if held.frozen:
+            cure = "make a new list instead of changing this one: list(...)"
+            raise self.error(MemoryProblem("DJ402", f"a list is changed here, but it {held.frozen}", cure=cure))
+
     def item_reference(self, owner: av.Ref, index: Value) -> av.Ref:
         """A reference to an item of a live list."""
         ref = av.Ref()
@@ -232,6 +238,7 @@ class Lists(Mixin):
         if isinstance(held, av.ListC):
             self.write(ref, replace(held, items=(*held.items, value)))
         else:
+            self.changes_list(held)
             for target, leaf in zip(held.lists, self.elem_leaves(held, value), strict=True):
                 self.build.op("list_append", [target, leaf])
         return NONE
@@ -380,6 +387,7 @@ class Lists(Mixin):
         """`list[index] = value` in a growing list."""
         held = self.contents(ref)
         self.only_grows(held, node)
+        self.changes_list(held)
         if isinstance(index, av.Slice):
             if not is_none(index.step) and getattr(index.step, "obj", 0) != 1:
                 message = "assignment to a slice of a growing list with a step"
@@ -394,6 +402,7 @@ class Lists(Mixin):
         """`list.pop` of a growing list."""
         held = self.contents(ref)
         self.only_grows(held)
+        self.changes_list(held)
         if held.elem is None:
             self.out_of_range("pop from empty list")
         i = self.dyn_index(ref, index)
@@ -402,6 +411,7 @@ class Lists(Mixin):
     def dyn_clear(self, ref: av.Ref) -> None:
         """Empty a growing list."""
         self.only_grows(self.contents(ref))
+        self.changes_list(self.contents(ref))
         for target in self.contents(ref).lists:
             n = self.build.value("list_len", [target], INT)
             self.counted(n, lambda _, x=target: self.build.value("list_pop", [x, self.build.const(-1)], x.type.elem))
@@ -410,6 +420,7 @@ class Lists(Mixin):
         """Give a growing list the items of another one of the same length, in place."""
         held, given = self.contents(ref), self.make_dynamic(source)
         self.only_grows(held)
+        self.changes_list(held)
         for target, items in zip(held.lists, given.lists, strict=True):
             n = self.build.value("list_len", [target], INT)
             elem = target.type.elem

@@ -98,6 +98,7 @@ class Methods(Mixin):
         held = self.contents(ref)
         if isinstance(held, DynList):
             self.only_grows(held)
+            self.changes_list(held)
             for target, leaf in zip(held.lists, self.elem_leaves(held, item), strict=True):
                 self.build.op("list_insert", [target, leaf, self.number(index)])
         else:

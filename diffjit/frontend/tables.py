@@ -160,6 +160,3 @@ def is_run_time_key(value: Any) -> bool:
     if isinstance(value, av.Tup):
         return any(is_run_time_key(i) for i in value.items)
     return isinstance(value, (Value, av.Ref, av.Sum, av.Opt))
-
-
-__all__ = ["Tables", "Tabulate", "describe"]

@@ -108,6 +108,7 @@ class Dyn:
 
     elem: Any
     site: Any = None
+    frozen: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,6 +145,7 @@ class DynList:
     lists: tuple[Value, ...]
     elem: Any
     site: Any = None
+    frozen: str = ""
 
 
 class Live(Exception):
@@ -223,7 +225,7 @@ def shape(value: Any) -> Template:
         case Static():
             return Const(value.obj)
         case DynList():
-            return Dyn(value.elem, value.site)
+            return Dyn(value.elem, value.site, value.frozen)
         case av.Opt():
             return OptT(shape(value.value))
         case av.Sum():
@@ -262,6 +264,10 @@ def kind_of(value: Any) -> Any:
             return ("function", id(value.node), value.scope.frames, len(value.defaults), tuple(value.kw_defaults))
         case ItemOf():
             return ("item", value.owner.uid)
+        case av.Packed() if isinstance(value.like, DynList):
+            return ("packed list", len(value.parts))
+        case av.Packed():
+            return ("packed", kind_of(value.like))
         case av.Format():
             return ("text", tuple(p if isinstance(p, str) else (p[1],) for p in value.parts))
         case _:
@@ -279,6 +285,8 @@ def split(value: Any) -> tuple[Any, ...]:
             return tuple(value.fields[n] for n in sorted(value.fields))
         case ItemOf():
             return (value.index,)
+        case av.Packed():
+            return value.parts
         case av.Range() | av.Slice():
             return (value.start, value.stop, value.step)
         case av.Bound():
@@ -305,6 +313,8 @@ def rebuild(like: Any, parts: tuple[Any, ...]) -> Any:
             return replace(like, fields=dict(zip(sorted(like.fields), parts, strict=True)))
         case ItemOf():
             return replace(like, index=parts[0])
+        case av.Packed():
+            return replace(like, parts=parts)
         case av.Range() | av.Slice() | av.Bound():
             return type(like)(*parts)
         case av.Iter():

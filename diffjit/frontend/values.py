@@ -74,6 +74,15 @@ class ObjC:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """An object on its way into or out of a recursive function: its contents, where lists that grow are arrays."""
+
+    like: Any
+    parts: tuple[Any, ...]
+    site: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Fn:
     """A function with source: a nested `def`/`lambda`, or a Python function object."""
 
