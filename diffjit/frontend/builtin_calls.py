@@ -21,7 +21,7 @@ from diffjit.frontend.templates import DynList, describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
-from diffjit.primitives.library import numbers
+from diffjit.primitives.library import containers, numbers
 
 _OPERATOR_KINDS = {
     operator.add: "add", operator.sub: "subtract", operator.mul: "multiply", operator.truediv: "divide",
@@ -187,7 +187,15 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.iter)
     def py_iter(self, iterable: Any) -> Any:
-        return iterable if isinstance(iterable, av.Iter) and not iterable.claimed else av.Iter("iter", (iterable,))
+        if isinstance(iterable, av.Iter) and not iterable.claimed:
+            return iterable
+        site = (self.call_path, self.place())
+        if site in self.learned.cursors:
+            return self.instantiate(containers.Cursor, [self.as_iterable(iterable)], {}, self.here)
+        made = av.Iter("iter", (iterable,))
+        if isinstance(iterable, Value | av.Tup) or (isinstance(iterable, av.Ref) and self.is_sequence(iterable)):
+            self.cursor_sites[made.serial] = site
+        return made
 
     @core(functools.reduce)
     def ft_reduce(self, function: Any, iterable: Any, initial: Any = None) -> Any:
@@ -455,6 +463,15 @@ class BuiltinCalls(Mixin):
     def py_repr(self, value: Any) -> Any:
         return Static(repr(value.obj)) if isinstance(value, Static) else av.Format(((value, ""),))
 
+    @core(builtins.bin)
+    def py_bin(self, number: Any) -> Any:
+        if isinstance(number, Value):
+            error = TypeProblem(
+                "DJ307", "the digits of this number must be known before the program runs", cure="use number >> k & 1"
+            )
+            raise self.need_static(number, self.error(error))
+        return Static(bin(number.obj))
+
     @core(builtins.format)
     def py_format(self, value: Any, spec: Any = Static("")) -> Any:
         return Static(format(value.obj, spec.obj)) if isinstance(value, Static) else av.Format(((value, spec.obj),))
@@ -485,9 +502,21 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.next)
     def py_next(self, iterator: Any, default: Any = None) -> Any:
+        if self.object_class(iterator) is not None and hasattr(self.object_class(iterator), "__next__"):
+            return self.next_of_object(iterator, default)
         if not isinstance(iterator, av.Iter):
             raise self.unsupported("DJ118", "next() on this iterator", None, "use a for loop")
         return self.next_item(iterator, default)
+
+    def next_of_object(self, iterator: Any, default: Any) -> Any:
+        """`next` of an object with a method for it."""
+        if default is not None and self.object_class(iterator) is containers.Cursor:
+            place, items = (self.get_attribute(iterator, name) for name in ("place", "items"))
+            more = self.compare_kind("less", place, self.length(items))
+            return self.choose(more, lambda: self.call_method(iterator, "__next__", []), lambda: default)
+        if default is not None:
+            raise self.unsupported("DJ118", "next() with a default on this iterator", None, "use a for loop")
+        return self.call_method(iterator, "__next__", [])
 
     @core(copy_module.copy)
     def cp_copy(self, value: Any) -> Any:

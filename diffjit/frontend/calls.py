@@ -11,6 +11,7 @@ import numpy as np
 
 from diffjit.errors import DiffjitError, NoRule, TypeProblem
 from diffjit.frontend import values as av
+from diffjit.frontend.contexts import AS_CONTEXT, decorated_generator
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import describe
@@ -59,6 +60,8 @@ class Calls(Mixin):
         handler = self.handler_of(obj)
         if handler is not None:
             return self.with_out(obj, lambda *a, **k: self.handled(obj, handler, list(a), k, node), args, kwargs, node)
+        if obj is AS_CONTEXT:
+            return self.made_context(args[0], args[1:], kwargs, node)
         if obj in COMPOSITES:
             plain = COMPOSITES[obj]
             if isinstance(plain, type):
@@ -93,6 +96,9 @@ class Calls(Mixin):
         if _module_of(obj) == "numpy" and not isinstance(obj, np.ufunc) and not self.is_static_call(obj, args, kwargs):
             raise self.no_rule(obj, node)
         if isinstance(obj, types.FunctionType):
+            generator = decorated_generator(obj)
+            if generator is not None:
+                return self.made_context(Static(generator), args, kwargs, node)
             if self.is_static_call(obj, args, kwargs):
                 return self.run_now(obj, args, kwargs)
             if (

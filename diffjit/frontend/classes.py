@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-from typing import Any
+from collections import namedtuple
+from typing import Any, NamedTuple
 
 import gast
 
@@ -49,13 +50,25 @@ class Classes(Mixin):
         held = {n: self.cells.pop(("v", frame.uid, n), UNBOUND) for n in sorted(names)}
         members = {n: av.Member(v) for n, v in held.items() if v is not UNBOUND and n != "__slots__"}
         fields = {FIELDS: tuple(frame.annotated), "__module__": LOCAL}
-        result: Any = Static(type(node.name, bases, {**members, **fields}))
+        if NamedTuple in bases:
+            result: Any = self._named_tuple(node.name, frame.annotated, members)
+        else:
+            result = Static(type(node.name, bases, {**members, **fields}))
         for decorator in reversed(node.decorator_list):
             result = self.call(self.eval(decorator), [result], {}, decorator)
         self.bind(node.name, result, node)
 
-    def base_class(self, value: Any, node: gast.AST) -> type:
+    def _named_tuple(self, name: str, names: list[str], members: dict[str, av.Member]) -> Static:
+        """A class of named tuples with defaults and methods."""
+        base = namedtuple(name, names)  # noqa: PYI024 - its types are not needed
+        base._field_defaults = {n: members[n] for n in names if n in members}
+        methods = {n: m for n, m in members.items() if n not in names}
+        return Static(type(name, (base,), {**methods, "__module__": LOCAL}))
+
+    def base_class(self, value: Any, node: gast.AST) -> Any:
         """A base of a local class."""
+        if isinstance(value, Static) and value.obj is NamedTuple:
+            return NamedTuple
         if isinstance(value, Static) and isinstance(value.obj, type):
             return value.obj
         raise self.unsupported("DJ113", f"{describe(value)} as a base class", node, "define the class at module level")
@@ -118,7 +131,7 @@ class Classes(Mixin):
 
     def local_dataclass_init(self, ref: av.Ref, cls: type, args: list[Any], kwargs: dict[str, Any]) -> None:
         """What the generated __init__ of a local dataclass does."""
-        names = list(dict.fromkeys(n for c in reversed(cls.__mro__) for n in vars(c).get(FIELDS, ())))
+        names = local_fields(cls)
         given = dict(zip(names, args, strict=False)) | kwargs
         unknown = [n for n in given if n not in names]
         missing = [n for n in names if n not in given and not hasattr(cls, n)]
@@ -128,3 +141,8 @@ class Classes(Mixin):
         self.write(ref, av.ObjC(cls, {n: given[n] if n in given else getattr(cls, n).value for n in names}))
         if hasattr(cls, "__post_init__"):
             self.call_method(ref, "__post_init__", [])
+
+
+def local_fields(cls: Any) -> list[str]:
+    """The fields of a dataclass that was defined inside a function."""
+    return list(dict.fromkeys(n for c in reversed(cls.__mro__) for n in vars(c).get(FIELDS, ())))

@@ -182,12 +182,12 @@ class Exceptions(Mixin):
         else:
             self._try_except(node)
 
-    def _try_except(self, node: gast.AST) -> None:
+    def _try_except(self, node: gast.AST, body: Callable[[], None] | None = None) -> None:
         uid = next(self._uids)
         catches = [self._caught(h) for h in node.handlers]
         self.handlers.append((uid, tuple(t for types in catches for t in types)))
         try:
-            self.exec_block(node.body)
+            self.exec_block(node.body) if body is None else body()
         finally:
             self.handlers.pop()
         if node.orelse:

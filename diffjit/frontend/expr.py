@@ -63,6 +63,14 @@ class Expressions(Mixin):
         return av.Tup(tuple(self.eval_items(node.elts)))
 
     def eval_List(self, node: gast.AST) -> Any:
+        if any(isinstance(item, gast.Starred) for item in node.elts):
+            made = self.new(av.ListC(()))
+            for item in node.elts:
+                if isinstance(item, gast.Starred):
+                    self.list_extend(made, self.certain(self.eval(item.value)), item)
+                else:
+                    self.list_append(made, self.eval(item))
+            return made
         return self.new(av.ListC(tuple(self.eval_items(node.elts))))
 
     def eval_Set(self, node: gast.AST) -> Any:

@@ -24,6 +24,7 @@ from diffjit.frontend.calls import Calls
 from diffjit.frontend.classes import Classes
 from diffjit.frontend.complexes import Complexes
 from diffjit.frontend.comprehensions import Comprehensions
+from diffjit.frontend.contexts import Contexts
 from diffjit.frontend.control import Control
 from diffjit.frontend.exceptions import Exceptions
 from diffjit.frontend.expr import Expressions
@@ -71,6 +72,7 @@ class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Control, Loops, Iteration,
     Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes, NumpyReductions,
     NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks, Tables, Portable,
+    Contexts,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -92,6 +94,7 @@ class Interpreter(
         self.step = 0
         self.current_loop: Any = None
         self.tail: Any = None
+        self.cursor_sites: dict[int, Any] = {}  # iterators of sequences -> where they were made
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.loop_hints: dict[Any, Any] = {}
         self.unroll: set[Any] = set()

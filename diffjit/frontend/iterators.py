@@ -13,6 +13,7 @@ import numpy as np
 from diffjit.frontend import values as av
 from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import Indexed, UnknownLength
+from diffjit.frontend.loops import Resumed
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
@@ -51,6 +52,8 @@ class Iterators(Mixin):
         if not isinstance(iterable, av.Iter) or iterable.claimed or iterable.kind in _HELPERS:
             return iterable
         if ("used", iterable.serial) in self.cells:
+            if iterable.serial in self.cursor_sites:
+                raise Resumed(self.cursor_sites[iterable.serial])
             message, cure = "an iterator that was used before", "make a list of it first: list(...)"
             raise self.unsupported("DJ115", message, None, cure)
         self.cells["used", iterable.serial] = USED

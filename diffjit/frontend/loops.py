@@ -55,6 +55,14 @@ class Peel(Exception):
         self.error = error
 
 
+class Resumed(Exception):
+    """An iterator of a sequence made at `site` is used again: start again, with an object that knows its place."""
+
+    def __init__(self, site: Any) -> None:
+        super().__init__()
+        self.site = site
+
+
 @dataclass(slots=True, eq=False)
 class Loop:
     """A loop to interpret."""
@@ -246,6 +254,8 @@ class Loops(Mixin):
                 continue
             if key[0] == "used":
                 if key not in start and key[1] < attempt.serial:
+                    if key[1] in self.cursor_sites:
+                        raise Resumed(self.cursor_sites[key[1]])
                     message, cure = (
                         "an iterator made before the loop is used in it",
                         "make a list of it first: list(...)",

@@ -39,7 +39,7 @@ class Objects(Mixin):
             bound = dict(zip(cls._fields, args, strict=False))  # pyright: ignore[reportAttributeAccessIssue]
             bound.update(kwargs)
             for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
-                bound.setdefault(name, self.lift_static(default))
+                bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
             return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
         if issubclass(cls, enum.Enum):
             return Static(self.evaluated(cls, *(a.obj for a in args)))
@@ -122,7 +122,7 @@ class Objects(Mixin):
             if name in ("_replace", "_asdict"):
                 return av.Method(owner, name)
             if owner.cls is not None and isinstance(
-                inspect.getattr_static(owner.cls, name, None), (types.FunctionType, property)
+                inspect.getattr_static(owner.cls, name, None), (types.FunctionType, property, av.Member)
             ):
                 return self.class_attribute(owner, owner.cls, name, node)
             return av.Method(owner, name)

@@ -12,12 +12,14 @@ import numpy as np
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.arith import PYTHON_OPERATORS
+from diffjit.frontend.classes import local_fields
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
 from diffjit.frontend.tables import is_run_time_key
 from diffjit.frontend.values import Static
 from diffjit.ir.nodes import Value
+from diffjit.ir.roots import MEETINGS
 from diffjit.ir.types import BOOL, Array, Scalar, not_one
 from diffjit.primitives.library import tables
 
@@ -203,6 +205,13 @@ class Operators(Mixin):
         method = inspect.getattr_static(cls, f"__{name}__", None)
         if name == "ne" and method is object.__ne__:
             return self.logical_not(self.compare_objects("equal", left, right, node))
+        local = inspect.getattr_static(cls, "__diffjit_dataclass__", False)
+        if method is object.__eq__ and local and name in ("eq", "ne"):
+            if classes[0] is not classes[1]:
+                return Static(False)
+            fields = local_fields(cls)
+            a, b = (av.Tup(tuple(self.get_attribute(v, n) for n in fields)) for v in (left, right))
+            return self.compare_sequences(kind, a, b, node)
         if method is object.__eq__:
             return Static(False) if None in classes else self.identical(left, right)
         if getattr(getattr(method, "__code__", None), "co_filename", "") == "<string>":  # made by @dataclass
@@ -276,6 +285,8 @@ class Operators(Mixin):
             return Static(False)
         if isinstance(left, Value) and left is right:
             return Static(True)
+        if isinstance(left, Value) and isinstance(left.type, Array) and _is_new(left) and _is_new(right):
+            return Static(False)  # every operation makes an array of its own
         raise self.unsupported("DJ121", "`is` between two run-time values", None, "compare with == or test `is None`")
 
     @for_each
@@ -386,6 +397,11 @@ class Operators(Mixin):
             several = self.compare_kind("not_equal", self.np_size(value), Static(1))
             self.raise_if(several, ValueError, f"the truth value of an array is ambiguous: {cure} [DJ311]")
         return self.truth(self.item(value), node)
+
+
+def _is_new(value: Value) -> bool:
+    """An array that an operation made."""
+    return value.op is not None and value.op.kind not in MEETINGS
 
 
 def _never_equal(a: Any, b: Any) -> bool:

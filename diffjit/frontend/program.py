@@ -17,7 +17,7 @@ from diffjit.frontend import values as av
 from diffjit.frontend.frames import Learned, NeedStatic
 from diffjit.frontend.interpret import Interpreter
 from diffjit.frontend.lift import array_type
-from diffjit.frontend.loops import Peel
+from diffjit.frontend.loops import Peel, Resumed
 from diffjit.frontend.recursion import Outline
 from diffjit.frontend.reshapes import decide_reshapes
 from diffjit.frontend.results import Program, output
@@ -74,6 +74,8 @@ def specialise(
             learned.tables.update(dict.fromkeys(tabulate.sites, tabulate.doubtful))
         except Outline as outline:
             learned.outlined.add(outline.node)
+        except Resumed as resumed:
+            learned.cursors.add(resumed.site)
         except Live as live:
             learned.live.add(live.site)
         except Widen as widen:

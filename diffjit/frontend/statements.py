@@ -8,12 +8,12 @@ from typing import Any
 import gast
 import numpy as np
 
-from diffjit.errors import NoRule, TypeProblem
+from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.loops import Tail
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.operators import BINARY, DUNDER
-from diffjit.frontend.subset import assigned_names, harmless_contexts
+from diffjit.frontend.subset import assigned_names
 from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, UNBOUND, Static
 from diffjit.ir.nodes import Value
@@ -295,19 +295,6 @@ class Statements(Mixin):
                 then, other = (lambda: self.exec_block(node.body)), (lambda: self.exec_block(node.orelse))
                 self.fork(test, then, other, rest=behind if rest else None)
         return reached[0]
-
-    def exec_With(self, node: gast.AST) -> None:
-        for item in node.items:
-            try:
-                value = self.eval(item.context_expr)
-            except NoRule:
-                value = None
-            if not (isinstance(value, Static) and isinstance(value.obj, harmless_contexts())):
-                cure = "move the block outside, or keep to np.errstate and warnings.catch_warnings"
-                raise self.unsupported("DJ101", "this `with` block cannot be differentiated", item.context_expr, cure)
-            if item.optional_vars is not None:
-                self.assign_target(item.optional_vars, NONE)
-        self.exec_block(node.body)
 
     # Loops
 

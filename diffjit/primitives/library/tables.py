@@ -113,11 +113,19 @@ class Table:  # noqa: PLW1641 - no dict is a key
         self.kept_keys.pop(k)
         return self.kept_values.pop(k)
 
-    def popitem(self):
-        """Take the newest key and its value out."""
+    def popitem(self, last=True):
+        """Take the newest, or the oldest, key and its value out."""
         if len(self.kept_keys) == 0:
             raise KeyError("popitem(): dictionary is empty")
-        return self.kept_keys.pop(), self.kept_values.pop()
+        k = len(self.kept_keys) - 1 if last else 0
+        return self.kept_keys.pop(k), self.kept_values.pop(k)
+
+    def move_to_end(self, key, last=True):
+        """Make a key the newest, or the oldest, one."""
+        value = self.pop(key)
+        k = len(self.kept_keys) if last else 0
+        self.kept_keys.insert(k, key)
+        self.kept_values.insert(k, value)
 
     def keys(self):
         """The keys."""
