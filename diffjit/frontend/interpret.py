@@ -47,6 +47,7 @@ from diffjit.frontend.objects import Objects
 from diffjit.frontend.operators import Operators
 from diffjit.frontend.patterns import Patterns
 from diffjit.frontend.portable import Portable
+from diffjit.frontend.read_only import ReadOnly
 from diffjit.frontend.recursion import Outline, Recursion
 from diffjit.frontend.source import source_of
 from diffjit.frontend.statements import Statements
@@ -72,7 +73,7 @@ class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Control, Loops, Iteration,
     Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes, NumpyReductions,
     NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks, Tables, Portable,
-    Contexts,
+    Contexts, ReadOnly,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

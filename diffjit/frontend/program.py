@@ -18,8 +18,8 @@ from diffjit.frontend.frames import Learned, NeedStatic
 from diffjit.frontend.interpret import Interpreter
 from diffjit.frontend.lift import array_type
 from diffjit.frontend.loops import Peel, Resumed
+from diffjit.frontend.read_only import decide_views
 from diffjit.frontend.recursion import Outline
-from diffjit.frontend.reshapes import decide_reshapes
 from diffjit.frontend.results import Program, output
 from diffjit.frontend.source import line_text
 from diffjit.frontend.tables import Tabulate
@@ -155,7 +155,7 @@ def _specialise(
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     if code is not None:
         ir.source_file, ir.source_line = code.co_filename, code.co_firstlineno
-    decide_reshapes(ir)
+    decide_views(ir)
     dce(ir)
     for op in walk(ir.body):
         if op.loc is not None and op.loc.line not in ir.comments:

@@ -26,6 +26,7 @@ from diffjit.primitives.library import (
     statistics,
     tables,
     ufunc_methods,
+    windows,
 )
 
 __all__ = [
@@ -48,4 +49,5 @@ __all__ = [
     "statistics",
     "tables",
     "ufunc_methods",
+    "windows",
 ]
