@@ -270,6 +270,10 @@ class BuiltinCalls(Mixin):
 
     def _extreme(self, kind: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
         """max/min as Python does: the first of equals."""
+        if isinstance(args[-1], av.Iter) and args[-1].kind == "starred":
+            items = self.new(av.ListC(tuple(args[:-1])))
+            self.list_extend(items, args[-1].parts[0])
+            args = (items,)
         iterable = av.Tup(args) if len(args) > 1 else self.unordered(args[0])  # pyright: ignore[reportGeneralTypeIssues]
 
         def keyed(x: Any) -> Any:

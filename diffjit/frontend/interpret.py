@@ -318,6 +318,7 @@ class Interpreter(
         """Match call arguments with parameters as Python does."""
         spec = fn.node.args
         names = [a.id for a in (*spec.posonlyargs, *spec.args)]
+        args, starred = without_star(args)
         bound: dict[str, Any] = dict(zip(names, args, strict=False))
         if len(args) > len(names):
             if spec.vararg is None:
@@ -328,8 +329,10 @@ class Interpreter(
                     node,
                 )
             bound[spec.vararg.id] = av.Tup(tuple(args[len(names) :]))
+        if starred is not None:
+            bound.update(self.starred_arguments(spec, names, args, starred, node))
         elif spec.vararg is not None:
-            bound[spec.vararg.id] = av.Tup(())
+            bound.setdefault(spec.vararg.id, av.Tup(()))
         keyword_names = {a.id for a in (*spec.args, *spec.kwonlyargs)}
         extra: dict[str, Any] = {}
         for key, value in kwargs.items():
@@ -358,6 +361,21 @@ class Interpreter(
             return False
         return any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in own_nodes(node))
 
+    def starred_arguments(
+        self, spec: Any, names: list[str], args: list[Any], starred: Any, node: Any
+    ) -> dict[str, Any]:
+        """Parameters from a list whose length is only known at run time; the one with a star is a list, too."""
+        if spec.vararg is None:
+            message = "a star for arguments, where their number is only known at run time"
+            raise self.unsupported("DJ117", message, node, "index it, or slice it, instead")
+        missing = names[len(args) :]
+        few = self.compare_kind("less", self.length(starred), Static(len(missing)))
+        self.raise_if(few, TypeError, f"{len(missing)} more positional arguments are needed")
+        bound = {name: self.get_item(starred, Static(k)) for k, name in enumerate(missing)}
+        items = self.new(av.ListC(tuple(args[len(names) :])))
+        self.list_extend(items, self.get_item(starred, av.Slice(Static(len(missing)), NONE, NONE)), node)
+        return {**bound, spec.vararg.id: items}
+
     # Static demands
 
     def need_static(self, value: Value, error: DiffjitError) -> NeedStatic:
@@ -379,6 +397,13 @@ class Interpreter(
             )
             raise self.need_static(value, self.error(error, node))
         raise self.error(TypeProblem("DJ308", f"{what} must be an int, not {describe(value)}"), node)
+
+
+def without_star(args: list[Any]) -> tuple[list[Any], Any]:
+    """Arguments, and the list that a star at their end stands for."""
+    if args and isinstance(args[-1], av.Iter) and args[-1].kind == "starred":
+        return args[:-1], args[-1].parts[0]
+    return args, None
 
 
 def own_nodes(node: gast.AST) -> Iterator[gast.AST]:

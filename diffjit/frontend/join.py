@@ -201,7 +201,11 @@ def _object_item(uid: int, contents: Any, cells: Cells, sites: Sites) -> Templat
     if is_list(contents):
         site = sites.of.get(uid)
         elem = join_items(join_all(items), sites.hints.get(site))
-        return elem if isinstance(elem, Bad) else Sub(elem, site)
+        if not isinstance(elem, Bad):
+            return Sub(elem, site)
+        if any(isinstance(i, Bad) for i in items) or site in sites.hints:
+            return elem
+        return Boxed(Node(contents.kind, items, contents.like))  # of unlike items: it keeps its length
     bad = next((i for i in items if isinstance(i, Bad)), None)
     return bad or Boxed(Node(contents.kind, items, contents.like))
 

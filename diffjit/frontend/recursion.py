@@ -111,7 +111,7 @@ class Recursion(Mixin):
     def _settle_argument(self, record: Record, name: str, value: Any, joiner: Joiner, node: Any) -> None:
         old = record.arguments[name]
         widen_lists(old, shape(value))
-        if name not in record.by_value and refers_differently(old, shape(value)):
+        if name not in record.seen and refers_differently(old, shape(value)):
             record.by_value.add(name)
             record.settled = False
             return

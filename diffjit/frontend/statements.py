@@ -140,8 +140,11 @@ class Statements(Mixin):
 
     def unpack_into(self, targets: list[Any], value: Any, node: gast.AST) -> None:
         star = next((k for k, t in enumerate(targets) if isinstance(t, gast.Starred)), None)
-        if star is not None and self._unpacked_at_run_time(targets, star, value):
-            return
+        if star is not None:
+            value = self._collected(value)
+            if self.is_growing(value):
+                self._unpack_at_run_time(targets, star, value)
+                return
         items = self.unpack(value, len(targets) if star is None else None, node)
         if star is None:
             if len(items) != len(targets):
@@ -161,16 +164,17 @@ class Statements(Mixin):
         for target, item in zip(targets[star + 1 :], items[len(items) - behind :], strict=True):
             self.assign_target(target, item)
 
-    def _unpacked_at_run_time(self, targets: list[Any], star: int, value: Any) -> bool:
-        """`first, *others = items` where the number of items is only known at run time; False where it is known."""
+    def _collected(self, value: Any) -> Any:
+        """What is unpacked into a star, as a list, where the number of items is only known at run time."""
         value = self.certain(value)
-        if isinstance(value, Value) and isinstance(value.type, Array) and value.type.ndim == 0:
-            return False
-        if not isinstance(value, av.Ref | Value | av.Iter | av.Range) or self.can_unroll(value):
-            return False
-        items = self.collect(value)
-        if not self.is_growing(items):
-            return False
+        if isinstance(value, Value) and (not isinstance(value.type, Array) or value.type.ndim == 0):
+            return value
+        if not isinstance(value, av.Ref | Value | av.Iter | av.Range) or self.is_growing(value):
+            return value
+        return value if self.can_unroll(value) else self.collect(value)
+
+    def _unpack_at_run_time(self, targets: list[Any], star: int, items: Any) -> None:
+        """`first, *others = items` where the number of items is only known at run time."""
         behind = len(targets) - star - 1
         short = self.compare_kind("less", self.length(items), Static(len(targets) - 1))
         self.raise_if(short, ValueError, f"not enough values to unpack (expected at least {len(targets) - 1})")
@@ -180,7 +184,6 @@ class Statements(Mixin):
                 self.assign_target(target.value, middle if self.is_growing(middle) else self.py_list(middle))
             else:
                 self.assign_target(target, self.get_item(items, Static(k if k < star else k - len(targets))))
-        return True
 
     def exec_AugAssign(self, node: gast.AST) -> None:
         kind = BINARY[type(node.op)]

@@ -5,6 +5,7 @@ import collections
 import contextlib
 import functools
 import heapq
+import itertools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -170,4 +171,43 @@ def ordered_dict_as_a_small_cache(x):
             if len(cache) > 2:
                 cache.popitem(last=False)
         total += cache[key] * len(cache)
+    return total
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def stars_in_calls(x):
+    """As many arguments as a list has when the program runs, for functions, classes and `max`."""
+
+    def weighted(a, *others, scale=1.0):
+        return a * len(others) + sum(others) * scale
+
+    class Vector:
+        def __init__(self, *parts):
+            self.parts = parts
+
+        def __add__(self, other):
+            return Vector(*(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+
+        def dot(self, other):
+            return sum(a * b for a, b in zip(self.parts, other.parts, strict=True))
+
+    items = [v for v in x if v > 0]
+    a, b = Vector(*items), Vector(*[v * v for v in items])
+    total = weighted(*items) + weighted(x[0], *items, scale=2.0) * weighted(1.0) + weighted(1.0, 2.0, 3.0)
+    return total + max(*items) * min(3.0, *items) + (a + b).dot(b)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def runs_of_equal_keys(x):
+    """`groupby`, and the same by hand with lists of unlike items."""
+    runs = []
+    for v in x:
+        if runs and runs[-1][0] == (v > 0):
+            runs[-1][1].append(v)
+        else:
+            runs.append([v > 0, [v]])
+    total = sum(np.prod(np.array(run)) * len(run) * (1 if up else 2) for up, run in runs)
+    for key, group in itertools.groupby(sorted(x), key=lambda v: int(2 * v)):
+        values = list(group)
+        total += (key + 3) * sum(values) / len(values)
     return total

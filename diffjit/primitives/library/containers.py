@@ -233,6 +233,20 @@ def compress(data, selectors):
             yield item
 
 
+@implements(itertools.groupby)
+def groupby(iterable, key=None):
+    """Runs of items with equal keys."""
+    items = list(iterable)
+    keys = [item if key is None else key(item) for item in items]
+    start = 0
+    while start < len(items):
+        stop = start + 1
+        while stop < len(items) and keys[stop] == keys[start]:
+            stop += 1
+        yield keys[start], iter(items[start:stop])
+        start = stop
+
+
 def pairs(items):
     """All pairs of different items, in order."""
     for i in range(len(items)):
