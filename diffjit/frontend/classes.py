@@ -129,16 +129,33 @@ class Classes(Mixin):
         cls.obj.__diffjit_dataclass__ = True
         return cls
 
+    @core(dataclasses.field)
+    def dc_field(self, *, default: Any = None, default_factory: Any = None, **options: Any) -> Any:
+        if set(options) - {"repr", "hash", "metadata"}:
+            option = min(set(options) - {"repr", "hash", "metadata"})
+            message, cure = f"`{option}` of a field of a class in a function", "define the class at module level"
+            raise self.unsupported("DJ113", message, None, cure)
+        return av.Iter("field", (default, default_factory), claimed=True)
+
+    def default_of(self, cls: Any, name: str) -> Any:
+        """The default of a field of a local dataclass; None where there is none."""
+        member = getattr(cls, name, None)
+        if member is None or not isinstance(member.value, av.Iter) or member.value.kind != "field":
+            return None if member is None else member.value
+        default, factory = member.value.parts
+        return default if factory is None else self.call(factory, [], {})
+
     def local_dataclass_init(self, ref: av.Ref, cls: type, args: list[Any], kwargs: dict[str, Any]) -> None:
         """What the generated __init__ of a local dataclass does."""
         names = local_fields(cls)
         given = dict(zip(names, args, strict=False)) | kwargs
         unknown = [n for n in given if n not in names]
-        missing = [n for n in names if n not in given and not hasattr(cls, n)]
+        values = {n: given[n] if n in given else self.default_of(cls, n) for n in names}
+        missing = [n for n in names if values[n] is None]
         if unknown or missing:
             problem = f"has no field `{unknown[0]}`" if unknown else f"needs the field `{missing[0]}`"
             raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` {problem}"))
-        self.write(ref, av.ObjC(cls, {n: given[n] if n in given else getattr(cls, n).value for n in names}))
+        self.write(ref, av.ObjC(cls, values))
         if hasattr(cls, "__post_init__"):
             self.call_method(ref, "__post_init__", [])
 

@@ -37,6 +37,7 @@ class Learned:
     tables: dict[Any, bool] = field(default_factory=dict)  # dicts with run-time keys -> whether that is doubtful
     spelled: dict[Any, bool] = field(default_factory=dict)  # dicts whose keys have to be known after all
     cursors: set[Any] = field(default_factory=set)  # where iter(...) has to make an object that knows its place
+    apart: bool = False  # objects that branches choose from are changed later
     live: set[Any] = field(default_factory=set)  # lists whose items are objects that are changed in place
     peels: dict[Any, int] = field(default_factory=dict)  # loop -> how many first iterations are written out
 

@@ -83,7 +83,7 @@ class Interpreter(
         self.build = build or Builder()
         self.rule_mode = rule_mode
         self.learned = learned or Learned()
-        self.sites = Sites(hints=self.learned.lists)
+        self.sites = Sites(hints=self.learned.lists, apart=self.learned.apart)
         self.cells: dict[Any, Any] = {}
         self.dead = False
         self.frames: list[Frame] = []

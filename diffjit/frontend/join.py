@@ -87,7 +87,9 @@ class Joiner:
         if leaf_a is not None and leaf_b is not None:
             return join_leaves(leaf_a, leaf_b)
         if is_reference(ta) and is_reference(tb):
-            return (self._unlike(ta, tb) and self._sum(ta, tb)) or self._references(ta, tb)
+            apart = (self.sites.apart or self._unlike(ta, tb)) and not self._same_reference(ta, tb)
+            joined = (apart and self._sum(ta, tb)) or self._references(ta, tb)
+            return (self._sum(ta, tb) or joined) if isinstance(joined, Bad) else joined
         if isinstance(ta, Same) and isinstance(tb, Same) and same_value(ta.value, tb.value):
             return ta
         if isinstance(ta, Node) and isinstance(tb, Node) and ta.kind == tb.kind:
@@ -134,6 +136,9 @@ class Joiner:
         if isinstance(t, Node):
             return all(map(self._plain, t.children))
         return isinstance(t, Leaf | Const) or self._told_apart(t)
+
+    def _same_reference(self, ta: Any, tb: Any) -> bool:
+        return isinstance(ta, Same) and isinstance(tb, Same) and ta.value.uid == tb.value.uid
 
     def _unlike(self, ta: Any, tb: Any) -> bool:
         """Two objects of different classes."""

@@ -15,7 +15,19 @@ from diffjit.frontend.join import item_template, join_all, join_items, same_item
 from diffjit.frontend.leaves import instantiate, item_leaves, list_types
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.tables import Tabulate
-from diffjit.frontend.templates import Bad, Boxed, ChosenFrom, DynList, ItemOf, Live, ReadFrom, Side, Widen, describe
+from diffjit.frontend.templates import (
+    Apart,
+    Bad,
+    Boxed,
+    ChosenFrom,
+    DynList,
+    ItemOf,
+    Live,
+    ReadFrom,
+    Side,
+    Widen,
+    describe,
+)
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array
@@ -64,6 +76,8 @@ class Lists(Mixin):
             raise Live(reason.site)
         if isinstance(reason, ChosenFrom):
             raise reason.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
+        if reason == SHARED and not self.learned.apart:
+            raise Apart
         if reason:
             cure = "make a new object instead of changing this one, or change it before"
             raise self.error(MemoryProblem("DJ402", f"{describe(held)} is changed here, but it {reason}", cure=cure))
@@ -101,6 +115,8 @@ class Lists(Mixin):
 
     def changes_list(self, held: DynList) -> None:
         """Refuse a change of a list that may be another one, too."""
+        if isinstance(held.frozen, ChosenFrom):
+            raise held.frozen.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
         if held.frozen:
             cure = "make a new list instead of changing this one: list(...)"
             raise self.error(MemoryProblem("DJ402", f"a list is changed here, but it {held.frozen}", cure=cure))

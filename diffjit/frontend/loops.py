@@ -12,7 +12,7 @@ from typing import Any
 
 from diffjit.errors import DiffjitError, TypeProblem
 from diffjit.frontend import values as av
-from diffjit.frontend.control import SHARED, reachable
+from diffjit.frontend.control import reachable
 from diffjit.frontend.join import Joiner, equal
 from diffjit.frontend.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.mixin import Mixin
@@ -215,9 +215,10 @@ class Loops(Mixin):
         alive = reachable(attempt.begin)
         for old, new in merged.items():
             if old in alive:
+                reason = self.why_shared((start, old))
                 for uid in (old, new):
-                    self.freeze(attempt.begin, uid, SHARED)
-                self.freeze(attempt.entry, old, SHARED)
+                    self.freeze(attempt.begin, uid, reason)
+                self.freeze(attempt.entry, old, reason)
 
     def _condition_then_body(self, loop: Loop, attempt: Attempt) -> None:
         with self.build.inside(attempt.cond_block):
@@ -306,7 +307,7 @@ class Loops(Mixin):
                 alive = reachable(attempt.begin) if alive is None else alive
                 held = start.get(("h", b))
                 if b in alive and held is not None and not isinstance(held, (DynList, ItemOf)) and not held.frozen:
-                    self.freeze(start, b, SHARED)
+                    self.freeze(start, b, self.why_shared((start, b)))
                     changed = True
         return changed
 
@@ -419,7 +420,7 @@ class Loops(Mixin):
     def unusable(self, value: av.Poison, error: DiffjitError) -> Exception:
         """What to raise when a value without a common form is used: perhaps another attempt gives it one."""
         if any(self.may_tabulate(site) for site in value.tables):
-            return Tabulate([site for site in value.tables if self.may_tabulate(site)], doubtful=False)
+            return Tabulate([site for site in value.tables if self.may_tabulate(site)], doubtful=True)
         loop = value.loop
         while isinstance(loop, tuple) and len(loop) == 3 and loop[1] == "peeled":
             loop = loop[0]

@@ -23,7 +23,7 @@ from diffjit.frontend.recursion import Outline
 from diffjit.frontend.results import Program, output
 from diffjit.frontend.source import line_text
 from diffjit.frontend.tables import Tabulate
-from diffjit.frontend.templates import Live, Widen
+from diffjit.frontend.templates import Apart, Live, Widen
 from diffjit.frontend.values import Static
 from diffjit.frontend.writeback import Arguments, Change
 from diffjit.ir.build import scalar_type_of
@@ -74,6 +74,8 @@ def specialise(
             learned.tables.update(dict.fromkeys(tabulate.sites, tabulate.doubtful))
         except Outline as outline:
             learned.outlined.add(outline.node)
+        except Apart:
+            learned.apart = True
         except Resumed as resumed:
             learned.cursors.add(resumed.site)
         except Live as live:

@@ -156,6 +156,10 @@ class Live(Exception):
         self.site = site
 
 
+class Apart(Exception):
+    """One of several objects, chosen by a branch, is changed: start again, and keep them apart."""
+
+
 class ReadFrom(str):
     """Why an object must not be changed: it was read from the growing list that was made at `site`."""
 
@@ -194,6 +198,7 @@ class Sites:
     of: dict[int, Any] = field(default_factory=dict)  # heap object -> where it was made
     hints: dict[Any, Any] = field(default_factory=dict)  # place -> template of an item
     outside: dict[int, Any] = field(default_factory=dict)  # contents of objects from outside the program
+    apart: bool = False  # objects that meet after branches stay apart, since one of them is changed later
 
     def held(self, cells: Cells, uid: int) -> Any:
         """What an object holds."""

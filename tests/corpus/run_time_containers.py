@@ -233,3 +233,45 @@ def buckets_chosen_at_run_time(x):
         buckets[int(2 * abs(v))].append(v)
         named[int(v > 0)].append(v)
     return sum((k + 1) * sum(b) ** 2 for k, b in enumerate(buckets)) + np.mean(named[1]) * np.mean(named[0])
+
+
+class Tank:
+    def __init__(self, level):
+        self.level, self.fills = level, 0
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def one_of_two_is_changed(x):
+    """Objects, lists and dicts chosen by a branch, then changed, while they have other names."""
+    first, second = Tank(x[0]), Tank(x[1])
+    low, high = [x[0]], [x[1], x[2]]
+    on, off = {"sum": 0.0}, {"sum": 1.0}
+    current = on
+    for v in x:
+        (first if v > 0 else second).level += v * v
+        tank = first if v > 0.5 else second
+        tank.fills += 1
+        (low if v > 0 else high).append(v)
+        current["sum"] += v * v
+        if v > 0.5:
+            current = off if current is on else on
+    if first.level < second.level:
+        first, second = second, first
+    first.level *= 2.0
+    total = first.level - second.level * second.fills + sum(low) * len(high) + np.prod(np.array(high))
+    return total + on["sum"] * off["sum"]
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def moments_of_an_optimiser(x):
+    """Dicts that get their keys in the first iteration, with values of different kinds."""
+    parameters, means, squares = {"w": x[:3] * 1.0, "b": x[3] * 1.0}, {}, {}
+    for t in range(1, 4):
+        error = parameters["w"] @ x[3:] + parameters["b"] - 1.0
+        gradients = {"w": 2 * error * x[3:], "b": 2 * error}
+        for k in parameters:
+            means[k] = 0.9 * means.get(k, 0.0) + 0.1 * gradients[k]
+            squares[k] = 0.99 * squares.get(k, 0.0) + 0.01 * gradients[k] ** 2
+            step = means[k] / (1 - 0.9**t) / (np.sqrt(squares[k] / (1 - 0.99**t)) + 1e-6)
+            parameters[k] = parameters[k] - 0.05 * step
+    return np.sum(parameters["w"] ** 2) + parameters["b"]

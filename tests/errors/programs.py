@@ -518,14 +518,14 @@ def dj402_shared_memory():
     dj.grad(model)(x, x)
 
 
-def dj402_one_list_two_names():
+def dj402_objects_change_places():
     def model(x):
-        first, second = [x], [2.0 * x]
-        chosen = first if x > 0.0 else second
-        chosen.append(x)
-        return first[0] * len(second)
+        items = [{"v": v} for v in x if v > 0.0]
+        items[0], items[1] = items[1], items[0]
+        items[0]["v"] *= 2.0
+        return items[1]["v"]
 
-    dj.grad(model)(2.0)
+    dj.grad(model)(np.ones(3))
 
 
 def dj403_recursion_writes():
