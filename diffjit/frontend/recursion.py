@@ -91,6 +91,10 @@ class Recursion(Mixin):
         for name, value in packed.items():
             self._settle_argument(record, name, value, joiner, node)
         self._mind_surroundings(record, node)
+        if record.settled:
+            state, _ = self._packed_state(record, node)
+            for key, value in state.items():
+                self._settled_form(record, key, value, joiner, node)
         if record.result is None or not record.settled:
             raise Bottom
         return self._call(record, packed, objects, [], node)

@@ -257,3 +257,21 @@ def depth_that_is_changed_back(x):
 
     descend(0, len(x))
     return total + depth
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def none_until_something_is_found(x):
+    """A field and a variable outside that are None at first."""
+    state, last = {"best": None}, None
+
+    def scan(i):
+        nonlocal last
+        if i > int(3 + x[0]):
+            return
+        if state["best"] is None or x[i] > state["best"]:
+            state["best"] = x[i]
+        last = x[i] if last is None else last * x[i]
+        scan(i + 1)
+
+    scan(0)
+    return (1.0 if state["best"] is None else state["best"] ** 2) + (2.0 if last is None else last)
