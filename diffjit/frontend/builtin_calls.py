@@ -218,8 +218,16 @@ class BuiltinCalls(Mixin):
             return self.call_plain(containers.called, iterable, sentinel, node=None)
         if self.wrong_type(iterable):
             raise self.not_iterable(iterable, None)
-        iterable = self.as_iterable(iterable)
-        return iterable if isinstance(iterable, av.Iter) and not iterable.claimed else av.Iter("iter", (iterable,))
+        given, iterable = iterable, self.as_iterable(iterable)
+        if isinstance(iterable, av.Iter) and not iterable.claimed:
+            return iterable
+        site = (self.call_path, self.place())
+        if site in self.learned.cursors:
+            return self.instantiate(containers.Cursor, [iterable], {}, self.here)
+        made = av.Iter("iter", (iterable,))
+        if isinstance(given, Value | av.Tup) or (isinstance(given, av.Ref) and self.is_sequence(given)):
+            self.cursor_sites[made.serial] = site
+        return made
 
     @core(functools.reduce)
     def ft_reduce(self, function: Any, iterable: Any, initial: Any = None) -> Any:
@@ -270,11 +278,11 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.any)
     def py_any(self, iterable: Any) -> Any:
-        return self._found(iterable, lambda test: test)
+        return self._found(self.unordered(iterable), lambda test: test)
 
     @core(builtins.all)
     def py_all(self, iterable: Any) -> Any:
-        return self.logical_not(self._found(iterable, self.logical_not))
+        return self.logical_not(self._found(self.unordered(iterable), self.logical_not))
 
     def _found(self, iterable: Any, wanted: Any) -> Any:
         """Whether an iterable has a wanted item; those behind it are not looked at."""
@@ -303,7 +311,11 @@ class BuiltinCalls(Mixin):
 
     def _extreme(self, kind: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
         """max/min as Python does: the first of equals."""
-        iterable = av.Tup(args) if len(args) > 1 else args[0]  # pyright: ignore[reportGeneralTypeIssues]
+        if isinstance(args[-1], av.Iter) and args[-1].kind == "starred":
+            items = self.new(av.ListC(tuple(args[:-1])))
+            self.list_extend(items, args[-1].parts[0])
+            args = (items,)
+        iterable = av.Tup(args) if len(args) > 1 else self.unordered(args[0])  # pyright: ignore[reportGeneralTypeIssues]
         message = f"{'max' if kind == 'greater' else 'min'}() arg is an empty sequence"
         plain = isinstance(key, Static) and key.obj is None
 
@@ -350,9 +362,9 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.sorted)
     def py_sorted(self, iterable: Any, *, key: Any = NONE, reverse: Any = Static(False)) -> Any:
-        source = self.py_list(iterable)
-        held = self.contents(source)
         plain = isinstance(key, Static) and key.obj is None
+        source = self.py_list(self.unordered(iterable) if plain else iterable)
+        held = self.contents(source)
         falling = self.static_truth(reverse, "`reverse`")
         if plain and isinstance(held, av.ListC) and all(isinstance(i, Static) for i in held.items):
             return self.new(av.ListC(tuple(Static(x) for x in sorted((i.obj for i in held.items), reverse=falling))))
@@ -378,14 +390,7 @@ class BuiltinCalls(Mixin):
         """The positions of a list's items in sorted order; items are numbers, or tuples of numbers."""
         held = self.contents(keys)
         parts = [getattr(held.elem, "like", None)] if isinstance(held, DynList) else list(held.items)
-        columns = [keys]
-        widths = {len(p.items) if isinstance(p, av.Tup) else -1 for p in parts}
-        if len(widths) == 1 and min(widths) > 0:
-            places = range(min(widths))
-            columns = [
-                self.collect(av.Iter("map", (self.call_static(operator.itemgetter, [Static(k)], {}, None), keys)))
-                for k in places
-            ]
+        columns = self._columns(keys, parts)
         order: Value | None = None
         for column in reversed(columns):  # each sort is stable: the most significant key comes last
             array = self.array_from(column)
@@ -398,6 +403,17 @@ class BuiltinCalls(Mixin):
             order = step if order is None else self.array_get(order, step)
         assert order is not None
         return order
+
+    def _columns(self, keys: Any, parts: list[Any]) -> list[Any]:
+        """The columns of a list of tuples, nested ones, too."""
+        widths = {len(p.items) if isinstance(p, av.Tup) else -1 for p in parts}
+        if len(widths) > 1 or min(widths, default=-1) <= 0:
+            return [keys]
+        columns: list[Any] = []
+        for k in range(min(widths)):
+            column = self.collect(av.Iter("map", (self.call_static(operator.itemgetter, [Static(k)], {}, None), keys)))
+            columns += self._columns(column, [p.items[k] for p in parts])
+        return columns
 
     @core(collections.namedtuple)  # noqa: PYI024 - the user's
     def py_namedtuple(self, typename: Any, field_names: Any, **_: Any) -> Any:
@@ -435,6 +451,10 @@ class BuiltinCalls(Mixin):
     def py_dict(self, mapping: Any = None, **kwargs: Any) -> Any:
         items: dict[Any, Any] = {}
         if mapping is not None:
+            if self.is_table(mapping):
+                made = self.call_method(mapping, "copy", [])
+                self.call_method(made, "update", [], kwargs)
+                return made
             if isinstance(mapping, av.Ref) and isinstance(self.contents(mapping), av.DictC):
                 items.update(self.contents(mapping).items)
             else:
@@ -446,6 +466,9 @@ class BuiltinCalls(Mixin):
 
                 mapping = self.cut_to_known(mapping)
                 self.iterate(mapping, enter, None, key=("dict", self.place()))
+                if self.is_table(made):
+                    self.call_method(made, "update", [], kwargs)
+                    return made
                 items.update(self.contents(made).items)
         return self.new(av.DictC({**items, **kwargs}))
 
@@ -472,14 +495,20 @@ class BuiltinCalls(Mixin):
     @core(collections.defaultdict)
     def py_defaultdict(self, default_factory: Any = NONE, mapping: Any = None, **kwargs: Any) -> Any:
         ref = self.py_dict(mapping, **kwargs)
-        known = not (isinstance(default_factory, Static) and default_factory.obj is None)
-        self.write(ref, replace(self.contents(ref), factory=default_factory if known else None))
+        self.set_factory(ref, default_factory)
         return ref
 
     @core(builtins.set, builtins.frozenset)
     def py_set(self, iterable: Any = None) -> Any:
-        items = [] if iterable is None else self.sequence_items(iterable, None)
-        return self.new(av.DictC({self.static_key(i): i for i in items}, is_set=True))
+        if self.is_run_time_set(iterable):
+            return self.call_method(iterable, "copy", [])
+        try:
+            return self.make_set([] if iterable is None else self.sequence_items(iterable, None))
+        except UnknownLength:
+            made = self.new(av.DictC({}, is_set=True))
+        add = lambda item: self.builtin_method_of(made, "add", item)  # noqa: E731
+        self.iterate(iterable, add, None, key=("set", self.place()))
+        return made
 
     @core(builtins.str)
     def py_str(self, value: Any = Static("")) -> Any:
@@ -490,6 +519,15 @@ class BuiltinCalls(Mixin):
     @core(builtins.repr)
     def py_repr(self, value: Any) -> Any:
         return self.text(list(self.repr_parts(value)))
+
+    @core(builtins.bin)
+    def py_bin(self, number: Any) -> Any:
+        if isinstance(number, Value):
+            error = TypeProblem(
+                "DJ307", "the digits of this number must be known before the program runs", cure="use number >> k & 1"
+            )
+            raise self.need_static(number, self.error(error))
+        return Static(bin(number.obj))
 
     @core(builtins.format)
     def py_format(self, value: Any, spec: Any = Static("")) -> Any:
@@ -522,6 +560,10 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.next)
     def py_next(self, iterator: Any, default: Any = None) -> Any:
+        if self.object_class(iterator) is containers.Cursor and default is not None:
+            place, items = (self.get_attribute(iterator, name) for name in ("place", "items"))
+            more = self.compare_kind("less", place, self.length(items))
+            return self.choose(more, lambda: self.call_method(iterator, "__next__", []), lambda: default)
         if isinstance(iterator, av.Ref) and hasattr(self.class_of(iterator), "__next__"):
             if default is None:
                 return self.call_method(iterator, "__next__", [])

@@ -29,21 +29,15 @@ class Comprehensions(Mixin):
     def eval_SetComp(self, node: gast.AST) -> Any:
         result = self.new(av.DictC({}, is_set=True))
 
-        def add() -> None:
-            item = self.eval(node.elt)
-            held = self.contents(result)
-            self.write(result, av.DictC({**held.items, self.static_key(item, node): item}, is_set=True))
-
-        self.comprehend(node, add)
+        self.comprehend(node, lambda: self.builtin_method_of(result, "add", self.eval(node.elt)))
         return result
 
     def eval_DictComp(self, node: gast.AST) -> Any:
         result = self.new(av.DictC({}))
 
         def add() -> None:
-            key = self.static_key(self.eval(node.key), node)
-            held = self.contents(result)
-            self.write(result, av.DictC({**held.items, key: self.eval(node.value)}))
+            key = self.eval(node.key)
+            self.set_item(result, key, self.eval(node.value), node)
 
         self.comprehend(node, add, first=self.cut_to_known(self.eval(node.generators[0].iter)))
         return result

@@ -18,12 +18,14 @@ from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import (
     Bad,
     Cells,
+    ChosenFrom,
     DynList,
     ItemOf,
     MaybeT,
     Node,
     Side,
     Unjoinable,
+    Widen,
     blamed,
     contains_bad,
     kind_of,
@@ -215,7 +217,11 @@ class Control(Mixin):
         types: list[tuple[Type, Any]] = []
         joined: list[tuple[Any, Any]] = []
         for key, template in templates:
-            form = older_than(template, mark)
+            held = first.cells.get(key, UNBOUND), second.cells.get(key, UNBOUND)
+            grew = isinstance(template, Node) and any(
+                isinstance(h, DynList) for h in held
+            )  # an item of a list just now
+            form = older_than(self._template(joiner, key, *held, first, second) if grew else template, mark)
             try:
                 parts = [self._leaves_of(key, s, form, p.left) for s, p in zip(sides, paths, strict=True)]
             except Unjoinable as error:
@@ -331,15 +337,23 @@ class Control(Mixin):
         alive = reachable(self.cells)
         for a, b in joiner.left.items():
             if a in alive or b in alive:
+                reason = self.why_shared((joiner.cells_a, a), (joiner.cells_b, b))
                 for uid in (a, b, joiner.made[a]):
-                    self.freeze(self.cells, uid, SHARED)
+                    self.freeze(self.cells, uid, reason)
         for uid in copied & alive:
             self.cells["h", uid] = av.Poison("an object that is also an item of a growing list")
 
+    def why_shared(self, *objects: tuple[Cells, int]) -> str:
+        """The reason to freeze objects that became one; lists of known length were copied, others need not be."""
+        static = [uid for cells, uid in objects if isinstance(self.sites.held(cells, uid), av.ListC)]
+        sites = [site for uid in static if (site := self.sites.of.get(uid)) is not None]
+        return ChosenFrom(SHARED, Widen(sites[0], None)) if sites else SHARED
+
     def freeze(self, cells: Cells, uid: int, reason: str) -> None:
-        """Forbid further changes of an object."""
+        """Forbid further changes of an object; a reference to a list that grows is that list, unless it was copied."""
         held = cells.get(("h", uid))
-        if held is not None and not isinstance(held, (DynList, ItemOf, av.Poison)) and not held.frozen:
+        copied = isinstance(reason, ChosenFrom) or not isinstance(held, DynList)
+        if held is not None and copied and not isinstance(held, (ItemOf, av.Poison)) and not held.frozen:
             cells["h", uid] = replace(held, frozen=reason)
 
 

@@ -243,12 +243,12 @@ class Exceptions(Mixin):
         self.handlers.append((uid, catches))
         self.handler_frames[uid] = frozenset(f.uid for f in self.frames)
 
-    def _try_except(self, node: gast.AST) -> None:
+    def _try_except(self, node: gast.AST, body: Callable[[], None] | None = None) -> None:
         uid = next(self._uids)
         catches = [self._caught(h) for h in node.handlers]
         self.enter_try(uid, tuple(t for types in catches for t in types))
         try:
-            self.exec_block(node.body)
+            self.exec_block(node.body) if body is None else body()
         finally:
             self.handlers.pop()
         if node.orelse:

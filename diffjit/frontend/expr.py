@@ -15,6 +15,7 @@ from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array
 
 _SPOKEN = {"Yield": "the value of a `yield`", "YieldFrom": "the value of a `yield from`", "Await": "`await`"}
 
@@ -63,18 +64,30 @@ class Expressions(Mixin):
         return av.Tup(tuple(self.eval_items(node.elts)))
 
     def eval_List(self, node: gast.AST) -> Any:
-        if not any(isinstance(item, gast.Starred) for item in node.elts):
-            return self.new(av.ListC(tuple(self.eval_items(node.elts))))
-        result = self.new(av.ListC(()))
-        for item in node.elts:
-            if isinstance(item, gast.Starred):
-                self.list_extend(result, self.eval(item.value), item)
-            else:
-                self.list_append(result, self.eval(item))
-        return result
+        if any(isinstance(item, gast.Starred) for item in node.elts):
+            made = self.new(av.ListC(()))
+            for item in node.elts:
+                if isinstance(item, gast.Starred):
+                    self.list_extend(made, self.starred_items(self.eval(item.value), item), item)
+                else:
+                    self.list_append(made, self.eval(item))
+            return made
+        return self.new(av.ListC(tuple(self.eval_items(node.elts))))
 
     def eval_Set(self, node: gast.AST) -> Any:
-        return self.new(av.DictC({self.static_key(i): i for i in self.eval_items(node.elts)}, is_set=True))
+        return self.make_set(self.eval_items(node.elts), node)
+
+    def starred_items(self, value: Any, node: gast.AST) -> Any:
+        """What a star stands for in a list: a tuple where the number of items is known, or can be."""
+        value = self.certain(value)
+        if isinstance(value, Value) and isinstance(value.type, Array) and value.type.ndim > 0:
+            length = self.length(value)
+            return av.Tup(tuple(self.unpack(value, None, node))) if self.is_or_can_be_known(length) else value
+        return value
+
+    def is_or_can_be_known(self, number: Any) -> bool:
+        """Whether a number is known while specialising, or would be with an argument fixed."""
+        return isinstance(number, Static) or self.can_be_static(number)
 
     def eval_items(self, nodes: list[gast.AST], starred: int | None = None) -> list[Any]:
         """Elements of a display or arguments of a call; `starred` is how many a star stands for."""
@@ -87,14 +100,13 @@ class Expressions(Mixin):
         return out
 
     def eval_Dict(self, node: gast.AST) -> Any:
-        items: dict[Any, Any] = {}
+        pairs: list[tuple[Any, Any]] = []
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
-                items.update(self.dict_contents(self.eval(value), node).items)
+                pairs.append((None, self.eval(value)))
             else:
-                name = self.static_key(self.eval(key), key)
-                items[name] = self.eval(value)
-        return self.new(av.DictC(items))
+                pairs.append((self.eval(key), self.eval(value)))
+        return self.make_dict(pairs, node)
 
     def eval_IfExp(self, node: gast.AST) -> Any:
         test = self.test(node.test)
@@ -104,7 +116,7 @@ class Expressions(Mixin):
 
     def eval_Call(self, node: gast.AST) -> Any:
         function = self.eval(node.func)
-        args = self.eval_items(node.args, self._starred(function, node))
+        args = self._arguments(function, node)
         kwargs: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -112,6 +124,19 @@ class Expressions(Mixin):
             else:
                 kwargs[keyword.arg] = self.eval(keyword.value)
         return self.call(function, args, kwargs, node)
+
+    def _arguments(self, function: Any, node: gast.AST) -> list[Any]:
+        """Positional arguments; a star at their end may stand for as many as a list has when the program runs."""
+        starred = self._starred(function, node)
+        if not (node.args and isinstance(node.args[-1], gast.Starred) and starred is None and takes_any(function)):
+            return self.eval_items(node.args, starred)
+        args = self.eval_items(node.args[:-1])
+        value = self.certain(self.eval(node.args[-1].value))
+        if isinstance(value, av.Iter) and not self.can_unroll(value):
+            value = self.collect(value)
+        if self.is_growing(value):
+            return [*args, av.Iter("starred", (value,), claimed=True)]
+        return [*args, *self.unpack(value, None, node.args[-1])]
 
     def _starred(self, function: Any, node: gast.AST) -> int | None:
         """How many arguments the one star of a call stands for, where the function takes a fixed number."""
@@ -161,16 +186,24 @@ class Expressions(Mixin):
         if isinstance(value, av.Format):
             value = next((p[0] for p in value.parts if not isinstance(p, str) and isinstance(p[0], Value)), value)
         if isinstance(value, Value):
-            raise self.need_static(
-                value,
-                self.unsupported(
-                    "DJ123",
-                    "a dict or set key that is only known at run time",
-                    node,
-                    "use an array or list indexed by an int",
-                ),
-            )
+            message = "a dict or set key that is only known at run time"
+            cure = "use a dict made inside the function, with numbers or tuples of numbers as keys"
+            raise self.need_static(value, self.unsupported("DJ123", message, node, cure))
         raise self.unsupported("DJ123", f"{describe(value)} as a dict key", node)
+
+
+def takes_any(function: Any) -> bool:
+    """Whether a function takes any number of arguments, and may get them as one list."""
+    if isinstance(function, av.Bound):
+        return takes_any(function.function)
+    if isinstance(function, Static) and isinstance(function.obj, type):
+        init = inspect.getattr_static(function.obj, "__init__", None)
+        return takes_any(init.value if isinstance(init, av.Member) else Static(init))
+    if isinstance(function, Static) and isinstance(function.obj, types.FunctionType):
+        return bool(function.obj.__code__.co_flags & inspect.CO_VARARGS)
+    if isinstance(function, Static):
+        return function.obj in (max, min)
+    return isinstance(function, av.Fn) and getattr(function.node, "args").vararg is not None  # noqa: B009
 
 
 def _arity(function: Any) -> int | None:
@@ -184,6 +217,14 @@ def _arity(function: Any) -> int | None:
         spec = function.node.args  # pyright: ignore[reportAttributeAccessIssue]
         fixed = not (spec.vararg or spec.kwonlyargs or function.defaults)
         return len(spec.posonlyargs) + len(spec.args) if fixed else None
+    if isinstance(function, Static) and isinstance(function.obj, type):
+        cls = function.obj
+        if hasattr(cls, "_fields"):
+            return None if cls._field_defaults else len(cls._fields)  # pyright: ignore[reportAttributeAccessIssue]
+        init = inspect.getattr_static(cls, "__init__", None)
+        held = init.value if isinstance(init, av.Member) else Static(init)
+        taken = _arity(held)
+        return None if taken is None else taken - 1
     if isinstance(function, Static) and isinstance(function.obj, types.FunctionType):
         code = function.obj.__code__
         fixed = not (code.co_flags & inspect.CO_VARARGS or code.co_kwonlyargcount or function.obj.__defaults__)

@@ -34,6 +34,10 @@ class Learned:
     lists: dict[Any, Any] = field(default_factory=dict)  # where a list is made -> template of its items
     captures: set[Any] = field(default_factory=set)  # numbers and lengths from outside that must be known
     outlined: set[Any] = field(default_factory=set)  # recursive functions that are programs of their own
+    tables: dict[Any, bool] = field(default_factory=dict)  # dicts with run-time keys -> whether that is doubtful
+    spelled: dict[Any, bool] = field(default_factory=dict)  # dicts whose keys have to be known after all
+    cursors: set[Any] = field(default_factory=set)  # where iter(...) has to make an object that knows its place
+    apart: bool = False  # objects that branches choose from are changed later
     live: set[Any] = field(default_factory=set)  # lists whose items are objects that are changed in place
     doubts: set[Any] = field(default_factory=set)  # divisions of numbers that are Python's or NumPy's by path
     peels: dict[Any, int] = field(default_factory=dict)  # loop -> how many first iterations are written out

@@ -15,6 +15,7 @@ from diffjit.frontend.index_tricks import is_index_trick
 from diffjit.frontend.lists import is_none, split_slice
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
+from diffjit.frontend.tables import is_run_time_key
 from diffjit.frontend.templates import DynList, describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.build import scalar_type_of
@@ -28,9 +29,15 @@ class Indexing(Mixin):
 
     slice_syms: dict[Any, Sym]
 
-    @for_each
     def get_item(self, owner: Any, index: Any, node: Any = None) -> Any:
         """`owner[index]`."""
+        found = self._item_at(owner, index, node)
+        if isinstance(found, av.Ref) and isinstance(owner, av.Ref):
+            self.remember_choice(found, owner)
+        return found
+
+    @for_each
+    def _item_at(self, owner: Any, index: Any, node: Any) -> Any:
         if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
             return self.get_item(self.certain(owner), self.certain(index), node)
         if isinstance(owner, Static):
@@ -91,10 +98,7 @@ class Indexing(Mixin):
                 self.dyn_set(owner, index, value, node)
                 return
             if isinstance(held, av.DictC):
-                if isinstance(index, Value):
-                    self.dict_set_dynamic(owner, held, index, value, node)
-                    return
-                self.write(owner, replace(held, items={**held.items, self.static_key(index, node): value}))
+                self.dict_set(owner, held, index, value, node)
                 return
             self.call_method(owner, "__setitem__", [index, value])
             return
@@ -109,9 +113,9 @@ class Indexing(Mixin):
         """`del owner[index]`."""
         held = self.contents(owner) if isinstance(owner, av.Ref) else None
         if isinstance(held, av.DictC):
-            items = dict(held.items)
-            del items[self.static_key(index, node)]
-            self.write(owner, replace(held, items=items))
+            self.dict_pop(owner, index)
+        elif isinstance(held, av.ObjC):
+            self.call_method(owner, "__delitem__", [index])
         elif isinstance(held, av.ListC):
             items = list(held.items)
             del items[
@@ -223,9 +227,11 @@ class Indexing(Mixin):
 
     def dict_item(self, owner: av.Ref, held: av.DictC, index: Any, node: Any) -> Any:
         """`dict[key]`."""
-        if isinstance(index, Value) and not self.can_be_static(index):
+        if is_run_time_key(index) and not self.can_be_known(index):
+            if held.factory is not None:
+                self.known_key(owner, index, node)  # a missing key is entered
             return self.select_key(held.items, index, lambda: self.out_of_range(index, KeyError))
-        key = self.static_key(index, node)
+        key = self.known_key(owner, index, node)
         if key in held.items:
             return held.items[key]
         if held.factory is not None:
@@ -240,30 +246,22 @@ class Indexing(Mixin):
         self.out_of_range(Static(key), KeyError)
         return NONE
 
-    def select_key(self, items: dict[Any, Any], key: Value, missing: Any) -> Any:
-        """A run-time int as key of a dict with known keys: a chain of branches."""
-        keys = [k for k in items if isinstance(k, (int, np.integer))]
+    def select_key(self, items: dict[Any, Any], key: Any, missing: Any) -> Any:
+        """A run-time key of a dict with known keys: a chain of branches."""
+        keys = list(items)
 
         def pick(k: int) -> Any:
             if k == len(keys):
                 return missing()
-            return self.choose(self.ew("equal", key, Static(keys[k])), lambda: items[keys[k]], lambda: pick(k + 1))
+            hit = self.equal_keys(key, self.lift_static(keys[k]))
+            return self.choose(hit, lambda: items[keys[k]], lambda: pick(k + 1))
 
         return pick(0)
 
-    def dict_set_dynamic(self, owner: av.Ref, held: av.DictC, index: Value, value: Any, node: Any) -> None:
-        """`dict[key] = value` with a run-time int as key: only keys that are there already can be meant."""
-        keys = [k for k in held.items if isinstance(k, (int, np.integer))]
-        if self.can_be_static(index) or not keys:
-            self.static_key(index, node)
-        items = dict(held.items)
-        known: Any = Static(False)
-        for key in keys:
-            hit = self.ew("equal", index, Static(key))
-            known = self.either(known, hit)
-            items[key] = self.choose(hit, lambda: value, lambda k=key: held.items[k])
-        self.refuse_if(self.logical_not(known), KeyError, "a new key that is only known at run time")
-        self.write(owner, replace(held, items=items))
+    def dict_set(self, owner: av.Ref, held: av.DictC, index: Any, value: Any, node: Any) -> None:
+        """`dict[key] = value`."""
+        key = self.known_key(owner, index, node)
+        self.write(owner, replace(held, items={**held.items, key: value}))
 
     # Arrays
 

@@ -49,13 +49,16 @@ from diffjit.frontend.npshapes import NumpyShapes
 from diffjit.frontend.objects import Objects
 from diffjit.frontend.operators import Operators
 from diffjit.frontend.patterns import Patterns
+from diffjit.frontend.portable import Portable
 from diffjit.frontend.questions import Questions
+from diffjit.frontend.read_only import ReadOnly
 from diffjit.frontend.recursion import Outline, Recursion
 from diffjit.frontend.sets import SetOperators
 from diffjit.frontend.source import source_of
 from diffjit.frontend.statements import Statements
 from diffjit.frontend.subset import local_names, own_nodes
 from diffjit.frontend.sums import Sums
+from diffjit.frontend.tables import Tables
 from diffjit.frontend.templates import Sites, describe, kind_of, split
 from diffjit.frontend.text import Text
 from diffjit.frontend.values import NONE, UNBOUND, Static
@@ -77,7 +80,7 @@ class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
     Iteration, Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes,
     NumpyReductions, NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks, Warned,
-    Questions, DataclassCalls, SetOperators, Managers,
+    Questions, DataclassCalls, SetOperators, Managers, Tables, Portable, ReadOnly,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -88,7 +91,7 @@ class Interpreter(
         self.build.before = self.guard_operation
         self.rule_mode = rule_mode
         self.learned = learned or Learned()
-        self.sites = Sites(hints=self.learned.lists)
+        self.sites = Sites(hints=self.learned.lists, apart=self.learned.apart)
         self.cells: dict[Any, Any] = {}
         self.dead = False
         self.frames: list[Frame] = []
@@ -101,6 +104,7 @@ class Interpreter(
         self.step = 0
         self.current_loop: Any = None
         self.tail: Any = None
+        self.cursor_sites: dict[int, Any] = {}  # iterators of sequences -> where they were made
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.loop_hints: dict[Any, Any] = {}
         self.unroll: set[Any] = set()
@@ -246,7 +250,7 @@ class Interpreter(
 
     def call_bound(self, fn: av.Fn, bound: dict[str, Any], node: gast.AST | None) -> Any:
         """Interpret a call of a function whose parameters are bound."""
-        record = next((r for r in self.recursions if r.node is fn.node), None)
+        record = next((r for r in self.recursions if r.node is fn.node and self.belongs(r, bound)), None)
         if record is not None:
             return self.recursive_site(record, bound, node)
         if fn.node in self.learned.outlined:
@@ -330,6 +334,7 @@ class Interpreter(
         """Match call arguments with parameters as Python does."""
         spec = fn.node.args
         names = [a.id for a in (*spec.posonlyargs, *spec.args)]
+        args, starred = without_star(args)
         bound: dict[str, Any] = dict(zip(names, args, strict=False))
         if len(args) > len(names):
             if spec.vararg is None:
@@ -342,8 +347,10 @@ class Interpreter(
                     node,
                 )
             bound[spec.vararg.id] = av.Tup(tuple(args[len(names) :]))
+        if starred is not None:
+            bound.update(self.starred_arguments(spec, names, args, starred, node))
         elif spec.vararg is not None:
-            bound[spec.vararg.id] = av.Tup(())
+            bound.setdefault(spec.vararg.id, av.Tup(()))
         keyword_names = {a.id for a in (*spec.args, *spec.kwonlyargs)}
         extra: dict[str, Any] = {}
         for key, value in kwargs.items():
@@ -377,6 +384,21 @@ class Interpreter(
             return False
         return any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in own_nodes(node))
 
+    def starred_arguments(
+        self, spec: Any, names: list[str], args: list[Any], starred: Any, node: Any
+    ) -> dict[str, Any]:
+        """Parameters from a list whose length is only known at run time; the one with a star is a list, too."""
+        if spec.vararg is None:
+            message = "a star for arguments, where their number is only known at run time"
+            raise self.unsupported("DJ117", message, node, "index it, or slice it, instead")
+        missing = names[len(args) :]
+        few = self.compare_kind("less", self.length(starred), Static(len(missing)))
+        self.raise_if(few, TypeError, f"{len(missing)} more positional arguments are needed")
+        bound = {name: self.get_item(starred, Static(k)) for k, name in enumerate(missing)}
+        items = self.new(av.ListC(tuple(args[len(names) :])))
+        self.list_extend(items, self.get_item(starred, av.Slice(Static(len(missing)), NONE, NONE)), node)
+        return {**bound, spec.vararg.id: items}
+
     # Static demands
 
     def need_static(self, value: Value, error: DiffjitError) -> NeedStatic:
@@ -403,3 +425,10 @@ class Interpreter(
 def in_standard_library(file: str) -> bool:
     """Whether a file is one of Python's own."""
     return file.startswith(_STANDARD) and "site-packages" not in file
+
+
+def without_star(args: list[Any]) -> tuple[list[Any], Any]:
+    """Arguments, and the list that a star at their end stands for."""
+    if args and isinstance(args[-1], av.Iter) and args[-1].kind == "starred":
+        return args[:-1], args[-1].parts[0]
+    return args, None

@@ -67,7 +67,7 @@ class Introspection(Mixin):
         if isinstance(value, av.Ref):
             held = self.contents(value)
             if isinstance(held, av.ObjC):
-                return held.cls
+                return getattr(held.cls, "stands_for", held.cls)
             if isinstance(held, av.DictC):
                 return set if held.is_set else dict
             return list

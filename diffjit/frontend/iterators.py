@@ -13,6 +13,7 @@ import numpy as np
 from diffjit.frontend import values as av
 from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import Indexed, UnknownLength
+from diffjit.frontend.loops import Resumed
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Op, Value
@@ -40,6 +41,8 @@ class Iterators(Mixin):
     def as_iterable(self, value: Any) -> Any:
         """What an object's own __iter__ gives, or what its __getitem__ does."""
         while isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.ObjC):
+            if self.is_run_time_set(value):
+                raise self.no_order(None)
             if not hasattr(held.cls, "__iter__"):
                 sequence = hasattr(held.cls, "__getitem__")
                 return self.call_plain(containers.numbered, value, node=None) if sequence else value
@@ -54,6 +57,8 @@ class Iterators(Mixin):
         if not isinstance(iterable, av.Iter) or iterable.claimed or iterable.kind in _HELPERS:
             return iterable
         if ("used", iterable.serial) in self.cells:
+            if iterable.serial in self.cursor_sites:
+                raise Resumed(self.cursor_sites[iterable.serial])
             message, cure = "an iterator that was used before", "make a list of it first: list(...)"
             raise self.unsupported("DJ115", message, None, cure)
         self.cells["used", iterable.serial] = USED

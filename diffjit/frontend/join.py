@@ -69,7 +69,7 @@ class Joiner:
         merged = self.merge(a, b)
         if isinstance(merged, Dyn):
             site = self.sites.of.get(uid, merged.site)
-            return Dyn(join_items(merged.elem, self.sites.hints.get(site)), site)
+            return Dyn(join_items(merged.elem, self.sites.hints.get(site)), site, merged.frozen)
         return merged
 
     def _inside(self, ta: Any, tb: Any, kind: type) -> Any:
@@ -88,7 +88,9 @@ class Joiner:
         if leaf_a is not None and leaf_b is not None:
             return join_leaves(leaf_a, leaf_b)
         if is_reference(ta) and is_reference(tb):
-            return (self._unlike(ta, tb) and self._sum(ta, tb)) or self._references(ta, tb)
+            apart = (self.sites.apart or self._unlike(ta, tb)) and not self._same_reference(ta, tb)
+            joined = (apart and self._sum(ta, tb)) or self._references(ta, tb)
+            return (self._sum(ta, tb) or joined) if isinstance(joined, Bad) else joined
         if isinstance(ta, Same) and isinstance(tb, Same) and same_value(ta.value, tb.value):
             return ta
         if isinstance(ta, Node) and isinstance(tb, Node) and ta.kind == tb.kind:
@@ -96,8 +98,10 @@ class Joiner:
             return Node(ta.kind, tuple(self.merge(x, y) for x, y in zip(ta.children, tb.children, strict=True)), like)
         if is_list(ta) and is_list(tb):
             elem = join_items(self._items(ta, self.cells_a), self._items(tb, self.cells_b))
-            return elem if isinstance(elem, Bad) else Dyn(elem, getattr(ta, "site", None) or getattr(tb, "site", None))
-        return self._sum(ta, tb) or Bad(f"{describe(ta)} on one path and {describe(tb)} on another")
+            site, frozen = (getattr(ta, what, None) or getattr(tb, what, None) for what in ("site", "frozen"))
+            return elem if isinstance(elem, Bad) else Dyn(elem, site, frozen or "")
+        reason = f"{describe(ta)} on one path and {describe(tb)} on another"
+        return self._sum(ta, tb) or Bad(reason, tables=dict_sites(ta, tb))
 
     def _sum(self, ta: Any, tb: Any) -> SumT | None:
         """Things without a common form that can be told apart by a number."""
@@ -135,6 +139,9 @@ class Joiner:
         if isinstance(t, Node):
             return all(map(self._plain, t.children))
         return isinstance(t, Leaf | Const) or self._told_apart(t)
+
+    def _same_reference(self, ta: Any, tb: Any) -> bool:
+        return isinstance(ta, Same) and isinstance(tb, Same) and ta.value.uid == tb.value.uid
 
     def _unlike(self, ta: Any, tb: Any) -> bool:
         """Two objects of different classes."""
@@ -202,7 +209,11 @@ def _object_item(uid: int, contents: Any, cells: Cells, sites: Sites) -> Templat
     if is_list(contents):
         site = sites.of.get(uid)
         elem = join_items(join_all(items), sites.hints.get(site))
-        return elem if isinstance(elem, Bad) else Sub(elem, site)
+        if not isinstance(elem, Bad):
+            return Sub(elem, site)
+        if any(isinstance(i, Bad) for i in items) or site in sites.hints:
+            return elem
+        return Boxed(Node(contents.kind, items, contents.like))  # of unlike items: it keeps its length
     bad = next((i for i in items if isinstance(i, Bad)), None)
     return bad or Boxed(Node(contents.kind, items, contents.like))
 
@@ -305,6 +316,12 @@ def as_template(value: Any) -> Template:
     return value if isinstance(value, Template) else shape(value)
 
 
+def dict_sites(*templates: Any) -> tuple[Any, ...]:
+    """Where the dicts among these contents were made."""
+    dicts = [t.like for t in templates if isinstance(t, Node) and isinstance(t.like, av.DictC)]
+    return tuple(d.site for d in dicts if d.site is not None)
+
+
 def is_none(t: Any) -> bool:
     """The template of None."""
     return isinstance(t, Const) and t.obj is None
@@ -368,7 +385,9 @@ def equal(a: Any, b: Any) -> bool:
             return a.uid == b.uid
         case Boxed():
             return equal(a.node, b.node)
-        case Dyn() | Sub():
+        case Dyn():
+            return same_items(a.elem, b.elem) and bool(a.frozen) == bool(b.frozen)
+        case Sub():
             return same_items(a.elem, b.elem)
     return True
 

@@ -192,7 +192,8 @@ def instantiate(template: Any, leaves: Iterator[Value], cells: Cells) -> Any:
         case HeapAgain():
             return av.Ref(template.uid)
         case Dyn():
-            return DynList(tuple(next(leaves) for _ in list_types(template.elem)), template.elem, template.site)
+            lists = tuple(next(leaves) for _ in list_types(template.elem))
+            return DynList(lists, template.elem, template.site, template.frozen)
         case Sub():
             return _entered(
                 DynList(tuple(next(leaves) for _ in list_types(template.elem)), template.elem, template.site), cells
@@ -201,7 +202,7 @@ def instantiate(template: Any, leaves: Iterator[Value], cells: Cells) -> Any:
             contents = instantiate(template.node, leaves, cells)
             return _entered(replace(contents, frozen="was read from a growing list"), cells)
         case Bad():
-            return av.Poison(template.reason, template.loop)
+            return av.Poison(template.reason, template.loop, template.tables)
     raise AssertionError(template)
 
 

@@ -9,11 +9,25 @@ import numpy as np
 
 from diffjit.errors import MemoryProblem, TypeProblem
 from diffjit.frontend import values as av
+from diffjit.frontend.control import SHARED
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.join import item_template, join_all, join_items, same_items
 from diffjit.frontend.leaves import instantiate, item_leaves, list_types
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.templates import Bad, Boxed, DynList, ItemOf, Live, ReadFrom, Side, Widen, describe
+from diffjit.frontend.tables import Tabulate
+from diffjit.frontend.templates import (
+    Apart,
+    Bad,
+    Boxed,
+    ChosenFrom,
+    DynList,
+    ItemOf,
+    Live,
+    ReadFrom,
+    Side,
+    Widen,
+    describe,
+)
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array, fresh_lengths
@@ -29,6 +43,10 @@ class Lists(Mixin):
         """A new object on the heap."""
         ref = av.Ref()
         site = self.sites.of[ref.uid] = (self.call_path, self.place())
+        if isinstance(contents, av.DictC):
+            if site in self.learned.tables:
+                return self.tabulated(contents)
+            contents = replace(contents, site=site)
         self.cells["h", ref.uid] = contents
         if isinstance(contents, av.ListC) and site in self.sites.hints:
             self.make_dynamic(ref)  # an earlier attempt found that it grows at run time
@@ -43,7 +61,7 @@ class Lists(Mixin):
         held = self.sites.held(self.cells, ref.uid)
         if isinstance(held, av.Poison):
             cure = "keep one name for the object, or copy it"
-            raise self.error(MemoryProblem("DJ402", f"this is {held.reason}", cure=cure))
+            raise self.unusable(held, self.error(MemoryProblem("DJ402", f"this is {held.reason}", cure=cure)))
         return self.read_item(ref, held) if isinstance(held, ItemOf) else held
 
     def write(self, ref: av.Ref, contents: Any) -> None:
@@ -56,6 +74,10 @@ class Lists(Mixin):
         reason = getattr(item, "frozen", "")
         if isinstance(reason, ReadFrom) and reason.site not in self.learned.live:
             raise Live(reason.site)
+        if isinstance(reason, ChosenFrom):
+            raise reason.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
+        if reason == SHARED and not self.learned.apart:
+            raise Apart
         if reason:
             cure = "make a new object instead of changing this one, or change it before"
             raise self.error(MemoryProblem("DJ402", f"{describe(held)} is changed here, but it {reason}", cure=cure))
@@ -65,6 +87,19 @@ class Lists(Mixin):
                 MemoryProblem("DJ127", f"{describe(held)} that lives outside the function is changed", cure=cure)
             )
         self.cells["h", ref.uid] = contents
+
+    def remember_choice(self, found: av.Ref, owner: av.Ref) -> None:
+        """Where an object that was chosen by a run-time index comes from, in case that it is changed."""
+        held, container = (self.sites.held(self.cells, ref.uid) for ref in (found, owner))
+        if getattr(held, "frozen", "") != SHARED or owner.uid in self.sites.outside:
+            return
+        if isinstance(container, av.ListC):
+            again: Exception = self.grows(owner)
+        elif isinstance(container, av.DictC) and self.may_tabulate(container.site):
+            again = Tabulate((container.site,), doubtful=False)
+        else:
+            return
+        self.cells["h", found.uid] = replace(held, frozen=ChosenFrom(SHARED, again))
 
     # Items of growing lists that are changed in place
 
@@ -77,6 +112,14 @@ class Lists(Mixin):
         if isinstance(held, DynList) and self.is_live(held):
             problem = "a list whose items are objects that are changed later is itself changed or copied here"
             raise self.error(MemoryProblem("DJ402", problem, cure="keep the objects' numbers in arrays"), node)
+
+    def changes_list(self, held: DynList) -> None:
+        """Refuse a change of a list that may be another one, too."""
+        if isinstance(held.frozen, ChosenFrom):
+            raise held.frozen.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
+        if held.frozen:
+            cure = "make a new list instead of changing this one: list(...)"
+            raise self.error(MemoryProblem("DJ402", f"a list is changed here, but it {held.frozen}", cure=cure))
 
     def item_reference(self, owner: av.Ref, index: Value) -> av.Ref:
         """A reference to an item of a live list."""
@@ -210,7 +253,7 @@ class Lists(Mixin):
             if isinstance(held, (av.ListC, av.DictC)):
                 return Static(len(held.items))
             if isinstance(held, DynList):
-                if not held.lists:
+                if held.elem is None:
                     return Static(0)
                 return self.build.value("list_len", [held.lists[0]], INT)
             return self.call_method(value, "__len__", [])
@@ -231,6 +274,7 @@ class Lists(Mixin):
         if isinstance(held, av.ListC):
             self.write(ref, replace(held, items=(*held.items, value)))
         else:
+            self.changes_list(held)
             for target, leaf in zip(held.lists, self.elem_leaves(held, value), strict=True):
                 self.build.op("list_append", [target, leaf])
         return NONE
@@ -385,6 +429,7 @@ class Lists(Mixin):
         """`list[index] = value` in a growing list."""
         held = self.contents(ref)
         self.only_grows(held, node)
+        self.changes_list(held)
         if isinstance(index, av.Slice):
             if not is_none(index.step) and getattr(index.step, "obj", 0) != 1:
                 parts = index.start, index.stop, index.step
@@ -400,6 +445,7 @@ class Lists(Mixin):
         """`list.pop` of a growing list."""
         held = self.contents(ref)
         self.only_grows(held)
+        self.changes_list(held)
         if held.elem is None:
             self.out_of_range("pop from empty list")
         i = self.dyn_index(ref, index)
@@ -408,6 +454,7 @@ class Lists(Mixin):
     def dyn_clear(self, ref: av.Ref) -> None:
         """Empty a growing list."""
         self.only_grows(self.contents(ref))
+        self.changes_list(self.contents(ref))
         for target in self.contents(ref).lists:
             n = self.build.value("list_len", [target], INT)
             self.counted(n, lambda _, x=target: self.build.value("list_pop", [x, self.build.const(-1)], x.type.elem))
@@ -416,6 +463,7 @@ class Lists(Mixin):
         """Give a growing list the items of another one of the same length, in place."""
         held, given = self.contents(ref), self.make_dynamic(source)
         self.only_grows(held)
+        self.changes_list(held)
         for target, items in zip(held.lists, given.lists, strict=True):
             n = self.build.value("list_len", [target], INT)
             elem = target.type.elem

@@ -12,10 +12,11 @@ from typing import Any
 
 from diffjit.errors import DiffjitError, TypeProblem
 from diffjit.frontend import values as av
-from diffjit.frontend.control import SHARED, reachable
+from diffjit.frontend.control import reachable
 from diffjit.frontend.join import Joiner, equal
 from diffjit.frontend.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.tables import Tabulate
 from diffjit.frontend.templates import (
     Bad,
     Cells,
@@ -52,6 +53,14 @@ class Peel(Exception):
         super().__init__(str(error))
         self.loop = loop
         self.error = error
+
+
+class Resumed(Exception):
+    """An iterator of a sequence made at `site` is used again: start again, with an object that knows its place."""
+
+    def __init__(self, site: Any) -> None:
+        super().__init__()
+        self.site = site
 
 
 @dataclass(slots=True, eq=False)
@@ -217,9 +226,10 @@ class Loops(Mixin):
         alive = reachable(attempt.begin)
         for old, new in merged.items():
             if old in alive:
+                reason = self.why_shared((start, old))
                 for uid in (old, new):
-                    self.freeze(attempt.begin, uid, SHARED)
-                self.freeze(attempt.entry, old, SHARED)
+                    self.freeze(attempt.begin, uid, reason)
+                self.freeze(attempt.entry, old, reason)
 
     def _condition_then_body(self, loop: Loop, attempt: Attempt) -> None:
         with self.build.inside(attempt.cond_block):
@@ -256,6 +266,8 @@ class Loops(Mixin):
                 continue
             if key[0] == "used":
                 if key not in start and key[1] < attempt.serial:
+                    if key[1] in self.cursor_sites:
+                        raise Resumed(self.cursor_sites[key[1]])
                     message, cure = (
                         "an iterator made before the loop is used in it",
                         "make a list of it first: list(...)",
@@ -306,7 +318,7 @@ class Loops(Mixin):
                 alive = reachable(attempt.begin) if alive is None else alive
                 held = start.get(("h", b))
                 if b in alive and held is not None and not isinstance(held, (DynList, ItemOf)) and not held.frozen:
-                    self.freeze(start, b, SHARED)
+                    self.freeze(start, b, self.why_shared((start, b)))
                     changed = True
         return changed
 
@@ -417,7 +429,9 @@ class Loops(Mixin):
             self.throw(self.exception_object(TypeError, Static(f"{error.message} [{error.code}]")))
 
     def unusable(self, value: av.Poison, error: DiffjitError) -> Exception:
-        """What to raise when a value without a common form is used: perhaps writing an iteration out gives it one."""
+        """What to raise when a value without a common form is used: perhaps another attempt gives it one."""
+        if any(self.may_tabulate(site) for site in value.tables):
+            return Tabulate([site for site in value.tables if self.may_tabulate(site)], doubtful=True)
         loop = value.loop
         while isinstance(loop, tuple) and len(loop) == 3 and loop[1] == "peeled":
             loop = loop[0]

@@ -50,7 +50,7 @@ class Managers(Mixin):
         elif isinstance(manager, av.Ref) and hasattr(self.class_of(manager), "__exit__"):
             self._inside_object(manager, body)
         else:
-            cure = "move the block outside, or keep to np.errstate and warnings.catch_warnings"
+            cure = "move the block outside, or write what the context manager does"
             raise self.unsupported("DJ101", "this `with` block cannot be differentiated", item.context_expr, cure)
 
     @core(contextlib.contextmanager)

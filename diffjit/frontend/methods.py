@@ -9,6 +9,7 @@ from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
+from diffjit.frontend.tables import is_run_time_key
 from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
@@ -45,7 +46,7 @@ class Methods(Mixin):
     def super_method(self, receiver: av.Iter, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """super().name(...)."""
         owner, instance = receiver.parts
-        cls = self.class_of(instance)
+        cls = self.object_class(instance) or self.class_of(instance)
         mro = cls.__mro__
         for base in mro[mro.index(owner) + 1 :]:
             if name not in vars(base):
@@ -97,6 +98,7 @@ class Methods(Mixin):
         held = self.contents(ref)
         if isinstance(held, DynList):
             self.only_grows(held)
+            self.changes_list(held)
             for target, leaf in zip(held.lists, self.elem_leaves(held, item), strict=True):
                 self.build.op("list_insert", [target, leaf, self.number(index)])
         else:
@@ -176,12 +178,12 @@ class Methods(Mixin):
 
     def dict_get(self, ref: av.Ref, key: Any, default: Any = NONE) -> Any:
         items = self.contents(ref).items
-        if isinstance(key, Value) and not self.can_be_static(key):
+        if is_run_time_key(key) and not self.can_be_known(key):
             return self.select_key(items, key, lambda: default)
-        return items.get(self.static_key(key), default)
+        return items.get(self.known_key(ref, key), default)
 
     def dict_pop(self, ref: av.Ref, key: Any, default: Any = None) -> Any:
-        held, key = self.contents(ref), self.static_key(key)
+        held, key = self.contents(ref), self.known_key(ref, key)
         if key not in held.items:
             if default is None:
                 self.out_of_range(Static(key), KeyError)
@@ -190,7 +192,7 @@ class Methods(Mixin):
         return held.items[key]
 
     def dict_setdefault(self, ref: av.Ref, key: Any, default: Any = NONE) -> Any:
-        held, key = self.contents(ref), self.static_key(key)
+        held, key = self.contents(ref), self.known_key(ref, key)
         if key not in held.items:
             self.write(ref, replace(held, items={**held.items, key: default}))
         return self.contents(ref).items[key]
@@ -213,16 +215,17 @@ class Methods(Mixin):
 
     def dict_add(self, ref: av.Ref, item: Any) -> Any:
         held = self.contents(ref)
-        self.write(ref, replace(held, items={**held.items, self.static_key(item): item}))
+        self.write(ref, replace(held, items={**held.items, self.known_key(ref, item): item}))
         return NONE
 
     def dict_discard(self, ref: av.Ref, item: Any) -> Any:
-        held, key = self.contents(ref), self.static_key(item)
+        held, key = self.contents(ref), self.known_key(ref, item)
         self.write(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}))
         return NONE
 
     def dict_remove(self, ref: av.Ref, item: Any) -> Any:
-        if self.static_key(item) not in self.contents(ref).items:
+        key = self.known_key(ref, item)
+        if key not in self.contents(ref).items:
             self.out_of_range(item, KeyError)
         return self.dict_discard(ref, item)
 

@@ -17,8 +17,9 @@ from diffjit import tree
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.read_only import decide_views
 from diffjit.frontend.recursion import close
-from diffjit.frontend.reshapes import decide_reshapes, memory_classes
+from diffjit.frontend.reshapes import memory_classes
 from diffjit.frontend.results import OptOut, Out, Program, RecordOut, output
 from diffjit.frontend.source import line_text
 from diffjit.frontend.values import Static, is_number
@@ -135,7 +136,7 @@ class Nested(Mixin):
         free = close(ir)
         if isinstance(function, av.Fn):
             ir.source_file, ir.source_line = function.file, getattr(function.node, "lineno", 0)
-        decide_reshapes(ir)
+        decide_views(ir)
         dce(ir)
         for op in walk(ir.body):
             if op.loc is not None and op.loc.line not in ir.comments:

@@ -340,7 +340,9 @@ class NumpyCore(Mixin):
         return self.array_from(a, wanted)
 
     @core(np.arange)
-    def np_arange(self, start: Any, stop: Any = NONE, step: Any = Static(1), dtype: Any = NONE, **_: Any) -> Value:
+    def np_arange(
+        self, start: Any = Static(0), stop: Any = NONE, step: Any = Static(1), dtype: Any = NONE, **_: Any
+    ) -> Value:
         if isinstance(stop, Static) and stop.obj is None:
             start, stop = Static(0), start
         parts = [self.number(p) for p in (start, stop, step)]

@@ -17,7 +17,7 @@ from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one
-from diffjit.primitives.library import containers, joining
+from diffjit.primitives.library import containers, joining, windows
 
 
 class NumpyShapes(Mixin):
@@ -180,7 +180,7 @@ class NumpyShapes(Mixin):
         a = self.array(a)
         first, second = axis1.obj % a.type.ndim, axis2.obj % a.type.ndim
         if a.type.ndim > 2:
-            raise self.unsupported("DJ118", "np.diagonal of a stack of matrices", None, "loop over the stack")
+            return self.call_plain(windows.diagonals, a, offset, Static(first), Static(second), node=None)
         if (first, second) == (1, 0):
             a = self.transpose(a, (1, 0))
         rows, columns = a.type.dims

@@ -40,7 +40,7 @@ class Objects(Mixin):
             bound = dict(zip(cls._fields, args, strict=False))  # pyright: ignore[reportAttributeAccessIssue]
             bound.update(kwargs)
             for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
-                bound.setdefault(name, self.lift_static(default))
+                bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
             return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
         if issubclass(cls, enum.Enum | enum.auto):
             return Static(self.evaluated(cls, *(a.obj for a in args)))

@@ -15,9 +15,12 @@ from diffjit.frontend.arith import PYTHON_OPERATORS
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
+from diffjit.frontend.tables import is_run_time_key
 from diffjit.frontend.values import Static
 from diffjit.ir.nodes import Value
+from diffjit.ir.roots import MEETINGS
 from diffjit.ir.types import BOOL, Array, Scalar, not_one
+from diffjit.primitives.library import tables
 
 BINARY = {
     gast.Add: "add", gast.Sub: "subtract", gast.Mult: "multiply", gast.Div: "divide", gast.FloorDiv: "floor_divide",
@@ -234,8 +237,12 @@ class Operators(Mixin):
         )
 
     def compare_sequences(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
+        equality = kind in ("equal", "not_equal")
+        if equality and (self.is_growing(left) or self.is_growing(right)):
+            same = self.truth(self.call_plain(tables.alike, left, right, node=node))
+            return same if kind == "equal" else self.logical_not(same)
         a, b = self.sequence_items(left, node), self.sequence_items(right, node)
-        if kind in ("equal", "not_equal"):
+        if equality:
             if len(a) != len(b):
                 return Static(kind == "not_equal")
             result: Any = Static(True)
@@ -281,6 +288,8 @@ class Operators(Mixin):
             return Static(False)
         if isinstance(left, Value) and left is right:
             return Static(True)
+        if isinstance(left, Value) and isinstance(left.type, Array) and _is_new(left) and _is_new(right):
+            return Static(False)  # every operation makes an array of its own
         raise self.unsupported("DJ121", "`is` between two run-time values", None, "compare with == or test `is None`")
 
     @for_each
@@ -291,8 +300,8 @@ class Operators(Mixin):
         if isinstance(container, av.Ref):
             held = self.contents(container)
             if isinstance(held, av.DictC):
-                if isinstance(item, Value):
-                    return self.any_equal(item, [Static(k) for k in held.items], node)
+                if is_run_time_key(item):
+                    return self.any_equal(item, [self.lift_static(k) for k in held.items], node)
                 return Static(self.static_key(item, node) in held.items)
             if isinstance(held, av.ObjC):
                 return self.truth(self.call_method(container, "__contains__", [item]), node)
@@ -309,7 +318,7 @@ class Operators(Mixin):
     def any_equal(self, item: Any, candidates: list[Any], node: gast.AST) -> Any:
         result: Any = Static(False)
         for candidate in candidates:
-            same = self.compare_kind("equal", item, candidate, node)
+            same = self.equal_keys(item, candidate, node)
             if isinstance(same, Static):
                 if same.obj:
                     return Static(True)
@@ -399,6 +408,11 @@ class Operators(Mixin):
             several = self.compare_kind("not_equal", self.np_size(value), Static(1))
             self.raise_if(several, ValueError, av.inexact(f"the truth value of an array is ambiguous: {cure} [DJ311]"))
         return self.truth(self.item(value), node)
+
+
+def _is_new(value: Value) -> bool:
+    """An array that an operation made."""
+    return value.op is not None and value.op.kind not in MEETINGS
 
 
 def _never_equal(a: Any, b: Any) -> bool:

@@ -17,13 +17,14 @@ from diffjit.frontend import values as av
 from diffjit.frontend.frames import Learned, NeedStatic
 from diffjit.frontend.interpret import Interpreter
 from diffjit.frontend.lift import array_type
-from diffjit.frontend.loops import Peel
+from diffjit.frontend.loops import Peel, Resumed
 from diffjit.frontend.questions import Doubt
+from diffjit.frontend.read_only import decide_views
 from diffjit.frontend.recursion import Outline
-from diffjit.frontend.reshapes import decide_reshapes
 from diffjit.frontend.results import Program, output
 from diffjit.frontend.source import line_text
-from diffjit.frontend.templates import Live, Widen
+from diffjit.frontend.tables import Tabulate
+from diffjit.frontend.templates import Apart, Live, Widen
 from diffjit.frontend.values import Static
 from diffjit.frontend.writeback import Arguments, Change
 from diffjit.ir.build import scalar_type_of
@@ -47,6 +48,7 @@ def specialise(
     `with_changes`: what the function leaves in lists, dicts and objects among its arguments is returned, too.
     """
     learned = Learned()
+    refused: DiffjitError | None = None
     for _ in range(MAX_RESTARTS):
         try:
             return _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
@@ -59,12 +61,24 @@ def specialise(
             fixed |= arguments
             learned.captures |= outside
         except DiffjitError as error:
+            doubtful = {site: doubt for site, doubt in learned.tables.items() if doubt}
+            if doubtful:  # the keys of these dicts can be made known, which allows values of different types
+                learned = Learned(spelled=learned.spelled | doubtful)
+                refused = refused or error
+                continue
+            error = refused or error
             code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
             if code is not None:
                 error.at(Loc(code.co_filename, code.co_firstlineno, 0, 0, code.co_name))
-            raise
+            raise error from error.__cause__
+        except Tabulate as tabulate:
+            learned.tables.update(dict.fromkeys(tabulate.sites, tabulate.doubtful))
         except Outline as outline:
             learned.outlined.add(outline.node)
+        except Apart:
+            learned.apart = True
+        except Resumed as resumed:
+            learned.cursors.add(resumed.site)
         except Live as live:
             learned.live.add(live.site)
         except Widen as widen:
@@ -144,7 +158,7 @@ def _specialise(
         [*params, *(c.param for c in captures)],
         body,
     )
-    decide_reshapes(ir)
+    decide_views(ir)
     dce(ir)
     _note_source(ir, function)
     guards = [(g.getter, g.expected) for g in interpreter.guards.values()]

@@ -14,6 +14,7 @@ from diffjit.frontend.templates import DynList, describe
 from diffjit.frontend.values import Static
 from diffjit.frontend.writeback import Change, write_back
 from diffjit.ir.nodes import Function, Value
+from diffjit.primitives.library.tables import Table
 
 if TYPE_CHECKING:
     from diffjit.frontend.interpret import Interpreter
@@ -60,6 +61,14 @@ class RecordOut:
     fields: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TableOut:
+    """A result that is a dict with keys of the run: lists of keys and of values."""
+
+    keys: Out
+    values: Any
+
+
 def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
     """The result as a tree of positions among the IR results."""
     match value:
@@ -94,6 +103,12 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
     if isinstance(held, av.DictC):
         items = {k: output(interpreter, v, outs) for k, v in held.items.items()}
         return set(items) if held.is_set else items
+    if isinstance(held, av.ObjC) and held.cls is Table:
+        keys, values = (output(interpreter, held.fields[name], outs) for name in ("kept_keys", "kept_values"))
+        return TableOut(keys, values)
+    if isinstance(held, av.ObjC) and hasattr(held.cls, "stands_for"):
+        cure = "return sorted(...) of it, or a dict"
+        raise TypeProblem("DJ319", f"the function returns {describe(held)} made at run time", cure=cure)
     if isinstance(held, av.ObjC):
         if held.cls.__module__ == LOCAL:
             cure = "return its attributes, or define the class at module level"
@@ -119,6 +134,8 @@ def rebuild(spec: Any, outs: list[Any]) -> Any:
         return None if outs[spec.flag] else rebuild(spec.inner, outs)
     if isinstance(spec, RecordOut):
         return tree.make_object(spec.cls, {n: rebuild(v, outs) for n, v in spec.fields.items()})
+    if isinstance(spec, TableOut):
+        return dict(zip(rebuild(spec.keys, outs), rebuild(spec.values, outs), strict=True))
     if isinstance(spec, tuple):
         items = [rebuild(s, outs) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
@@ -137,6 +154,8 @@ def mapped(spec: Any, leaf: Callable[[int], Any]) -> Any:
         return OptOut(spec.flag, mapped(spec.inner, leaf))
     if isinstance(spec, RecordOut):
         return RecordOut(spec.cls, {name: mapped(v, leaf) for name, v in spec.fields.items()})
+    if isinstance(spec, TableOut):
+        return TableOut(spec.keys, mapped(spec.values, leaf))
     if isinstance(spec, tuple):
         items = [mapped(s, leaf) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)

@@ -108,6 +108,7 @@ class Dyn:
 
     elem: Any
     site: Any = None
+    frozen: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +132,7 @@ class Bad:
 
     reason: str
     loop: Any = None
+    tables: tuple[Any, ...] = ()
 
 
 Template = Leaf | Const | Same | Node | OptT | SumT | MaybeT | Heap | HeapAgain | Dyn | Sub | Boxed | Bad
@@ -143,6 +145,7 @@ class DynList:
     lists: tuple[Value, ...]
     elem: Any
     site: Any = None
+    frozen: str = ""
 
 
 class Live(Exception):
@@ -153,6 +156,10 @@ class Live(Exception):
         self.site = site
 
 
+class Apart(Exception):
+    """One of several objects, chosen by a branch, is changed: start again, and keep them apart."""
+
+
 class ReadFrom(str):
     """Why an object must not be changed: it was read from the growing list that was made at `site`."""
 
@@ -161,6 +168,17 @@ class ReadFrom(str):
     def __new__(cls, text: str, site: Any) -> Self:
         made = super().__new__(cls, text)
         made.site = site
+        return made
+
+
+class ChosenFrom(str):
+    """Why an object must not be changed: it is one of several in a container; `again` gives that another form."""
+
+    __slots__ = ("again",)
+
+    def __new__(cls, text: str, again: Exception) -> Self:
+        made = super().__new__(cls, text)
+        made.again = again
         return made
 
 
@@ -180,6 +198,7 @@ class Sites:
     of: dict[int, Any] = field(default_factory=dict)  # heap object -> where it was made
     hints: dict[Any, Any] = field(default_factory=dict)  # place -> template of an item
     outside: dict[int, Any] = field(default_factory=dict)  # contents of objects from outside the program
+    apart: bool = False  # objects that meet after branches stay apart, since one of them is changed later
 
     def held(self, cells: Cells, uid: int) -> Any:
         """What an object holds."""
@@ -211,7 +230,7 @@ def shape(value: Any) -> Template:
         case Static():
             return Const(value.obj)
         case DynList():
-            return Dyn(value.elem, value.site)
+            return Dyn(value.elem, value.site, value.frozen)
         case av.Opt():
             return OptT(shape(value.value))
         case av.Sum():
@@ -219,7 +238,7 @@ def shape(value: Any) -> Template:
         case av.Maybe():
             return MaybeT(shape(value.value))
         case av.Poison():
-            return Bad(value.reason, value.loop)
+            return Bad(value.reason, value.loop, value.tables)
         case _ if value is av.UNBOUND:
             return MaybeT(None)
         case _:
@@ -250,6 +269,10 @@ def kind_of(value: Any) -> Any:
             return ("function", id(value.node), value.scope.frames, len(value.defaults), tuple(value.kw_defaults))
         case ItemOf():
             return ("item", value.owner.uid)
+        case av.Packed() if isinstance(value.like, DynList):
+            return ("packed list", len(value.parts))
+        case av.Packed():
+            return ("packed", kind_of(value.like))
         case av.Format():
             return ("text", tuple(p if isinstance(p, str) else (p[1],) for p in value.parts))
         case _:
@@ -267,6 +290,8 @@ def split(value: Any) -> tuple[Any, ...]:
             return tuple(value.fields[n] for n in sorted(value.fields))
         case ItemOf():
             return (value.index,)
+        case av.Packed():
+            return value.parts
         case av.Range() | av.Slice():
             return (value.start, value.stop, value.step)
         case av.Bound():
@@ -293,6 +318,8 @@ def rebuild(like: Any, parts: tuple[Any, ...]) -> Any:
             return replace(like, fields=dict(zip(sorted(like.fields), parts, strict=True)))
         case ItemOf():
             return replace(like, index=parts[0])
+        case av.Packed():
+            return replace(like, parts=parts)
         case av.Range() | av.Slice() | av.Bound():
             return type(like)(*parts)
         case av.Iter():
@@ -356,7 +383,7 @@ def blamed(template: Any, site: Any) -> Any:
     """The template with every failure to join put down to this loop."""
     match template:
         case Bad():
-            return template if template.loop is not None else Bad(template.reason, site)
+            return template if template.loop is not None else replace(template, loop=site)
         case Node():
             return Node(template.kind, tuple(blamed(c, site) for c in template.children), template.like)
         case OptT() | MaybeT():
@@ -459,6 +486,8 @@ def describe(value: Any) -> str:
             return "a list"
         case av.DictC():
             return "a set" if value.is_set else f"a dict with keys {list(value.items)}"
+        case av.ObjC() if hasattr(value.cls, "stands_for"):
+            return f"a {value.cls.stands_for.__name__} with keys of the run"
         case av.ObjC():
             return f"an object of class {value.cls.__name__}"
         case av.Fn():

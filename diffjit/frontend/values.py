@@ -60,6 +60,7 @@ class DictC:
     cls: type | None = None
     frozen: str = ""
     factory: Any = None  # of a defaultdict
+    site: Any = None  # where it was made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +71,15 @@ class ObjC:
     fields: dict[str, Any]
     origin: tuple[Any, Callable[..., Any]] | None = None  # (object, getter) of an outside one: attributes lift lazily
     frozen: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """An object on its way into or out of a recursive function: its contents, where lists that grow are arrays."""
+
+    like: Any
+    parts: tuple[Any, ...]
+    site: Any = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,6 +218,7 @@ class Poison:
 
     reason: str
     loop: Any = None
+    tables: tuple[Any, ...] = ()  # where dicts were made that would have a form in common if their keys were not known
 
 
 class _Unbound:

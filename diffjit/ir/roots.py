@@ -9,7 +9,7 @@ Root = Value | str  # the reference that others are views of, or one of:
 PARAMETER = "parameter"  # memory of the caller
 ANY = "any"
 
-_NOT_FRESH = frozenset({"list_get", "list_pop", "pop", "stop_gradient", "select", "undef"}) | CONTROL
+MEETINGS = frozenset({"list_get", "list_pop", "pop", "stop_gradient", "select", "undef"}) | CONTROL
 
 
 class Roots:
@@ -65,4 +65,4 @@ def _is_fresh(root: Root) -> bool:
 
 
 def _allocates(op: Op) -> bool:
-    return op.kind not in _NOT_FRESH
+    return op.kind not in MEETINGS

@@ -14,7 +14,7 @@ from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
-from diffjit.ir.types import Array, Scalar
+from diffjit.ir.types import INT, Array, Scalar
 from diffjit.transforms.keep import Keeper
 
 
@@ -81,7 +81,9 @@ class Shadows:
             if kind in ("list_pop", "pop") and self.wanted(op.inputs[0]) and not isinstance(op.out.type, Scalar):
                 self._after(op, block, kind, [self.of[op.inputs[0]], *op.inputs[1:]], op.attrs, op.out)
             return
-        if is_view(op) or kind == "stop_gradient":
+        if kind == "list_copy" and op.inputs[0] not in self.of:
+            self._zeros_beside(op, block)
+        elif is_view(op) or kind == "stop_gradient":
             self._after(op, block, op.kind, [self.of[op.inputs[0]], *op.inputs[1:]], op.attrs, op.out)
         elif kind in ("list_get", "list_pop", "pop", "list_copy", "stack_copy"):
             self._after(op, block, kind, [self.of[op.inputs[0]], *op.inputs[1:]], op.attrs, op.out)
@@ -91,6 +93,18 @@ class Shadows:
             with self.keep.forward_ops(self.keep.after, op, block) as b:
                 b.loc = op.loc
                 self.of[op.out] = self._zeros(b, op.out)
+
+    def _zeros_beside(self, op: Op, block: Block) -> None:
+        """The shadow of a copy of a list that has none of its own: as many zeros."""
+        elem = op.out.type.elem  # pyright: ignore[reportAttributeAccessIssue]
+        with self.keep.forward_ops(self.keep.after, op, block) as b:
+            made = b.value("list_new", [], op.out.type, name=f"{op.out.name}_bar" if op.out.name else None)
+            body = Block([Value(INT, "k")])
+            with b.inside(body):
+                b.op("list_append", [made, b.const(0.0, elem)])
+            length = b.value("list_len", [op.out], INT)
+            b.op("for", [b.const(0), length, b.const(1)], regions=[body], exit=False, reverse=False)
+        self.of[op.out] = made
 
     def _after(
         self, op: Op, block: Block, kind: str, inputs: list[Value], attrs: dict[str, Any], out: Value | None = None

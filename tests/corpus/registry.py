@@ -1,7 +1,7 @@
 """The register of corpus programs: plain NumPy functions with the arguments they are tested on.
 
-A corpus module is named `science_*`, `language_*`, `exceptions_*`, `memory_*` or `types_*` and registers its programs on
-import:
+A corpus module is named `science_*`, `language_*`, `exceptions_*`, `memory_*`, `types_*` or `run_time_*` and registers its
+programs on import:
 
     @program(args=lambda: (rng(1).normal(size=5), 0.1), wrt=("x", "k"), tags=("ode",))
     def decay(x, k): ...
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-PREFIXES = ("science_", "language_", "memory_", "types_", "exceptions_")
+PREFIXES = ("science_", "language_", "memory_", "types_", "exceptions_", "run_time_")
 
 
 @dataclass(frozen=True)

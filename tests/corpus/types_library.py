@@ -219,3 +219,23 @@ def triangles_and_named_results(m, x):
     determinant = np.linalg.slogdet(m)
     total = determinant.logabsdet * determinant.sign + _weigh(np.tril(x))
     return total + _weigh(m[np.triu_indices_from(m, 1)]) + _weigh(m[np.diag_indices_from(m)])
+
+
+@program(args=lambda: (np.array([0.4, 0.9, -1.3, 0.2, 1.1, -0.6, 0.7, 0.3]),), wrt=("x",), tags=("types", "library"))
+def windows_over_a_signal(x):
+    """Windows along one axis and two, over an array that was written to before."""
+    padded = np.zeros(len(x) + 2)
+    padded[1:-1] = x
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 3)
+    patches = np.lib.stride_tricks.sliding_window_view(x.reshape(2, 4), (2, 3))
+    rows = np.lib.stride_tricks.sliding_window_view(np.outer(x, x), 2, axis=0)
+    total = _weigh(windows.max(axis=1)) + _weigh(np.median(windows, axis=-1)) + _weigh(patches[0, 1] ** 2)
+    return total + _weigh(patches.mean(axis=(2, 3))) + _weigh(rows[1, :, 0])
+
+
+@program(args=lambda: (np.array([0.4, 0.9, -1.3, 0.2, 1.1, -0.6, 0.7, 0.3]),), wrt=("x",), tags=("types", "library"))
+def diagonals_of_stacks(x):
+    """`diagonal` and `trace` of several matrices at once; `arange` by keywords."""
+    m = x.reshape(2, 2, 2)
+    total = _weigh(np.diagonal(m, axis1=1, axis2=2) ** 2) + _weigh(m.diagonal(1, 0, 2)) + _weigh(np.trace(m))
+    return total + np.sum(np.arange(stop=3) * x[:3]) + np.sum(np.arange(1, stop=4, step=2) * x[:2])

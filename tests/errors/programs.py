@@ -185,10 +185,10 @@ def dj122_format():
 
 def dj123_key():
     def model(xs):
-        counts = {}
+        last = {}
         for x in xs:
-            counts[int(x)] = counts.get(int(x), 0.0) + x
-        return counts[0]
+            last[f"bin {int(x)}"] = x
+        return last["bin 0"]
 
     dj.grad(model)(np.array([0.5, 1.5, 0.7]))
 
@@ -518,14 +518,14 @@ def dj402_shared_memory():
     dj.grad(model)(x, x)
 
 
-def dj402_one_list_two_names():
+def dj402_objects_change_places():
     def model(x):
-        first, second = [x], [2.0 * x]
-        chosen = first if x > 0.0 else second
-        chosen.append(x)
-        return first[0] * len(second)
+        items = [{"v": v} for v in x if v > 0.0]
+        items[0], items[1] = items[1], items[0]
+        items[0]["v"] *= 2.0
+        return items[1]["v"]
 
-    dj.grad(model)(2.0)
+    dj.grad(model)(np.ones(3))
 
 
 def dj403_recursion_writes():
@@ -682,3 +682,25 @@ def dj304_question():
         return 2.0 * total if isinstance(total, int) else total
 
     dj.grad(model)(np.ones(3))
+
+
+def dj115_order_of_a_set():
+    def model(xs):
+        seen, total = set(), 0.0
+        for x in xs:
+            seen.add(int(3 * x))
+        for k in seen:
+            total = total * xs[0] + k
+        return total
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj404_windows_then_written():
+    def model(x):
+        level = 2.0 * x
+        windows = np.lib.stride_tricks.sliding_window_view(level, 3)
+        level[0] = 0.0
+        return np.sum(windows**2)
+
+    dj.grad(model)(np.ones(5))

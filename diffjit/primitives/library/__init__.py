@@ -12,7 +12,6 @@ from diffjit.primitives.library import (
     counting,
     creation,
     einsum,
-    heaps,
     joining,
     math_functions,
     missing,
@@ -21,10 +20,13 @@ from diffjit.primitives.library import (
     orthogonal,
     polynomials,
     products,
+    queues,
     selecting,
     shaping,
     statistics,
+    tables,
     ufunc_methods,
+    windows,
 )
 
 __all__ = [
@@ -33,7 +35,6 @@ __all__ = [
     "counting",
     "creation",
     "einsum",
-    "heaps",
     "joining",
     "math_functions",
     "missing",
@@ -42,8 +43,11 @@ __all__ = [
     "orthogonal",
     "polynomials",
     "products",
+    "queues",
     "selecting",
     "shaping",
     "statistics",
+    "tables",
     "ufunc_methods",
+    "windows",
 ]

@@ -1,0 +1,69 @@
+"""Read-only views that are copies: what they show must not be written to later, and neither must they."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diffjit.errors import MemoryProblem
+from diffjit.frontend.handlers import core
+from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.reshapes import decide_reshapes, memory_classes
+from diffjit.ir.nodes import WRITES, Block, Function, Op
+from diffjit.ir.types import is_ref
+from diffjit.primitives.library import windows
+
+CONSTANT = "constant"  # attribute of a view of the whole array, where a copy was taken
+
+
+class ReadOnly(Mixin):
+    """Mixin of the interpreter: marks."""
+
+    @core(windows.unchanging)
+    def mark_unchanging(self, a: Any) -> Any:
+        """The array, with a mark in the program."""
+        return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim, constant=True)
+
+
+def decide_views(function: Function) -> None:
+    """Settle what is a view and what a copy, once a program is complete."""
+    decide_reshapes(function)
+    refuse_later_writes(function)
+
+
+def refuse_later_writes(function: Function) -> None:
+    """Refuse a program that writes to memory behind a mark."""
+    loops: dict[Op, tuple[Op, ...]] = {}
+    _order(function.body, (), loops)
+    marks = [op for op in loops if op.attrs.pop(CONSTANT, False)]
+    if not marks:
+        return
+    classes, places = memory_classes(function), {op: k for k, op in enumerate(loops)}
+    for mark in marks:
+        home = classes.find(mark.out)
+        for op, inside in loops.items():
+            written = op.inputs if op.kind == "call" else [op.inputs[k] for k in WRITES.get(op.kind, ())]
+            if not any(is_ref(v.type) and classes.find(v) is home for v in written):
+                continue
+            around = [loop for loop in loops[mark] if loop in inside]
+            if places[op] > places[mark] or any(_lives_on(home, loop, classes, loops, function) for loop in around):
+                raise MemoryProblem(
+                    "DJ404",
+                    "a read-only view (of windows or diagonals) is taken here, and its memory is written to later",
+                    loc=mark.loc,
+                    cure="copy the array before: sliding_window_view(x.copy(), ...)",
+                )
+
+
+def _order(block: Block, around: tuple[Op, ...], loops: dict[Op, tuple[Op, ...]]) -> None:
+    """All operations in the order of the text, each with the loops around it."""
+    for op in block.ops:
+        loops[op] = around
+        for region in op.regions:
+            _order(region, (*around, op) if op.kind in ("for", "while") else around, loops)
+
+
+def _lives_on(home: Any, loop: Op, classes: Any, loops: dict[Op, tuple[Op, ...]], function: Function) -> bool:
+    """Whether memory of a class is the same in the next iteration of a loop."""
+    outside = [v for op, around in loops.items() if loop not in around for v in op.outputs]
+    carried = [v for region in loop.regions for v in region.args]
+    return any(is_ref(v.type) and classes.find(v) is home for v in (*function.params, *outside, *carried))

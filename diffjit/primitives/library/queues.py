@@ -1,0 +1,136 @@
+"""Python's heaps and bisection, as programs over lists: what stands where afterwards is what Python leaves."""
+
+# Python's signatures take whatever Python takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
+
+from __future__ import annotations
+
+import bisect
+import heapq
+
+from diffjit.primitives.registry import implements
+
+
+def sift_down(heap, start, place):
+    """Move an item towards the root, to where its parent is not greater."""
+    item = heap[place]
+    while place > start:
+        parent = (place - 1) >> 1
+        if not item < heap[parent]:
+            break
+        heap[place] = heap[parent]
+        place = parent
+    heap[place] = item
+
+
+def sift_up(heap, place):
+    """Move the smaller children of an item up to a leaf, put the item there, and let it find its place."""
+    end, start, item = len(heap), place, heap[place]
+    child = 2 * place + 1
+    while child < end:
+        right = child + 1
+        if right < end and not heap[child] < heap[right]:
+            child = right
+        heap[place] = heap[child]
+        place = child
+        child = 2 * place + 1
+    heap[place] = item
+    sift_down(heap, start, place)
+
+
+@implements(heapq.heappush)
+def heappush(heap, item):
+    """Add an item."""
+    heap.append(item)
+    sift_down(heap, 0, len(heap) - 1)
+
+
+@implements(heapq.heappop)
+def heappop(heap):
+    """Take the smallest item."""
+    last = heap.pop()
+    if len(heap) > 0:
+        smallest = heap[0]
+        heap[0] = last
+        sift_up(heap, 0)
+        return smallest
+    return last
+
+
+@implements(heapq.heapreplace)
+def heapreplace(heap, item):
+    """Take the smallest item, then add another one."""
+    smallest = heap[0]
+    heap[0] = item
+    sift_up(heap, 0)
+    return smallest
+
+
+@implements(heapq.heappushpop)
+def heappushpop(heap, item):
+    """Add an item, then take the smallest one."""
+    if len(heap) > 0 and heap[0] < item:
+        smallest = heap[0]
+        heap[0] = item
+        sift_up(heap, 0)
+        return smallest
+    return item
+
+
+@implements(heapq.heapify)
+def heapify(heap):
+    """Make a list a heap."""
+    for place in range(len(heap) // 2 - 1, -1, -1):
+        sift_up(heap, place)
+
+
+@implements(heapq.nsmallest)
+def nsmallest(n, iterable, key=None):
+    """The smallest items in order."""
+    return sorted(iterable, key=key)[:n]
+
+
+@implements(heapq.nlargest)
+def nlargest(n, iterable, key=None):
+    """The largest items, falling."""
+    return sorted(iterable, key=key, reverse=True)[:n]
+
+
+@implements(bisect.bisect_left)
+def bisect_left(a, x, lo=0, hi=None, *, key=None):
+    """The first place at which an item keeps a list sorted."""
+    hi = len(a) if hi is None else hi
+    while lo < hi:
+        mid = (lo + hi) // 2
+        item = a[mid] if key is None else key(a[mid])
+        if item < x:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+@implements(bisect.bisect_right)
+def bisect_right(a, x, lo=0, hi=None, *, key=None):
+    """The last place at which an item keeps a list sorted."""
+    hi = len(a) if hi is None else hi
+    while lo < hi:
+        mid = (lo + hi) // 2
+        item = a[mid] if key is None else key(a[mid])
+        if x < item:
+            hi = mid
+        else:
+            lo = mid + 1
+    return lo
+
+
+@implements(bisect.insort_left)
+def insort_left(a, x, lo=0, hi=None, *, key=None):
+    """Insert an item before its equals."""
+    a.insert(bisect_left(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+@implements(bisect.insort_right)
+def insort_right(a, x, lo=0, hi=None, *, key=None):
+    """Insert an item behind its equals."""
+    a.insert(bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)

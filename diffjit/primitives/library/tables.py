@@ -1,0 +1,362 @@
+"""Dicts, sets and counters whose keys are only known at run time: lists of keys and values, in order of insertion."""
+
+# Python's signatures take whatever Python takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+import collections
+import functools
+
+from diffjit.primitives.registry import implements
+
+
+def growing():
+    """A list that is taken as one whose length is only known at run time, from the start."""
+    return []
+
+
+def place(keys, key):
+    """Where a key stands, or -1."""
+    for k in range(len(keys)):
+        if keys[k] == key:
+            return k
+    return -1
+
+
+def alike(a, b):
+    """Whether two lists or tuples hold equal items."""
+    if len(a) != len(b):
+        return False
+    for k in range(len(a)):  # noqa: SIM110 - a loop that ends early needs no generator
+        if a[k] != b[k]:
+            return False
+    return True
+
+
+class Table:  # noqa: PLW1641 - no dict is a key
+    """A dict."""
+
+    stands_for = dict
+
+    def __init__(self, factory=None):
+        """An empty one; `factory` makes the values of missing keys, as a defaultdict's does."""
+        self.kept_keys = growing()
+        self.kept_values = growing()
+        self.made_by = factory
+
+    def __len__(self):
+        return len(self.kept_keys)
+
+    def __contains__(self, key):
+        return place(self.kept_keys, key) >= 0
+
+    def __iter__(self):
+        return self.kept_keys
+
+    def __reversed__(self):
+        return reversed(self.kept_keys)
+
+    def __getitem__(self, key):
+        k = place(self.kept_keys, key)
+        if k < 0:
+            if self.made_by is None:
+                raise KeyError(key)
+            k = len(self.kept_keys)
+            self.kept_keys.append(key)
+            self.kept_values.append(self.made_by())
+        return self.kept_values[k]
+
+    def __setitem__(self, key, value):
+        k = place(self.kept_keys, key)
+        if k < 0:
+            self.kept_keys.append(key)
+            self.kept_values.append(value)
+        else:
+            self.kept_values[k] = value
+
+    def __delitem__(self, key):
+        k = place(self.kept_keys, key)
+        if k < 0:
+            raise KeyError(key)
+        self.kept_keys.pop(k)
+        self.kept_values.pop(k)
+
+    def enter(self, key, value):
+        """Add a key that is not there yet."""
+        self.kept_keys.append(key)
+        self.kept_values.append(value)
+
+    def get(self, key, default=None):
+        """The value of a key, or another one."""
+        k = place(self.kept_keys, key)
+        if k < 0:
+            return default
+        return self.kept_values[k]
+
+    def setdefault(self, key, default=None):
+        """The value of a key, which is entered where it is missing."""
+        k = place(self.kept_keys, key)
+        if k < 0:
+            k = len(self.kept_keys)
+            self.kept_keys.append(key)
+            self.kept_values.append(default)
+        return self.kept_values[k]
+
+    def pop(self, key, *default):
+        """Take the value of a key out."""
+        k = place(self.kept_keys, key)
+        if k < 0:
+            if not default:
+                raise KeyError(key)
+            return default[0]
+        self.kept_keys.pop(k)
+        return self.kept_values.pop(k)
+
+    def popitem(self, last=True):
+        """Take the newest, or the oldest, key and its value out."""
+        if len(self.kept_keys) == 0:
+            raise KeyError("popitem(): dictionary is empty")
+        k = len(self.kept_keys) - 1 if last else 0
+        return self.kept_keys.pop(k), self.kept_values.pop(k)
+
+    def move_to_end(self, key, last=True):
+        """Make a key the newest, or the oldest, one."""
+        value = self.pop(key)
+        k = len(self.kept_keys) if last else 0
+        self.kept_keys.insert(k, key)
+        self.kept_values.insert(k, value)
+
+    def keys(self):
+        """The keys."""
+        return self.kept_keys
+
+    def values(self):
+        """The values."""
+        return self.kept_values
+
+    def items(self):
+        """Keys with their values."""
+        return zip(self.kept_keys, self.kept_values)  # noqa: B905 - of one length
+
+    def update(self, other=(), **named):
+        """Enter what another dict, or pairs, have."""
+        pairs = other.items() if hasattr(other, "items") else other
+        for key, value in pairs:
+            self[key] = value
+        for key, value in named.items():
+            self[key] = value
+
+    def copy(self):
+        """Another dict of the same items."""
+        other = Table(self.made_by)
+        other.kept_keys = self.kept_keys.copy()
+        other.kept_values = self.kept_values.copy()
+        return other
+
+    def clear(self):
+        """Forget everything."""
+        self.kept_keys.clear()
+        self.kept_values.clear()
+
+    def __eq__(self, other):
+        if len(self) != len(other):
+            return False
+        for key, value in self.items():
+            if key not in other:
+                return False
+            if other[key] != value:
+                return False
+        return True
+
+    def __or__(self, other):
+        both = self.copy()
+        both.update(other)
+        return both
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+
+class RunTimeSet:  # noqa: PLW1641 - no set is a key
+    """A set; its items have no order."""
+
+    stands_for = set
+
+    def __init__(self, iterable=()):
+        """The items of an iterable."""
+        self.kept_keys = growing()
+        for item in iterable:
+            self.add(item)
+
+    def __len__(self):
+        return len(self.kept_keys)
+
+    def __contains__(self, item):
+        return place(self.kept_keys, item) >= 0
+
+    def add(self, item):
+        """Enter an item."""
+        if place(self.kept_keys, item) < 0:
+            self.kept_keys.append(item)
+
+    def discard(self, item):
+        """Take an item out if it is there."""
+        k = place(self.kept_keys, item)
+        if k >= 0:
+            self.kept_keys.pop(k)
+
+    def remove(self, item):
+        """Take an item out."""
+        k = place(self.kept_keys, item)
+        if k < 0:
+            raise KeyError(item)
+        self.kept_keys.pop(k)
+
+    def update(self, *others):
+        """Enter the items of others."""
+        for other in others:
+            for item in entries(other):
+                self.add(item)
+
+    def copy(self):
+        """Another set of the same items."""
+        other = RunTimeSet()
+        other.kept_keys = self.kept_keys.copy()
+        return other
+
+    def clear(self):
+        """Forget everything."""
+        self.kept_keys.clear()
+
+    def union(self, *others):
+        """The items of any."""
+        both = self.copy()
+        both.update(*others)
+        return both
+
+    def intersection(self, other):
+        """The items of both."""
+        both = RunTimeSet()
+        for item in self.kept_keys:
+            if item in other:
+                both.kept_keys.append(item)
+        return both
+
+    def difference(self, other):
+        """The items of this one alone."""
+        rest = RunTimeSet()
+        for item in self.kept_keys:
+            if item not in other:
+                rest.kept_keys.append(item)
+        return rest
+
+    def issubset(self, other):
+        """Whether the other one has all its items."""
+        return all(item in other for item in self.kept_keys)
+
+    def issuperset(self, other):
+        """Whether it has all items of another one."""
+        return all(item in self for item in entries(other))
+
+    def isdisjoint(self, other):
+        """Whether there is no item in both."""
+        return not any(item in other for item in self.kept_keys)
+
+    def __or__(self, other):
+        return self.union(other)
+
+    def __and__(self, other):
+        return self.intersection(other)
+
+    def __sub__(self, other):
+        return self.difference(other)
+
+    def __xor__(self, other):
+        rest = self.difference(other)
+        for item in entries(other):
+            if item not in self:
+                rest.kept_keys.append(item)
+        return rest
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+    def __le__(self, other):
+        return self.issubset(other)
+
+    def __ge__(self, other):
+        return self.issuperset(other)
+
+    def __eq__(self, other):
+        return len(self) == len(other) and self.issubset(other)
+
+
+def entries(iterable):
+    """The items of an iterable; of a set, in whichever order they came."""
+    return iterable.kept_keys if hasattr(iterable, "kept_keys") else iterable
+
+
+@implements(functools.cache)
+class Cached:
+    """A function that remembers its results."""
+
+    def __init__(self, function):
+        """Nothing is remembered yet."""
+        self.function = function
+        self.table = Table()
+
+    def __call__(self, *args):
+        """The function's result."""
+        if args not in self.table:
+            result = self.function(*args)
+            self.table[args] = result
+        return self.table[args]
+
+
+@implements(functools.lru_cache)
+def lru_cache(maxsize=128, typed=False):
+    """A decorator, or the decorated function."""
+    return Cached(maxsize) if callable(maxsize) else Cached
+
+
+@implements(collections.Counter)
+class Counter(Table):
+    """How often each item occurs."""
+
+    def __init__(self, iterable=()):
+        """Counts of the items of an iterable."""
+        super().__init__()
+        self.update(iterable)
+
+    def __getitem__(self, key):
+        k = place(self.kept_keys, key)
+        if k < 0:
+            return 0
+        return self.kept_values[k]
+
+    def update(self, other=()):
+        """Count more items."""
+        if hasattr(other, "items"):
+            for key, value in other.items():
+                self[key] += value
+        else:
+            for key in other:
+                self[key] += 1
+
+    def most_common(self, n=None):
+        """Items with their counts, the most frequent first."""
+        ranked = sorted(zip(self.kept_keys, self.kept_values), key=lambda pair: pair[1], reverse=True)  # noqa: B905
+        return ranked if n is None else ranked[:n]
+
+    def total(self):
+        """The sum of the counts."""
+        return sum(self.kept_values)
+
+    def elements(self):
+        """Each item as often as it was counted."""
+        for key, count in zip(self.kept_keys, self.kept_values):  # noqa: B905 - of one length
+            for _ in range(count):
+                yield key

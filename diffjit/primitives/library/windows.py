@@ -1,0 +1,55 @@
+"""NumPy's read-only views that are made as copies here: what they show must not change any more."""
+
+# NumPy's signatures take whatever NumPy takes: no types.
+# pyright: basic
+
+from __future__ import annotations
+
+import numpy as np
+
+from diffjit.primitives.library.axes import one_axis
+from diffjit.primitives.registry import implements
+
+
+def unchanging(a):
+    """The array; the frontend refuses programs that write to it later."""
+    return a
+
+
+def window(x, axis, length):
+    """All windows along one axis, the places in a window as a last axis."""
+    count = x.shape[axis] - length + 1
+    if length < 0:
+        raise ValueError("`window_shape` cannot contain negative values")
+    if count <= 0:
+        raise ValueError("window shape cannot be larger than input array shape")
+    places = np.arange(count)[:, None] + np.arange(length)
+    return np.moveaxis(np.take(x, places, axis=axis), axis + 1, -1)
+
+
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    """Windows over an array."""
+    if writeable:
+        raise NotImplementedError("sliding_window_view: writeable=True is not supported: write to the array itself")
+    x = unchanging(np.asarray(x))
+    lengths = tuple(window_shape) if isinstance(window_shape, (tuple, list)) else (window_shape,)
+    if axis is None:
+        if len(lengths) != x.ndim:
+            raise ValueError("Since axis is None, must provide window_shape for all dimensions of `x`")
+        axes = tuple(range(x.ndim))
+    else:
+        axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    ndim = x.ndim
+    for k, length in zip(axes, lengths):  # noqa: B905 - NumPy takes as many of each
+        x = window(x, one_axis(k, ndim), length)
+    return unchanging(x)
+
+
+def diagonals(a, offset, axis1, axis2):
+    """The diagonals of a stack of matrices, as the last axis."""
+    matrices = np.moveaxis(unchanging(a), (axis1, axis2), (0, 1))
+    rows, columns = matrices.shape[0], matrices.shape[1]
+    start = max(-offset, 0)
+    k = np.arange(start, max(start, min(rows, columns - offset)))
+    return unchanging(np.moveaxis(matrices[k, k + offset], 0, -1))

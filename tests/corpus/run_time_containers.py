@@ -1,0 +1,277 @@
+"""Dicts, sets and counters whose keys are only known at run time, and lists that stand in them."""
+
+import collections
+
+import numpy as np
+
+from .registry import program
+
+X = (0.31, -0.72, 1.23, 0.52, -0.21, 0.93)
+
+
+def line():
+    return (np.array(X),)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def groups_by_setdefault(x):
+    """Values grouped by an integer made of them."""
+    groups = {}
+    for v in x:
+        groups.setdefault(int(3 * v), []).append(v)
+    return sum((key + 1) * sum(groups[key]) ** 2 for key in groups)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def sums_and_counts_in_defaultdicts(x):
+    """Two default dicts, one of floats and one of ints; keys in sorted order."""
+    total, count = collections.defaultdict(float), collections.defaultdict(int)
+    for v in x:
+        total[round(v)] += v
+        count[round(v)] += 1
+    return sum(total[k] ** 2 / count[k] for k in sorted(total)) + x[0] * count[99] + len(count)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def table_of_subproblems(x):
+    """Dynamic programming in a dict with pairs of ints as keys."""
+    best = {}
+    n = len(x)
+    for i in range(n):
+        for j in range(i + 1):
+            if j in (0, i):
+                best[i, j] = x[i]
+            else:
+                best[(i, j)] = best[i - 1, j - 1] * x[j] + best[(i - 1, j)]
+    return best[n - 1, 2] + best[n - 1, 3] ** 2
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def sparse_matrix_of_a_dict(x):
+    """A matrix as a dict of its entries, some of them added to twice."""
+    entries = collections.defaultdict(float)
+    n = len(x)
+    for k in range(n):
+        entries[int(4 * abs(x[k])) % n, 2 * k % n] += x[k] ** 2
+        entries[k, k] += 1.0
+    y = [0.0] * n
+    for (i, j), a in sorted(entries.items()):
+        y[i] += a * x[j]
+    return sum(v * v for v in y)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def shortest_path_with_dicts(x):
+    """Dijkstra: adjacency lists, distances and the set of open nodes."""
+    graph = {}
+
+    def join(u, v, length):
+        graph.setdefault(u, []).append((v, length))
+        graph.setdefault(v, []).append((u, length))
+
+    for u, v, k in ((0, 1, 0), (1, 2, 1), (0, 2, 2), (2, 3, 3), (1, 3, 5)):
+        join(u, v, abs(x[k]))
+    distance = {v: float("inf") for v in graph}
+    distance[0] = 0.0
+    todo = set(graph)
+    while todo:
+        u = min(todo, key=lambda v: distance[v])
+        todo.remove(u)
+        for v, length in graph[u]:
+            if distance[u] + length < distance[v]:
+                distance[v] = distance[u] + length
+    return distance[3] ** 2 + distance[2]
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def breadth_first_search(x):
+    """A queue, a set of what was seen, and depths in a dict."""
+    n = len(x)
+    neighbours = {i: [] for i in range(n)}
+    for i in range(n - 1):
+        if x[i] < x[i + 1] + 1.5:
+            neighbours[i].append(i + 1)
+            neighbours[i + 1].append(i)
+    seen, depth, queue = {0}, {0: 0.0}, [0]
+    while queue:
+        u = queue.pop(0)
+        for w in neighbours[u]:
+            if w not in seen:
+                seen.add(w)
+                depth[w] = depth[u] + x[w] ** 2
+                queue.append(w)
+    return sum(depth.values()) + len(seen)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def labels_as_keys(x):
+    """Texts chosen at run time as keys, and keys that are entered on one path only."""
+    totals = {}
+    for v in x:
+        label = "high" if v > 0.4 else ("low" if v < 0.0 else "middle")
+        totals[label] = totals.get(label, 0.0) + v * v
+    if x[0] > 0.0:
+        totals["first"] = x[0]
+    return totals["high"] * totals["low"] + len(totals) + sum(totals[k] for k in sorted(totals))
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def arrays_in_a_dict(x):
+    """Arrays as values, changed in place through the dict."""
+    fields = {}
+    for i in range(len(x)):
+        key = (i % 2, i // 2)
+        fields[key] = np.sin(x) * i
+        fields[key][0] += x[i]
+    fields[1, 1] *= 2.0
+    return sum(np.sum(v) * k[0] for k, v in fields.items()) + np.sum(fields[0, 1] ** 2)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def numbers_as_keys(x):
+    """A cache with floats as keys."""
+    cache = {}
+
+    def square(t):
+        if t not in cache:
+            cache[t] = t * t
+        return cache[t]
+
+    return sum(square(v) * square(x[0]) for v in x) + len(cache) + sum(cache) * x[1]
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def dicts_of_dicts(x):
+    """Dicts in a dict, made where they are missing; others that are there from the start."""
+    table = {}
+    state = {"up": {"count": 0, "sum": 0.0}, "down": {"count": 0, "sum": 0.0}}
+    for i, v in enumerate(x):
+        table.setdefault(i % 2, {})[int(3 * v)] = v
+        kind = "up" if v > 0.0 else "down"
+        state[kind]["count"] += 1
+        state[kind]["sum"] += v * v
+    mean = state["up"]["sum"] / state["up"]["count"] - state["down"]["sum"] * state["down"]["count"]
+    return mean + sum(sum(row.values()) * (key + 1) for key, row in table.items())
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def keys_that_go(x):
+    """`pop`, `del`, `popitem`, a missing key in `try`, and a dict that shrinks until one is left."""
+    active = {7 * i % 5 + i: v for i, v in enumerate(x)}
+    total = active.pop(2, x[0]) * 3.0
+    del active[5 * 7 % 5 + 5]
+    try:
+        total += active.pop(77)
+    except KeyError:
+        total += active.pop(0)
+    while len(active) > 1:
+        k = min(active, key=lambda q: active[q])
+        total += active.pop(k) * len(active)
+    key, value = active.popitem()
+    return total + key * value + len(active)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def sets_of_indices(x):
+    """Union, intersection and difference of sets that are made at run time."""
+    a, b = set(), set()
+    for i, v in enumerate(x):
+        if v > 0.0:
+            a.add(i)
+        if v < 0.6:
+            b.add(i)
+    b.discard(4)
+    total = sum(x[i] ** 2 for i in sorted(a & b)) + sum(x[i] for i in sorted(a - b))
+    return total * len(a | b) + (a <= b) + (max(a) in b) * x[0]
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def entropy_of_a_counter(x):
+    """Counts of what is seen, most frequent first."""
+    counts = collections.Counter(int(4 * v) for v in x)
+    counts[3] += 1
+    n = sum(counts.values())
+    (key, times), *_ = counts.most_common(1)
+    return times * x[key % 6] + counts[42] - sum(c / n * np.log(c / n) * x[k % 6] for k, c in counts.items())
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def cells_of_points(x):
+    """Points in cells, whose keys are tuples of as many ints as the points have coordinates."""
+    points = np.stack([x, x[::-1]], axis=1)
+    cells = {}
+    for i, p in enumerate(points):
+        cells.setdefault(tuple((p // 1.0).astype(int)), []).append(i)
+    energy = 0.0
+    for cell in cells:
+        for shift in ((0, 0), (1, 0), (0, 1)):
+            for j in cells.get((cell[0] + shift[0], cell[1] + shift[1]), []):
+                for i in cells[cell]:
+                    energy += np.sum((points[i] - points[j]) ** 2)
+    return energy
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def knapsack_in_dicts(x):
+    """The next table is a copy of this one, with better values."""
+    table = {0: 0.0}
+    for i, v in enumerate(x):
+        following = dict(table)
+        for weight, value in table.items():
+            if weight + i < 9 and value + abs(v) > following.get(weight + i + 1, -1.0):
+                following[weight + i + 1] = value + abs(v)
+        table = {**following, 99: x[0]}
+    return max(table.values()) + table[99]
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def buckets_chosen_at_run_time(x):
+    """Lists in a list of known length, one of which is chosen and grows."""
+    buckets = [[], [], []]
+    named = {0: [], 1: []}
+    for v in x:
+        buckets[int(2 * abs(v))].append(v)
+        named[int(v > 0)].append(v)
+    return sum((k + 1) * sum(b) ** 2 for k, b in enumerate(buckets)) + np.mean(named[1]) * np.mean(named[0])
+
+
+class Tank:
+    def __init__(self, level):
+        self.level, self.fills = level, 0
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def one_of_two_is_changed(x):
+    """Objects, lists and dicts chosen by a branch, then changed, while they have other names."""
+    first, second = Tank(x[0]), Tank(x[1])
+    low, high = [x[0]], [x[1], x[2]]
+    on, off = {"sum": 0.0}, {"sum": 1.0}
+    current = on
+    for v in x:
+        (first if v > 0 else second).level += v * v
+        tank = first if v > 0.5 else second
+        tank.fills += 1
+        (low if v > 0 else high).append(v)
+        current["sum"] += v * v
+        if v > 0.5:
+            current = off if current is on else on
+    if first.level < second.level:
+        first, second = second, first
+    first.level *= 2.0
+    total = first.level - second.level * second.fills + sum(low) * len(high) + np.prod(np.array(high))
+    return total + on["sum"] * off["sum"]
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def moments_of_an_optimiser(x):
+    """Dicts that get their keys in the first iteration, with values of different kinds."""
+    parameters, means, squares = {"w": x[:3] * 1.0, "b": x[3] * 1.0}, {}, {}
+    for t in range(1, 4):
+        error = parameters["w"] @ x[3:] + parameters["b"] - 1.0
+        gradients = {"w": 2 * error * x[3:], "b": 2 * error}
+        for k in parameters:
+            means[k] = 0.9 * means.get(k, 0.0) + 0.1 * gradients[k]
+            squares[k] = 0.99 * squares.get(k, 0.0) + 0.01 * gradients[k] ** 2
+            step = means[k] / (1 - 0.9**t) / (np.sqrt(squares[k] / (1 - 0.99**t)) + 1e-6)
+            parameters[k] = parameters[k] - 0.05 * step
+    return np.sum(parameters["w"] ** 2) + parameters["b"]
