@@ -53,7 +53,13 @@ class Structure:
 
     def unflatten(self, leaves: Any) -> Any:
         """The tree with these leaves (an iterator)."""
+        if len(self.slots) == 1 and self.spec.is_leaf():
+            return _fill(self.slots[0], leaves)
         return optree.tree_unflatten(self.spec, [_fill(s, leaves) for s in self.slots])
+
+    def is_leaf(self) -> bool:
+        """Whether the tree is one number or array."""
+        return len(self.slots) == 1 and isinstance(self.slots[0], Leaf) and self.spec.is_leaf()
 
     def count(self) -> int:
         """The number of numeric leaves."""

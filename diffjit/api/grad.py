@@ -37,15 +37,33 @@ class Gradient(Derived):
         function, positions = joint(program.function, wrt, value.index)
         compiled = executable(program, function, self.backend, unchanged=True)
         where = dict(zip(wrt, positions, strict=True))
+        picks = self.picks(which, where, call)
+        if picks is not None and not (self.with_value or self.has_aux):
+            return compiled, lambda outs, _: _take(outs, picks)
 
         def finish(outs: tuple[Any, ...], now: Arguments) -> Any:
-            gradients = self.gradient_tree(which, where, outs, now)
+            gradients = self.gradient_tree(which, where, outs, now) if picks is None else _take(outs, picks)
+            if not (self.with_value or self.has_aux):
+                return gradients
             result = rebuild(program.result, list(outs))
             if not self.with_value:
                 return (gradients, result[1]) if self.has_aux else gradients
             return result, gradients
 
         return compiled, finish
+
+    def picks(
+        self, which: list[int | str], where: dict[int, int | None], call: Arguments
+    ) -> int | tuple[int, ...] | None:
+        """The positions of gradients by plain numbers and arrays among the results; None where there is more to do."""
+        found: list[int] = []
+        for argument in which:
+            leaves = call.leaf_range(argument)
+            position = where.get(leaves[0]) if len(leaves) == 1 else None
+            if position is None or not call.structure(argument).is_leaf():
+                return None
+            found.append(position)
+        return found[0] if isinstance(self.argnums, (int, str)) else tuple(found)
 
     def gradient_tree(
         self, which: list[int | str], where: dict[int, int | None], outs: tuple[Any, ...], call: Arguments
@@ -196,6 +214,10 @@ class Gradient(Derived):
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         return inline_gradient(self, interpreter, args, kwargs, node)
+
+
+def _take(outs: tuple[Any, ...], positions: int | tuple[int, ...]) -> Any:
+    return outs[positions] if isinstance(positions, int) else tuple([outs[p] for p in positions])
 
 
 def constant_result(program: Program) -> Out:

@@ -44,8 +44,60 @@ class Arguments:
         return self.positional[which] if isinstance(which, int) else self.keywords[which]
 
 
+class CallKey:
+    """What the specialisations of a call hang on, hashed once."""
+
+    __slots__ = ("hashed", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.hashed = hash(value)
+
+    def __hash__(self) -> int:
+        return self.hashed
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, CallKey) and self.value == other.value)
+
+
+_DTYPES = {id(np.dtype(code)): code for code in "?bBhHiIlLqQfdFD"}  # the dtypes of the usual arrays, by identity
+_PLAIN: dict[Any, Arguments] = {}  # calls with numbers and arrays alone, by what is quickly seen of them
+_MANY = 4096
+
+
+def _glance(args: tuple[Any, ...]) -> Any:
+    """What is quickly seen of numbers and arrays; None where there is more to an argument."""
+    seen: list[Any] = []
+    for a in args:
+        kind = type(a)
+        if kind is np.ndarray:
+            code = _DTYPES.get(id(a.dtype))
+            if code is None:
+                return None
+            shape = a.shape
+            seen.append((code, a.flags.num, tuple([n == 1 for n in shape]) if 1 in shape else len(shape)))
+        elif kind is float or kind is int:
+            seen.append(kind)
+        else:
+            return None
+    return tuple(seen)
+
+
 def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Split a call's arguments."""
+    seen = None if kwargs else _glance(args)
+    if seen is None:
+        return _split_call(args, kwargs)
+    known = _PLAIN.get(seen)
+    if known is None:
+        if len(_PLAIN) >= _MANY:
+            _PLAIN.clear()
+        known = _PLAIN[seen] = _split_call(args, kwargs)
+        known.leaves = []
+    return Arguments(known.positional, known.keywords, list(args), known.starts, known.key)
+
+
+def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     leaves: list[Any] = []
     starts: list[int] = []
     positional = []
@@ -60,7 +112,7 @@ def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         starts.append(len(leaves))
         leaves += more
         keywords[name] = structure
-    return Arguments(positional, keywords, leaves, starts, (tuple(positional), tuple(keywords.items())))
+    return Arguments(positional, keywords, leaves, starts, CallKey((tuple(positional), tuple(keywords.items()))))
 
 
 def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, with_changes: bool = False) -> Program:
@@ -116,11 +168,13 @@ class Compiled:
                 return False
             if value is not expected and not _same(value, expected):
                 return False
+        if not self.captures:
+            return True
         return all(tree.leaf_key(getter()) == key for getter, key in zip(self.captures, self.capture_keys, strict=True))
 
     def __call__(self, leaves: list[Any]) -> tuple[Any, ...]:
         """The program's flat results."""
-        inputs = [*leaves, *(getter() for getter in self.captures)]
+        inputs = [*leaves, *[getter() for getter in self.captures]] if self.captures else leaves
         if self.mutated:
             self.check_memory(inputs)
         return self.run(*inputs)

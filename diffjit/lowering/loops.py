@@ -322,6 +322,14 @@ _Narrowed.__name__ = "Name"
 # Reductions -----------------------------------------------------------------------------------------------------------
 
 _UPDATES = {"sum": "plus", "prod": "times", "max": "maximum", "min": "minimum", "any": "plus", "all": "times"}
+_FLOATS = {"max": "peak", "min": "trough"}  # these vectorise
+
+
+def _update(kind: str, dtype: np.dtype) -> str:
+    """The function that takes one more element into a reduction."""
+    return _FLOATS[kind] if kind in _FLOATS and dtype.kind == "f" else _UPDATES[kind]
+
+
 _BLOCK = {8: 4096, 4: 1024}
 
 
@@ -370,7 +378,7 @@ def reduction(printer: LoweredPrinter, op: Op, args: list[ast.expr], out: str, l
     ]
     lines.add(f"{out} = {printer.empty(dtype, 'F' if op.out.type.layout == 'F' else 'C')}({tuple_text(lengths)})")
     place = subscript(out, places)
-    update = _UPDATES[op.kind]
+    update = _update(op.kind, dtype)
     if all(k in axes for k in range(len(kept), len(nest.space))):
         part = printer.temp("part", dtype.name)
         with nest.loops(kept):
@@ -394,7 +402,7 @@ def _require_some(printer: LoweredPrinter, nest: Nest, kind: str, axes: tuple[in
 
 def _whole(printer: LoweredPrinter, nest: Nest, kind: str, dtype: np.dtype, value: str, out: str) -> None:
     """Reduce everything to one number: blocks keep the rounding error of long sums small, as NumPy's pairs do."""
-    lines, update = nest.lines, _UPDATES[kind]
+    lines, update = nest.lines, _update(kind, dtype)
     lines.add(f"{out} = {identity(kind, dtype)}")
     order = nest.order()
     if dtype.kind not in "fc" or kind not in ("sum", "prod") or not order:

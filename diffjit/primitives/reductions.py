@@ -40,26 +40,26 @@ largest = rule("max", "a")
 smallest = rule("min", "a")
 
 
-def shares(a: Any, out: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """The weight of each element of `a` in its maximum or minimum `out`."""
-    ties = np.equal(a, spread(out, a, axes, keepdims)).astype(a.dtype)
-    return ties / np.maximum(np.sum(ties, axis=axes, keepdims=True), 1)
+def ties_of(a: Any, out: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Which elements of `a` attain its maximum or minimum `out`, and how many (at least 1)."""
+    ties = np.equal(a, spread(out, a, axes, keepdims))
+    return ties, np.maximum(np.sum(ties, axis=axes, keepdims=keepdims, dtype=a.dtype), 1)
 
 
 @largest.jvp
 @smallest.jvp
 def extremum_jvp(a: Any, a_dot: Any, out: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The mean of the tangents of the elements that attain it."""
-    weights = shares(a, out, axes, keepdims)
-    return np.sum(weights * np.where(weights == 0, 0, a_dot), axis=axes, keepdims=keepdims)
+    ties, count = ties_of(a, out, axes, keepdims)
+    return np.sum(np.where(ties, a_dot, 0.0), axis=axes, keepdims=keepdims) / count
 
 
 @largest.vjp
 @smallest.vjp
 def extremum_vjp(a: Any, out: Any, out_bar: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The cotangent goes to the elements that attain it."""
-    weights = shares(a, out, axes, keepdims)
-    return weights * np.where(weights == 0, 0, spread(out_bar, a, axes, keepdims))
+    ties, count = ties_of(a, out, axes, keepdims)
+    return np.where(ties, spread(out_bar / count, a, axes, keepdims), 0.0)
 
 
 # Product: the partial by each element is the product of all others, from running products of both sides. Division by

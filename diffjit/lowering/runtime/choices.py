@@ -61,6 +61,18 @@ def _complex_choice(context: Any, builder: Any, kind: Any, x: Any, y: Any, sign:
     return builder.select(builder.or_(builder.or_(later, equal), unordered), x, y)
 
 
+def _extremum(name: str, intrinsic: str) -> Any:
+    """The larger or smaller of two floats, a NaN if one is: an instruction that LLVM vectorises in reductions."""
+
+    def emit(_context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        kind = args[0].type
+        fn = declared(builder, f"llvm.{intrinsic}.f{kinds[0].bitwidth}", kind, kind, kind)
+        return builder.call(fn, args)
+
+    return operation(name, 2, float_only, emit)
+
+
+peak, trough = _extremum("peak", "maximum"), _extremum("trough", "minimum")
 maximum, minimum = _choice("maximum", ">=", keep_nan=True), _choice("minimum", "<=", keep_nan=True)
 fmax, fmin = _choice("fmax", ">=", keep_nan=False), _choice("fmin", "<=", keep_nan=False)
 where = operation(
