@@ -16,8 +16,9 @@ from diffjit.frontend import values as av
 from diffjit.frontend.arith import PYTHON_OPERATORS
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.values import Static
-from diffjit.ir.nodes import Value
+from diffjit.ir.nodes import TRIED, Value
 from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.registry import ELEMENTWISE
 
 CHECKS = {
     "reshape": "check_reshape", "matmul": "check_matmul", "concatenate": "check_concatenate", "max": "check_extreme",
@@ -50,6 +51,8 @@ class Failures(Mixin):
 
     def guard_operation(self, kind: str, inputs: Sequence[Value], attrs: dict[str, Any]) -> None:
         """Called before an operation is added to the program."""
+        if self.handlers and kind in ELEMENTWISE:
+            attrs[TRIED] = True
         if self.handlers and kind in CHECKS and self.memo is not None and self.catches_any(LookupError, ValueError):
             getattr(self, CHECKS[kind])(kind, list(inputs), attrs)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diffjit.ir.nodes import Block, Loc, Op, Value
+from diffjit.ir.nodes import TRIED, Block, Loc, Op, Value
 from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Scalar, Type
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Builder:
     def __init__(self, block: Block | None = None) -> None:
         self.block = block if block is not None else Block()
         self.loc: Loc | None = None
+        self.tried = False  # what is built belongs to an operation inside a `try`
         self.before: Callable[[str, Sequence[Value], dict[str, Any]], None] | None = None  # what may add tests
 
     @contextmanager
@@ -57,6 +58,8 @@ class Builder:
         """Append one operation with outputs of the given types."""
         if self.before is not None:
             self.before(kind, inputs, attrs)
+        if self.tried:
+            attrs[TRIED] = True
         op = Op(kind, list(inputs), [], attrs, list(regions), self.loc)
         for ty in types:
             value = Value(ty, name)

@@ -156,6 +156,8 @@ class Function:
 
 SUM = "cotangents"  # attribute of an addition that adds up cotangents: its order does not matter
 
+TRIED = "tried"  # attribute of an operation inside a `try`: its result may not be finite, and is thrown away then
+
 CONTROL = frozenset({"for", "while", "if", "call"})
 
 # kind -> positions of the inputs whose memory it changes

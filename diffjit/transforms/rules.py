@@ -16,7 +16,7 @@ from diffjit.frontend.formulas import choice, formula, number, reciprocal
 from diffjit.frontend.interpret import Frame, Interpreter
 from diffjit.frontend.values import Static
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block, Op, Value
+from diffjit.ir.nodes import TRIED, Block, Op, Value
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.primitives.registry import ELEMENTWISE, RULES
 
@@ -129,11 +129,17 @@ def scaled_partial(runner: RuleRunner, op: Op, k: int, g: Any) -> Any:
             loc=op.loc,
             cure="stop_gradient marks it as constant",
         )
-    return _scaled(runner, partial_tree(text), elementwise_names(runner, op), g, guarded=_needs_guard(op, k))
+    before, runner.build.tried = runner.build.tried, bool(op.attrs.get(TRIED))
+    try:
+        return _scaled(runner, partial_tree(text), elementwise_names(runner, op), g, guarded=_needs_guard(op, k))
+    finally:
+        runner.build.tried = before
 
 
 def _needs_guard(op: Op, k: int) -> bool:
     """Whether the partial can be non-finite for these operands."""
+    if op.attrs.get(TRIED):
+        return True
     if _reads_singular(op, k):
         return True
     if not ELEMENTWISE[op.kind].guarded or op.kind in _OVERFLOW:

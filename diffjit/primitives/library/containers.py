@@ -336,17 +336,15 @@ def cycle(iterable):
 @implements(itertools.groupby)
 def groupby(iterable, key=None):
     """Runs of items with equal keys."""
-    run = []
-    last = None
-    for item in iterable:
-        this = item if key is None else key(item)
-        if len(run) > 0 and this != last:
-            yield last, run
-            run = []
-        run.append(item)
-        last = this
-    if len(run) > 0:
-        yield last, run
+    items = list(iterable)
+    keys = [item if key is None else key(item) for item in items]
+    start = 0
+    while start < len(items):
+        stop = start + 1
+        while stop < len(items) and keys[stop] == keys[start]:
+            stop += 1
+        yield keys[start], iter(items[start:stop])
+        start = stop
 
 
 @implements(itertools.compress)
