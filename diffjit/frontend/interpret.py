@@ -25,6 +25,7 @@ from diffjit.frontend.calls import Calls
 from diffjit.frontend.classes import Classes
 from diffjit.frontend.complexes import Complexes
 from diffjit.frontend.comprehensions import Comprehensions
+from diffjit.frontend.container_calls import ContainerCalls
 from diffjit.frontend.control import Control
 from diffjit.frontend.dataclass_calls import DataclassCalls
 from diffjit.frontend.exceptions import Exceptions
@@ -79,8 +80,8 @@ MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
     Iteration, Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes,
-    NumpyReductions, NumpyMethods, BuiltinCalls, Introspection, Lifting, Recursion, Nested, Sums, IndexTricks, Warned,
-    Questions, DataclassCalls, SetOperators, Managers, Tables, Portable, ReadOnly,
+    NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion, Nested, Sums,
+    IndexTricks, Warned, Questions, DataclassCalls, SetOperators, Managers, Tables, Portable, ReadOnly,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
