@@ -17,11 +17,9 @@ from diffjit.lowering.runtime.vecmath_values import (
     nearest,
     polynomial,
     power_of_two,
-    quotient,
     select,
     times_power_of_two,
     two_product,
-    two_sum,
 )
 
 LOG2_E = Choice(1.4426950408889634, 1.442695)
@@ -70,11 +68,10 @@ def clamped(x: Number, low: Any, high: Any) -> Number:
     return select(x > high, high, select(x < low, low, x))
 
 
-def reduced(x: Number) -> tuple[Number, Number, Number]:
-    """(bits, r, low), k in the low bits, with x = k log 2 + r + low."""
-    k, bits = nearest(x, LOG2_E)
-    r, low = two_sum(fma(-k, LN2, x), -k * LN2_REST)  # the fma is exact: little is left of x
-    return bits, r, low
+def reduced(x: Number) -> tuple[Number, Number]:
+    """(bits, r): x = k log 2 + r, k in the low bits. r is rounded once: the first fma is exact, little is left of x."""
+    k, raw = nearest(x, LOG2_E)
+    return raw, fma(-k, LN2_REST, fma(-k, LN2, x))
 
 
 def exp_of_sum(r: Number, low: Any) -> Number:
@@ -90,9 +87,8 @@ def exp_less_one(r: Number, low: Any) -> Number:
 def exp(x: Number) -> Number:
     """e**x: $exp ulp."""
     x = clamped(x, EXP_LEAST, EXP_MOST)
-    k, bits = nearest(x, LOG2_E)
-    r = fma(-k, LN2_REST, fma(-k, LN2, x))
-    return times_power_of_two(exp_of_sum(r, 0.0), int_of(bits))
+    raw, r = reduced(x)
+    return times_power_of_two(exp_of_sum(r, 0.0), int_of(raw))
 
 
 def int_of(bits: Number) -> Number:
@@ -111,10 +107,10 @@ def exp2(x: Number) -> Number:
 
 def _half_expm1(x: Number) -> tuple[Number, Number]:
     """(e**x - 1) / 2 in two parts, of which the second may be a sixth of the first."""
-    raw, r, low = reduced(x)
+    raw, r = reduced(x)
     half = power_of_two(int_of(raw) - 1)
     high, rest = fast_two_sum(half - 0.5, half * r)
-    return high, fma(half, fma(r * r, polynomial(r, EXP), low), rest)
+    return high, fma(half, r * r * polynomial(r, EXP), rest)
 
 
 def expm1(x: Number) -> Number:
@@ -131,14 +127,14 @@ def sigmoid(x: Number) -> Number:
 
 def _hyperbolic(x: Number) -> tuple[Number, Number, Number, Number]:
     """sinh(x) / 2 and cosh(x) / 2 of x >= 0 in two parts each, from those of r: e**-r = cosh(r) - sinh(r)."""
-    bits, r, low = reduced(x)
-    k = int_of(bits)
+    raw, r = reduced(x)
+    k = int_of(raw)
     rise = power_of_two(k - 2)
     fall = select(k > r.format.mantissa + 8, 0.0, power_of_two(-k - 2))
     plus, minus = rise + fall, rise - fall
     square = r * r
-    sinh_rest = fma(r * square, polynomial(square, SINH), low)
-    cosh_rest = fma(square, polynomial(square, COSH), r * low)
+    sinh_rest = r * square * polynomial(square, SINH)
+    cosh_rest = square * polynomial(square, COSH)
     high, lost = two_product(plus, r)
     sinh_high, sinh_low = fast_two_sum(minus, high)
     sinh_low = sinh_low + ((rise - minus) - fall) + fma(plus, sinh_rest, fma(minus, cosh_rest, lost))
@@ -166,8 +162,6 @@ def cosh(x: Number) -> Number:
 def tanh(x: Number) -> Number:
     """(e**2x - 1) / (e**2x + 1): $tanh ulp."""
     size = fabs(x)
-    twice = 2.0 * select(size > TANH_IS_ONE, TANH_IS_ONE, size)
-    top, top_low = fast_two_sum(*_half_expm1(twice))
-    bottom, bottom_low = two_sum(top, 1.0)
-    high, low = quotient(top, top_low, bottom, bottom_low + top_low)
-    return copysign(select(size < LINEAR, size, high + low), x)
+    high, low = _half_expm1(2.0 * select(size > TANH_IS_ONE, TANH_IS_ONE, size))
+    half = high + low
+    return copysign(select(size < LINEAR, size, half / (half + 1.0)), x)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffjit.lowering.runtime.vecmath_exp import LN2, clamped, exp_of_sum, int_of, reduced
+from diffjit.lowering.runtime.vecmath_exp import LN2, LN2_REST, LOG2_E, clamped, exp_of_sum, int_of
 from diffjit.lowering.runtime.vecmath_values import (
     SINGLE,
     Choice,
@@ -61,7 +61,7 @@ LN2_HIGH = Choice(0.693147180559663, 0.69314575)
 LN2_LOW = Choice(2.8235290563031577e-13, 1.4286068e-06)
 LOG10_2_HIGH = Choice(0.30102999566383914, 0.3010254)
 LOG10_2_LOW = Choice(1.42050232272661e-13, 4.605039e-06)
-LOG2_E, LOG2_E_REST = Choice(1.4426950408889634, 1.442695), Choice(2.0355273740931033e-17, 1.925963e-08)
+LOG2_E_REST = Choice(2.0355273740931033e-17, 1.925963e-08)
 LOG10_E, LOG10_E_REST = Choice(0.4342944819032518, 0.4342945), Choice(1.098319650216765e-17, -1.010305e-08)
 SQRT_HALF = Choice(0x3FE6A09E667F3BCD, 0x3F3504F3)  # bits
 LEAST_NORMAL = Choice(2.0**-1022, 2.0**-126)
@@ -208,32 +208,24 @@ def arctanh(x: Number) -> Number:
 
 # Powers ---------------------------------------------------------------------------------------------------------------
 
-LN2_LAST = Choice(1.94704509238075e-31, 5.497923e-14)
-POWER_MOST, POWER_LEAST = Choice(720.0, 92.0), Choice(-760.0, -108.0)
-
 
 def _log_twice(x: Number) -> tuple[Number, Number]:
-    """log(x) in two parts, x > 0: about 2**-66 relative to it."""
+    """log(x) in two parts, x > 0: about 2**-64 relative to it. In float64."""
     e, m, _ = split(x)
     f = m - 1.0
     total, lost = fast_two_sum(constant(f, 2.0), f)
     s, s_low = quotient(f, 0.0, total, lost)
+    # 2 atanh(s) = 2 s + 2/3 s**3 + s**3 tail; the first two terms, and those in s_low, to twice the precision.
     z, z_low = two_product(s, s)
-    # 2 atanh(s) = 2 s + s**3 (2/3 + tail)
     tail = z * polynomial(z, LOG_REST)
-    factor, factor_low = fast_two_sum(constant(tail, TWO_THIRDS), tail)
-    factor_low = factor_low + TWO_THIRDS_REST
     cube, cube_low = two_product(s, z)
     cube_low = fma(s, z_low, cube_low)
-    part, part_low = two_product(cube, factor)
-    part_low = part_low + fma(cube, factor_low, cube_low * factor)
+    part, part_low = two_product(cube, TWO_THIRDS)
+    part_low = fma(cube_low, TWO_THIRDS, fma(cube, tail + TWO_THIRDS_REST, part_low))
     base, base_low = fast_two_sum(2.0 * s, part)
     base_low = base_low + fma(2.0 * s_low, 1.0 + z, part_low)
     high, low = fast_two_sum(e * LN2_HIGH, base)
-    # e * LN2_LOW in two parts, with the third part of log 2.
-    middle, middle_low = two_product(e, LN2_LOW)
-    high, rest = fast_two_sum(high, middle)
-    return fast_two_sum(high, rest + (low + base_low + fma(e, LN2_LAST, middle_low)))
+    return fast_two_sum(high, low + fma(e, LN2_LOW, base_low))
 
 
 def power(x: Number, y: Number) -> Number:
@@ -244,11 +236,11 @@ def power(x: Number, y: Number) -> Number:
     log_high, log_low = _log_twice(size)
     log_high = _log_at_edges(size, log_high)
     product = y * log_high
-    inside = fabs(product) < 800.0
-    rest = select(inside, fma(y, log_high, -product) + y * log_low, 0.0)
-    raw, r, low = reduced(_exponent(size, y, product))
-    r, low = two_sum(r, low + rest)
-    return _signed(x, y, times_power_of_two(exp_of_sum(r, low), int_of(raw)))
+    rest = select(fabs(product) < 800.0, fma(y, log_high, -product) + y * log_low, 0.0)
+    exponent = _exponent(size, y, product)
+    k, raw = nearest(exponent, LOG2_E)
+    r = fma(-k, LN2, exponent) + fma(-k, LN2_REST, rest)
+    return _signed(x, y, times_power_of_two(exp_of_sum(r, 0.0), int_of(raw)))
 
 
 def _log_at_edges(size: Number, log_of_size: Number) -> Number:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diffjit.lowering.runtime.vecmath_exp import exp, exp2, exp_less_one, int_of, reduced
-from diffjit.lowering.runtime.vecmath_log import LEAST_NORMAL, LOG2_E, log1p
+from diffjit.lowering.runtime.vecmath_exp import LN2, LN2_REST, LOG2_E, exp, exp2, exp_less_one, int_of
+from diffjit.lowering.runtime.vecmath_log import LEAST_NORMAL, log1p
 from diffjit.lowering.runtime.vecmath_values import (
     Choice,
     Number,
@@ -21,6 +21,7 @@ from diffjit.lowering.runtime.vecmath_values import (
     sqrt,
     times_power_of_two,
     two_product,
+    two_sum,
 )
 
 INF = float("inf")
@@ -50,6 +51,7 @@ ERFCX = Choice(
         -0.001422652, -0.00040103184, 0.00017120656, 8.0425874e-05,
     ),
 )  # fmt: skip
+ERFCX_START, ERFCX_REST = Choice(*(c[0] for c in ERFCX)), Choice(*(c[1:] for c in ERFCX))
 ERFCX_CENTRE = Choice(4.0, 2.0)
 ERFC_IS_ZERO = Choice(27.5, 10.5)
 ERFC_IS_TWO = Choice(-6.5, -4.5)
@@ -61,15 +63,17 @@ def _erfc_of_positive(x: Number) -> Number:
     # Both quotients, t and 1 / (1 + 2 x), from one division.
     plus, twice = x + centre, fma(x, 2.0, constant(x, 1.0))
     inverse = 1.0 / (plus * twice)
-    scaled = polynomial((x - centre) * (inverse * twice), ERFCX)
-    divisor = inverse * plus
-    value = scaled * divisor
-    # What the division and the product lost.
-    value = fma(fma(-value, twice, scaled), divisor, value)
+    to_plus, to_twice = inverse * twice, inverse * plus
+    difference = x - centre
+    t = difference * to_plus
+    t = fma(fma(-t, plus, difference), to_plus, t)
+    scaled, scaled_low = fast_two_sum(constant(x, ERFCX_START), t * polynomial(t, ERFCX_REST))
+    value = scaled * to_twice
+    value_low = (fma(-value, twice, scaled) + scaled_low) * to_twice
     square, square_low = two_product(x, x)
-    raw, r, low = reduced(-square)
-    r, low = fast_two_sum(r, low - square_low)
-    return times_power_of_two(fma(value, exp_less_one(r, low), value), int_of(raw))
+    k, raw = nearest(-square, LOG2_E)
+    r, low = two_sum(fma(-k, LN2, -square), fma(-k, LN2_REST, -square_low))
+    return times_power_of_two(value + fma(value, exp_less_one(r, low), value_low), int_of(raw))
 
 
 def erfc(x: Number) -> Number:

@@ -225,11 +225,20 @@ def narrowed(x: Number) -> Number:
 
 
 def polynomial(x: Number, coefficients: Choice) -> Number:
-    """c[0] + c[1] x + ... by Horner's rule."""
-    *rest, last = x.pick(coefficients)
-    if not rest:
-        return constant(x, last)
-    total = fma(x, last, rest.pop())
+    """c[0] + c[1] x + ...: a long one in two chains, of even and of odd powers, that the processor works on at once."""
+    terms = x.pick(coefficients)
+    if len(terms) < LONG:
+        return _horner(x, terms)
+    square = x * x
+    return fma(x, _horner(square, terms[1::2]), _horner(square, terms[::2]))
+
+
+LONG = 6
+
+
+def _horner(x: Number, terms: tuple[float, ...]) -> Number:
+    *rest, last = terms
+    total = constant(x, last)
     while rest:
         total = fma(total, x, rest.pop())
     return total
