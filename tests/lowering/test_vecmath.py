@@ -13,7 +13,10 @@ import numba
 import numpy as np
 import pytest
 
+from diffjit.lowering.compiler import compiled
+from diffjit.lowering.runtime import vecmath_exp, vecmath_log, vecmath_special, vecmath_trig
 from diffjit.lowering.runtime.vecmath import VECTOR, out_of_range
+from tests.lowering.remez import FITS
 
 Ranges = list[tuple[float, float]]
 N = 1500
@@ -300,3 +303,38 @@ def test_loop_is_vectorised(kind: str, dtype: Any) -> None:
     assert re.search(rf"@llvm\.fma\.v\d+{width}", llvm)
     called = set(re.findall(r"declare [^@]*@([\w.]+)\(", llvm))
     assert not {n for n in called if not n.startswith(("llvm.", "NRT_", "Py", "numba_"))}
+
+
+def test_loop_that_asks_for_the_range_is_vectorised() -> None:
+    sin = VECTOR["sin"]
+
+    @compiled
+    def loop(x, out):
+        far = False
+        for i in range(x.size):
+            out[i] = sin(x[i])
+            far = far | out_of_range(x[i])
+        return far
+
+    x = np.linspace(-9.0, 9.0, 1001)
+    out = np.empty_like(x)
+    assert not loop(x, out)
+    np.testing.assert_allclose(out, np.sin(x), rtol=1e-15, atol=1e-16)
+    x[777] = 1e20
+    assert loop(x, out)
+    assert re.search(r"@llvm\.fma\.v\d+f64", next(iter(loop.inspect_llvm().values())))
+
+
+# Coefficients ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(FITS))
+def test_coefficients(name: str) -> None:
+    """The tables hold the best approximations that `remez` finds."""
+    families = (vecmath_exp, vecmath_log, vecmath_trig, vecmath_special)
+    table = next(getattr(f, name.removesuffix("_SINGLE")) for f in families if hasattr(f, name.removesuffix("_SINGLE")))
+    fit = FITS[name]
+    if fit.double:
+        assert table.double == pytest.approx(fit.coefficients(fit.double), rel=1e-6)
+    if fit.single:
+        assert table.single == pytest.approx(fit.coefficients(fit.single), rel=1e-6)
