@@ -114,7 +114,7 @@ FITS: dict[str, Fit] = {
     "SINH": Fit(_of_root(mpmath.sinh), lambda z: z, 0, Z, 5, 3),
     "COSH": Fit(_digits(lambda z: (mpmath.cosh(mpmath.sqrt(z)) - 1) / z), lambda z: z, 0, Z, 5, 3),
     "LOG": Fit(_digits(_log_series), lambda z: z, 0, LOGS, 7, 3),
-    "LOG_REST": Fit(_digits(lambda z: (_log_series(z) - mpf(2) / 3) / z), lambda z: z * z, 0, LOGS, 8, 4),
+    "LOG_REST": Fit(_digits(lambda z: (_log_series(z) - mpf(2) / 3) / z), lambda z: z * z, 0, LOGS, 8, 0),
     "LOG_SHORT": Fit(_digits(_log_series), lambda z: z, 0, LOGS, 4, 0),
     "EXP_SHORT": Fit(_digits(mpmath.exp), lambda r: 1, -L, L, 7, 0),
     "SIN": Fit(_of_root(mpmath.sin), lambda z: z, 0, WAVES, 6, 3),

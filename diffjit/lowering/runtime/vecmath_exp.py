@@ -85,7 +85,7 @@ def exp_less_one(r: Number, low: Any) -> Number:
 
 
 def exp(x: Number) -> Number:
-    """e**x: $exp ulp."""
+    """e**x: 1.00 (float32: 0.98) ulp."""
     x = clamped(x, EXP_LEAST, EXP_MOST)
     raw, r = reduced(x)
     return times_power_of_two(exp_of_sum(r, 0.0), int_of(raw))
@@ -97,7 +97,7 @@ def int_of(bits: Number) -> Number:
 
 
 def exp2(x: Number) -> Number:
-    """2**x: $exp2 ulp."""
+    """2**x: 1.00 (float32: 0.88) ulp."""
     x = clamped(x, EXP2_LEAST, EXP2_MOST)
     k, bits = nearest(x, 1.0)
     rest = x - k
@@ -114,13 +114,13 @@ def _half_expm1(x: Number) -> tuple[Number, Number]:
 
 
 def expm1(x: Number) -> Number:
-    """e**x - 1: $expm1 ulp."""
+    """e**x - 1: 1.72 (float32: 1.15) ulp."""
     high, low = _half_expm1(clamped(x, MINUS_ONE_BELOW, EXP_MOST))
     return select(fabs(x) < LINEAR, copysign(fma(0.5 * x, x, x), x), 2.0 * (high + low))
 
 
 def sigmoid(x: Number) -> Number:
-    """1 / (1 + e**-x): $sigmoid ulp."""
+    """1 / (1 + e**-x): 2.08 (float32: 2.12) ulp."""
     t = exp(-fabs(x))
     return select(x < 0.0, t, 1.0) / (1.0 + t)
 
@@ -145,7 +145,7 @@ def _hyperbolic(x: Number) -> tuple[Number, Number, Number, Number]:
 
 
 def sinh(x: Number) -> Number:
-    """(e**x - e**-x) / 2: $sinh ulp."""
+    """(e**x - e**-x) / 2: 1.21 (float32: 0.99) ulp."""
     size = fabs(x)
     high, low, _, _ = _hyperbolic(select(size > SINH_IS_INFINITE, SINH_IS_INFINITE, size))
     result = select(size < LINEAR, size, 2.0 * (high + low))
@@ -153,14 +153,14 @@ def sinh(x: Number) -> Number:
 
 
 def cosh(x: Number) -> Number:
-    """(e**x + e**-x) / 2: $cosh ulp."""
+    """(e**x + e**-x) / 2: 0.81 (float32: 0.78) ulp."""
     size = fabs(x)
     _, _, high, low = _hyperbolic(select(size > SINH_IS_INFINITE, SINH_IS_INFINITE, size))
     return 2.0 * (high + low)
 
 
 def tanh(x: Number) -> Number:
-    """(e**2x - 1) / (e**2x + 1): $tanh ulp."""
+    """(e**2x - 1) / (e**2x + 1): 2.04 (float32: 2.02) ulp."""
     size = fabs(x)
     high, low = _half_expm1(2.0 * select(size > TANH_IS_ONE, TANH_IS_ONE, size))
     half = high + low

@@ -44,18 +44,15 @@ LOG = Choice(
         0.6666678, 0.3997711, 0.2988429,
     ),
 )  # fmt: skip
-# The same without its first coefficient 2/3, divided by s**2
+# The same without its first coefficient 2/3, divided by s**2 (for powers, which are computed in float64 only)
 LOG_REST = Choice(
     (
         0.39999999999999974, 0.2857142857144618, 0.2222222221727681, 0.18181818902138336, 0.15384554703593994,
         0.13336400632554637, 0.11673133200301541, 0.12003014744690098,
     ),
-    (
-        0.39999998, 0.28571886, 0.2218435, 0.19479467,
-    ),
+    (),
 )  # fmt: skip
-TWO_THIRDS = Choice(0.6666666666666666, 0.6666667)
-TWO_THIRDS_REST = Choice(3.700743415417188e-17, -1.9868216e-08)
+TWO_THIRDS, TWO_THIRDS_REST = 0.6666666666666666, 3.700743415417188e-17
 # The first part has so few bits that its products with exponents are exact.
 LN2_HIGH = Choice(0.693147180559663, 0.69314575)
 LN2_LOW = Choice(2.8235290563031577e-13, 1.4286068e-06)
@@ -100,7 +97,7 @@ def at_edges(x: Number, result: Number) -> Number:
 
 
 def log(x: Number) -> Number:
-    """The natural logarithm: $log ulp."""
+    """The natural logarithm: 0.76 (float32: 0.79) ulp."""
     e, m, _ = split(x)
     f = m - 1.0
     high, low = fast_two_sum(e * LN2_HIGH, f)
@@ -119,12 +116,12 @@ def _scaled_log(x: Number, one_high: Any, one_low: Any, unit: Choice, unit_rest:
 
 
 def log2(x: Number) -> Number:
-    """The logarithm to base 2: $log2 ulp."""
+    """The logarithm to base 2: 0.78 (float32: 0.87) ulp."""
     return _scaled_log(x, 1.0, 0.0, LOG2_E, LOG2_E_REST)
 
 
 def log10(x: Number) -> Number:
-    """The logarithm to base 10: $log10 ulp."""
+    """The logarithm to base 10: 0.73 (float32: 0.78) ulp."""
     return _scaled_log(x, LOG10_2_HIGH, LOG10_2_LOW, LOG10_E, LOG10_E_REST)
 
 
@@ -139,7 +136,7 @@ def log_of_sum(x: Number, y: Number) -> Number:
 
 
 def log1p(x: Number) -> Number:
-    """log(1 + x): $log1p ulp."""
+    """log(1 + x): 0.73 (float32: 0.74) ulp."""
     high, low = two_sum(x, 1.0)
     result = log_of_sum(high, low)
     result = select(x < INF, result, x)
@@ -149,7 +146,7 @@ def log1p(x: Number) -> Number:
 
 
 def arcsinh(x: Number) -> Number:
-    """The inverse of sinh: $arcsinh ulp."""
+    """The inverse of sinh: 0.99 (float32: 1.01) ulp."""
     form = x.format
     size = fabs(x)
     # x**2 + 1 = x**2 in float beyond `large`: log(2 x) there.
@@ -171,7 +168,7 @@ def arcsinh(x: Number) -> Number:
 
 
 def arccosh(x: Number) -> Number:
-    """The inverse of cosh: $arccosh ulp."""
+    """The inverse of cosh: 0.99 (float32: 1.01) ulp."""
     form = x.format
     large = 2.0 ** (form.mantissa // 2 + 3)
     is_large = x > large
@@ -193,7 +190,7 @@ def arccosh(x: Number) -> Number:
 
 
 def arctanh(x: Number) -> Number:
-    """The inverse of tanh: $arctanh ulp."""
+    """The inverse of tanh: 0.80 (float32: 0.80) ulp."""
     size = fabs(x)
     top, top_low = fast_two_sum(constant(size, 1.0), size)
     bottom, bottom_low = fast_two_sum(constant(size, 1.0), -size)
@@ -229,7 +226,7 @@ def _log_twice(x: Number) -> tuple[Number, Number]:
 
 
 def power(x: Number, y: Number) -> Number:
-    """x**y, with C's rules at the edges: $power ulp."""
+    """x**y, with C's rules at the edges: 1.25 (float32: 0.54) ulp."""
     size = fabs(x)
     if x.format is SINGLE:
         return _signed(x, y, narrowed(_power_short(widened(size), widened(y))))

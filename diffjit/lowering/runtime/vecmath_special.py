@@ -77,7 +77,7 @@ def _erfc_of_positive(x: Number) -> Number:
 
 
 def erfc(x: Number) -> Number:
-    """1 - erf(x): $erfc ulp."""
+    """1 - erf(x): 1.75 (float32: 2.15) ulp."""
     size = fabs(x)
     size = select(size > ERFC_IS_ZERO, ERFC_IS_ZERO, size)
     beyond = _erfc_of_positive(size)
@@ -88,7 +88,7 @@ def erfc(x: Number) -> Number:
 
 
 def erf(x: Number) -> Number:
-    """The error function: $erf ulp."""
+    """The error function: 1.11 (float32: 1.11) ulp."""
     size = fabs(x)
     inside = size < 1.0
     bounded = select(size > 6.5, 6.5, size)
@@ -102,7 +102,7 @@ def erf(x: Number) -> Number:
 
 
 def hypot(x: Number, y: Number) -> Number:
-    """sqrt(x**2 + y**2) without overflow on the way: $hypot ulp."""
+    """sqrt(x**2 + y**2) without overflow on the way: 1.00 (float32: 0.72) ulp."""
     a, b = fabs(x), fabs(y)
     infinite = a.equals(INF) | b.equals(INF)
     large, little = select(a > b, a, b), select(a > b, b, a)
@@ -136,7 +136,7 @@ ROOT_2, ROOT_4 = Choice(0.7937005259840998, 0.7937005), Choice(0.629960524947436
 
 
 def cbrt(x: Number) -> Number:
-    """The cube root: $cbrt ulp."""
+    """The cube root: 0.50 (float32: 0.50) ulp."""
     form = x.format
     size = fabs(x)
     little = size < LEAST_NORMAL
@@ -167,7 +167,7 @@ def cbrt(x: Number) -> Number:
 
 
 def logaddexp(x: Number, y: Number) -> Number:
-    """log(e**x + e**y): $logaddexp ulp."""
+    """log(e**x + e**y); where nothing cancels 0.50 (float32: 0.63) ulp."""
     largest = select(x > y, x, y)
     gap = -fabs(x - y)
     gap = select(x.equals(y), 0.0, gap)
@@ -175,7 +175,7 @@ def logaddexp(x: Number, y: Number) -> Number:
 
 
 def logaddexp2(x: Number, y: Number) -> Number:
-    """log2(2**x + 2**y): $logaddexp2 ulp."""
+    """log2(2**x + 2**y); where nothing cancels 0.52 (float32: 0.54) ulp."""
     largest = select(x > y, x, y)
     gap = -fabs(x - y)
     gap = select(x.equals(y), 0.0, gap)

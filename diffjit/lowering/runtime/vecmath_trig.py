@@ -113,17 +113,17 @@ def _wave(x: Number, quarter: int) -> Number:
 
 
 def sin(x: Number) -> Number:
-    """The sine: $sin ulp."""
+    """The sine: 1.44 (float32: 1.48) ulp."""
     return select(fabs(x) < LINEAR, x, _wave(x, 0))
 
 
 def cos(x: Number) -> Number:
-    """The cosine: $cos ulp."""
+    """The cosine: 1.40 (float32: 1.35) ulp."""
     return _wave(x, 1)
 
 
 def tan(x: Number) -> Number:
-    """sin(x) / cos(x): $tan ulp."""
+    """sin(x) / cos(x): 1.73 (float32: 1.66) ulp."""
     n, r = _quarters(x)
     square = r * r
     sine = fast_two_sum(r, r * square * polynomial(square, SIN))
@@ -158,14 +158,14 @@ def _angle(y: Number, x: Number) -> tuple[Number, Number]:
 
 
 def arctan(x: Number) -> Number:
-    """The inverse of tan: $arctan ulp."""
+    """The inverse of tan: 0.62 (float32: 0.57) ulp."""
     size = fabs(x)
     high, low = _angle(select(size > BIG, BIG, size), constant(x, 1.0))
     return copysign(select(size < LINEAR, size, high + low), x)
 
 
 def arctan2(y: Number, x: Number) -> Number:
-    """The angle of the point (x, y): $arctan2 ulp."""
+    """The angle of the point (x, y): 0.58 (float32: 0.58) ulp."""
     a, b = fabs(y), fabs(x)
     either = a.equals(INF) | b.equals(INF)
     p = select(either, select(a.equals(INF), constant(a, 1.0), 0.0), a)
@@ -183,7 +183,7 @@ def arctan2(y: Number, x: Number) -> Number:
 
 
 def arcsin(x: Number) -> Number:
-    """The inverse of sin: $arcsin ulp."""
+    """The inverse of sin: 0.62 (float32: 0.67) ulp."""
     size = fabs(x)
     outer = size > 0.5
     s, s_low, tail = _arcsin_parts(size, outer)
@@ -194,7 +194,7 @@ def arcsin(x: Number) -> Number:
 
 
 def arccos(x: Number) -> Number:
-    """The inverse of cos: $arccos ulp."""
+    """The inverse of cos: 0.60 (float32: 0.63) ulp."""
     size = fabs(x)
     outer = size > 0.5
     s, s_low, tail = _arcsin_parts(size, outer)
