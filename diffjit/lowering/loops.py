@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from diffjit.lowering.scalars import Operand
 if TYPE_CHECKING:
     from diffjit.lowering.source import LoweredPrinter
 
+_PERIODIC = frozenset({"sin", "cos", "tan"})
 INDEX_NAMES = ("i", "j", "k", "l", "p", "q")
 
 
@@ -34,6 +36,8 @@ class Nest:
         self.names: dict[int, str] = {}  # id of a leaf's tree -> the variable that holds the array or number
         self.arrays: list[tuple[int, Array]] = []
         self.layouts: list[str] = []
+        self.vector = False
+        self.far: list[str] = []  # arguments whose size decides whether the vectorised functions are right
 
     # Preparation: names for what the loops read, lengths, shape checks
 
@@ -154,9 +158,29 @@ class Nest:
         kind = "cast" if op.kind == "copy" else op.kind
         if kind == "unbroadcast":
             operands = operands[:1]
-        return self.printer.scalar(kind, operands, out, nowrap=True)
+        if self.vector and kind in _PERIODIC and out.dtype.kind == "f":
+            self.far.append(scalars.cast(operands[0], out.dtype))
+        return self.printer.scalar(kind, operands, out, nowrap=True, vector=self.vector)
 
     # Loops
+
+    def fill(self, make: Callable[[], str], write: Callable[[str], None]) -> None:
+        """Write the loops around a value. Where it needs sin, cos or tan of huge numbers, libm computes it."""
+        self.vector, self.far = True, []
+        text = make()
+        self.vector = False
+        if not self.far:
+            write(text)
+            return
+        flag = self.printer.temp("far", "bool")
+        self.lines.add(f"{flag} = False")
+        with self.loops(self.order()):
+            tests = " | ".join(f"out_of_range({a})" for a in dict.fromkeys(self.far))
+            self.lines.add(f"{flag} = {flag} | {tests}", inside=True)
+        with self.lines.block(f"if {flag}:"):
+            write(make())
+        with self.lines.block("else:"):
+            write(text)
 
     def order(self, layout: str | None = None) -> list[int]:
         """The dimensions, outermost first: memory order of Fortran arrays when all operands are."""
@@ -194,10 +218,16 @@ def elementwise(printer: LoweredPrinter, op: Op, args: list[ast.expr], out: str,
     nest.measure()
     order = "F" if ty.layout == "F" else "C"
     lines.add(f"{out} = {printer.empty(ty.dtype, order)}({tuple_text(nest.lengths)})")
-    operands = [nest.element(arg, v) for v, arg in zip(op.inputs, args, strict=True) if v in element_inputs(op)]
-    text = nest.apply(op, operands, Scalar(ty.dtype))
-    with nest.loops(nest.order(ty.layout if ty.ndim > 1 else None), PARALLEL):
-        lines.add(f"{subscript(out, nest.indices)} = {text}", inside=True)
+
+    def make() -> str:
+        operands = [nest.element(arg, v) for v, arg in zip(op.inputs, args, strict=True) if v in element_inputs(op)]
+        return nest.apply(op, operands, Scalar(ty.dtype))
+
+    def write(text: str) -> None:
+        with nest.loops(nest.order(ty.layout if ty.ndim > 1 else None), PARALLEL):
+            lines.add(f"{subscript(out, nest.indices)} = {text}", inside=True)
+
+    nest.fill(make, write)
 
 
 def assign(printer: LoweredPrinter, op: Op, args: list[ast.expr], lines: Lines, *, add: bool) -> None:
@@ -218,20 +248,23 @@ def assign(printer: LoweredPrinter, op: Op, args: list[ast.expr], lines: Lines, 
     if _whole_arrays(target, source, source_arg, add=add):
         lines.add(f"{'add_into' if add else 'copy_into'}({name}, {nest.names[id(source_arg)]})")
         return
-    value = nest.element(source_arg, source)
     if not add and isinstance(source.type, Scalar):
-        lines.add(f"fill({name}, {scalars.cast(value, ty.dtype)})")
+        lines.add(f"fill({name}, {scalars.cast(nest.element(source_arg, source), ty.dtype)})")
         return
     place = subscript(name, nest.indices)
-    if add:
+
+    def make() -> str:
+        value = scalars.cast(nest.element(source_arg, source), ty.dtype)
+        if not add:
+            return value
         element = Scalar(ty.dtype)
-        text = printer.scalar(
-            "add", [Operand(place, element), Operand(scalars.cast(value, ty.dtype), element)], element, nowrap=True
-        )
-    else:
-        text = scalars.cast(value, ty.dtype)
-    with nest.loops(nest.order(ty.layout if ty.ndim > 1 else None), PARALLEL):
-        lines.add(f"{place} = {text}", inside=True)
+        return printer.scalar("add", [Operand(place, element), Operand(value, element)], element, nowrap=True)
+
+    def write(text: str) -> None:
+        with nest.loops(nest.order(ty.layout if ty.ndim > 1 else None), PARALLEL):
+            lines.add(f"{place} = {text}", inside=True)
+
+    nest.fill(make, write)
 
 
 def _whole_arrays(target: Value, source: Value, arg: ast.expr, *, add: bool) -> bool:
@@ -361,10 +394,13 @@ def reduction(printer: LoweredPrinter, op: Op, args: list[ast.expr], out: str, l
     dtype = op.out.type.dtype  # type: ignore[union-attr]
     if op.kind in ("max", "min") and axes:
         _require_some(printer, nest, op.kind, axes, kept)
-    element = nest.element(args[0], source)
-    value = scalars.cast(element, dtype) if op.kind not in ("any", "all") else scalars.cast(element, np.dtype(np.bool_))
+    of_tests = op.kind in ("any", "all")
+
+    def make() -> str:
+        return scalars.cast(nest.element(args[0], source), np.dtype(np.bool_) if of_tests else dtype)
+
     if isinstance(op.out.type, Scalar):
-        _whole(printer, nest, op.kind, dtype, value, out)
+        nest.fill(make, lambda value: _whole(printer, nest, op.kind, dtype, value, out))
         return
     lengths = [
         ("1" if k in axes else nest.lengths[k])
@@ -378,17 +414,25 @@ def reduction(printer: LoweredPrinter, op: Op, args: list[ast.expr], out: str, l
     ]
     lines.add(f"{out} = {printer.empty(dtype, 'F' if op.out.type.layout == 'F' else 'C')}({tuple_text(lengths)})")
     place = subscript(out, places)
-    update = _update(op.kind, dtype)
+    nest.fill(make, lambda value: _along(printer, nest, op.kind, dtype, axes, place, value))
+
+
+def _along(
+    printer: LoweredPrinter, nest: Nest, kind: str, dtype: np.dtype, axes: tuple[int, ...], place: str, value: str
+) -> None:
+    """Reduce along some axes, each into its place."""
+    lines, update = nest.lines, _update(kind, dtype)
+    kept = [k for k in range(len(nest.space)) if k not in axes]
     if all(k in axes for k in range(len(kept), len(nest.space))):
         part = printer.temp("part", dtype.name)
         with nest.loops(kept):
-            lines.add(f"{part} = {identity(op.kind, dtype)}")
+            lines.add(f"{part} = {identity(kind, dtype)}")
             with nest.loops(sorted(axes)):
                 lines.add(f"{part} = {update}({part}, {value})", inside=True)
             lines.add(f"{place} = {part}", inside=True)
         return
     with nest.loops(kept):
-        lines.add(f"{place} = {identity(op.kind, dtype)}", inside=True)
+        lines.add(f"{place} = {identity(kind, dtype)}", inside=True)
     with nest.loops(nest.order()):
         lines.add(f"{place} = {update}({place}, {value})", inside=True)
 
@@ -443,10 +487,13 @@ def unbroadcast(printer: LoweredPrinter, op: Op, args: list[ast.expr], out: str,
     nest = Nest(printer, lines, dims_of(g))
     nest.read(args[0], g)
     nest.measure()
-    value = nest.element(args[0], g)
+    dtype = op.out.type.dtype  # type: ignore[union-attr]
+
+    def make() -> str:
+        return scalars.cast(nest.element(args[0], g), dtype)
+
     if isinstance(like.type, Scalar):
-        assert isinstance(op.out.type, Scalar)
-        _whole(printer, nest, "sum", op.out.type.dtype, scalars.cast(value, op.out.type.dtype), out)
+        nest.fill(make, lambda value: _whole(printer, nest, "sum", dtype, value, out))
         return
     ty = op.out.type
     assert isinstance(ty, Array)
@@ -466,5 +513,9 @@ def unbroadcast(printer: LoweredPrinter, op: Op, args: list[ast.expr], out: str,
     lengths = [f"{shape}.shape[{k}]" for k in range(ty.ndim)]
     printer.filled(out, ty.dtype, "F" if ty.layout == "F" else "C", lengths, scalars.literal(0, ty.dtype), lines)
     place = subscript(out, places)
-    with nest.loops(nest.order()):
-        lines.add(f"{place} = {place} + {scalars.cast(value, ty.dtype)}", inside=True)
+
+    def write(value: str) -> None:
+        with nest.loops(nest.order()):
+            lines.add(f"{place} = {place} + {value}", inside=True)
+
+    nest.fill(make, write)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.ir.types import Scalar
+from diffjit.lowering.runtime.vecmath import VECTOR
 from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.primitives.semantics import SCALAR_SEMANTICS
 
@@ -150,15 +151,18 @@ def cast(operand: Operand, dtype: np.dtype) -> str:
     return f"{dtype.name}({operand.text})"
 
 
-def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = False) -> str:
-    """The text of an elementwise operation on numbers."""
+def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = False, vector: bool = False) -> str:
+    """The text of an elementwise operation on numbers; in a loop that may become a `vector` loop, without libm."""
     ins, result = loop(kind, tuple(o.type for o in operands), out)
     exact = out.weak and out.dtype == I8 and not nowrap
     small = _small_power(kind, operands, ins, exact=exact)
     if small is not None:
         return small if result == out.dtype else f"{out.dtype.name}({small})"
     args = [cast(o, d) for o, d in zip(operands, ins, strict=True)]
-    text, computed = _emit(kind, args, ins, result, exact=exact, operands=operands)
+    if vector and kind in VECTOR and ins[0].kind == "f":
+        text, computed = f"vec_{kind}({', '.join(args)})", ins[0]
+    else:
+        text, computed = _emit(kind, args, ins, result, exact=exact, operands=operands)
     if computed != out.dtype:
         text = f"{out.dtype.name}({text})"
     return text

@@ -86,9 +86,11 @@ class LoweredPrinter(OpPrinter):
         kind = getattr(failures, failure)
         return self.define(f"require_{failure.lower()}_{payload}", f"memory.require({kind}, {payload})")
 
-    def scalar(self, kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = False) -> str:
+    def scalar(
+        self, kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = False, vector: bool = False
+    ) -> str:
         """The text of an operation on numbers."""
-        return scalars.apply(kind, operands, out, nowrap=nowrap)
+        return scalars.apply(kind, operands, out, nowrap=nowrap, vector=vector)
 
     def named(self, arg: ast.expr, value: Value, lines: Lines) -> str:
         """An operand as a name (or literal): anything longer is computed once, before the loops."""

@@ -5,9 +5,21 @@ from __future__ import annotations
 from numba.core import extending
 from numba.core.dispatcher import Dispatcher
 
-from diffjit.lowering.runtime import arithmetic, choices, lanes, linear, lists, memory, moves, scalars, special, tape
+from diffjit.lowering.runtime import (
+    arithmetic,
+    choices,
+    lanes,
+    linear,
+    lists,
+    memory,
+    moves,
+    scalars,
+    special,
+    tape,
+    vecmath,
+)
 
-_MODULES = (scalars, choices, arithmetic, special, memory, moves, lists, lanes, linear, tape)
+_MODULES = (scalars, choices, arithmetic, special, memory, moves, lists, lanes, linear, tape, vecmath)
 _KINDS = (extending._Intrinsic, Dispatcher, float)
 
 SOURCES: dict[str, str] = {}  # name -> module

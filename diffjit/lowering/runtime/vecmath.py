@@ -52,3 +52,7 @@ VECTOR: dict[str, Any] = {
 VECTOR["float_power"] = VECTOR["power"]
 
 out_of_range = elementwise(vecmath_trig.out_of_range, truth=True)
+
+# The names in generated text.
+for _name, _function in VECTOR.items():
+    globals()[f"vec_{_name}"] = _function
