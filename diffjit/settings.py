@@ -16,10 +16,8 @@ class Settings:
 
     backend    "numba" (compiled, default) or "python" (the readable text, under a debugger); DIFFJIT_BACKEND
     dump       folder that receives every pass of every program as a numbered file, or ""; DIFFJIT_DUMP
-    cache_dir  folder of generated modules and their machine code, or "" for the platform's cache folder;
-               DIFFJIT_CACHE_DIR
-    cache_mb   size in megabytes that the folder is cut down to, least recently used files first; 0 keeps no machine
-               code at all; DIFFJIT_CACHE_MB
+    cache_dir  folder of generated modules and their machine code, or "" for the platform's; DIFFJIT_CACHE_DIR
+    cache_mb   megabytes that the folder is cut down to, least used first; 0: no machine code; DIFFJIT_CACHE_MB
     """
 
     backend: str = field(default_factory=lambda: _text("DIFFJIT_BACKEND", "numba"))

@@ -43,6 +43,8 @@ smallest = rule("min", "a")
 def ties_of(a: Any, out: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """Which elements of `a` attain its maximum or minimum `out`, and how many (at least 1)."""
     ties = np.equal(a, spread(out, a, axes, keepdims))
+    if a.ndim == 0:
+        return ties, 1.0
     return ties, np.maximum(np.sum(ties, axis=axes, keepdims=keepdims, dtype=a.dtype), 1)
 
 

@@ -744,3 +744,7 @@ for n in (0, 1, 2, 3, 4, 8, 9, 10**6, 10**15 - 1, 2**52 + 1, 2**62):
 for x in (2.5, -0.3, 0.0, 1024.0, 5e-324, 0.49999999999999994, -0.5):
     case(math.frexp, x)
     case(math.modf, x)
+
+# Windows
+for window, axis in ((3, 0), ((2, 2), None), (2, (1,)), ((1, 3), (0, 1))):
+    case(np.lib.stride_tricks.sliding_window_view, M, window, axis)
