@@ -20,7 +20,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-from numba.core import compiler, serialize
+from numba.core import compiler, config, serialize
 
 from diffjit.lowering import blas
 from diffjit.lowering.cache import digest, make_room, write_bytes
@@ -38,8 +38,9 @@ def _setting() -> str:
     own = sorted(Path(__file__).parents[1].rglob("*.py"))
     stamps = [(p.name, (s := p.stat()).st_size, s.st_mtime_ns) for p in own]
     processor = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    asked = tuple(str(getattr(config, name, None)) for name in ("CPU_NAME", "CPU_FEATURES", "OPT", "LOOP_VECTORIZE"))
     versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
-    return repr((stamps, processor, versions))
+    return repr((stamps, processor, asked, versions))
 
 
 def _names_only(made: Any, context: Any) -> bytes:
