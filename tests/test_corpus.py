@@ -38,6 +38,7 @@ COMPILED = (
     "loop_over_rows_writes_through",
     "match_on_numbers",
     "nelson_siegel",
+    "overlapping_source_and_target",
     "newton_while",
     "overwritten_value_was_used",
     "partial_applications",

@@ -238,7 +238,7 @@ def assign(printer: LoweredPrinter, op: Op, args: list[ast.expr], lines: Lines, 
     name = printer.named(args[0], target, lines)
     plain = not isinstance(args[1], Piece)
     source_arg: ast.expr = args[1]
-    if not add and printer.may_overlap(target, args[0], source, args[1]):
+    if printer.may_overlap(target, args[0], source, args[1]):
         source_arg = _materialised(printer, source, args[1], lines)
     nest = Nest(printer, lines, ty.dims, fit="fitted_source" if plain else "fitted")
     nest.target(name, ty.dims)

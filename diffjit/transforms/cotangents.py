@@ -10,7 +10,7 @@ from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Op, Value, is_view
-from diffjit.ir.types import Array, List, Scalar, Stack
+from diffjit.ir.types import Array, Dim, List, Scalar, Stack, not_one
 from diffjit.transforms.keep import Context, Keeper
 from diffjit.transforms.rules import RuleRunner
 from diffjit.transforms.shadows import Shadows
@@ -48,7 +48,7 @@ class Cotangents:
         if isinstance(ty, Scalar):
             if isinstance(g.type, Array):
                 g = self.build.value("sum", [g], Scalar(g.type.dtype), axes=tuple(range(g.type.ndim)), keepdims=False)
-        elif isinstance(ty, Array) and (not isinstance(g.type, Array) or g.type.dims != ty.dims):
+        elif isinstance(ty, Array) and (not isinstance(g.type, Array) or not _same_shape(g.type.dims, ty.dims)):
             g = self.build.value("unbroadcast", [g, like], Array(g.type.dtype, ty.dims, "C"))
         if g.type.dtype != ty.dtype:
             if isinstance(ty, Scalar):
@@ -231,3 +231,9 @@ def _int() -> Scalar:
     from diffjit.ir.types import INT
 
     return INT
+
+
+def _same_shape(result: tuple[Dim, ...], operand: tuple[Dim, ...]) -> bool:
+    """Whether an operand was certainly not broadcast: no length is 1, else NumPy would have raised on the way there."""
+    pairs = zip(result, operand, strict=False)
+    return len(result) == len(operand) and all(a == b or (not_one(a) and not_one(b)) for a, b in pairs)
