@@ -76,7 +76,13 @@ def test_as_python(name, mode):
     check(name, mode, "python")
 
 
-SAMPLE = [(name, mode) for name, mode in CASES if name in COMPILED and mode != "second"]
+# Compiled: every gradient (the pullback where the result is no number), with the value in it; some in all modes but the
+# second, the rest with `-m slow`.
+SAMPLE = [
+    (name, mode)
+    for name, mode in CASES
+    if (name in COMPILED and mode != "second") or mode == ("grad" if case(name).supports("grad") else "vjp")
+]
 
 
 @pytest.mark.parametrize(("name", "mode"), parameters(SAMPLE, "numba"))
