@@ -68,6 +68,7 @@ _MANY = 4096
 def _glance(args: tuple[Any, ...]) -> Any:
     """What is quickly seen of numbers and arrays; None where there is more to an argument."""
     seen: list[Any] = []
+    shapes: list[Any] = []
     for a in args:
         kind = type(a)
         if kind is np.ndarray:
@@ -75,7 +76,11 @@ def _glance(args: tuple[Any, ...]) -> Any:
             if code is None:
                 return None
             shape = a.shape
-            seen.append((code, a.flags.num, tuple([n == 1 for n in shape]) if 1 in shape else len(shape)))
+            if shape in shapes:
+                seen.append((code, a.flags.num, shapes.index(shape), None))
+            else:
+                shapes.append(shape)
+                seen.append((code, a.flags.num, tuple([n == 1 for n in shape]) if 1 in shape else len(shape)))
         elif kind is float or kind is int:
             seen.append(kind)
         else:
@@ -112,7 +117,14 @@ def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         starts.append(len(leaves))
         leaves += more
         keywords[name] = structure
-    return Arguments(positional, keywords, leaves, starts, CallKey((tuple(positional), tuple(keywords.items()))))
+    key = CallKey((tuple(positional), tuple(keywords.items()), _equal_shapes(leaves)))
+    return Arguments(positional, keywords, leaves, starts, key)
+
+
+def _equal_shapes(leaves: list[Any]) -> tuple[int, ...]:
+    """Which arrays have the shape of an earlier one: lengths that are equal need no tests, and no sums over repeats."""
+    shapes = [a.shape for a in leaves if isinstance(a, np.ndarray)]
+    return tuple([shapes.index(s) for s in shapes])
 
 
 def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, with_changes: bool = False) -> Program:

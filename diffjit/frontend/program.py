@@ -29,7 +29,7 @@ from diffjit.frontend.values import Static
 from diffjit.frontend.writeback import Arguments, Change
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Loc, Value
-from diffjit.ir.types import Array, Scalar, is_float
+from diffjit.ir.types import Array, Dim, Scalar, is_float
 from diffjit.ir.walk import dce, walk
 
 MAX_RESTARTS = 40
@@ -104,6 +104,7 @@ def _specialise(
     counter = itertools.count()
     params: list[Value] = []
     names = parameter_names(function, args, kwargs)
+    shapes: dict[tuple[int, ...], tuple[Dim, ...]] = {}  # arguments of one shape: the call's key says which
 
     def argument(value: Any, hint: str) -> Any:
         paths, items, spec = optree.tree_flatten_with_path(value, none_is_leaf=True)
@@ -120,6 +121,8 @@ def _specialise(
                 params.append(Value(scalar_type_of(item), hint))
                 return Static(item)
             ty: Any = array_type(item) if isinstance(item, np.ndarray) else scalar_type_of(item)
+            if isinstance(ty, Array):
+                ty = Array(ty.dtype, shapes.setdefault(item.shape, ty.dims), ty.layout)
             if k in fixed:
                 ty = Array(ty.dtype, item.shape, ty.layout)
             param = Value(ty, hint)

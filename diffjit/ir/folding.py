@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from diffjit.ir.nodes import EFFECTS, WRITES, Block, Function, Op, Value, is_pure
+from diffjit.ir.nodes import EFFECTS, Block, Function, Op, Value, is_pure, written
 from diffjit.ir.roots import ANY, Root, Roots
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import is_ref
@@ -174,8 +174,8 @@ class Folding:
             changes.pops = True
         if op.kind in ("push", "pop"):
             changes.pops = True
-        elif op.kind in WRITES:
-            changes.writes.update(self.roots.of(op.inputs[k]) for k in WRITES[op.kind])
+        else:
+            changes.writes.update(self.roots.of(op.inputs[k]) for k in written(op))
         changes.pops |= op.kind == "stack_copy"
 
     def _end(self, block: Block, pending: dict[Value, Pending], depth: int) -> None:

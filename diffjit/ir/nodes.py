@@ -167,6 +167,12 @@ WRITES: dict[str, tuple[int, ...]] = {
     "pop": (0,),
 }  # fmt: skip
 
+
+def written(op: Op) -> tuple[int, ...]:
+    """The positions of the inputs whose memory an operation changes."""
+    return op.attrs["writes"] if "writes" in op.attrs else WRITES.get(op.kind, ())
+
+
 # kinds whose output refers to the memory of input 0
 VIEWS = frozenset({"view", "transpose", "diagonal", "broadcast_to", "real_view", "imag_view"})
 

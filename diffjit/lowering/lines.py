@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from diffjit.ir.nodes import Op
+
 INSIDE = "  # inside"  # marks a line whose indices are proven to be within bounds, and not negative
 WRAPS = "  # wraps"  # marks a line whose indices are proven to be within bounds, but may count from the end
 NEST = "  # nest"  # marks a loop over an array, of a length that only the run knows: LLVM need not unroll it
@@ -50,10 +52,14 @@ class Lines:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.depth = 0
+        self.origin: Op | None = None  # the operation that the next lines belong to, where that is known
+        self.origins: dict[int, Op] = {}
 
     def add(self, text: str, *, inside: bool = False, mark: str = "") -> None:
         """Append a line."""
         self.lines.append("    " * self.depth + text + (INSIDE if inside else mark))
+        if self.origin is not None:
+            self.origins[len(self.lines)] = self.origin
 
     @contextmanager
     def block(self, head: str, mark: str = "") -> Iterator[None]:
@@ -78,13 +84,16 @@ class Lines:
             self.depth -= len(indices)
 
     def parse(self) -> list[ast.stmt]:
-        """The statements; those that are marked carry `mark`."""
+        """The statements; those that are marked carry `mark`, those of a known operation `origin`."""
         tree = ast.parse("\n".join(self.lines))
         marks = (INSIDE, WRAPS, NEST, PARALLEL)
         marked = {n: mark for n, line in enumerate(self.lines, 1) for mark in marks if line.endswith(mark)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.stmt) and node.lineno in marked:
-                node.mark = marked[node.lineno]  # type: ignore[attr-defined]
+            if isinstance(node, ast.stmt):
+                if node.lineno in marked:
+                    node.mark = marked[node.lineno]  # type: ignore[attr-defined]
+                if node.lineno in self.origins:
+                    node.origin = self.origins[node.lineno]  # type: ignore[attr-defined]
         return tree.body
 
 

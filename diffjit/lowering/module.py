@@ -13,7 +13,8 @@ from diffjit.ir.names import BUILTINS, Names
 from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.outofssa import function_def
 from diffjit.ir.types import List, Stack
-from diffjit.ir.walk import callees, walk
+from diffjit.ir.walk import callees, clone, walk
+from diffjit.lowering.fusion import fuse_loops
 from diffjit.lowering.lines import INSIDE, NEST, PARALLEL, WRAPS
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
 from diffjit.lowering.source import LoweredPrinter
@@ -34,7 +35,7 @@ class Module:
 def lower(function: Function, residual_outs: frozenset[int] = frozenset()) -> Module:
     """The module for a function and what it calls; results at `residual_outs` if lists or stacks, leave as tapes."""
     sealed = frozenset(k for k in residual_outs if isinstance(function.results[k].type, (List, Stack)))
-    functions = callees(function)
+    function, functions = _fused(function)
     recursive = _recursive(functions)
     hidden = _hide_clashes(functions)
     try:
@@ -55,6 +56,17 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset()) -> Mo
         for value, name in hidden:
             value.name = name
     return _assembled(function, names, definitions, bodies)
+
+
+def _fused(function: Function) -> tuple[Function, list[Function]]:
+    """Copies of a function and of those that it calls, with array operations put into common loops."""
+    copies = {id(f): clone(f) for f in callees(function)}
+    for copy in copies.values():
+        for op in walk(copy.body):
+            if op.kind == "call":
+                op.attrs["function"] = copies.get(id(op.attrs["function"]), op.attrs["function"])
+        fuse_loops(copy)
+    return copies[id(function)], callees(copies[id(function)])
 
 
 def _is_docstring(statement: ast.stmt) -> bool:

@@ -18,8 +18,8 @@ from diffjit.ir.nodes import CONTROL, SUM, Function, Op, Value
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
-from diffjit.lowering import arrays, failures, fuse, indexing, linalg, loops, scalars
-from diffjit.lowering.fuse import Piece, piece
+from diffjit.lowering import arrays, failures, fuse, indexing, linalg, nests, scalars
+from diffjit.lowering.fusion import NEST, same_place
 from diffjit.lowering.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.ranges import Ranges
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
@@ -96,36 +96,23 @@ class LoweredPrinter(OpPrinter):
         """An operand as a name (or literal): anything longer is computed once, before the loops."""
         if isinstance(arg, (ast.Name, ast.Constant)):
             return ast.unparse(arg)
-        if isinstance(arg, Piece):
-            ty = value.type
-            assert isinstance(ty, Array)
-            made = self.temp("whole", spec_of(Array(ty.dtype, ty.dims, "F" if ty.layout == "F" else "C")))
-            loops.elementwise_piece(self, arg, made, lines)
-            return made
         made = self.temp("part_of" if is_ref(value.type) else "number", spec_of(value.type))
         lines.add(f"{made} = {ast.unparse(arg)}")
         return made
 
-    def may_overlap(self, target: Value, target_arg: ast.expr, source: Value, source_arg: ast.expr) -> bool:
+    def may_overlap(self, target: Value, source: Value) -> bool:
         """Whether writing `target` element by element may change what is yet to be read of the source."""
-        for value, arg in fuse.leaves(source_arg, source):
-            if not self.roots.may_alias(target, value):
-                continue
-            same_text = value is target or (
-                isinstance(arg, ast.AST) and syntax.same(arg, target_arg) and isinstance(arg, ast.Name)
-            )
-            if same_text and fuse.dims_of(value) == fuse.dims_of(target):
-                continue
-            return True
-        return False
+        if not self.roots.may_alias(target, source):
+            return False
+        return not same_place(target, source) or fuse.dims_of(source) != fuse.dims_of(target)
 
     # OpPrinter
 
     def foldable(self, op: Op) -> bool:
-        """Numbers without a name of their own, cheap views, and array operations that melt into their user."""
+        """Numbers without a name of their own, and cheap views."""
         ty = op.out.type
         if isinstance(ty, Array) and not (op.kind in _VIEWS or op.kind == "list_get"):
-            return fuse.melts(op, self.uses)
+            return False
         if op.out.name is not None or not self.expressible(op) or op.kind in ("pop", "list_pop"):
             return False  # the text of an operand may be printed twice: taking an item off must not be
         user = self.uses[op.out][0]
@@ -154,8 +141,6 @@ class LoweredPrinter(OpPrinter):
         return tree
 
     def _expression(self, op: Op, args: list[ast.expr]) -> ast.expr:
-        if isinstance(op.out.type, Array) and (fuse.is_elementwise(op) or op.kind in fuse.FILLS):
-            return piece(op, args)
         if isinstance(op.out.type, Scalar) and (
             op.kind in ELEMENTWISE or op.kind in fuse.IDENTITIES or op.kind in ("where", "select", "zmul")
         ):
@@ -185,17 +170,8 @@ class LoweredPrinter(OpPrinter):
         self.temporaries.restart()
         lines = Lines()
         arguments = list(args)
-        if op.kind in fuse.REDUCTIONS:
-            loops.reduction(self, op, arguments, outs[0], lines)
-        elif op.kind in ("assign", "accum"):
-            loops.assign(self, op, arguments, lines, add=op.kind == "accum")
-        elif len(op.outputs) == 1 and isinstance(op.out.type, Array) and fuse.is_elementwise(op):
-            if op.kind == "copy" and not isinstance(arguments[0], Piece):
-                loops.copy(self, op.inputs[0], arguments[0], outs[0], "F" if op.out.type.layout == "F" else "C", lines)
-            else:
-                loops.elementwise(self, op, arguments, outs[0], lines)
-        elif op.kind == "unbroadcast":
-            loops.unbroadcast(self, op, arguments, outs[0], lines)
+        if op.kind == NEST or fuse.runs_in_loops(op):
+            nests.loops(self, op, arguments, list(outs), lines)
         elif op.kind in ("raise", "print"):
             self._effect(op, arguments, lines)
         else:
@@ -209,7 +185,7 @@ class LoweredPrinter(OpPrinter):
         made = lines.parse()
         for statement in made:
             for node in ast.walk(statement):
-                if isinstance(node, ast.stmt):
+                if isinstance(node, ast.stmt) and not hasattr(node, "origin"):
                     node.origin = op  # type: ignore[attr-defined]
         return made
 
