@@ -17,7 +17,7 @@ from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import Bad, DynList, Node, OptT, Same, Widen, kind_of, rebuild, split
 from diffjit.frontend.values import Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Sym
+from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Sym, fresh_lengths
 
 ALIAS = "may be one that was given to a recursive function, or that it gave back, and another name for it is in use"
 
@@ -68,12 +68,14 @@ class Portable(Mixin):
         joined = self.build.value("list_new", (), elem)
 
         def enter(k: Value) -> None:
-            inner = self.build.value("list_get", [items, k], elem)
+            inner = self.build.value("list_get", [items, k], fresh_lengths(elem))
             n = self.build.value("list_len", [inner], INT)
             self.build.op("list_append", [lengths, n])
             self.counted(
                 n,
-                lambda j: self.build.op("list_append", [joined, self.build.value("list_get", [inner, j], elem.elem)]),
+                lambda j: self.build.op(
+                    "list_append", [joined, self.build.value("list_get", [inner, j], fresh_lengths(elem.elem))]
+                ),
             )
 
         self.counted(self.build.value("list_len", [items], INT), enter)
@@ -85,7 +87,7 @@ class Portable(Mixin):
         out = self.build.value("empty", [n], Array(elem.dtype, (Sym(),), "C"))
 
         def store(k: Value) -> None:
-            self.build.op("store", [out, self.build.value("list_get", [items, k], elem), k])
+            self.build.op("store", [out, self.build.value("list_get", [items, k], fresh_lengths(elem)), k])
 
         self.counted(n, store)
         return out
@@ -114,7 +116,9 @@ class Portable(Mixin):
                 self.build.op("list_append", [target, inner])
 
             self.when(
-                is_old, lambda: self.refill(self.build.value("list_get", [target, k], elem), joined, place, n), new
+                is_old,
+                lambda: self.refill(self.build.value("list_get", [target, k], fresh_lengths(elem)), joined, place, n),
+                new,
             )
             return self.ew("add", place, n)
 
@@ -134,7 +138,7 @@ class Portable(Mixin):
         self.empty_list(target)
 
         def append(j: Value) -> None:
-            item = self.build.value("list_get", [source, self.number(self.ew("add", place, j))], elem)
+            item = self.build.value("list_get", [source, self.number(self.ew("add", place, j))], fresh_lengths(elem))
             self.build.op("list_append", [target, item])
 
         self.counted(n, append)

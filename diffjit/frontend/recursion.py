@@ -40,7 +40,7 @@ from diffjit.frontend.templates import (
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.same_lists import SameLists
-from diffjit.ir.types import Array
+from diffjit.ir.types import Array, fresh_lengths
 from diffjit.ir.walk import walk
 
 MAX_ATTEMPTS = 30
@@ -179,7 +179,7 @@ class Recursion(Mixin):
         leaves = [leaf for name, value in packed.items() for leaf in convert(value, record.arguments[name], side)]
         leaves += [leaf for key, value in state.items() for leaf in convert(value, record.state[key], side)]
         back = [record.result, *(self._template_of(record, key) for key in _in_order(record.changed))]
-        types = [ty for template in back for ty in leaf_types(template)]
+        types = [fresh_lengths(ty) for template in back for ty in leaf_types(template)]
         op = self.build.op("call", [*leaves, *free], types, function=record.function)
         if not free:
             record.calls.append(op)
@@ -270,7 +270,7 @@ class Recursion(Mixin):
         bound: dict[str, Any] = {}
         for key, template in (*record.arguments.items(), *record.state.items()):
             hint = key if isinstance(key, str) else key[2] if key[0] == "v" else None
-            leaves = [Value(ty, hint) for ty in leaf_types(template)]
+            leaves = [Value(fresh_lengths(ty), hint) for ty in leaf_types(template)]
             record.function.params += leaves
             value = instantiate(template, iter(leaves), self.cells)
             if isinstance(key, str):

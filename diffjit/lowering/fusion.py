@@ -33,7 +33,7 @@ _SHAPES_ONLY = frozenset({"dim", "stride", "zeros_like", "empty_like", "share"})
 
 def fuse_loops(function: Function) -> None:
     """Put array operations of each block into common nests, in place."""
-    _shapes_from_outside(function.body, {}, {p: None for p in function.params})
+    _shapes_from_outside(function.body, {}, dict.fromkeys(function.params))
     roots = Roots(function)
     users = uses(function)
     for block in list(blocks(function.body)):
@@ -406,7 +406,7 @@ class _Scheduler:
             moved = [o for o in group.members if targets.get(o) is goal]
             inside = {o.out for o in moved}
             # An operand that stays behind would become an array in memory in their place.
-            for op in list(moved):
+            for op in moved:
                 if any(v in group.made and v not in inside and not self._leaves(v, group) for v in op.inputs):
                     moved = []
             if not moved:

@@ -20,6 +20,7 @@ from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, walk
 from diffjit.primitives.registry import ELEMENTWISE
+from diffjit.transforms.running import Running, Sum
 from diffjit.transforms.tidy import labelled
 
 _METADATA = frozenset({"dim", "zeros_like", "empty_like", "list_len"})
@@ -59,6 +60,7 @@ class Policy:
     def __init__(self, keeper: Keeper) -> None:
         self.order, self.memory = keeper.order, keeper.memory
         self.keeper = keeper
+        self.running = Running(keeper.order)
         self.stores: dict[Value, list[Op]] = {}
         for op in self.order.places:
             if op.kind == "store":
@@ -68,6 +70,9 @@ class Policy:
         """The values that a value is computed from again, none for one at hand; None: it must be recorded."""
         if self.keeper.in_scope(v) or v in self.keeper.exported or self._is_counter(v):
             return []
+        running = self.running.of(v)
+        if running is not None:
+            return running.operands(final=v.op is not None)
         op = v.op
         if op is None or len(op.outputs) != 1:
             return None
@@ -117,6 +122,8 @@ class Policy:
     def computing(self, v: Value) -> int:
         """What computing it again costs: little; it does not wait for the cotangents of later iterations."""
         op = v.op
+        if self.running.of(v) is not None:
+            return 2
         if op is None or op.kind in _FREE or is_view(op) or self.stored(v) is not None or self._invariant(op):
             return 0
         return (6 if op.kind in _SLOW else 2) * _size(v)
@@ -165,6 +172,7 @@ class Keeper:
         self.contexts: list[Context] = []
         self.resolving = False
         self.recorded: set[Value] = set()
+        self.descending: set[Value] = set()  # counters of mirrored loops that must run from the last to the first
         self.policy = Policy(self)
 
     def context(self, fwd: Block, parent: Context | None) -> Context:
@@ -250,6 +258,9 @@ class Keeper:
 
     def recompute(self, v: Value, c: Context) -> Value:
         """The same operation once more, in the mirrored block; or the element that holds its result."""
+        running = self.policy.running.of(v) if self.resolving else None
+        if running is not None:
+            return self._running(running, v, c)
         op = v.op
         assert op is not None
         store = self.policy.stored(v) if self.resolving and op.kind != "const" else None
@@ -264,6 +275,25 @@ class Keeper:
             if isinstance(v.type, Scalar) and v.type.dtype.kind == "i" and op.kind in ELEMENTWISE:
                 attrs["nowrap"] = True  # it did not overflow on the way there
             return self.build.value(op.kind, inputs, v.type, name=v.name, **attrs)
+
+    def _running(self, running: Sum, v: Value, c: Context) -> Value:
+        """An integer that the iterations of a loop add to, from the number of the iteration."""
+        final = v.op is not None
+        operands = {i: self.kept(i, c) for i in running.operands(final=final)}
+        loop = running.loop
+        counter = None if final else self._counters(c)[loop]
+        with self.build.inside(c.spot):
+
+            def given(i: Value) -> Value:
+                return operands[i] if i in operands else self._constant(i)
+
+            bounds = [given(b) for b in loop.inputs[:3]] if loop.kind == "for" else []
+            if counter is None:
+                count = self.build.value("trip", bounds, INT)
+            else:
+                count = self._position(self.build, counter, bounds) if bounds else counter
+                self.descending.add(counter)
+            return running.value(self.build, count, given, v)
 
     # Placeholders
 
@@ -300,6 +330,8 @@ class Keeper:
                 c.spot = Block()
             for region in op.regions:
                 self._rewrite(region, contexts, mapping)
+            if op.kind == "for" and op.regions[0].args[0] in self.descending:
+                op.attrs["reverse"] = True
             new: list[Op] = []
             if op.kind == "kept":
                 assert c is not None

@@ -295,7 +295,7 @@ class Reverse(MemoryRules):
         index = Value(op.inputs[0].type, body.args[0].name) if counted else Value(_int(), "k")
         if counted:
             inner.memo[body.args[0]] = index
-            inner.counters.append((op, index))
+        inner.counters.append((op, index))
         with self.build.inside(inner.block):
             for k, arg in zip(slots, carried_args, strict=True):
                 self.add(body.results[k + skip], arg, inner)
@@ -379,7 +379,9 @@ class Reverse(MemoryRules):
             if self.activity.active(v):
                 buffers[k] = self.buffer(v, c)
                 seeds.append(
-                    self.build.value("copy", [buffers[k]], callee.params[k].type, order=_order(callee.params[k].type))
+                    self.build.value(
+                        "copy", [buffers[k]], _like(v.type, callee.params[k].type), order=_order(callee.params[k].type)
+                    )
                 )
             else:
                 seeds.append(self.conform(self.zero(v, c), callee.params[k].type))

@@ -1,0 +1,162 @@
+"""Integers that every iteration of a loop adds to: `at += 1` in nested loops, `k += 2` in a `while`.
+
+    at = a0                                at in iteration n of the loop over p  =  a0 + n (n - 1) / 2
+    for p in range(d):
+        for q in range(p):                 at in iteration m of the loop over q  =  (at in that of p) + m
+            at += 1
+
+The way back computes them from the number of the iteration, so that none is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from diffjit.analysis.order import Order
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Op, Value
+from diffjit.ir.types import INT, Scalar
+from diffjit.ir.walk import has_exit, initial
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum:
+    """What a carried integer is: its first value, and what each iteration adds.
+
+    by      a number that no iteration changes; times `times`
+    trips   the bounds of an inner loop, each iteration of which adds `times`: as many as it runs
+    ramp    iteration n adds (n + ramp) times `times`
+    """
+
+    loop: Op
+    first: Value
+    times: int
+    by: Value | None = None
+    trips: tuple[Value, ...] = ()
+    ramp: int | None = None
+
+    def operands(self, *, final: bool) -> list[Value]:
+        """The values that it is computed from, constants aside; `final`: behind the loop."""
+        used = [self.first, *self.trips, *([self.by] if self.by is not None else [])]
+        if self.loop.kind == "for":
+            start, stop, step = self.loop.inputs[:3]
+            used += [start, stop, step] if final else [start, step]
+        return [v for v in dict.fromkeys(used) if _constant(v) is None]
+
+    def value(self, b: Builder, count: Value, given: Callable[[Value], Value], like: Value) -> Value:
+        """The number after `count` iterations."""
+
+        def combine(kind: str, x: Value, y: Value) -> Value:
+            return b.value(kind, [x, y], like.type, nowrap=True)
+
+        if self.ramp is not None:
+            before = combine("subtract", count, b.const(1, INT))
+            added = combine("floor_divide", combine("multiply", count, before), b.const(2, INT))
+            if self.ramp:
+                added = combine("add", added, combine("multiply", count, b.const(self.ramp, INT)))
+        else:
+            added = count
+            if self.by is not None:
+                added = combine("multiply", added, given(self.by))
+            if self.trips:
+                added = combine("multiply", added, b.value("trip", [given(t) for t in self.trips], INT))
+        if self.times != 1:
+            added = combine("multiply", added, b.const(self.times, INT))
+        made = combine("add", given(self.first), added)
+        made.name = like.name
+        return made
+
+
+class Running:
+    """Finds such integers in a function."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.known: dict[tuple[Op, int], Sum | None] = {}
+
+    def of(self, v: Value) -> Sum | None:
+        """How an integer that a loop carries comes about, at the start of an iteration or behind the loop."""
+        if not isinstance(v.type, Scalar) or v.type.dtype.name != "int64":
+            return None
+        if v.op is not None:
+            if v.op.kind != "for" or has_exit(v.op):
+                return None
+            return self._sum(v.op, v.op.outputs.index(v))
+        up = self.order.parent.get(v.block) if v.block is not None else None
+        if up is None or up[0].kind not in ("for", "while") or up[0].regions[-1] is not v.block:
+            return None
+        at = v.block.args.index(v) - _offset(up[0])  # pyright: ignore[reportOptionalMemberAccess]
+        return self._sum(up[0], at) if 0 <= at < len(up[0].outputs) else None
+
+    def _sum(self, loop: Op, k: int) -> Sum | None:
+        key = (loop, k)
+        if key not in self.known:
+            self.known[key] = None
+            self.known[key] = self._find(loop, k)
+        return self.known[key]
+
+    def _find(self, loop: Op, k: int) -> Sum | None:
+        body = loop.regions[-1]
+        arg, after = body.args[k + _offset(loop)], body.results[k + has_exit(loop)]
+        first, op = initial(loop)[k], after.op
+        if after is arg:
+            return Sum(loop, first, 0)
+        if op is None or after.type != arg.type or first.type != arg.type:
+            return None
+        if op.kind in ("add", "subtract") and arg in op.inputs:
+            at = op.inputs.index(arg)
+            other = op.inputs[1 - at]
+            if op.kind == "subtract" and at == 1:
+                return None
+            sign = 1 if op.kind == "add" else -1
+            number = _constant(other)
+            if number is not None:
+                return Sum(loop, first, sign * number)
+            if not self.order.inside(other, loop) and other.type == arg.type:
+                return Sum(loop, first, sign, by=other)
+            return None
+        return self._inner(loop, first, arg, after)
+
+    def _inner(self, loop: Op, first: Value, arg: Value, after: Value) -> Sum | None:
+        """What an inner loop over a range adds."""
+        inner = after.op
+        if inner is None or inner.kind != "for" or has_exit(inner) or inner not in loop.regions[-1].ops:
+            return None
+        slot = inner.outputs.index(after)
+        if initial(inner)[slot] is not arg:
+            return None
+        part = self._sum(inner, slot)
+        if part is None or part.by is not None or part.trips or part.ramp is not None:
+            return None
+        bounds = inner.inputs[:3]
+        if not any(self.order.inside(v, loop) and _constant(v) is None for v in bounds):
+            return Sum(loop, first, part.times, trips=tuple(bounds))
+        return self._ramp(loop, first, part.times, bounds)
+
+    def _ramp(self, loop: Op, first: Value, times: int, bounds: list[Value]) -> Sum | None:
+        """`for p in range(s, n): for q in range(a, p + e)`, where no iteration of the outer loop has p + e < a."""
+        low, step = _constant(bounds[0]), _constant(bounds[2])
+        if loop.kind != "for" or low is None or step != 1 or _constant(loop.inputs[2]) != 1:
+            return None
+        start, counter = _constant(loop.inputs[0]), loop.regions[-1].args[0]
+        stop, beyond = bounds[1], 0
+        if stop.op is not None and stop.op.kind in ("add", "subtract") and stop.op.inputs[0] is counter:
+            number = _constant(stop.op.inputs[1])
+            if number is None:
+                return None
+            stop, beyond = counter, number if stop.op.kind == "add" else -number
+        if start is None or stop is not counter or start + beyond - low < 0:
+            return None
+        return Sum(loop, first, times, ramp=start + beyond - low)
+
+
+def _offset(loop: Op) -> int:
+    return 1 if loop.kind == "for" else 0
+
+
+def _constant(v: Value) -> int | None:
+    if v.op is None or v.op.kind != "const":
+        return None
+    value = v.op.attrs["value"]
+    return int(value) if isinstance(v.type, Scalar) and v.type.dtype.kind == "i" else None
