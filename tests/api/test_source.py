@@ -138,3 +138,35 @@ def test_traceback_shows_a_generated_line():
         compiled(np.ones(3), 5)
     frame = traceback.extract_tb(caught.value.__traceback__)[-1]
     assert "x[n]" in frame.line
+
+
+HASHED = """
+import diffjit as dj
+
+
+def step(x, n):
+    for k in range(n):
+        position, velocity, force = x + k, x * k, x - k
+        position = position + velocity * force
+    return position + velocity + force
+
+
+print(dj.source(dj.grad(step), 0.5, 3))
+"""
+
+
+def test_text_does_not_depend_on_how_strings_are_hashed(tmp_path):
+    import os
+    import subprocess
+    import sys
+
+    (tmp_path / "hashed.py").write_text(HASHED)
+    texts = {
+        subprocess.run(  # noqa: S603 - our own interpreter
+            [sys.executable, tmp_path / "hashed.py"],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True, capture_output=True, text=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+    assert len(texts) == 1
