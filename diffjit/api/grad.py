@@ -38,8 +38,6 @@ class Gradient(Derived):
         compiled = executable(program, function, self.backend, unchanged=True)
         where = dict(zip(wrt, positions, strict=True))
         picks = self.picks(which, where, call)
-        if picks is not None and not (self.with_value or self.has_aux):
-            return compiled, lambda outs, _: _take(outs, picks)
 
         def finish(outs: tuple[Any, ...], now: Arguments) -> Any:
             gradients = self.gradient_tree(which, where, outs, now) if picks is None else _take(outs, picks)
