@@ -160,19 +160,8 @@ class Apart(Exception):
     """One of several objects, chosen by a branch, is changed: start again, and keep them apart."""
 
 
-class ReadFrom(str):
-    """Why an object must not be changed: it was read from the growing list that was made at `site`."""
-
-    __slots__ = ("site",)
-
-    def __new__(cls, text: str, site: Any) -> Self:
-        made = super().__new__(cls, text)
-        made.site = site
-        return made
-
-
-class ChosenFrom(str):
-    """Why an object must not be changed: it is one of several in a container; `again` gives that another form."""
+class Changeable(str):
+    """Why an object must not be changed, unless the attempt that `again` starts gives its container another form."""
 
     __slots__ = ("again",)
 

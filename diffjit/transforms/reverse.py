@@ -189,7 +189,7 @@ class Reverse(MemoryRules):
         parts = list(result.items) if isinstance(result, av.Tup) else [result]
         if len(parts) < len(op.inputs):
             parts += [None] * (len(op.inputs) - len(parts))
-        return [(k, None if _none(parts[k]) else parts[k]) for k in active]
+        return [(k, None if av.is_none(parts[k]) else parts[k]) for k in active]
 
     # Bringing scratch operations over
 
@@ -439,12 +439,6 @@ def _order(ty: Any) -> str:
 
 def _layout(p: Value) -> str:
     return p.type.layout
-
-
-def _none(value: Any) -> bool:
-    from diffjit.frontend.values import Static
-
-    return value is None or (isinstance(value, Static) and value.obj is None)
 
 
 def _rename(regions: list[Block], mapping: dict[Value, Value]) -> None:
