@@ -140,6 +140,20 @@ def test_traceback_shows_a_generated_line():
     assert "x[n]" in frame.line
 
 
+def scaled(x, weights, scale):
+    return np.sum(np.sin(weights * x)) * scale
+
+
+def test_a_section_begins_above_the_comments_of_its_first_statement():
+    x, w = np.linspace(0.1, 1, 3), np.ones(3)
+    text = dj.source(dj.grad(lambda x: dj.jvp(lambda x: scaled(x, w, 2.0), (x,), (np.ones(3),))[1]), x)
+    lines = [line.strip() for line in text.splitlines()]
+    at = lines.index("# Reverse sweep.")
+    assert lines[at - 1] == ""
+    assert not lines[at - 2].startswith("#")
+    assert "np.sum(np.sin(weights * x))" in lines[at + 1]
+
+
 HASHED = """
 import diffjit as dj
 
