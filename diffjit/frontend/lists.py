@@ -41,6 +41,7 @@ class Lists(Mixin):
     def new(self, contents: Any) -> av.Ref:
         """A new object on the heap."""
         ref = av.Ref()
+        self.sites.made.add(ref.uid)
         site = self.sites.of[ref.uid] = (self.call_path, self.place())
         if isinstance(contents, av.DictC):
             if site in self.learned.tables:

@@ -186,6 +186,7 @@ class Sites:
 
     of: dict[int, Any] = field(default_factory=dict)  # heap object -> where it was made
     hints: dict[Any, Any] = field(default_factory=dict)  # place -> template of an item
+    made: set[int] = field(default_factory=set)  # heap objects that are surely no other one under a second name
     outside: dict[int, Any] = field(default_factory=dict)  # contents of objects from outside the program
     apart: bool = False  # objects that meet after branches stay apart, since one of them is changed later
 
