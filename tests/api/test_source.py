@@ -159,9 +159,9 @@ import diffjit as dj
 
 
 def step(x, n):
-    for k in range(n):
-        position, velocity, force = x + k, x * k, x - k
-        position = position + velocity * force
+    position, velocity, force = x + 1.0, 2.0 * x, x - 1.0
+    for _ in range(n):
+        position, velocity, force = velocity, force * x, position
     return position + velocity + force
 
 
