@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import FunctionType
 from typing import Any, Literal
 
 Function = Callable[..., Any]
+
+JAX, AUTOGRAD = "jax.numpy", "autograd.numpy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,16 @@ class Row:
     def size(self, *, quick: bool) -> Mapping[str, int]:
         """The chosen size."""
         return self.quick if quick else self.full
+
+
+def as_it_stands(peer: str, function: Function, **helpers: Function) -> Callable[[], Function]:
+    """For `in_jax` and `in_autograd`: the function and the helpers that it calls, unchanged, on a peer's NumPy."""
+
+    def program() -> Function:
+        np = import_module(peer)
+        return rebind(function, np=np, **{name: rebind(helper, np=np) for name, helper in helpers.items()})
+
+    return program
 
 
 def rebind(function: Function, **names: Any) -> Function:

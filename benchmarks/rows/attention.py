@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.row import Row, rebind
+from benchmarks.row import AUTOGRAD, JAX, Row, as_it_stands
 
 
 def attention(Wq, Wk, Wv, x, target):
@@ -71,20 +71,6 @@ def by_hand(njit):
     return primal, gradient
 
 
-def in_jax():
-    """As it stands."""
-    import jax.numpy as jnp
-
-    return rebind(attention, np=jnp)
-
-
-def in_autograd():
-    """As it stands."""
-    from autograd import numpy as anp
-
-    return rebind(attention, np=anp)
-
-
 ROW = Row(
     title="attention",
     program=attention,
@@ -93,6 +79,6 @@ ROW = Row(
     full={"length": 256, "width": 128, "head": 64},
     argnums=(0, 1, 2),
     by_hand=by_hand,
-    in_jax=in_jax,
-    in_autograd=in_autograd,
+    in_jax=as_it_stands(JAX, attention),
+    in_autograd=as_it_stands(AUTOGRAD, attention),
 )

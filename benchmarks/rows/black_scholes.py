@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.row import Row, rebind
+from benchmarks.row import AUTOGRAD, JAX, Row, as_it_stands
 
 
 def normal(x):
@@ -85,20 +85,6 @@ def by_hand(njit):
     return primal, gradient
 
 
-def in_jax():
-    """As it stands."""
-    import jax.numpy as jnp
-
-    return rebind(black_scholes, np=jnp, normal=rebind(normal, np=jnp))
-
-
-def in_autograd():
-    """As it stands."""
-    from autograd import numpy as anp
-
-    return rebind(black_scholes, np=anp, normal=rebind(normal, np=anp))
-
-
 ROW = Row(
     title="Black-Scholes",
     program=black_scholes,
@@ -107,6 +93,6 @@ ROW = Row(
     full={"options": 1_000_000},
     argnums=(0, 1, 2, 3, 4),
     by_hand=by_hand,
-    in_jax=in_jax,
-    in_autograd=in_autograd,
+    in_jax=as_it_stands(JAX, black_scholes, normal=normal),
+    in_autograd=as_it_stands(AUTOGRAD, black_scholes, normal=normal),
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.row import Row, rebind
+from benchmarks.row import AUTOGRAD, JAX, Row, as_it_stands
 
 
 def arrays(a, b, c, d, e):
@@ -37,20 +37,6 @@ def by_hand(njit):
     return primal, gradient
 
 
-def in_jax():
-    """As it stands."""
-    import jax.numpy as jnp
-
-    return rebind(arrays, np=jnp)
-
-
-def in_autograd():
-    """As it stands."""
-    from autograd import numpy as anp
-
-    return rebind(arrays, np=anp)
-
-
 ROW = Row(
     title="a call with five arrays",
     program=arrays,
@@ -59,6 +45,6 @@ ROW = Row(
     full={},
     argnums=(0, 1, 2, 3, 4),
     by_hand=by_hand,
-    in_jax=in_jax,
-    in_autograd=in_autograd,
+    in_jax=as_it_stands(JAX, arrays),
+    in_autograd=as_it_stands(AUTOGRAD, arrays),
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.row import Row, rebind
+from benchmarks.row import AUTOGRAD, JAX, Row, as_it_stands
 
 
 def scalars(a, b, c, d, e):
@@ -29,20 +29,6 @@ def by_hand(njit):
     return primal, gradient
 
 
-def in_jax():
-    """As it stands."""
-    import jax.numpy as jnp
-
-    return rebind(scalars, np=jnp)
-
-
-def in_autograd():
-    """As it stands."""
-    from autograd import numpy as anp
-
-    return rebind(scalars, np=anp)
-
-
 ROW = Row(
     title="a call with five numbers",
     program=scalars,
@@ -51,6 +37,6 @@ ROW = Row(
     full={},
     argnums=(0, 1, 2, 3, 4),
     by_hand=by_hand,
-    in_jax=in_jax,
-    in_autograd=in_autograd,
+    in_jax=as_it_stands(JAX, scalars),
+    in_autograd=as_it_stands(AUTOGRAD, scalars),
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.row import Row, rebind
+from benchmarks.row import AUTOGRAD, Row, as_it_stands
 
 
 def hmm(start, step, emit, seen):
@@ -109,13 +109,6 @@ def in_jax():
     return program
 
 
-def in_autograd():
-    """As it stands."""
-    from autograd import numpy as anp
-
-    return rebind(hmm, np=anp)
-
-
 ROW = Row(
     title="hidden Markov model, forward",
     program=hmm,
@@ -125,5 +118,5 @@ ROW = Row(
     argnums=(0, 1, 2),
     by_hand=by_hand,
     in_jax=in_jax,
-    in_autograd=in_autograd,
+    in_autograd=as_it_stands(AUTOGRAD, hmm),
 )

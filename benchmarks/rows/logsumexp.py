@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.row import Row, rebind
+from benchmarks.row import AUTOGRAD, JAX, Row, as_it_stands
 
 
 def logsumexp(x):
@@ -50,20 +50,6 @@ def by_hand(njit):
     return primal, gradient
 
 
-def in_jax():
-    """As it stands."""
-    import jax.numpy as jnp
-
-    return rebind(logsumexp, np=jnp)
-
-
-def in_autograd():
-    """As it stands."""
-    from autograd import numpy as anp
-
-    return rebind(logsumexp, np=anp)
-
-
 ROW = Row(
     title="log-sum-exp",
     program=logsumexp,
@@ -72,6 +58,6 @@ ROW = Row(
     full={"n": 1_000_000},
     argnums=(0,),
     by_hand=by_hand,
-    in_jax=in_jax,
-    in_autograd=in_autograd,
+    in_jax=as_it_stands(JAX, logsumexp),
+    in_autograd=as_it_stands(AUTOGRAD, logsumexp),
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.row import Row, rebind
+from benchmarks.row import AUTOGRAD, Row, as_it_stands
 
 
 def sigmoid(x):
@@ -126,13 +126,6 @@ def in_jax():
     return program
 
 
-def in_autograd():
-    """As it stands."""
-    from autograd import numpy as anp
-
-    return rebind(lstm, np=anp, sigmoid=rebind(sigmoid, np=anp))
-
-
 ROW = Row(
     title="LSTM",
     program=lstm,
@@ -142,5 +135,5 @@ ROW = Row(
     argnums=(0, 1, 2, 3),
     by_hand=by_hand,
     in_jax=in_jax,
-    in_autograd=in_autograd,
+    in_autograd=as_it_stands(AUTOGRAD, lstm, sigmoid=sigmoid),
 )

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchmarks.row import Row, rebind
+from benchmarks.row import AUTOGRAD, JAX, Row, as_it_stands
 
 
 def mlp(layers, images, labels):
@@ -104,20 +104,6 @@ def by_hand(njit):
     return primal, gradient
 
 
-def in_jax():
-    """As it stands."""
-    import jax.numpy as jnp
-
-    return rebind(mlp, np=jnp)
-
-
-def in_autograd():
-    """As it stands."""
-    from autograd import numpy as anp
-
-    return rebind(mlp, np=anp)
-
-
 ROW = Row(
     title="dense network",
     program=mlp,
@@ -126,6 +112,6 @@ ROW = Row(
     full={"batch": 128, "inputs": 784, "hidden": 256, "outputs": 10},
     argnums=(0,),
     by_hand=by_hand,
-    in_jax=in_jax,
-    in_autograd=in_autograd,
+    in_jax=as_it_stands(JAX, mlp),
+    in_autograd=as_it_stands(AUTOGRAD, mlp),
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.row import Row, rebind
+from benchmarks.row import AUTOGRAD, JAX, Row, as_it_stands
 
 #: in each reaction the first two species become the last two; `mechanism` spells the table out, as generators of
 #: chemical kinetics do
@@ -286,20 +286,6 @@ def by_hand(njit):
     return primal, gradient
 
 
-def in_jax():
-    """As it stands."""
-    import jax.numpy as jnp
-
-    return rebind(mechanism, np=jnp)
-
-
-def in_autograd():
-    """As it stands."""
-    from autograd import numpy as anp
-
-    return rebind(mechanism, np=anp)
-
-
 ROW = Row(
     title="first gradient of 150 lines",
     program=mechanism,
@@ -308,7 +294,7 @@ ROW = Row(
     full={},
     argnums=(0, 1, 2, 3),
     by_hand=by_hand,
-    in_jax=in_jax,
-    in_autograd=in_autograd,
+    in_jax=as_it_stands(JAX, mechanism),
+    in_autograd=as_it_stands(AUTOGRAD, mechanism),
     kind="start",
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.row import Row, rebind
+from benchmarks.row import AUTOGRAD, Row, as_it_stands
 
 
 def neuron(conductances, current, dt, steps):
@@ -141,13 +141,6 @@ def in_jax():
     return program
 
 
-def in_autograd():
-    """As it stands."""
-    from autograd import numpy as anp
-
-    return rebind(neuron, np=anp)
-
-
 ROW = Row(
     title="first gradient of 30 lines",
     program=neuron,
@@ -157,7 +150,7 @@ ROW = Row(
     argnums=(0, 1),
     by_hand=by_hand,
     in_jax=in_jax,
-    in_autograd=in_autograd,
+    in_autograd=as_it_stands(AUTOGRAD, neuron),
     static=(3,),
     kind="start",
 )

@@ -29,6 +29,6 @@ ROW = Row(
     argnums=(0, 1),
     by_hand=stencil_slices.by_hand,
     in_jax=stencil_slices.in_jax,
-    in_autograd=stencil_slices.in_autograd,
+    in_autograd=stencil_slices.ROW.in_autograd,
     static=(2,),
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.row import Row, rebind
+from benchmarks.row import AUTOGRAD, Row, as_it_stands
 
 
 def heat(u, k, steps):
@@ -22,19 +22,7 @@ def arguments(n, steps):
 
 def by_hand(njit):
     """Linear in u: only the flow of each step is kept, for the gradient by k."""
-
-    @njit
-    def primal(u, k, steps):
-        n, m = u.shape
-        u = u.copy()
-        new = u.copy()
-        for _ in range(steps):
-            for i in range(1, n - 1):
-                for j in range(1, m - 1):
-                    flow = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4.0 * u[i, j]
-                    new[i, j] = u[i, j] + k[i, j] * flow
-            u, new = new, u
-        return np.sum(u * u)
+    from benchmarks.rows import stencil_loops  # which imports this module
 
     @njit
     def gradient(u, k, steps):
@@ -71,7 +59,7 @@ def by_hand(njit):
                 u_bar[n - 1, j] += scaled[n - 2, j]
         return value, (u_bar, k_bar)
 
-    return primal, gradient
+    return njit(stencil_loops.heat), gradient
 
 
 def in_jax():
@@ -98,13 +86,6 @@ def padded_heat(u, k, steps):
     return np.sum(u * u)
 
 
-def in_autograd():
-    """The loop as it is, without writes."""
-    from autograd import numpy as anp
-
-    return rebind(padded_heat, np=anp)
-
-
 ROW = Row(
     title="heat flow in 2-D, by slices",
     program=heat,
@@ -114,6 +95,6 @@ ROW = Row(
     argnums=(0, 1),
     by_hand=by_hand,
     in_jax=in_jax,
-    in_autograd=in_autograd,
+    in_autograd=as_it_stands(AUTOGRAD, padded_heat),
     static=(2,),
 )

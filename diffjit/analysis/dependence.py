@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diffjit.analysis.order import Order
-from diffjit.ir.nodes import Op, Value
+from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.types import Array, Dim, Scalar, Sym
 
 Atom = tuple[str, Value | Sym]  # ("shared" | "read" | "write" | "step", a counter, a number or a length)
@@ -159,10 +159,10 @@ class _Case:
 
     def affine(self, v: Value, side: str) -> Affine:
         """A number in terms of counters and of numbers that nothing is known of."""
+        if isinstance(number := const_of(v), int):
+            return Affine({}, number)
         op = v.op
         if op is not None:
-            if op.kind == "const" and isinstance(op.attrs["value"], int):
-                return Affine({}, op.attrs["value"])
             if op.kind in ("add", "subtract"):
                 sign = 1 if op.kind == "add" else -1
                 return self.affine(op.inputs[0], side).plus(self.affine(op.inputs[1], side), sign)
@@ -177,7 +177,7 @@ class _Case:
                 axis: int = op.attrs["axis"]
                 length: Dim = ty.dims[axis]
                 return Affine({}, length) if isinstance(length, int) else Affine({(self._whose(v, side), length): 1}, 0)
-        loop = self._loop_of(v)
+        loop = self.order.counted_by(v)
         if loop is not None and loop is self.ahead and side == "write":
             further = _direction(loop) if self.by_steps else 0
             return Affine({("shared", v): 1, ("step", v): further} if further else {("write", v): 1}, 0)
@@ -194,19 +194,11 @@ class _Case:
     def _whose(self, v: Value, side: str) -> str:
         """Both accesses see the same number if it does not change between them."""
         if self.ahead is not None:
-            loop = self._loop_of(v)
+            loop = self.order.counted_by(v)
             return "shared" if loop is self.ahead or not self.order.inside(v, self.ahead) else side
         innermost = self.same[-1] if self.same else None
         around = self.order.loops_around(v.block) if v.block is not None else []
         return "shared" if not around or around[0] is innermost or around[0] in self.same else side
-
-    def _loop_of(self, v: Value) -> Op | None:
-        """The loop whose counter a value is."""
-        if v.op is not None or v.block is None:
-            return None
-        up = self.order.parent.get(v.block)
-        counter = up is not None and up[0].kind == "for" and v.block.args[:1] == [v]
-        return up[0] if up is not None and counter else None
 
     def at_least(self, form: Affine, bound: int) -> bool:
         """Whether a form is at least so large, whatever the counters are."""
@@ -228,7 +220,7 @@ class _Case:
             return rest if k > 0 else None
         if kind == "step":
             return rest.plus(Affine({}, k)) if k > 0 else None
-        loop = self._loop_of(v)
+        loop = self.order.counted_by(v)
         if loop is not None:
             end = self._end(loop, low=k > 0, side=kind)
             return None if end is None else rest.plus(end, k)
@@ -240,10 +232,10 @@ class _Case:
 
     def _end(self, loop: Op, *, low: bool, side: str) -> Affine | None:
         """The lowest or highest value of a counter."""
-        step = loop.inputs[2].op
-        if step is None or step.kind != "const" or not isinstance(step.attrs["value"], int):
+        step = const_of(loop.inputs[2])
+        if not isinstance(step, int):
             return None
-        up = step.attrs["value"] > 0
+        up = step > 0
         side = "read" if side == "shared" else side
         start, stop = self.affine(loop.inputs[0], side), self.affine(loop.inputs[1], side)
         if low:
@@ -253,7 +245,7 @@ class _Case:
 
 def _direction(loop: Op) -> int:
     """Whether the counter grows (1) or falls (-1) from one iteration to the next; 0: not known."""
-    step = loop.inputs[2].op
-    if step is None or step.kind != "const":
+    step = const_of(loop.inputs[2])
+    if step is None:
         return 0
-    return 1 if (step.attrs["value"] > 0) != bool(loop.attrs.get("reverse")) else -1
+    return 1 if (step > 0) != bool(loop.attrs.get("reverse")) else -1

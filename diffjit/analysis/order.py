@@ -60,6 +60,13 @@ class Order:
             block = outer
         return out
 
+    def counted_by(self, value: Value) -> Op | None:
+        """The loop whose counter a value is."""
+        up = self.parent.get(value.block) if value.block is not None else None
+        if up is None or up[0].kind != "for" or value not in up[0].regions[0].args[:1]:
+            return None
+        return up[0]
+
     def inside(self, value: Value, loop: Op) -> bool:
         """Whether a value is made anew in each iteration of a loop."""
         block = value.block

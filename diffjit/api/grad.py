@@ -38,17 +38,14 @@ class Gradient(Derived):
         compiled = executable(program, function, self.backend, unchanged=True)
         where = dict(zip(wrt, positions, strict=True))
         picks = self.picks(which, where, call)
-        if picks is not None and not (self.with_value or self.has_aux):
-            return compiled, lambda outs, _: _take(outs, picks)
+        alone = not (self.with_value or self.has_aux)
 
         def finish(outs: tuple[Any, ...], now: Arguments) -> Any:
             gradients = self.gradient_tree(which, where, outs, now) if picks is None else _take(outs, picks)
-            if not (self.with_value or self.has_aux):
+            if alone:
                 return gradients
             result = rebuild(program.result, list(outs))
-            if not self.with_value:
-                return (gradients, result[1]) if self.has_aux else gradients
-            return result, gradients
+            return (result, gradients) if self.with_value else (gradients, result[1])
 
         return compiled, finish
 

@@ -17,7 +17,7 @@ from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import describe
 from diffjit.frontend.values import Static
 from diffjit.ir.build import scalar_type_of
-from diffjit.ir.nodes import Value
+from diffjit.ir.nodes import Value, is_const
 from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Array, Dim, Scalar, Sym, Type, broadcast, not_one
 from diffjit.primitives.registry import ELEMENTWISE
 
@@ -270,7 +270,7 @@ class Arith(Mixin):
         if value.op.kind == "const":
             return value.op.attrs["value"]
         a, b = (self.least(v) for v in value.op.inputs)
-        constant = [v.op is not None and v.op.kind == "const" for v in value.op.inputs]
+        constant = [is_const(v) for v in value.op.inputs]
         if a is None or b is None or not any(constant):
             return None
         return a + b if value.op.kind == "add" else a - b if constant[1] else None

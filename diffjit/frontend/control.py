@@ -18,7 +18,7 @@ from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import (
     Bad,
     Cells,
-    ChosenFrom,
+    Changeable,
     DynList,
     ItemOf,
     MaybeT,
@@ -91,6 +91,10 @@ class Control(Mixin):
     def land(self, *key: Any) -> Any:
         """End a jump; returns its flag."""
         return self.flag_value(self.cells.pop(("jump", *key), Static(False)))
+
+    def take_jumps(self) -> dict[Any, Any]:
+        """Lay aside all jumps that may be under way, with their flags; put back into the cells, they go on."""
+        return {k: self.cells.pop(k) for k in [k for k in self.cells if k[0] == "jump"]}
 
     def unless_jumped(self, action: Callable[[], Any]) -> None:
         """Run `action` where no jump is pending."""
@@ -347,12 +351,12 @@ class Control(Mixin):
         """The reason to freeze objects that became one; lists of known length were copied, others need not be."""
         static = [uid for cells, uid in objects if isinstance(self.sites.held(cells, uid), av.ListC)]
         sites = [site for uid in static if (site := self.sites.of.get(uid)) is not None]
-        return ChosenFrom(SHARED, Widen(sites[0], None)) if sites else SHARED
+        return Changeable(SHARED, Widen(sites[0], None)) if sites else SHARED
 
     def freeze(self, cells: Cells, uid: int, reason: str) -> None:
         """Forbid further changes of an object; a reference to a list that grows is that list, unless it was copied."""
         held = cells.get(("h", uid))
-        copied = isinstance(reason, ChosenFrom) or not isinstance(held, DynList)
+        copied = isinstance(reason, Changeable) or not isinstance(held, DynList)
         if held is not None and copied and not isinstance(held, (ItemOf, av.Poison)) and not held.frozen:
             cells["h", uid] = replace(held, frozen=reason)
 

@@ -243,12 +243,12 @@ class Exceptions(Mixin):
         self.handlers.append((uid, catches))
         self.handler_frames[uid] = frozenset(f.uid for f in self.frames)
 
-    def _try_except(self, node: gast.AST, body: Callable[[], None] | None = None) -> None:
+    def _try_except(self, node: gast.AST) -> None:
         uid = next(self._uids)
         catches = [self._caught(h) for h in node.handlers]
         self.enter_try(uid, tuple(t for types in catches for t in types))
         try:
-            self.exec_block(node.body) if body is None else body()
+            self.exec_block(node.body)
         finally:
             self.handlers.pop()
         if node.orelse:
@@ -285,7 +285,7 @@ class Exceptions(Mixin):
             self.handlers.pop()
         if self.dead:
             return
-        jumps = {k: self.cells.pop(k) for k in [k for k in self.cells if k[0] == "jump"]}
+        jumps = self.take_jumps()
         self.exec_block(node.finalbody)
         if self.jumped():
             return

@@ -16,7 +16,7 @@ from diffjit.frontend import values as av
 from diffjit.frontend.arith import PYTHON_OPERATORS
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.values import Static
-from diffjit.ir.nodes import TRIED, Value
+from diffjit.ir.nodes import TRIED, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.registry import ELEMENTWISE
 
@@ -172,8 +172,7 @@ class Failures(Mixin):
 
     def folded(self, number: Value) -> Any:
         """A constant of the program as the object that it is."""
-        constant = number.op is not None and number.op.kind == "const"
-        return Static(number.op.attrs["value"]) if constant else number  # pyright: ignore[reportOptionalMemberAccess]
+        return Static(const_of(number)) if is_const(number) else number
 
     def same(self, first: Any, second: Any) -> Any:
         """Whether two lengths agree."""

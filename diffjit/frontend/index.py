@@ -12,12 +12,12 @@ from diffjit.errors import MemoryProblem, TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.arith import broadcast_dims
 from diffjit.frontend.index_tricks import is_index_trick
-from diffjit.frontend.lists import is_none, split_slice
+from diffjit.frontend.lists import split_slice
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
 from diffjit.frontend.tables import is_run_time_key
 from diffjit.frontend.templates import DynList, describe
-from diffjit.frontend.values import NONE, Static
+from diffjit.frontend.values import NONE, Static, is_none
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
@@ -137,9 +137,7 @@ class Indexing(Mixin):
     def static_slice(self, index: av.Slice, node: Any) -> slice:
         """A slice whose bounds are known while specialising."""
         parts = [
-            None
-            if p is NONE or (isinstance(p, Static) and p.obj is None)
-            else self.static_int(p, "a slice bound of a list or tuple", node)
+            None if is_none(p) else self.static_int(p, "a slice bound of a list or tuple", node)
             for p in (index.start, index.stop, index.step)
         ]
         return slice(*parts)
@@ -468,14 +466,14 @@ class Indexing(Mixin):
                     spec.append(":")
                     dims.append(length)
                 else:
-                    parts = tuple(None if _none(p) else self.number(p) for p in (item.start, item.stop, item.step))
+                    parts = tuple(None if is_none(p) else self.number(p) for p in (item.start, item.stop, item.step))
                     spec.append(("s", *(None if p is None else True for p in parts)))
                     inputs += [p for p in parts if p is not None]
                     dims.append(self.slice_length(length, item))
                     contiguous = (
                         contiguous
                         and not seen_full
-                        and (_none(item.step) or (isinstance(item.step, Static) and item.step.obj == 1))
+                        and (is_none(item.step) or (isinstance(item.step, Static) and item.step.obj == 1))
                     )
                 seen_full = True
             else:
@@ -497,7 +495,7 @@ class Indexing(Mixin):
     def slice_length(self, length: Dim, item: av.Slice) -> Dim:
         """What is known of a slice's length; slices that cut the same number of elements share a symbol."""
         parts = [
-            None if _none(p) else p.obj if isinstance(p, Static) else Ellipsis
+            None if is_none(p) else p.obj if isinstance(p, Static) else Ellipsis
             for p in (item.start, item.stop, item.step)
         ]
         if Ellipsis in parts:
@@ -582,9 +580,5 @@ _TRACEABLE = frozenset({
 })  # fmt: skip
 
 
-def _none(part: Any) -> bool:
-    return part is None or (isinstance(part, Static) and part.obj is None)
-
-
 def _is_full(item: Any) -> bool:
-    return isinstance(item, av.Slice) and _none(item.start) and _none(item.stop) and _none(item.step)
+    return isinstance(item, av.Slice) and is_none(item.start) and is_none(item.stop) and is_none(item.step)

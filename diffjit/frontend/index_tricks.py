@@ -8,7 +8,7 @@ import numpy as np
 
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.values import NONE, Static
+from diffjit.frontend.values import Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array
 
@@ -49,11 +49,11 @@ class IndexTricks(Mixin):
 
     def _steps(self, item: av.Slice, node: Any) -> Any:
         """A slice as numbers: evenly spaced ones, as many as an imaginary step says."""
-        start = Static(0) if _missing(item.start) else item.start
-        step = Static(1) if _missing(item.step) else item.step
+        start = Static(0) if is_none(item.start) else item.start
+        step = Static(1) if is_none(item.step) else item.step
         if isinstance(step, Static) and isinstance(step.obj, complex):
             return self._numpy(np.linspace, start, item.stop, Static(int(abs(step.obj))))
-        if _missing(item.stop):
+        if is_none(item.stop):
             raise self.unsupported("DJ118", "a slice without an end here", node, "give it an end")
         return self._numpy(np.arange, start, item.stop, step)
 
@@ -64,7 +64,3 @@ class IndexTricks(Mixin):
         sparse = Static(obj is np.ogrid)
         grids = self._numpy(np.meshgrid, *axes, indexing=Static("ij"), sparse=sparse)
         return av.Tup(tuple(self.sequence_items(grids, node))) if sparse.obj else self._numpy(np.stack, grids)
-
-
-def _missing(part: Any) -> bool:
-    return part is None or part is NONE or (isinstance(part, Static) and part.obj is None)

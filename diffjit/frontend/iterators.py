@@ -15,7 +15,7 @@ from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import Indexed, UnknownLength
 from diffjit.frontend.loops import Resumed
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.values import NONE, Static
+from diffjit.frontend.values import NONE, Static, is_none
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Scalar
 from diffjit.ir.walk import walk
@@ -269,7 +269,7 @@ class Iterators(Mixin):
         plain = isinstance(func, Static) and func.obj is None
         combine = (lambda a, b: self.binary("add", a, b)) if plain else (lambda a, b: self.call(func, [a, b], {}))
         first, rest = (
-            (initial, iterable) if not _none(initial) else self.first_and_rest(iterable, "accumulate() of nothing")
+            (initial, iterable) if not is_none(initial) else self.first_and_rest(iterable, "accumulate() of nothing")
         )
 
         def drive(body: Body) -> None:
@@ -306,7 +306,7 @@ class Iterators(Mixin):
         parts = (NONE, bounds[0], NONE) if len(bounds) == 1 else (*bounds, NONE)[:3]
         source = self.as_iterable(iterable)
         if isinstance(source, av.Iter | av.Range) and not self.can_unroll(source):  # it may have no end
-            start, step = (Static(k) if _none(p) else p for p, k in ((parts[0], 0), (parts[2], 1)))
+            start, step = (Static(k) if is_none(p) else p for p, k in ((parts[0], 0), (parts[2], 1)))
             return self.call_plain(containers.taken, source, start, parts[1], step, node=None)
         items = self.get_item(source if isinstance(source, Value) else self.py_list(source), av.Slice(*parts))
         return av.Iter("iter", (items,))
@@ -386,7 +386,3 @@ def _endless(op: Op) -> bool:
     test = op.regions[0].results[0].op
     ends = any(inner.kind == "raise" for region in op.regions for inner in walk(region))
     return not ends and test is not None and test.kind == "const" and bool(test.attrs["value"])
-
-
-def _none(value: Any) -> bool:
-    return isinstance(value, Static) and value.obj is None

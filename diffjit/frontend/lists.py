@@ -19,16 +19,15 @@ from diffjit.frontend.templates import (
     Apart,
     Bad,
     Boxed,
-    ChosenFrom,
+    Changeable,
     DynList,
     ItemOf,
     Live,
-    ReadFrom,
     Side,
     Widen,
     describe,
 )
-from diffjit.frontend.values import NONE, Static
+from diffjit.frontend.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array, fresh_lengths
 from diffjit.primitives.library import containers
@@ -42,6 +41,7 @@ class Lists(Mixin):
     def new(self, contents: Any) -> av.Ref:
         """A new object on the heap."""
         ref = av.Ref()
+        self.sites.made.add(ref.uid)
         site = self.sites.of[ref.uid] = (self.call_path, self.place())
         if isinstance(contents, av.DictC):
             if site in self.learned.tables:
@@ -72,9 +72,7 @@ class Lists(Mixin):
             self.write_item(ref, item, contents)
             return
         reason = getattr(item, "frozen", "")
-        if isinstance(reason, ReadFrom) and reason.site not in self.learned.live:
-            raise Live(reason.site)
-        if isinstance(reason, ChosenFrom):
+        if isinstance(reason, Changeable):
             raise reason.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
         if reason == SHARED and not self.learned.apart:
             raise Apart
@@ -99,7 +97,7 @@ class Lists(Mixin):
             again = Tabulate((container.site,), doubtful=False)
         else:
             return
-        self.cells["h", found.uid] = replace(held, frozen=ChosenFrom(SHARED, again))
+        self.cells["h", found.uid] = replace(held, frozen=Changeable(SHARED, again))
 
     # Items of growing lists that are changed in place
 
@@ -115,7 +113,7 @@ class Lists(Mixin):
 
     def changes_list(self, held: DynList) -> None:
         """Refuse a change of a list that may be another one, too."""
-        if isinstance(held.frozen, ChosenFrom):
+        if isinstance(held.frozen, Changeable):
             raise held.frozen.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
         if held.frozen:
             cure = "make a new list instead of changing this one: list(...)"
@@ -399,7 +397,7 @@ class Lists(Mixin):
         item = self.item_of(held, [self.take("list_get", x, i) for x in held.lists])
         if isinstance(held.elem, Boxed) and held.site is not None:
             found = self.cells["h", item.uid]
-            self.cells["h", item.uid] = replace(found, frozen=ReadFrom(found.frozen, held.site))
+            self.cells["h", item.uid] = replace(found, frozen=Changeable(found.frozen, Live(held.site)))
         return item
 
     def take(self, kind: str, items: Value, index: Value) -> Value:
@@ -478,11 +476,6 @@ class Lists(Mixin):
         if isinstance(value, av.Ref) and isinstance(self.contents(value), av.DictC):
             return self.contents(value)
         raise self.error(TypeProblem("DJ308", f"{describe(value)} is used where a dict is needed"), node)
-
-
-def is_none(value: Any) -> bool:
-    """None, or a slice's bound that is not given."""
-    return value is None or (isinstance(value, Static) and value.obj is None)
 
 
 def split_slice(index: av.Slice) -> tuple[Any, Any, Any]:

@@ -168,7 +168,7 @@ class Loops(Mixin):
                 merged = joiner.merge(forget_values(template), value)
                 if not isinstance(merged, Bad):
                     carried[key] = forget_values(merged)
-        for name in loop.assigned:
+        for name in sorted(loop.assigned):  # the text must not hang on how strings are hashed
             key = ("v", self.frames[-1].uid, name)
             value = start.get(key)
             if key not in carried and isinstance(value, Value):

@@ -88,7 +88,7 @@ class Managers(Mixin):
                 self.handlers.pop()
         if self.dead:
             return
-        jumps = {k: self.cells.pop(k) for k in [k for k in self.cells if k[0] == "jump"]}
+        jumps = self.take_jumps()
         raised = {k: self.flag_value(f) for k, f in jumps.items() if k[1] == "raise" and k[2] == uid}
         self._leave_object(manager, [(self.caught(k), f) for k, f in raised.items()])
         self.cells.update({k: f for k, f in jumps.items() if k not in raised})

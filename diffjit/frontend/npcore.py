@@ -13,7 +13,7 @@ from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import DynList, Sub, describe
 from diffjit.frontend.values import NONE, Static
-from diffjit.ir.nodes import Block, Value
+from diffjit.ir.nodes import Block, Value, const_of, is_const
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
 from diffjit.primitives.library import containers
 
@@ -205,8 +205,8 @@ class NumpyCore(Mixin):
         offset = 0
         while value.op is not None and value.op.kind in ("add", "subtract"):
             a, b = value.op.inputs
-            if b.op is not None and b.op.kind == "const":
-                offset += b.op.attrs["value"] if value.op.kind == "add" else -b.op.attrs["value"]
+            if is_const(b):
+                offset += const_of(b) if value.op.kind == "add" else -const_of(b)
                 value = a
             else:
                 break

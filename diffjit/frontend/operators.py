@@ -261,6 +261,16 @@ class Operators(Mixin):
             result = self.choose(first, lambda: Static(True), lambda s=same, r=result: self.both(s, r))
         return result
 
+    def same_object(self, left: av.Ref, right: av.Ref) -> bool:
+        """Whether two names are of one object: an item that was read, or what paths joined, may be any of its kind."""
+        known = self.sites.made | self.sites.outside.keys()
+        if left.uid == right.uid or (left.uid in known and right.uid in known):
+            return left.uid == right.uid
+        if self.object_class(left) is not self.object_class(right):
+            return False
+        cure = "give each object a number of its own, and compare those"
+        raise self.unsupported("DJ121", "whether these are one object, which is only known at run time", None, cure)
+
     @for_each
     def identical(self, left: Any, right: Any) -> Any:
         """`is`."""
@@ -283,7 +293,7 @@ class Operators(Mixin):
         if isinstance(left, Static) and isinstance(right, Static):
             return Static(left.obj is right.obj)
         if isinstance(left, av.Ref) and isinstance(right, av.Ref):
-            return Static(left.uid == right.uid)
+            return Static(self.same_object(left, right))
         if type(left) is not type(right):
             return Static(False)
         if isinstance(left, Value) and left is right:

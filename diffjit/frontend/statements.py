@@ -183,27 +183,6 @@ class Statements(Mixin):
         for target, item in zip(targets, [*first, middle, *last], strict=True):
             self.assign_target(target, item)
 
-    def _collected(self, value: Any) -> Any:
-        """What is unpacked into a star, as a list, where the number of items is only known at run time."""
-        value = self.certain(value)
-        if isinstance(value, Value) and (not isinstance(value.type, Array) or value.type.ndim == 0):
-            return value
-        if not isinstance(value, av.Ref | Value | av.Iter | av.Range) or self.is_growing(value):
-            return value
-        return value if self.can_unroll(value) else self.collect(value)
-
-    def _unpack_at_run_time(self, targets: list[Any], star: int, items: Any) -> None:
-        """`first, *others = items` where the number of items is only known at run time."""
-        behind = len(targets) - star - 1
-        short = self.compare_kind("less", self.length(items), Static(len(targets) - 1))
-        self.raise_if(short, ValueError, f"not enough values to unpack (expected at least {len(targets) - 1})")
-        middle = self.get_item(items, av.Slice(Static(star), Static(-behind) if behind else NONE, NONE))
-        for k, target in enumerate(targets):
-            if k == star:
-                self.assign_target(target.value, middle if self.is_growing(middle) else self.py_list(middle))
-            else:
-                self.assign_target(target, self.get_item(items, Static(k if k < star else k - len(targets))))
-
     def exec_AugAssign(self, node: gast.AST) -> None:
         kind = BINARY[type(node.op)]
         target = node.target

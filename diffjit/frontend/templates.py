@@ -160,19 +160,8 @@ class Apart(Exception):
     """One of several objects, chosen by a branch, is changed: start again, and keep them apart."""
 
 
-class ReadFrom(str):
-    """Why an object must not be changed: it was read from the growing list that was made at `site`."""
-
-    __slots__ = ("site",)
-
-    def __new__(cls, text: str, site: Any) -> Self:
-        made = super().__new__(cls, text)
-        made.site = site
-        return made
-
-
-class ChosenFrom(str):
-    """Why an object must not be changed: it is one of several in a container; `again` gives that another form."""
+class Changeable(str):
+    """Why an object must not be changed, unless the attempt that `again` starts gives its container another form."""
 
     __slots__ = ("again",)
 
@@ -197,6 +186,7 @@ class Sites:
 
     of: dict[int, Any] = field(default_factory=dict)  # heap object -> where it was made
     hints: dict[Any, Any] = field(default_factory=dict)  # place -> template of an item
+    made: set[int] = field(default_factory=set)  # heap objects that are surely no other one under a second name
     outside: dict[int, Any] = field(default_factory=dict)  # contents of objects from outside the program
     apart: bool = False  # objects that meet after branches stay apart, since one of them is changed later
 

@@ -230,6 +230,11 @@ UNBOUND = _Unbound()
 NONE = Static(None)
 
 
+def is_none(value: Any) -> bool:
+    """None, or an argument or a slice's bound that is not given."""
+    return value is None or (isinstance(value, Static) and value.obj is None)
+
+
 def static(value: Any) -> bool:
     """Whether the value is a plain object known while specialising."""
     return isinstance(value, Static)

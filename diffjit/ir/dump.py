@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from diffjit.ir.nodes import Block, Function, Op, Value
-
-_HIDDEN = frozenset({"comment", "section"})
+from diffjit.ir.nodes import Block, Function, Op, Value, without_labels
 
 
 def format_ir(function: Function) -> str:
@@ -45,7 +43,7 @@ def _block(block: Block, numbers: _Numbers, indent: str) -> Iterator[str]:
 
 
 def _op(op: Op, numbers: _Numbers, indent: str) -> Iterator[str]:
-    attrs = " ".join(f"{key}={_short(value)}" for key, value in op.attrs.items() if key not in _HIDDEN)
+    attrs = " ".join(f"{key}={_short(value)}" for key, value in without_labels(op.attrs).items())
     inputs = numbers.used(op.inputs)
     outputs = numbers.defined(op.outputs)
     place = f"  # line {op.loc.line}" if op.loc is not None else ""

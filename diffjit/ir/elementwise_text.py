@@ -9,7 +9,7 @@ import numpy as np
 
 from diffjit.ir import syntax
 from diffjit.ir.indextext import dtype
-from diffjit.ir.nodes import Op
+from diffjit.ir.nodes import Op, const_of, is_const
 from diffjit.ir.types import Array, Scalar
 
 BINARY: dict[str, type[ast.operator]] = {
@@ -121,9 +121,9 @@ class Elementwise:
 
     def ew_power(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """`x ** y`; NumPy's function where Python would make a complex number of a negative base."""
-        exponent = op.inputs[1].op
-        whole = op.inputs[1].type.dtype.kind in "iub" or (  # type: ignore[union-attr] - numbers or arrays
-            exponent is not None and exponent.kind == "const" and float(abs(exponent.attrs["value"])).is_integer()
+        exponent = op.inputs[1]
+        whole = exponent.type.dtype.kind in "iub" or (  # type: ignore[union-attr] - numbers or arrays
+            is_const(exponent) and float(abs(const_of(exponent))).is_integer()
         )
         if is_weak(op) and not whole and op.out.type.dtype.kind == "f":  # type: ignore[union-attr]
             return self.numpy_function(op, args)

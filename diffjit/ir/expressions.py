@@ -20,7 +20,7 @@ import numpy as np
 from diffjit.ir import indextext, syntax
 from diffjit.ir.elementwise_text import BINARY, NARROW, Elementwise, is_scalar
 from diffjit.ir.helpers import PRELUDE
-from diffjit.ir.nodes import WRITES, Function, Op
+from diffjit.ir.nodes import WRITES, Function, Op, const_of, is_const
 from diffjit.ir.statements_text import STATEMENTS, exception_text
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar
@@ -344,8 +344,7 @@ class SourcePrinter(Elementwise, OpPrinter):
 
     def op_list_pop(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """`items.pop(i)`."""
-        index = op.inputs[1].op if len(op.inputs) > 1 else None
-        last = len(op.inputs) == 1 or (index is not None and index.kind == "const" and index.attrs["value"] == -1)
+        last = len(op.inputs) == 1 or const_of(op.inputs[1]) == -1
         return syntax.method(args[0], "pop", *(args[1:] if not last else ()))
 
 
@@ -367,7 +366,7 @@ def _has_company(constant: Op, user: Op) -> bool:
     assert isinstance(ty, Scalar)
     for v in user.inputs:
         other = v.type
-        if v.op is not None and v.op.kind == "const":
+        if is_const(v):
             continue
         strong = isinstance(other, Array) or (isinstance(other, Scalar) and not other.weak)
         if strong and _dtype_of(other) == ty.dtype:

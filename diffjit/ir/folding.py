@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from diffjit.ir.nodes import EFFECTS, Block, Function, Op, Value, is_pure, written
+from diffjit.ir.nodes import EFFECTS, Block, Function, Op, Value, const_of, is_const, is_pure, written
 from diffjit.ir.roots import ANY, Root, Roots
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import is_ref
@@ -337,6 +337,4 @@ class Folding:
 
 def _length(v: Value) -> int:
     """The length of the text of a value that is not folded, or of a constant."""
-    if v.op is not None and v.op.kind == "const":
-        return len(repr(v.op.attrs["value"]))
-    return len(v.name or "abc")
+    return len(repr(const_of(v)) if is_const(v) else v.name or "abc")

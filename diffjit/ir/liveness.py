@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from diffjit.ir.folding import Folding
-from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.walk import has_exit, initial
 
@@ -150,9 +150,9 @@ class Liveness:
         """
         staying = [end for end in self._steady if not _is_constant(end.leave, value=True)]
         for d, init in entry:
-            if init.op is None or init.op.kind != "const":
+            if not is_const(init):
                 continue
-            value = init.op.attrs["value"]
+            value = const_of(init)
             follow = [(end, k, v) for end in staying for k, (e, v) in enumerate(end.copies) if e is d]
             if all(_is_constant(v, value=value) or self._is_kept(d, end, v, value) for end, _, v in follow):
                 for end, k, v in follow:
@@ -275,7 +275,5 @@ class Liveness:
 
 def _is_constant(v: Value | None, *, value: object) -> bool:
     """Whether this is that constant, of the same type."""
-    if v is None or v.op is None or v.op.kind != "const":
-        return False
-    found = v.op.attrs["value"]
+    found = const_of(v)
     return type(found) is type(value) and repr(found) == repr(value)

@@ -154,6 +154,8 @@ class Function:
         return self.body.results
 
 
+LABELS = ("section", "comment")  # attributes that are printed as comments above an operation, in this order
+
 SUM = "cotangents"  # attribute of an addition that adds up cotangents: its order does not matter
 
 TRIED = "tried"  # attribute of an operation inside a `try`: its result may not be finite, and is thrown away then
@@ -177,6 +179,21 @@ def written(op: Op) -> tuple[int, ...]:
 VIEWS = frozenset({"view", "transpose", "diagonal", "broadcast_to", "real_view", "imag_view"})
 
 EFFECTS = frozenset({"print", "raise"})
+
+
+def is_const(v: Value | None) -> bool:
+    """Whether a value is a number that the program's text gives."""
+    return v is not None and v.op is not None and v.op.kind == "const"
+
+
+def const_of(v: Value | None, default: Any = None) -> Any:
+    """The number that the program's text gives as a value; `default` where the value is computed."""
+    return v.op.attrs["value"] if v is not None and v.op is not None and v.op.kind == "const" else default
+
+
+def without_labels(attrs: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of an operation that is made again elsewhere."""
+    return {name: a for name, a in attrs.items() if name not in LABELS}
 
 
 def is_view(op: Op) -> bool:

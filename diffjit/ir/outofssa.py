@@ -106,9 +106,9 @@ class Emitter:
 
     def _note(self, op: Op) -> None:
         """Have the operation's comments printed above the statement that it ends up in."""
-        if "section" in op.attrs:
-            self.notes.append(syntax.comment(op.attrs["section"], gap=True))
-            self.last_comment = ""
+        if "section" in op.attrs:  # it begins above the statement, whichever of its operations says so
+            self.last_comment = self.last_comment if self.notes else ""
+            self.notes.insert(0, syntax.comment(op.attrs["section"], gap=True))
         line = op.attrs.get("comment")
         if line and line != self.last_comment:
             self.last_comment = line

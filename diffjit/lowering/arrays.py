@@ -142,7 +142,7 @@ def _store(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str
     del outs
     array, value = op.inputs[0].type, op.inputs[1]
     assert isinstance(array, Array)
-    const = value.op.attrs["value"] if value.op is not None and value.op.kind == "const" else None
+    const = const_of(value)
     source = scalars.Operand(ast.unparse(args[1]), element_type(value), const)
     if isinstance(value.type, Array):
         source = scalars.Operand(f"{source.text}[()]", element_type(value))
@@ -154,7 +154,7 @@ def _accum_at(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[
     del outs
     array, value = op.inputs[0].type, op.inputs[1]
     assert isinstance(array, Array)
-    const = value.op.attrs["value"] if value.op is not None and value.op.kind == "const" else None
+    const = const_of(value)
     source = scalars.Operand(ast.unparse(args[1]), element_type(value), const)
     place = ast.unparse(syntax.subscript(args[0], args[2:]))
     lines.add(f"{place} += {scalars.cast(source, array.dtype)}", mark=_store_mark(printer, op, args))
@@ -190,7 +190,7 @@ def _zeros(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str
 def _full(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     dtype = op.out.type.dtype  # type: ignore[union-attr]
     value = op.inputs[0]
-    const = value.op.attrs["value"] if value.op is not None and value.op.kind == "const" else None
+    const = const_of(value)
     operand = scalars.Operand(printer.named(args[0], value, lines) if const is None else "", element_type(value), const)
     if isinstance(value.type, Array):
         operand = scalars.Operand(f"{operand.text}[()]", element_type(value))
@@ -254,7 +254,7 @@ def _arange(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[st
     exact = ty.dtype.kind in "iub" and all(v.type.dtype.kind in "iub" for v in op.inputs)  # type: ignore[union-attr]
     work = np.dtype(np.int64) if exact else (ty.dtype if ty.dtype.kind in "fc" else np.dtype(np.float64))
     for arg, v in zip(args, op.inputs, strict=True):
-        const = v.op.attrs["value"] if v.op is not None and v.op.kind == "const" else None
+        const = const_of(v)
         texts.append(
             scalars.cast(
                 scalars.Operand(printer.named(arg, v, lines) if const is None else "", element_type(v), const), work
@@ -391,7 +391,7 @@ def _list_value(function: str) -> Callable[..., None]:
         texts = [printer.named(a, v, lines) for a, v in zip(args, op.inputs, strict=True)]
         value, elem = op.inputs[1], op.inputs[0].type.elem  # type: ignore[union-attr]
         if isinstance(elem, Scalar):
-            const = value.op.attrs["value"] if value.op is not None and value.op.kind == "const" else None
+            const = const_of(value)
             texts[1] = scalars.cast(scalars.Operand(texts[1], element_type(value), const), elem.dtype)
         lines.add(f"{function}({', '.join(texts)})")
 

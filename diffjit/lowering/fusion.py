@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from diffjit.analysis.aliases import Roots
-from diffjit.ir.nodes import EFFECTS, WRITES, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import EFFECTS, WRITES, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.types import Array, Dim, Scalar, Sym, is_ref, not_one
 from diffjit.ir.walk import blocks, uses, walk
 from diffjit.lowering import fuse
@@ -465,13 +465,8 @@ def same_place(a: Value, b: Value) -> bool:
     if any(x.attrs.get(k) != y.attrs.get(k) for k in ("perm", "offset", "view")) or a.type != b.type:
         return False
     return same_place(x.inputs[0], y.inputs[0]) and all(
-        p is q or (_constant(p) is not None and _constant(p) == _constant(q))
-        for p, q in zip(x.inputs[1:], y.inputs[1:], strict=True)
+        p is q or (is_const(p) and const_of(p) == const_of(q)) for p, q in zip(x.inputs[1:], y.inputs[1:], strict=True)
     )
-
-
-def _constant(v: Value) -> object:
-    return v.op.attrs["value"] if v.op is not None and v.op.kind == "const" else None
 
 
 def _may_fail(op: Op) -> bool:

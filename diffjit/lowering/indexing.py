@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from diffjit.ir.nodes import Op, Value
+from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.types import Array, Dim, Scalar, Sym
 from diffjit.lowering import loops, scalars
 from diffjit.lowering.fuse import dims_of, element_type
@@ -189,7 +189,7 @@ def _mask_set(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[
     mask = Mask(printer, target, args[0], mask_value, mask_arg, lines)
     at = printer.temp("at")
     if isinstance(value.type, Scalar):
-        const = value.op.attrs["value"] if value.op is not None and value.op.kind == "const" else None
+        const = const_of(value)
         operand = scalars.Operand(
             printer.named(value_arg, value, lines) if const is None else "", element_type(value), const
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diffjit.ir.nodes import Op, Value
+from diffjit.ir.nodes import Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering import scalars
 from diffjit.lowering.fuse import dims_of, element_inputs, element_type
@@ -49,7 +49,7 @@ class Nest:
             if ty.ndim > 1:
                 self.layouts.append(ty.layout)
             self._source(ty.dims, [f"{name}.shape[{k}]" for k in range(ty.ndim)])
-        elif not _is_constant(value):
+        elif not is_const(value):
             self.names[id(arg)] = self.printer.named(arg, value, self.lines)
 
     def read_fill(self, op: Op, args: list[ast.expr]) -> None:
@@ -125,8 +125,8 @@ class Nest:
         """The element at the current indices."""
         ty = element_type(value)
         if isinstance(value.type, Scalar):
-            if _is_constant(value):
-                return Operand(scalars.literal(value.op.attrs["value"], ty.dtype), ty, value.op.attrs["value"])  # pyright: ignore[reportOptionalMemberAccess]
+            if is_const(value):
+                return Operand(scalars.literal(const_of(value), ty.dtype), ty, const_of(value))
             return Operand(self.names[id(arg)], ty)
         dims = array_type(arg, value).dims
         lead = len(self.space) - len(dims)
@@ -151,10 +151,6 @@ def array_type(arg: ast.expr, value: Value) -> Array:
     ty = arg.array_type if isinstance(arg, Narrowed) else value.type
     assert isinstance(ty, Array)
     return ty
-
-
-def _is_constant(value: Value) -> bool:
-    return value.op is not None and value.op.kind == "const"
 
 
 class Narrowed(ast.Name):
@@ -201,7 +197,7 @@ def whole_assignment(
     source_arg = _without_leading(printer, source, source_arg, ty.ndim, lines)
     operands = [ast.Name(id=name, ctx=ast.Load()), source_arg]
     if not add and isinstance(source.type, Scalar):
-        const = source.op.attrs["value"] if _is_constant(source) else None  # pyright: ignore[reportOptionalMemberAccess]
+        const = const_of(source)
         text = "" if const is not None else printer.named(source_arg, source, lines)
         lines.add(f"fill({name}, {scalars.cast(Operand(text, element_type(source), const), ty.dtype)})")
         return operands, True

@@ -14,7 +14,7 @@ import numpy as np
 
 from diffjit.analysis.aliases import Roots
 from diffjit.ir import syntax
-from diffjit.ir.nodes import CONTROL, SUM, Function, Op, Value
+from diffjit.ir.nodes import CONTROL, SUM, Function, Op, Value, const_of
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
@@ -153,7 +153,7 @@ class LoweredPrinter(OpPrinter):
         inputs = op.inputs[:1] if op.kind == "unbroadcast" else op.inputs
         for k, (v, arg) in enumerate(zip(inputs, args, strict=False)):
             ty = fuse.element_type(v)
-            const = v.op.attrs["value"] if v.op is not None and v.op.kind == "const" else None
+            const = const_of(v)
             if isinstance(v.type, Array):
                 arg = syntax.subscript(arg, [])  # noqa: PLW2901 - the one element of a 0-d array
             trees[f"x{k}"] = arg
@@ -222,12 +222,10 @@ class LoweredPrinter(OpPrinter):
 
     def for_iterable(self, op: Op, start: ast.expr, stop: ast.expr, step: ast.expr) -> ast.expr:
         """`range(...)`; backwards without `reversed`."""
-        step_op = op.inputs[2].op
-        constant = step_op.attrs["value"] if step_op is not None and step_op.kind == "const" else None
+        constant = const_of(op.inputs[2])
         if not op.attrs.get("reverse"):
             if constant == 1:
-                start_op = op.inputs[0].op
-                if start_op is not None and start_op.kind == "const" and start_op.attrs["value"] == 0:
+                if const_of(op.inputs[0]) == 0:
                     return syntax.expr("range(stop)", stop=stop)
                 return syntax.expr("range(start, stop)", start=start, stop=stop)
             return syntax.expr("range(start, stop, step)", start=start, stop=stop, step=step)

@@ -9,7 +9,7 @@ from typing import Any
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Op, Value, is_view
+from diffjit.ir.nodes import Op, Value, is_view, without_labels
 from diffjit.ir.types import Array, Dim, List, Scalar, Stack, not_one
 from diffjit.transforms.keep import Context, Keeper
 from diffjit.transforms.rules import RuleRunner
@@ -194,8 +194,7 @@ class Cotangents:
         op = v.op
         assert op is not None
         inputs = [base, *(self.keep.kept(i, c) for i in op.inputs[1:])]
-        attrs = {k: a for k, a in op.attrs.items() if k not in ("comment", "section")}
-        return self.build.value(op.kind, inputs, v.type, name=_bar_name(v), **attrs)
+        return self.build.value(op.kind, inputs, v.type, name=_bar_name(v), **without_labels(op.attrs))
 
     def take(self, v: Value, c: Context) -> Value | None:
         """The cotangent of a value whose defining operation is reached, or None."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
-from diffjit.ir.nodes import Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const, is_view, without_labels
 from diffjit.ir.strategy import reads_memory
 from diffjit.ir.types import Array, Scalar, is_ref
 from diffjit.ir.walk import walk
@@ -31,7 +31,6 @@ _PURE = frozenset(
      "argmax", "argmin", "cumsum", "cumprod", "matmul", "unbroadcast", "solve", "inv", "det", "cholesky",
      "concatenate", "gather", "mask_get", "nonzero", "sort", "argsort", "arange"}
 )  # fmt: skip
-_TEXT = frozenset({"comment", "section"})
 
 
 def share_common(function: Function) -> None:
@@ -43,11 +42,11 @@ class _Sharing:
     def __init__(self, function: Function) -> None:
         self.mapping: dict[Value, Value] = {}
         self.same: dict[Value, Value] = {}  # numbers that are equal to earlier ones, but computed again
-        self.memory = Memory(function, Order(function))
+        order = Order(function)
+        self.memory = Memory(function, order)
         self.final = frozenset[Any]()
         if any(_makes_array(op) for op in walk(function.body)):
-            whole = Memory(function, Order(function), whole=True)
-            self.whole = whole
+            self.whole = whole = Memory(function, order, whole=True)
             self.final = frozenset(whole.find(v) for v in function.results if is_ref(v.type))
 
     def block(self, block: Block, outer: dict[Hashable, Op]) -> None:
@@ -81,7 +80,8 @@ class _Sharing:
             return None
         if _makes_array(op) and not self.private(op.out):
             return None
-        attrs = [(name, _hashable(a)) for name, a in sorted(op.attrs.items()) if name not in _TEXT and name != "nowrap"]
+        shown = sorted(without_labels(op.attrs).items())
+        attrs = [(name, _hashable(a)) for name, a in shown if name != "nowrap"]
         out = op.out.type
         kind = ("array", out.dtype, out.ndim, out.layout) if isinstance(out, Array) else out
         key = (op.kind, tuple(_number(self.same.get(v, v)) for v in op.inputs), kind, tuple(attrs))
@@ -109,8 +109,8 @@ def _same_name(a: Value, b: Value) -> bool:
 
 def _number(v: Value) -> Any:
     """An operand: the value, or a constant's bits."""
-    if v.op is not None and v.op.kind == "const" and isinstance(v.type, Scalar):
-        value = v.op.attrs["value"]
+    if is_const(v) and isinstance(v.type, Scalar):
+        value = const_of(v)
         return v.type, type(value), np.asarray(value).tobytes() if not isinstance(value, int) else value
     return v
 

@@ -10,20 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.mincut import minimum_cut
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block, Function, Op, Value, is_view
-from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Stack, Sym
+from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, is_view, without_labels
+from diffjit.ir.types import INT, Array, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, walk
 from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.transforms.running import Running, Sum
 from diffjit.transforms.tidy import labelled
-
-_METADATA = frozenset({"dim", "zeros_like", "empty_like", "list_len"})
 
 
 @dataclass(slots=True, eq=False)
@@ -41,7 +37,6 @@ class Context:
     counters: list[tuple[Op, Value]] = field(
         default_factory=list[tuple[Op, Value]]
     )  # (forward loop, its index on the way back)
-    snapshots: dict[tuple[Value, Op | None], Value] = field(default_factory=dict[tuple[Value, Op | None], Value])
 
 
 CHEAP = frozenset(
@@ -62,13 +57,14 @@ class Policy:
         self.keeper = keeper
         self.running = Running(keeper.order)
         self.stores: dict[Value, list[Op]] = {}
+        self.found: dict[Value, Op | None] = {}  # answers of `stored`
         for op in self.order.places:
             if op.kind == "store":
                 self.stores.setdefault(op.inputs[1], []).append(op)
 
     def operands(self, v: Value) -> list[Value] | None:
         """The values that a value is computed from again, none for one at hand; None: it must be recorded."""
-        if self.keeper.in_scope(v) or v in self.keeper.exported or self._is_counter(v):
+        if self.keeper.in_scope(v) or v in self.keeper.exported or self.order.counted_by(v) is not None:
             return []
         running = self.running.of(v)
         if running is not None:
@@ -82,8 +78,11 @@ class Policy:
 
     def stored(self, v: Value) -> Op | None:
         """The store that wrote a number, right after it was computed, to an element that still holds it in the end."""
-        if not isinstance(v.type, Scalar):
-            return None
+        if v not in self.found:
+            self.found[v] = self._stored(v) if isinstance(v.type, Scalar) else None
+        return self.found[v]
+
+    def _stored(self, v: Value) -> Op | None:
         for store in self.stores.get(v, ()):
             target = store.inputs[0].type
             if (
@@ -134,11 +133,7 @@ class Policy:
         if not loops or not isinstance(op.out.type, Scalar) or op.kind not in CHEAP:
             return False
         inside = (i for i in op.inputs if self.order.inside(i, loops[-1]))
-        return all(i.op is not None and (i.op.kind == "const" or self._invariant(i.op)) for i in inside)
-
-    def _is_counter(self, v: Value) -> bool:
-        up = self.order.parent.get(v.block) if v.block is not None else None
-        return up is not None and up[0].kind == "for" and v.block is not None and v.block.args[:1] == [v]
+        return all(is_const(i) or (i.op is not None and self._invariant(i.op)) for i in inside)
 
 
 _FREE = frozenset({"const", "dim", "trip", "load"})
@@ -150,7 +145,7 @@ def _size(v: Value) -> int:
 
 
 def _small_power(op: Op) -> bool:
-    return op.kind == "power" and _is_const(op.inputs[1]) and op.inputs[1].op.attrs["value"] in (2, 3, 0.5, -1)  # pyright: ignore[reportOptionalMemberAccess]
+    return op.kind == "power" and const_of(op.inputs[1]) in (2, 3, 0.5, -1)
 
 
 class Keeper:
@@ -164,7 +159,6 @@ class Keeper:
         self.after: dict[Op, list[Op]] = {}
         self.at_end: dict[Block, list[Op]] = {}
         self.at_start: dict[Block, list[Op]] = {}
-        self.extra: dict[Value, Value] = {}  # values made for the way back inside forward blocks -> themselves
         self.trip_counts: dict[Op, Value] = {}
         self.exported: dict[Value, Value] = {}
         self.tapes: dict[Value, Any] = {}
@@ -241,7 +235,7 @@ class Keeper:
             return c.memo[v]
         if self.resolving:
             return self.reach(v, c)
-        if v.op is not None and v.op.kind == "const":
+        if is_const(v):
             c.memo[v] = self.recompute(v, c)
             return c.memo[v]
         with self.build.inside(c.block):
@@ -271,7 +265,7 @@ class Keeper:
                 return found if found.type == v.type else self.build.value("cast", [found], v.type, name=v.name)
         inputs = [self.kept(i, c) for i in op.inputs]
         with self.build.inside(c.spot if self.resolving else c.block):
-            attrs = {k: a for k, a in op.attrs.items() if k not in ("comment", "section")}
+            attrs = without_labels(op.attrs)
             if isinstance(v.type, Scalar) and v.type.dtype.kind == "i" and op.kind in ELEMENTWISE:
                 attrs["nowrap"] = True  # it did not overflow on the way there
             return self.build.value(op.kind, inputs, v.type, name=v.name, **attrs)
@@ -305,7 +299,6 @@ class Keeper:
         top.block.ops = sweep.body.ops
         contexts = {c.block: c for c in self.contexts}
         wanted = [op.attrs["of"] for op in walk(top.block) if op.kind == "kept"]
-        self.policy = Policy(self)
         self.recorded = minimum_cut(wanted, self.policy.operands, self.policy.recording, self.policy.computing)
         for c in self.contexts:
             c.memo = {v: index for v, index in c.memo.items() if index.op is None}  # all but the loops' counters
@@ -336,7 +329,7 @@ class Keeper:
             if op.kind == "kept":
                 assert c is not None
                 mapping[op.out] = self.kept(op.attrs["of"], c)
-                labels |= {k: op.attrs[k] for k in ("comment", "section") if k in op.attrs}
+                labels |= {k: op.attrs[k] for k in LABELS if k in op.attrs}
                 new += c.spot.ops
             else:
                 new += [*(c.spot.ops if c is not None else ()), op]
@@ -390,9 +383,9 @@ class Keeper:
 
     def hoistable(self, v: Value, outer: Op, scope: set[int]) -> bool:
         """Whether a number is known before a loop begins, or can be computed there."""
-        op = v.op
-        if op is not None and op.kind == "const":
+        if is_const(v):
             return True
+        op = v.op
         before = op is None or op not in self.order.places or not self.order.later(outer, op)
         if (v.block is None or id(v.block) in scope) and before:
             return True
@@ -402,15 +395,15 @@ class Keeper:
 
     def hoisted(self, b: Builder, v: Value, outer: Op, scope: set[int]) -> Value:
         """A number computed before a loop (`hoistable`)."""
-        op = v.op
-        if op is not None and op.kind == "const":
+        if is_const(v):
             return self._constant(v)
+        op = v.op
         before = op is None or op not in self.order.places or not self.order.later(outer, op)
         if (v.block is None or id(v.block) in scope) and before:
             return v
         assert op is not None
-        attrs = {k: a for k, a in op.attrs.items() if k not in ("comment", "section")}
-        return b.value(op.kind, [self.hoisted(b, i, outer, scope) for i in op.inputs], v.type, **attrs)
+        inputs = [self.hoisted(b, i, outer, scope) for i in op.inputs]
+        return b.value(op.kind, inputs, v.type, **without_labels(op.attrs))
 
     def _record_in_array(self, v: Value, c: Context, shape: list[Op], name: str) -> Value:
         outer = shape[0]
@@ -436,7 +429,7 @@ class Keeper:
                 self._position(
                     self.build,
                     counters[loop],
-                    [self.kept(x, c) if not _is_const(x) else self._constant(x) for x in loop.inputs[:3]],
+                    [self._constant(x) if is_const(x) else self.kept(x, c) for x in loop.inputs[:3]],
                 )
                 for loop in shape
             ]
@@ -445,17 +438,15 @@ class Keeper:
             return out if ty == out.type else self.build.value("cast", [out], ty, name=v.name)
 
     def _constant(self, v: Value) -> Value:
-        if _is_const(v):
-            return self.build.value("const", (), v.type, value=v.op.attrs["value"])  # type: ignore[union-attr]
-        return v
+        return self.build.value("const", (), v.type, value=const_of(v)) if is_const(v) else v
 
     def _position(self, b: Builder, counter: Value, bounds: list[Value]) -> Value:
         """The iteration's number: (index - start) // step."""
         start, _, step = bounds
         result = counter
-        if not (_is_const(start) and start.op.attrs["value"] == 0):  # type: ignore[union-attr]
+        if const_of(start) != 0:
             result = b.value("subtract", [result, start], INT, nowrap=True)
-        if not (_is_const(step) and step.op.attrs["value"] == 1):  # type: ignore[union-attr]
+        if const_of(step) != 1:
             result = b.value("floor_divide", [result, step], INT, nowrap=True)
         return result
 
@@ -532,17 +523,7 @@ def _few(nest: list[Op]) -> bool:
     """Whether a nest makes a handful of iterations, known beforehand."""
     total = 1
     for loop in nest:
-        if not all(_is_const(bound) for bound in loop.inputs[:3]):
+        if not all(is_const(bound) for bound in loop.inputs[:3]):
             return False
-        start, stop, step = (bound.op.attrs["value"] for bound in loop.inputs[:3])  # pyright: ignore[reportOptionalMemberAccess]
-        total *= len(range(start, stop, step))
+        total *= len(range(*(const_of(bound) for bound in loop.inputs[:3])))
     return total < 16
-
-
-def _is_const(v: Value) -> bool:
-    return v.op is not None and v.op.kind == "const"
-
-
-METADATA = _METADATA
-
-__all__ = ["BOOL", "METADATA", "Context", "Keeper", "np"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.ir.nodes import Block, Op, Value
+from diffjit.ir.nodes import Block, Op, Value, const_of
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Stack, Type
 from diffjit.transforms.cotangents import Bar, Cotangents
 from diffjit.transforms.keep import Context
@@ -295,7 +295,7 @@ class MemoryRules(Cotangents):
         value = self.build.const(0.0, elem) if g is None else g
         shadow = self.list_shadow(op.inputs[0], c)
         index = op.inputs[1]
-        if index.op is not None and index.op.kind == "const" and index.op.attrs["value"] == -1:
+        if const_of(index) == -1:
             self.build.op("list_append", [shadow, value])
             return
         self.build.op("list_insert", [shadow, value, self._position_after(index, shadow, c)])

@@ -23,10 +23,12 @@ from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
 from diffjit.ir.walk import dce, walk
 from diffjit.primitives.registry import ELEMENTWISE, RULES
 from diffjit.transforms import rules
-from diffjit.transforms.keep import METADATA, Context, Keeper
+from diffjit.transforms.keep import Context, Keeper
 from diffjit.transforms.memory_rules import MemoryRules
 from diffjit.transforms.prepare import own_copy
 from diffjit.transforms.shadows import Shadows
+
+_METADATA = frozenset({"dim", "zeros_like", "empty_like", "list_len"})  # they read no elements
 
 
 @dataclass(slots=True, eq=False)
@@ -187,7 +189,7 @@ class Reverse(MemoryRules):
         parts = list(result.items) if isinstance(result, av.Tup) else [result]
         if len(parts) < len(op.inputs):
             parts += [None] * (len(op.inputs) - len(parts))
-        return [(k, None if _none(parts[k]) else parts[k]) for k in active]
+        return [(k, None if av.is_none(parts[k]) else parts[k]) for k in active]
 
     # Bringing scratch operations over
 
@@ -228,7 +230,7 @@ class Reverse(MemoryRules):
                 mapping[v] = self.keep.contents(v, op, c, after=v in op.outputs)
 
     def _fetch(self, v: Value, reader: Op, op: Op, c: Context, mapping: dict[Value, Value]) -> None:
-        metadata = reader.kind in METADATA or (reader.kind == "unbroadcast" and reader.inputs[0] is not v)
+        metadata = reader.kind in _METADATA or (reader.kind == "unbroadcast" and reader.inputs[0] is not v)
         if metadata:
             reached = self.keep.kept(v, c)
             reader.inputs = [reached if x is v else x for x in reader.inputs]
@@ -441,12 +443,6 @@ def _layout(p: Value) -> str:
     return p.type.layout
 
 
-def _none(value: Any) -> bool:
-    from diffjit.frontend.values import Static
-
-    return value is None or (isinstance(value, Static) and value.obj is None)
-
-
 def _rename(regions: list[Block], mapping: dict[Value, Value]) -> None:
     for region in regions:
         for o in region.ops:
@@ -458,6 +454,3 @@ def _rename(regions: list[Block], mapping: dict[Value, Value]) -> None:
 def reverse(function: Function, wrt: list[int], results: list[int]) -> Reversed:
     """Append the reverse sweep for the given parameters and results."""
     return Reverse(function, wrt, results).run()
-
-
-__all__ = ["List", "Reversed", "Stack", "is_ref", "reverse"]

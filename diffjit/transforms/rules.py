@@ -16,7 +16,7 @@ from diffjit.frontend.formulas import choice, formula, number, reciprocal
 from diffjit.frontend.interpret import Frame, Interpreter
 from diffjit.frontend.values import Static
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import TRIED, Block, Op, Value
+from diffjit.ir.nodes import TRIED, Block, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.primitives.registry import ELEMENTWISE, RULES
 
@@ -41,9 +41,7 @@ class RuleRunner:
 
     def abstract(self, value: Value) -> Any:
         """A value as a rule sees it: constants are known."""
-        if value.op is not None and value.op.kind == "const":
-            return Static(value.op.attrs["value"])
-        return value
+        return Static(const_of(value)) if is_const(value) else value
 
     def expression(self, tree: Any, names: dict[str, Any]) -> Any:
         """Evaluate a partial derivative's expression."""
@@ -144,7 +142,7 @@ def _needs_guard(op: Op, k: int) -> bool:
         return True
     if not ELEMENTWISE[op.kind].guarded or op.kind in _OVERFLOW:
         return False
-    constant = [v.op.attrs["value"] if v.op is not None and v.op.kind == "const" else None for v in op.inputs]
+    constant = [const_of(v) for v in op.inputs]
     if op.kind in ("divide", "remainder", "floor_divide") and constant[1]:
         return False
     if op.kind == "power" and isinstance(constant[1], (int, float, np.floating, np.integer)) and k == 0:
@@ -178,11 +176,7 @@ def _singular(v: Value) -> bool:
         and op.kind not in _OVERFLOW
         and op.kind not in ("sqrt", "hypot", "cbrt", "remainder", "zmul")
     ):
-        constant = (
-            op.inputs[-1].op.attrs["value"]
-            if op.inputs[-1].op is not None and op.inputs[-1].op.kind == "const"
-            else None
-        )
+        constant = const_of(op.inputs[-1])
         if not (
             op.kind in ("divide", "power", "float_power")
             and isinstance(constant, (int, float, np.floating, np.integer))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Op, Value
+from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.types import INT, Scalar
 from diffjit.ir.walk import has_exit, initial
 
@@ -156,7 +156,5 @@ def _offset(loop: Op) -> int:
 
 
 def _constant(v: Value) -> int | None:
-    if v.op is None or v.op.kind != "const":
-        return None
-    value = v.op.attrs["value"]
-    return int(value) if isinstance(v.type, Scalar) and v.type.dtype.kind == "i" else None
+    value = const_of(v)
+    return int(value) if value is not None and isinstance(v.type, Scalar) and v.type.dtype.kind == "i" else None

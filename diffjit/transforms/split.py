@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
-from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar, Stack
 from diffjit.ir.walk import blocks, walk
 from diffjit.transforms.pipeline import finish
@@ -59,9 +59,9 @@ def split(function: Function, wrt: list[int], results: list[int]) -> Split | Non
     held = {memory.element(v) for v in crossing if isinstance(v.type, Stack) and not isinstance(v.type.elem, Scalar)}
     body = Block()
     for v in crossing:
-        if v.op is not None and v.op.kind == "const":
+        if is_const(v):
             again = Value(v.type, v.name)
-            op = Op("const", [], [again], dict(v.op.attrs))
+            op = Op("const", [], [again], {"value": const_of(v)})
             again.op, again.block = op, body
             constants.append(op)
             mapping[v] = again

@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from diffjit.ir.nodes import CONTROL, SUM, WRITES, Block, Function, Op, Value
+from diffjit.ir.nodes import CONTROL, LABELS, SUM, WRITES, Block, Function, Op, Value, const_of
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import blocks, walk
 from diffjit.primitives.registry import ELEMENTWISE
 
-_LABELS = ("section", "comment")
 _READERS = frozenset({"accum", "accum_at", "sum", "unbroadcast", "matmul", "assign", "store"})
 
 
@@ -31,7 +30,7 @@ def labelled(function: Function) -> Generator[None]:
         lost: dict[str, str] = {}
         for op in ops:
             if id(op) not in kept:
-                lost |= {name: op.attrs[name] for name in _LABELS if name in op.attrs}
+                lost |= {name: op.attrs[name] for name in LABELS if name in op.attrs}
                 continue
             if op.kind == "const":
                 continue  # it is printed where it is used
@@ -93,18 +92,14 @@ def _same(op: Op) -> Value | None:
     """The operand that an operation returns as it is."""
     if isinstance(op.out.type, Array) and op.out.type.ndim == 0:
         return None
-    if op.kind == "select" and _constant(op.inputs[0]) is not None:
-        chosen = op.inputs[1] if _constant(op.inputs[0]) else op.inputs[2]
+    if op.kind == "select" and (test := const_of(op.inputs[0])) is not None:
+        chosen = op.inputs[1] if test else op.inputs[2]
         return chosen if chosen.type == op.out.type else None
     if op.kind in ("multiply", "power"):
         for one, other in (op.inputs[::-1], op.inputs)[: 1 if op.kind == "power" else 2]:
-            if _constant(one) == 1 and other.type == op.out.type:
+            if const_of(one) == 1 and other.type == op.out.type:
                 return other
     return None
-
-
-def _constant(v: Value) -> object:
-    return v.op.attrs["value"] if v.op is not None and v.op.kind == "const" else None
 
 
 def _only_read(v: Value, readers: dict[Value, list[Op]], count: Counter[Value]) -> bool:
@@ -178,7 +173,7 @@ def _carry_through(loop: Op, count: Counter[Value]) -> None:
             continue
         slot = inner.outputs.index(part)
         init, last = inner.inputs[3 + slot], inner.regions[0].results[slot + (1 if inner.attrs.get("exit") else 0)]
-        if _constant(init) != 0 or last.op is None or SUM not in last.op.attrs:
+        if const_of(init) != 0 or last.op is None or SUM not in last.op.attrs:
             continue
         inner.inputs[3 + slot] = arg
         body.results[skip + k] = part

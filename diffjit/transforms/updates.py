@@ -19,7 +19,7 @@ from diffjit.analysis.aliases import Roots
 from diffjit.analysis.dependence import Dependence, access
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import SUM, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import LABELS, SUM, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.types import BOOL, Scalar, is_ref
 from diffjit.ir.walk import blocks, walk
 
@@ -46,7 +46,7 @@ def _cancel(block: Block, roots: Roots) -> None:
     k = 0
     while k < len(block.ops):
         op = block.ops[k]
-        taken = _taken(block, k) if op.kind in _TAKES and _is_zero(op.inputs[1]) else None
+        taken = _taken(block, k) if op.kind in _TAKES and const_of(op.inputs[1]) == 0 else None
         back = _put_back(block, k, op, taken, roots) if taken is not None else None
         if back is None:
             k += 1
@@ -56,10 +56,6 @@ def _cancel(block: Block, roots: Roots) -> None:
 
 
 _TAKES = {"store": ("load", "accum_at"), "assign": ("copy", "accum")}  # how it was read before, and is added to later
-
-
-def _is_zero(v: Value) -> bool:
-    return v.op is not None and v.op.kind == "const" and v.op.attrs["value"] == 0
 
 
 def _taken(block: Block, k: int) -> Value | None:
@@ -145,7 +141,7 @@ def _move_out(loop: Op, add: Op, block: Block) -> None:
         more.op.attrs[SUM] = True
     at = body.ops.index(add)
     body.ops[at : at + 1] = scratch.ops
-    for label in ("comment", "section"):
+    for label in LABELS:
         if label in add.attrs:
             scratch.ops[0].attrs[label] = add.attrs[label]
     total.block = body
@@ -173,6 +169,6 @@ def _move_out(loop: Op, add: Op, block: Block) -> None:
 def _ends(build: Builder, loop: Op) -> list[Value]:
     """Two numbers of which the first is smaller if the loop ran."""
     start, stop, step = loop.inputs[:3]
-    if step.op is not None and step.op.kind == "const":
-        return [start, stop] if step.op.attrs["value"] > 0 else [stop, start]
+    if is_const(step):
+        return [start, stop] if const_of(step) > 0 else [stop, start]
     return [build.const(0), build.value("trip", [start, stop, step], start.type)]

@@ -138,3 +138,49 @@ def test_traceback_shows_a_generated_line():
         compiled(np.ones(3), 5)
     frame = traceback.extract_tb(caught.value.__traceback__)[-1]
     assert "x[n]" in frame.line
+
+
+def scaled(x, weights, scale):
+    return np.sum(np.sin(weights * x)) * scale
+
+
+def test_a_section_begins_above_the_comments_of_its_first_statement():
+    x, w = np.linspace(0.1, 1, 3), np.ones(3)
+    text = dj.source(dj.grad(lambda x: dj.jvp(lambda x: scaled(x, w, 2.0), (x,), (np.ones(3),))[1]), x)
+    lines = [line.strip() for line in text.splitlines()]
+    at = lines.index("# Reverse sweep.")
+    assert lines[at - 1] == ""
+    assert not lines[at - 2].startswith("#")
+    assert "np.sum(np.sin(weights * x))" in lines[at + 1]
+
+
+HASHED = """
+import diffjit as dj
+
+
+def step(x, n):
+    position, velocity, force = x + 1.0, 2.0 * x, x - 1.0
+    for _ in range(n):
+        position, velocity, force = velocity, force * x, position
+    return position + velocity + force
+
+
+print(dj.source(dj.grad(step), 0.5, 3))
+"""
+
+
+def test_text_does_not_depend_on_how_strings_are_hashed(tmp_path):
+    import os
+    import subprocess
+    import sys
+
+    (tmp_path / "hashed.py").write_text(HASHED)
+    texts = {
+        subprocess.run(  # noqa: S603 - our own interpreter
+            [sys.executable, tmp_path / "hashed.py"],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True, capture_output=True, text=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+    assert len(texts) == 1

@@ -175,6 +175,48 @@ def dj121_is():
     dj.grad(model)(2.0, 3.0)
 
 
+def dj121_object():
+    class Point:
+        def __init__(self, x):
+            self.x = x
+
+    def model(x, n):
+        points = []
+        for k in range(n):
+            points.append(Point(x * k))
+        last = points[-1]
+        return last.x if last is points[2] else x
+
+    dj.grad(model)(2.0, 3)
+
+
+def dj121_member():
+    class Point:
+        def __init__(self, x):
+            self.x = x
+
+    def model(x, n):
+        points = []
+        for k in range(n):
+            points.append(Point(x * k))
+        return x * x if points[0] in points else x
+
+    dj.grad(model)(2.0, 3)
+
+
+def dj121_joined():
+    class Point:
+        def __init__(self, x):
+            self.x = x
+
+    def model(x):
+        a, b = Point(x), Point(2.0 * x)
+        larger = a if a.x > b.x else b
+        return x * x if larger is a else x
+
+    dj.grad(model)(2.0)
+
+
 def dj122_format():
     def model(x, digits):
         print(f"{x:.{digits}f}")

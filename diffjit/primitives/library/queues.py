@@ -49,12 +49,7 @@ def heappush(heap, item):
 def heappop(heap):
     """Take the smallest item."""
     last = heap.pop()
-    if len(heap) > 0:
-        smallest = heap[0]
-        heap[0] = last
-        sift_up(heap, 0)
-        return smallest
-    return last
+    return heapreplace(heap, last) if len(heap) > 0 else last
 
 
 @implements(heapq.heapreplace)
@@ -69,12 +64,7 @@ def heapreplace(heap, item):
 @implements(heapq.heappushpop)
 def heappushpop(heap, item):
     """Add an item, then take the smallest one."""
-    if len(heap) > 0 and heap[0] < item:
-        smallest = heap[0]
-        heap[0] = item
-        sift_up(heap, 0)
-        return smallest
-    return item
+    return heapreplace(heap, item) if len(heap) > 0 and heap[0] < item else item
 
 
 @implements(heapq.heapify)
