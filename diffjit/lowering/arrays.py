@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffjit.ir import syntax
-from diffjit.ir.nodes import Op
+from diffjit.ir.nodes import Op, const_of
 from diffjit.ir.types import Array, Scalar
 from diffjit.lowering import loops, scalars
 from diffjit.lowering.fuse import element_type
