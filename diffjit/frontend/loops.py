@@ -40,7 +40,7 @@ from diffjit.frontend.templates import (
 )
 from diffjit.frontend.values import UNBOUND, Static
 from diffjit.ir.nodes import Block, Value, is_pure
-from diffjit.ir.types import BOOL, INT, fresh_lengths
+from diffjit.ir.types import BOOL, INT, Array, fresh_lengths
 
 MAX_ATTEMPTS = 30
 MAX_PEELS = 2
@@ -283,7 +283,7 @@ class Loops(Mixin):
             before = carried[key] if known else attempt.entry.get(key, UNBOUND)
             new = joiner.merge_contents(key[1], before, value) if key[0] == "h" else joiner.merge(before, value)
             new = prepared(blamed(self._owned(new, attempt), loop.site))
-            if not known or not equal(carried[key], new):
+            if not known or not equal(carried[key], new) or not _same_lengths(carried[key], new):
                 carried[key] = new
                 changed = True
         return self._freeze_shared_ends(start, attempt, first, again) or changed
@@ -439,6 +439,14 @@ class Loops(Mixin):
         if loop is None or self.learned.peels.get(loop, 0) >= (1 if tail else MAX_PEELS):
             return error
         return Peel(loop, error)
+
+
+def _same_lengths(a: Any, b: Any) -> bool:
+    """Whether two templates of one form know the same of lengths; a symbol that one knows stands for one length."""
+    return all(
+        not isinstance(x, Array) or x.dims == getattr(y, "dims", None)
+        for x, y in zip(leaf_types(a), leaf_types(b), strict=True)
+    )
 
 
 def certain_jump(cells: Cells) -> bool:

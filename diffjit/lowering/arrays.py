@@ -71,7 +71,7 @@ def expression(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
 def mark(printer: LoweredPrinter, op: Op, first: int) -> str:
     """What is proven of the indices of a load, store or view."""
     if not op.attrs.get("inbounds"):
-        return ""
+        return INSIDE if printer.bounds.inside(op, first) else ""
     positive = op.attrs.get("nonneg") or all(printer.ranges.of(v)[0] >= 0 for v in op.inputs[first:])
     return INSIDE if positive else WRAPS
 

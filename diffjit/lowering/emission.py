@@ -20,10 +20,12 @@ from numba.core import analysis, callconv, cgutils, lowering, types
 from diffjit.lowering import elements, failures, slices
 from diffjit.lowering.elements import I64
 from diffjit.lowering.exits import REFERENCE, Context, releaser
+from diffjit.lowering.scopes import Distinct, Scopes, distinct
 
 IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]
 
 MODULE_KEY = "__diffjit_module__"  # global of a generated module: its key in failures.SITES
+ENTRY = "__diffjit_entry__"  # the function whose array arguments never overlap: the wrapper has checked them
 INSIDE_LINES = "__diffjit_inside__"  # global of a generated module: lines whose indices are within bounds
 WRAPS_LINES = "__diffjit_wraps__"  # the same for indices that may count from the end
 NEST_LINES = "__diffjit_nests__"  # lines with loops that LLVM need not unroll
@@ -57,6 +59,8 @@ class Lower(lowering.Lower):
         self.wraps = scope.get(WRAPS_LINES, frozenset())
         self.groups: dict[int, Any] = {}  # id of a block -> the label of the outermost parallel loop around it
         self.marks: dict[Any, Any] = {}
+        entry = scope.get(ENTRY) == self.func_ir.func_id.func_name
+        self.scopes = Scopes(self.module, self.func_ir.blocks, self.fndesc.typemap, apart=entry)
         self.nests = self._nests(scope.get(NEST_LINES, frozenset()), scope.get(PARALLEL_LINES, frozenset()))
 
     def _nests(self, plain: frozenset[int], parallel: frozenset[int]) -> set[tuple[int, Any]]:
@@ -79,17 +83,17 @@ class Lower(lowering.Lower):
         if label is None:
             return None
         if label not in self.marks:
-            self.marks[label] = _Distinct(self.module, (), name=str(len(self.module.metadata)))
+            self.marks[label] = Distinct(self.module, (), name=str(len(self.module.metadata)))
         return self.marks[label]
 
-    def _accessed(self, kind: str) -> None:
-        """Say of the load or store just written that it belongs to its parallel loops."""
+    def _accessed(self, kind: str, variable: str) -> None:
+        """Say of the load or store just written which array it accesses, and to which parallel loops it belongs."""
         group = self._group()
-        if group is None:
-            return
         for inst in reversed(self.builder.block.instructions[-3:]):  # pyright: ignore[reportOptionalMemberAccess]
             if inst.opname == kind:
-                inst.set_metadata("llvm.access.group", group)
+                self.scopes.mark(inst, variable)
+                if group is not None:
+                    inst.set_metadata("llvm.access.group", group)
                 return
 
     def lower_block(self, block: Any) -> None:
@@ -202,7 +206,7 @@ class Lower(lowering.Lower):
                     self.context, self.builder, base, self.loadvar(value.name), indices, self.checks
                 )
                 item = elements.load(self.context, self.builder, base, pointer)
-                self._accessed("load")
+                self._accessed("load", value.name)
                 return self.context.cast(self.builder, item, base.dtype, resty)
             parts = self._parts(key, self.loadvar(index.name))
             if parts is not None and isinstance(resty, types.Array):
@@ -345,7 +349,7 @@ class Lower(lowering.Lower):
                     self.builder, self.loadvar(value_var.name), self.typeof(value_var.name), base.dtype
                 )
                 elements.store(self.context, self.builder, base, pointer, value)
-                self._accessed("store")
+                self._accessed("store", target_var.name)
                 return None
         return super().lower_setitem(target_var, index_var, value_var, signature)
 
@@ -359,23 +363,7 @@ def _loop_mark(module: Any, group: Any) -> Any:
     what = [module.add_metadata([llvm_ir.MetaDataString(module, "llvm.loop.unroll.disable")])]
     if group is not None:
         what.append(module.add_metadata([llvm_ir.MetaDataString(module, "llvm.loop.parallel_accesses"), group]))
-    node = _Distinct(module, (), name=str(len(module.metadata)))
-    node.operands = (node, *what)
-    return node
-
-
-class _Distinct(llvm_ir.MDValue):
-    """A metadata node that is itself, whatever it holds."""
-
-    def descr(self, buf: Any) -> None:
-        """Its text."""
-        operands = ", ".join(op.get_reference() for op in self.operands)
-        buf += ("distinct !{ " + operands + " }", "\n")
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    __hash__ = object.__hash__
+    return distinct(module, *what)
 
 
 class _Dominance:

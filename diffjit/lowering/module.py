@@ -236,12 +236,11 @@ def _assembled(
     head = _head_lines(function, used, definitions)
     shift = len(head)
     lines = head + draft.lines
-    tail = ["", ""]
+    tail = ["", "", f'__diffjit_entry__ = "{names[id(function)]}"']
     for name, mark in _MARKS:
         marked = [n for n, line in enumerate(lines, 1) if line.endswith(mark)]
         if marked:
             tail.append(f"{name} = frozenset({marked})")
-    tail = tail if len(tail) > 2 else []
     places = [None] * shift + draft.places
     return Module(
         "\n".join(lines + tail) + "\n", names[id(function)], places, {n + shift: op for n, op in draft.ops.items()}

@@ -19,6 +19,7 @@ from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
 from diffjit.lowering import arrays, failures, fuse, indexing, linalg, nests, scalars
+from diffjit.lowering.bounds import Bounds
 from diffjit.lowering.fusion import NEST, same_place
 from diffjit.lowering.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.ranges import Ranges
@@ -45,6 +46,7 @@ class LoweredPrinter(OpPrinter):
         self.sealed = sealed  # positions of results that leave as tapes
         self.uses = uses(function)
         self.ranges = Ranges(function)
+        self.bounds = Bounds(function)
         self.roots = Roots(function)
         self.recursive = recursive  # ids of functions that may call themselves
         self.reserved = RUNTIME_NAMES  # type: ignore[misc]

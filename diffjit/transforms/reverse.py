@@ -291,7 +291,8 @@ class Reverse(MemoryRules):
         saved_comment = self.comment
         carried_args: list[Value] = []
         for k in slots:
-            arg = Value(args[k].type, f"{args[k].name}_bar" if args[k].name else None)
+            ty = _like(body.results[k + skip].type, args[k].type)  # what this iteration gave to the next
+            arg = Value(ty, f"{args[k].name}_bar" if args[k].name else None)
             arg.block = inner.block
             carried_args.append(arg)
         index = Value(op.inputs[0].type, body.args[0].name) if counted else Value(_int(), "k")
@@ -326,7 +327,7 @@ class Reverse(MemoryRules):
         made = self.build.op(
             "for",
             [*bounds, *inits],
-            [a.type for a in carried_args],
+            [_like(init[k].type, args[k].type) for k in slots] + [v.type for v in outer_values],
             regions=[inner.block],
             exit=False,
             reverse=counted and not op.attrs.get("reverse"),
@@ -431,7 +432,7 @@ def _int() -> Scalar:
 
 
 def _like(ty: Any, declared: Any) -> Any:
-    """A callee's type, with what the caller knows of lengths."""
+    """The type that something is declared with, and what is known of lengths here."""
     return Array(ty.dtype, ty.dims, declared.layout) if isinstance(ty, Array) else declared
 
 
