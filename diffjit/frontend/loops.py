@@ -443,6 +443,8 @@ class Loops(Mixin):
 
 def _same_lengths(a: Any, b: Any) -> bool:
     """Whether two templates of one form know the same of lengths; a symbol that one knows stands for one length."""
+    if isinstance(a, (MaybeT, OptT)):
+        return True  # nothing is known of them (`prepared`)
     return all(
         not isinstance(x, Array) or x.dims == getattr(y, "dims", None)
         for x, y in zip(leaf_types(a), leaf_types(b), strict=True)
