@@ -5,32 +5,18 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from diffjit import tree
-from diffjit.api.programs import Arguments, Compiled, executable, flatten_call, program_of
+from diffjit.api.programs import Arguments, Compiled, fixed_key, flatten_call
 from diffjit.errors import UsageError
-from diffjit.frontend import values as av
-from diffjit.frontend.nested import signature
-from diffjit.frontend.program import Program, fixed_key
-from diffjit.frontend.results import rebuild
+from diffjit.frontend.outputs import Change, rebuild, write_back
 from diffjit.settings import settings
 
+if TYPE_CHECKING:
+    from diffjit.frontend.results import Program
+
 MAX_SPECIALISATIONS = 256
-
-
-class Inside:
-    """A function of a program under interpretation, in the hands of a verb."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.__name__ = getattr(value, "name", "function")
-        self.__signature__ = signature(value)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """It exists while a program is specialised; nothing calls it."""
-        del args, kwargs
-        raise TypeError(self.__name__)
 
 
 class Derived:
@@ -79,9 +65,11 @@ class Derived:
 
     def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """The program of the function that this one is made from."""
+        from diffjit.api.engine import program_of
+
         return program_of(self.function, args, kwargs)
 
-    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Callable[..., Any]]:
+    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The executable, and how its flat results become this function's result."""
         raise NotImplementedError
 
@@ -89,41 +77,64 @@ class Derived:
         return f"<diffjit.{type(self).__name__.lower()} of {getattr(self.function, '__name__', self.function)}>"
 
 
+@dataclass(slots=True, eq=False)
+class JittedResult:
+    """How a program's flat results become what the function returns, and what it leaves in its arguments."""
+
+    value: Any
+    changes: list[Change]
+
+
 class Jitted(Derived):
     """The function itself, compiled."""
 
-    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
+    def build(self, program: Program, call: Arguments) -> tuple[Compiled, JittedResult]:
         """The compiled function, and how its flat results become this function's."""
+        from diffjit.api.engine import executable
+
         del call
-        return executable(program, program.function, self.backend, unchanged=False), program
+        compiled = executable(program, program.function, self.backend, unchanged=False, settled=True)
+        return compiled, JittedResult(program.result, program.changes)
 
     def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """The program, with what it leaves in the caller's containers."""
+        from diffjit.api.engine import program_of
+
         return program_of(self.function, args, kwargs, with_changes=True)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program; it changes arrays and containers among the arguments as the function does."""
         call = flatten_call(args, kwargs)
-        compiled, program = self.lookup(call, args, kwargs)
+        compiled, made = self.lookup(call, args, kwargs)
         outs = list(compiled(call.leaves))
-        result = rebuild(program.result, outs)
-        if program.changes:
-            program.write_back((*args, *kwargs.values()), outs)
+        result = rebuild(made.value, outs)
+        if made.changes:
+            write_back(made.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, outs))
         return result
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """A jitted function is differentiated as the function itself."""
+        from diffjit.api.engine import program_of
+
         return program_of(self.function, args, kwargs)
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        from diffjit.api.inline import abstract_function
+
         return interpreter.call(abstract_function(interpreter, self.function), args, kwargs, node)
 
 
-def abstract_function(interpreter: Any, function: Any) -> Any:
-    """The function of a verb as the interpreter calls it."""
-    if isinstance(function, Inside):
-        return function.value
-    return av.Static(function) if hasattr(function, "__diffjit_inline__") else interpreter.lift_static(function)
+def verb(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a verb be called inside programs, where it makes a static callable."""
+
+    def inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        from diffjit.api.inline import call_verb
+
+        del node
+        return call_verb(make, interpreter, args, kwargs)
+
+    make.__diffjit_inline__ = inside  # type: ignore[attr-defined]
+    return make
 
 
 def parameter_position(function: Any, name: str) -> int | None:
@@ -182,6 +193,3 @@ def _names(function: Any) -> list[str]:
 
 def _called(function: Any) -> str:
     return getattr(function, "__name__", str(function))
-
-
-__all__ = ["Derived", "Jitted", "parameter_position", "resolve", "tree"]

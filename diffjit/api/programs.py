@@ -1,8 +1,7 @@
-"""From a Python function and arguments to a specialised IR program; calling compiled programs."""
+"""A call's arguments as flat leaves, and compiled programs as callables of those."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,15 +9,8 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
-from diffjit.errors import DiffjitError, InternalError, MemoryProblem, UsageError
-from diffjit.frontend.program import Program, specialise
-from diffjit.ir.nodes import Function, Loc
-from diffjit.ir.types import Array
-from diffjit.lowering.python import compile_python
-from diffjit.settings import settings
-from diffjit.transforms.pipeline import dump, finish
+from diffjit.errors import MemoryProblem
+from diffjit.ir.nodes import Loc
 
 
 @dataclass(slots=True, eq=False)
@@ -115,37 +107,6 @@ def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return Arguments(positional, keywords, leaves, starts, CallKey((tuple(positional), tuple(keywords.items()))))
 
 
-def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, with_changes: bool = False) -> Program:
-    """The program of a function, or of a derivative, for these arguments."""
-    if hasattr(function, "program"):
-        return function.program(args, kwargs)
-    try:
-        program = specialise(function, args, kwargs, with_changes=with_changes)
-    except DiffjitError as error:
-        raise error.at(_definition(function)) from error.__cause__
-    except Exception as error:
-        raise InternalError(
-            "DJ901",
-            f"diffjit failed while specialising `{getattr(function, '__name__', function)}`: "
-            f"{type(error).__name__}: {error}",
-            cure="this is a mistake in diffjit: please report it with the function",
-        ) from error
-    finish(program.function, "program")
-    return program
-
-
-def _definition(function: Any) -> Loc | None:
-    """Where a function is defined, for errors about the whole of it."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return None if code is None else Loc(code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
-
-
-def mutated_params(function: Function) -> list[int]:
-    """Parameters whose arrays the program writes to."""
-    memory = Memory(function, Order(function))
-    return [k for k, p in enumerate(function.params) if isinstance(p.type, Array) and memory.written(p)]
-
-
 @dataclass(slots=True, eq=False)
 class Compiled:
     """An executable program: calls with flat leaves, checks what the specialisation rests on."""
@@ -211,38 +172,6 @@ def _same(a: Any, b: Any) -> bool:
         return False
 
 
-def compile_ir(function: Function, backend: str | None, residuals: int = 0) -> Callable[..., Any]:
-    """An executable for IR: flat arguments in, tuple of flat results out."""
-    chosen = backend or settings.backend
-    if chosen == "python":
-        return compile_python(function)
-    if chosen == "numba":
-        from diffjit.lowering.cpu import compile_function
-
-        if residuals:
-            n = len(function.results)
-            return compile_function(function, residual_outs=frozenset(range(n - residuals, n)))
-        return compile_function(function)
-    raise UsageError("DJ503", f"unknown backend {chosen!r}", cure='backends are "numba" and "python"')
-
-
-def executable(
-    program: Program, function: Function, backend: str | None, *, unchanged: bool, residuals: int = 0
-) -> Compiled:
-    """Compile an IR function with a program's captures and guards."""
-    keys = [tree.leaf_key(g()) for g in program.captures]
-    source = program.function
-    place = Loc(source.source_file, source.source_line, 0, 0, source.name)
-    return Compiled(
-        compile_ir(function, backend, residuals),
-        program.captures,
-        keys,
-        program.guards,
-        mutated_params(program.function),
-        unchanged,
-        program.arg_names,
-        place,
-    )
-
-
-__all__ = ["Arguments", "Compiled", "dump", "executable", "flatten_call", "mutated_params", "program_of"]
+def fixed_key(leaf: Any) -> Any:
+    """What a specialisation depends on of a leaf among `Program.fixed`: a number's value, an array's shape."""
+    return leaf.shape if isinstance(leaf, np.ndarray) else leaf

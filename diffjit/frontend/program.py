@@ -18,6 +18,7 @@ from diffjit.frontend.frames import Learned, NeedStatic
 from diffjit.frontend.interpret import Interpreter
 from diffjit.frontend.lift import array_type
 from diffjit.frontend.loops import Peel, Resumed
+from diffjit.frontend.outputs import Change
 from diffjit.frontend.questions import Doubt
 from diffjit.frontend.read_only import decide_views
 from diffjit.frontend.recursion import Outline
@@ -26,7 +27,7 @@ from diffjit.frontend.source import line_text
 from diffjit.frontend.tables import Tabulate
 from diffjit.frontend.templates import Apart, Live, Widen
 from diffjit.frontend.values import Static
-from diffjit.frontend.writeback import Arguments, Change
+from diffjit.frontend.writeback import Arguments
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Loc, Value
 from diffjit.ir.types import Array, Scalar, is_float
@@ -175,11 +176,6 @@ def _note_source(ir: Function, function: Callable[..., Any]) -> None:
     for op in walk(ir.body):
         if op.loc is not None and op.loc.line not in ir.comments:
             ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
-
-
-def fixed_key(leaf: Any) -> Any:
-    """What a specialisation depends on of a leaf among `Program.fixed`: a number's value, an array's shape."""
-    return leaf.shape if isinstance(leaf, np.ndarray) else leaf
 
 
 def _containers(interpreter: Interpreter, value: Any) -> Any:

@@ -34,7 +34,11 @@ def lowered_text(function: Function) -> str:
 
 
 def compile_function(
-    function: Function, *, name_hint: str | None = None, residual_outs: frozenset[int] = frozenset()
+    function: Function,
+    *,
+    name_hint: str | None = None,
+    residual_outs: frozenset[int] = frozenset(),
+    settled: bool = False,
 ) -> Callable[..., tuple[Any, ...]]:
     """A callable of flat arguments that returns the tuple of results.
 
