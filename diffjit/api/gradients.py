@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def build(derived: Gradient, program: Program, call: Arguments) -> tuple[Compiled, GradientResult]:
     """The compiled gradient, and how its flat results become what the gradient function returns."""
     which = resolve(derived.function, derived.argnums, call)
-    wrt = differentiated(derived, program, which, call)
+    wrt = differentiated(program, which, call)
     value = scalar_result(derived, program)
     function, positions = joint(program.function, wrt, value.index)
     compiled = executable(program, function, derived.backend, unchanged=True, settled=True)
@@ -54,7 +54,7 @@ def gradient_program(derived: Gradient, args: tuple[Any, ...], kwargs: dict[str,
     return derive(derived, program_of(derived.function, args, kwargs), flatten_call(args, kwargs))
 
 
-def differentiated(derived: Gradient, program: Program, which: list[int | str], call: Arguments) -> list[int]:
+def differentiated(program: Program, which: list[int | str], call: Arguments) -> list[int]:
     """The float leaves among the chosen arguments; refuses ints with a message that says so."""
     wrt: list[int] = []
     for argument in which:
@@ -156,7 +156,7 @@ def certain_result(derived: Gradient, program: Program, spec: OptOut) -> Out:
 def derive(derived: Gradient, inner: Program, call: Arguments) -> Program:
     """The gradient of a program."""
     which = resolve(derived.function, derived.argnums, call)
-    wrt = differentiated(derived, inner, which, call)
+    wrt = differentiated(inner, which, call)
     value = scalar_result(derived, inner)
     function, positions = joint(inner.function, wrt, value.index)
     where = dict(zip(wrt, positions, strict=True))

@@ -80,9 +80,9 @@ class RuleRunner:
 _NAMESPACE: dict[str, Any] = {
     "where": np.where, "erf": __import__("math").erf, "erfc": __import__("math").erfc,
 }  # fmt: skip
-for _name in dir(np):
-    if isinstance(getattr(np, _name), np.ufunc) or _name == "sinc":
-        _NAMESPACE[_name] = getattr(np, _name)
+for _name, _function in vars(np).items():  # `dir` names modules, too, which NumPy imports once they are asked for
+    if isinstance(_function, np.ufunc) or _name == "sinc":
+        _NAMESPACE[_name] = _function
 
 
 class Kind:
