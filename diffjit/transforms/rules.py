@@ -80,9 +80,8 @@ class RuleRunner:
 _NAMESPACE: dict[str, Any] = {
     "where": np.where, "erf": __import__("math").erf, "erfc": __import__("math").erfc,
 }  # fmt: skip
-for _name, _function in vars(np).items():  # `dir` names modules, too, which NumPy imports once they are asked for
-    if isinstance(_function, np.ufunc) or _name == "sinc":
-        _NAMESPACE[_name] = _function
+# `dir(np)` names modules, too, which NumPy imports once they are asked for.
+_NAMESPACE.update({k: f for k, f in vars(np).items() if isinstance(f, np.ufunc) or k == "sinc"})
 
 
 class Kind:
