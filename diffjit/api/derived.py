@@ -53,15 +53,41 @@ class Derived:
         found = self._cache.get(key)
         if found is not None and found[0].valid():
             return found
+        if found is None and backend == "numba" and self.form() is not None:
+            recalled = self.recall(call, args, kwargs)
+            if recalled is not None:
+                return recalled
         program = self.specialise(args, kwargs)
         made = self.build(program, call)
-        if program.fixed:
-            self._fixed[call.key] = program.fixed
-            key = (call.key, backend, tuple(fixed_key(call.leaves[k]) for k in sorted(program.fixed)))
+        if backend == "numba" and self.form() is not None:
+            from diffjit.api import manifest
+
+            manifest.remember(self, call, args, kwargs, program, made)
+        self.keep(call, backend, program.fixed, made)
+        return made
+
+    def keep(self, call: Arguments, backend: str, fixed: frozenset[int], made: tuple[Compiled, Any]) -> None:
+        """Keep a program for later calls; `fixed` leaves have the same values there."""
+        if fixed:
+            self._fixed[call.key] = fixed
         if len(self._cache) >= MAX_SPECIALISATIONS:
             self._cache.clear()
-        self._cache[key] = made
-        return made
+        self._cache[call.key, backend, tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))] = made
+
+    def recall(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any] | None:
+        """What another process has compiled for such a call."""
+        from diffjit.api import manifest
+
+        found = manifest.recall(self, call, args, kwargs)
+        if found is None:
+            return None
+        compiled, result, fixed = found
+        self.keep(call, "numba", fixed, (compiled, result))
+        return compiled, result
+
+    def form(self) -> tuple[Any, ...] | None:
+        """How this is made from its function, as data; None where other processes do not learn of it."""
+        return None
 
     def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """The program of the function that this one is made from."""
@@ -87,6 +113,10 @@ class JittedResult:
 
 class Jitted(Derived):
     """The function itself, compiled."""
+
+    def form(self) -> tuple[Any, ...] | None:
+        """It has no choices."""
+        return ("jit",)
 
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, JittedResult]:
         """The compiled function, and how its flat results become this function's."""

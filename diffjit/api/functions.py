@@ -29,6 +29,9 @@ class _StopGradient:
         """Return x."""
         return x
 
+    def __reduce__(self) -> str:
+        return "stop_gradient"
+
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         from diffjit.api.inline import stopped
 

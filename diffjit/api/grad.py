@@ -59,6 +59,14 @@ class Gradient(Derived):
         self.has_aux = has_aux
         self.with_value = with_value
 
+    def form(self) -> tuple[Any, ...] | None:
+        """Which gradient."""
+        if isinstance(self.argnums, (int, str)):
+            which: Any = self.argnums
+        else:
+            which = tuple(self.argnums)
+        return ("grad", which, self.has_aux, self.with_value)
+
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, GradientResult]:
         """The compiled function, and how its flat results become this function's."""
         from diffjit.api.gradients import build

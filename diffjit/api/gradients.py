@@ -162,7 +162,16 @@ def derive(derived: Gradient, inner: Program, call: Arguments) -> Program:
     where = dict(zip(wrt, positions, strict=True))
     spec = _spec(derived, inner, which, where, call, function)
     finish(function, "gradient_program")
-    return Program(function, inner.n_args, inner.captures, inner.guards, spec, inner.fixed, inner.arg_names)
+    return Program(
+        function,
+        inner.n_args,
+        inner.captures,
+        inner.guards,
+        spec,
+        inner.fixed,
+        inner.arg_names,
+        followed=inner.followed,
+    )
 
 
 def _spec(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from diffjit.api.derived import Derived
@@ -56,7 +56,7 @@ def forward_program(program: Program, call: Arguments) -> tuple[Program, list[in
 
     result = (program.result, mapped(tangent_spec(program.result), tangent))
     finish(function, "forward_program")
-    return Program(function, program.n_args, program.captures, program.guards, result, program.fixed), wrt
+    return replace(program, function=function, result=result, arg_names=[], changes=[]), wrt
 
 
 @dataclass(slots=True, eq=False)

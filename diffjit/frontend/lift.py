@@ -67,6 +67,8 @@ class Lifting(Mixin):
         self.frame_loops: dict[int, list[Any]] = {}
         self.loops: list[Any] = []
         self.keep_alive: list[Any] = []
+        self.followed: dict[Any, None] = {}  # Python functions that were interpreted
+        self.portable = True  # whether the program rests on these, guards and captures alone
 
     def may_fix(self, value: Value) -> bool:
         """Whether an int parameter may be made static by starting again."""

@@ -164,7 +164,15 @@ def _specialise(
     _note_source(ir, function)
     guards = [(g.getter, g.expected) for g in interpreter.guards.values()]
     return Program(
-        ir, len(params), [c.getter for c in captures], guards, spec, fixed, [p.name or "" for p in params], changes
+        ir,
+        len(params),
+        [c.getter for c in captures],
+        guards,
+        spec,
+        fixed,
+        [p.name or "" for p in params],
+        changes,
+        list(interpreter.followed) if interpreter.portable else None,
     )
 
 

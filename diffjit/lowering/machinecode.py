@@ -8,6 +8,7 @@ anew. Only compiled entries are kept; what they call is linked into them.
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import platform
 import re
@@ -42,6 +43,21 @@ def _setting() -> str:
     asked = tuple(str(getattr(config, name, None)) for name in ("CPU_NAME", "CPU_FEATURES", "OPT", "LOOP_VECTORIZE"))
     versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
     return repr((stamps, processor, asked, versions))
+
+
+def _config(name: str) -> Any:
+    return getattr(config, name)
+
+
+def _asked_of_config() -> bool:
+    """Whether the program has set what else comes from the environment, where another process looks for it."""
+    given = os.environ.get
+    return (
+        str(int(_config("OPT"))) != given("NUMBA_OPT", "3")
+        or str(int(_config("LOOP_VECTORIZE"))) != given("NUMBA_LOOP_VECTORIZE", "1")
+        or given("NUMBA_CPU_NAME") != config.CPU_NAME
+        or given("NUMBA_CPU_FEATURES") != config.CPU_FEATURES
+    )
 
 
 def _names_only(made: Any, context: Any) -> bytes:
@@ -105,7 +121,7 @@ class MachineCode:
     def _note(self, made: Any, reduced: Any) -> None:
         """Keep what a process without Numba would run."""
         (_, _, (code, _)), described, _, _, _, _, _, reloaded, environments = reduced
-        found = None if reloaded else native(code, described, list(environments))
+        found = None if reloaded or _asked_of_config() else native(code, described, list(environments))
         if found is not None:
             self.natives[tuple(made.signature.args)] = found
 

@@ -11,6 +11,7 @@ import builtins
 import ctypes
 import importlib.machinery
 import importlib.util
+import os
 import struct
 import sys
 import types
@@ -20,12 +21,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
 from diffjit.lowering import blas, failures
 
 SUPPORTED = sys.platform == "linux" and struct.calcsize("P") == 8
+_HERE = Path(__file__).parents[1]
 _EXTENSIONS = ("_helperlib", "_dynfunc", "core.runtime._nrt_python")
 
 
@@ -92,6 +95,20 @@ def _engine() -> Any:
     x86 = target.name.startswith("x86")
     machine = target.create_target_machine(reloc="static" if x86 else "default", codemodel="jitdefault", jit=True)
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+
+
+@cache
+def setting() -> str:
+    """Everything beyond a program that its machine code depends on."""
+    package = importlib.util.find_spec("numba")
+    home = Path(package.origin or "").parent if package is not None else Path()
+    stamps = [
+        (str(p), (s := p.stat()).st_size, s.st_mtime_ns) for p in [*sorted(_HERE.rglob("*.py")), home / "_version.py"]
+    ]
+    processor = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    asked = sorted((k, v) for k, v in os.environ.items() if k.startswith("NUMBA_"))
+    versions = (llvmlite.__version__, np.__version__, sys.version)
+    return repr((stamps, processor, asked, versions))
 
 
 # Symbols --------------------------------------------------------------------------------------------------------------
