@@ -63,6 +63,16 @@ def check_grads(
     check(f, args, order, [modes] if isinstance(modes, str) else list(modes), atol, rtol, eps)
 
 
+def clear_cache() -> None:
+    """Remove generated modules, machine code and manifests from the cache folder (`settings.cache_dir`).
+
+    Programs that this process has compiled already stay; new ones are made from their source.
+    """
+    from diffjit.lowering import cache
+
+    cache.clear()
+
+
 def source(fun: Any, *args: Any, stage: str = "source", **kwargs: Any) -> str:
     """The text that diffjit runs for these arguments, as a Python module.
 

@@ -55,8 +55,8 @@ def _asked_of_config() -> bool:
     return (
         str(int(_config("OPT"))) != given("NUMBA_OPT", "3")
         or str(int(_config("LOOP_VECTORIZE"))) != given("NUMBA_LOOP_VECTORIZE", "1")
-        or given("NUMBA_CPU_NAME") != config.CPU_NAME
-        or given("NUMBA_CPU_FEATURES") != config.CPU_FEATURES
+        or given("NUMBA_CPU_NAME") != _config("CPU_NAME")
+        or given("NUMBA_CPU_FEATURES") != _config("CPU_FEATURES")
     )
 
 
