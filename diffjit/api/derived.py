@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diffjit.api.programs import Arguments, Compiled, fixed_key, flatten_call
+from diffjit.api.programs import Arguments, Compiled, fixed_key, flatten_call, glance
 from diffjit.errors import UsageError
 from diffjit.frontend.outputs import Change, rebuild, write_back
 from diffjit.settings import settings
@@ -33,6 +33,7 @@ class Derived:
         self.backend = backend
         self._cache: dict[Any, tuple[Compiled, Any]] = {}
         self._fixed: dict[Any, frozenset[int]] = {}
+        self._shortcuts: dict[Any, tuple[str, Compiled, Callable[[tuple[Any, ...]], Any]]] = {}
         functools.update_wrapper(self, function, updated=())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -41,9 +42,24 @@ class Derived:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result for these arguments."""
+        seen = None if kwargs else glance(args)
+        known = self._shortcuts.get(seen)
+        if known is not None:
+            backend, compiled, shortcut = known
+            if backend == (self.backend or settings.backend) and compiled.valid():
+                return shortcut(args)
         call = flatten_call(args, kwargs)
         compiled, finish = self.lookup(call, args, kwargs)
+        if seen is not None and call.key not in self._fixed:
+            shortcut = self.shortcut(compiled, finish)
+            if shortcut is not None:
+                self._shortcuts[seen] = self.backend or settings.backend, compiled, shortcut
         return finish(compiled(call.leaves), call)
+
+    def shortcut(self, compiled: Compiled, finish: Any) -> Callable[[tuple[Any, ...]], Any] | None:
+        """Calls of plain numbers and arrays, where these are all that there is to the arguments."""
+        del compiled, finish
+        return None
 
     def lookup(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
         """The executable for this structure of arguments; specialised again when something outside has changed."""
@@ -72,6 +88,7 @@ class Derived:
             self._fixed[call.key] = fixed
         if len(self._cache) >= MAX_SPECIALISATIONS:
             self._cache.clear()
+            self._shortcuts.clear()
         self._cache[call.key, backend, tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))] = made
 
     def recall(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,27 @@ class Gradient(Derived):
         else:
             which = tuple(self.argnums)
         return ("grad", which, self.has_aux, self.with_value)
+
+    def shortcut(self, compiled: Compiled, finish: GradientResult) -> Callable[[tuple[Any, ...]], Any] | None:
+        """Where the gradients stand among the results as they are."""
+        picks, value = finish.picks, finish.value
+        if not picks or finish.has_aux or (finish.with_value and type(value) is not Out):
+            return None
+        if finish.single:
+            take: Callable[[tuple[Any, ...]], Any] = operator.itemgetter(picks[0])
+        elif len(picks) == 1:
+            take = lambda outs: (outs[picks[0]],)  # noqa: E731 - `itemgetter` makes no tuple of one
+        else:
+            take = operator.itemgetter(*picks)
+        if not finish.with_value:
+            return lambda args: take(compiled(args))
+        index = value.index
+
+        def shortcut(args: tuple[Any, ...]) -> Any:
+            outs = compiled(args)
+            return outs[index], take(outs)
+
+        return shortcut
 
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, GradientResult]:
         """The compiled function, and how its flat results become this function's."""

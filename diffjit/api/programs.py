@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,18 +57,29 @@ _PLAIN: dict[Any, Arguments] = {}  # calls with numbers and arrays alone, by wha
 _MANY = 4096
 
 
-def _glance(args: tuple[Any, ...]) -> Any:
+_NUMBERS = frozenset({float, int, np.float64})
+_SEEN_NUMBERS: set[tuple[type, ...]] = set()  # classes of arguments that are numbers alone
+
+
+def glance(args: tuple[Any, ...]) -> Any:
     """What is quickly seen of numbers and arrays; None where there is more to an argument."""
+    kinds = tuple(map(type, args))
+    if kinds in _SEEN_NUMBERS:
+        return kinds
+    if np.ndarray not in kinds:
+        if not _NUMBERS.issuperset(kinds) or len(_SEEN_NUMBERS) > _MANY:
+            return None
+        _SEEN_NUMBERS.add(kinds)
+        return kinds
     seen: list[Any] = []
-    for a in args:
-        kind = type(a)
+    for kind, a in zip(kinds, args, strict=True):
         if kind is np.ndarray:
             code = _DTYPES.get(id(a.dtype))
             if code is None:
                 return None
             shape = a.shape
-            seen.append((code, a.flags.num, tuple([n == 1 for n in shape]) if 1 in shape else len(shape)))
-        elif kind is float or kind is int:
+            seen += (code, a.flags.num, tuple([n == 1 for n in shape]) if 1 in shape else len(shape))
+        elif kind in _NUMBERS:
             seen.append(kind)
         else:
             return None
@@ -77,7 +88,7 @@ def _glance(args: tuple[Any, ...]) -> Any:
 
 def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Split a call's arguments."""
-    seen = None if kwargs else _glance(args)
+    seen = None if kwargs else glance(args)
     if seen is None:
         return _split_call(args, kwargs)
     known = _PLAIN.get(seen)
@@ -133,14 +144,14 @@ class Compiled:
             return True
         return all(tree.leaf_key(getter()) == key for getter, key in zip(self.captures, self.capture_keys, strict=True))
 
-    def __call__(self, leaves: list[Any]) -> tuple[Any, ...]:
+    def __call__(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """The program's flat results."""
         inputs = [*leaves, *[getter() for getter in self.captures]] if self.captures else leaves
         if self.mutated:
             self.check_memory(inputs)
         return self.run(*inputs)
 
-    def check_memory(self, inputs: list[Any]) -> None:
+    def check_memory(self, inputs: Sequence[Any]) -> None:
         """Arguments that share memory while one is written would have to be one; read-only ones cannot be written."""
         for k in self.mutated:
             if not inputs[k].flags.writeable:
