@@ -73,8 +73,11 @@ class Derived:
             recalled = self.recall(call, args, kwargs)
             if recalled is not None:
                 return recalled
-        program = self.specialise(args, kwargs)
-        made = self.build(program, call)
+        from diffjit.lowering.entry import no_garbage_collection
+
+        with no_garbage_collection():
+            program = self.specialise(args, kwargs)
+            made = self.build(program, call)
         if backend == "numba" and self.form() is not None:
             from diffjit.api import manifest
 
