@@ -49,15 +49,21 @@ def recall(
 ) -> tuple[Compiled, Any, frozenset[int]] | None:
     """The program that another process has left: compiled, its form of results, and the leaves that it is fixed for."""
     try:
-        root = _root(derived)
-        key = _key(derived, root, args, kwargs)
-        found = _read(_file(root, key), root)
-        fixed: frozenset[int] = frozenset()
-        if isinstance(found, frozenset):  # the values of these leaves are part of the key
-            fixed = found
-            found = _read(_file(root, key, _fixed(call, fixed)), root)
+        return _recalled(derived, call, args, kwargs)
     except Exception:  # noqa: BLE001 - whatever is wrong with a file, or with what it names: the program is made anew
         return None
+
+
+def _recalled(
+    derived: Derived, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Compiled, Any, frozenset[int]] | None:
+    root = _root(derived)
+    key = _key(derived, root, args, kwargs)
+    found = _read(_file(root, key), root)
+    fixed: frozenset[int] = frozenset()
+    if isinstance(found, frozenset):  # the values of these leaves are part of the key
+        fixed = found
+        found = _read(_file(root, key, _fixed(call, fixed)), root)
     if found is None:
         return None
     made, described, parts, result = found

@@ -178,7 +178,7 @@ class Compiled:
 
 def _same(a: Any, b: Any) -> bool:
     try:
-        return type(a) is type(b) and bool(a == b)
+        return type(a) is type(b) and bool(a == b) and (not isinstance(a, float) or repr(a) == repr(b))  # -0.0 == 0.0
     except (TypeError, ValueError):
         return False
 

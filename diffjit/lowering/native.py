@@ -27,7 +27,8 @@ import numpy as np
 
 from diffjit.lowering import blas, failures
 
-SUPPORTED = sys.platform == "linux" and struct.calcsize("P") == 8
+SUPPORTED = sys.platform == "linux" and struct.calcsize("P") == 8 and sys.byteorder == "little"
+_EXPECTED = (ImportError, OSError, AttributeError, KeyError, ValueError, struct.error)  # of a Numba built otherwise
 _HERE = Path(__file__).parents[1]
 _EXTENSIONS = ("_helperlib", "_dynfunc", "core.runtime._nrt_python")
 
@@ -47,7 +48,12 @@ def native(code: bytes, described: Any, environments: list[Any]) -> Native | Non
     given = tuple((e.env_name, tuple(e.consts)) for e in environments)
     plain = all(isinstance(c, np.dtype) or c is np.ndarray for _, constants in given for c in constants)
     own = described.env_name in {name for name, _ in given}
-    if not SUPPORTED or not plain or not own or any(_address(name) is None for name in undefined(code)):
+    if not SUPPORTED or not plain or not own:
+        return None
+    try:
+        if any(_address(name) is None for name in undefined(code)):
+            return None
+    except _EXPECTED:
         return None
     return Native(code, described.llvm_cpython_wrapper_name, described.qualname.split(".")[-1], given)
 
@@ -59,7 +65,7 @@ def load(made: Native) -> Callable[..., Any] | None:
     engine = _engine()  # the first one lets LLVM see the symbols of the process
     try:
         addresses = {name: _address(name) for name in undefined(made.code)}
-    except (ImportError, OSError, AttributeError, KeyError, ValueError):
+    except _EXPECTED:
         return None
     if None in addresses.values():
         return None
