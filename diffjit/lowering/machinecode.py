@@ -25,7 +25,7 @@ from numba.core import compiler, config, serialize
 
 from diffjit.lowering import blas
 from diffjit.lowering.cache import digest, make_room, write_bytes
-from diffjit.lowering.native import Native, native
+from diffjit.lowering.native import UNRESOLVED, Native, native
 from diffjit.settings import settings
 
 _SUMMED = 32  # bytes of the checksum in front
@@ -111,6 +111,8 @@ class MachineCode:
         reduced = made._reduce()  # noqa: SLF001 - as Numba's own cache does
         self._note(made, reduced)
         (name, kind, (code, _)), *rest = reduced
+        if UNRESOLVED in code:  # functions that call each other in a circle: Numba would not set these pointers again
+            return
         payload = serialize.dumps(((name, kind, (code, _names_only(made, made.target_context))), *rest))
         try:
             _make_room_once(settings.cache_mb)

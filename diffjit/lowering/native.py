@@ -32,6 +32,8 @@ _EXPECTED = (ImportError, OSError, AttributeError, KeyError, ValueError, struct.
 _HERE = Path(__file__).parents[1]
 _EXTENSIONS = ("_helperlib", "_dynfunc", "core.runtime._nrt_python")
 
+UNRESOLVED = b".numba.unresolved$"  # in the names of pointers that Numba sets: to functions that call each other
+
 
 @dataclass(frozen=True, slots=True)
 class Native:
@@ -48,7 +50,7 @@ def native(code: bytes, described: Any, environments: list[Any]) -> Native | Non
     given = tuple((e.env_name, tuple(e.consts)) for e in environments)
     plain = all(isinstance(c, np.dtype) or c is np.ndarray for _, constants in given for c in constants)
     own = described.env_name in {name for name, _ in given}
-    if not SUPPORTED or not plain or not own:
+    if not SUPPORTED or not plain or not own or UNRESOLVED in code:
         return None
     try:
         if any(_address(name) is None for name in undefined(code)):
