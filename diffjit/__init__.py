@@ -1,7 +1,6 @@
 """diffjit turns ordinary Python/NumPy functions into their derivatives, as code."""
 
-from diffjit import primitives  # noqa: F401 - declares the primitives
-from diffjit.api.functions import check_grads, jit, source, stop_gradient
+from diffjit.api.functions import check_grads, clear_cache, jit, source, stop_gradient
 from diffjit.api.grad import grad, value_and_grad
 from diffjit.api.products import jvp, vjp
 from diffjit.errors import (
@@ -26,6 +25,7 @@ __all__ = [
     "UnsupportedSyntax",
     "UsageError",
     "check_grads",
+    "clear_cache",
     "grad",
     "jit",
     "jvp",

@@ -16,8 +16,10 @@ class Settings:
 
     backend    "numba" (compiled, default) or "python" (the readable text, under a debugger); DIFFJIT_BACKEND
     dump       folder that receives every pass of every program as a numbered file, or ""; DIFFJIT_DUMP
-    cache_dir  folder of generated modules and their machine code, or "" for the platform's; DIFFJIT_CACHE_DIR
-    cache_mb   megabytes that the folder is cut down to, least used first; 0: no machine code; DIFFJIT_CACHE_MB
+    cache_dir  folder of generated modules, machine code and manifests, or "" for the platform's; DIFFJIT_CACHE_DIR
+    cache_mb   megabytes that the folder is cut down to, least used first; 0: text alone is kept; DIFFJIT_CACHE_MB
+
+    `diffjit.clear_cache()` empties the folder.
     """
 
     backend: str = field(default_factory=lambda: _text("DIFFJIT_BACKEND", "numba"))

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import optree
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +47,22 @@ class Record:
 class Structure:
     """A tree without its numeric leaves."""
 
-    spec: Any  # an optree treespec
+    spec: Any  # an optree treespec; None for one number or array
     slots: tuple[Leaf | Fixed | Record, ...]
 
     def unflatten(self, leaves: Any) -> Any:
         """The tree with these leaves (an iterator)."""
+        if self.spec is None:
+            return next(leaves)
+        import optree
+
         if len(self.slots) == 1 and self.spec.is_leaf():
             return _fill(self.slots[0], leaves)
         return optree.tree_unflatten(self.spec, [_fill(s, leaves) for s in self.slots])
 
     def is_leaf(self) -> bool:
         """Whether the tree is one number or array."""
-        return len(self.slots) == 1 and isinstance(self.slots[0], Leaf) and self.spec.is_leaf()
+        return self.spec is None
 
     def count(self) -> int:
         """The number of numeric leaves."""
@@ -117,6 +120,10 @@ def attributes(value: Any) -> dict[str, Any]:
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
     """Numeric leaves and structure of a tree."""
+    if is_numeric(tree):
+        return [tree], Structure(None, (Leaf(leaf_key(tree)),))
+    import optree  # plain numbers and arrays do without
+
     items, spec = optree.tree_flatten(tree, none_is_leaf=True)
     leaves: list[Any] = []
     slots: list[Any] = []
@@ -139,7 +146,8 @@ def leaf_key(leaf: Any) -> Any:
     if isinstance(leaf, np.ndarray):
         flags = leaf.flags
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-        return (leaf.dtype.str, tuple(n == 1 for n in leaf.shape), layout, flags.writeable)
+        own = () if type(leaf) is np.ndarray and flags.aligned else (type(leaf), flags.aligned)
+        return (leaf.dtype.str, tuple([n == 1 for n in leaf.shape]), layout, flags.writeable, *own)
     if isinstance(leaf, np.generic):
         return leaf.dtype.str
     return type(leaf)

@@ -5,32 +5,19 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from diffjit import tree
-from diffjit.api.programs import Arguments, Compiled, executable, flatten_call, program_of
+from diffjit.api.programs import Arguments, Compiled, fixed_key, flatten_call, glance
 from diffjit.errors import UsageError
-from diffjit.frontend import values as av
-from diffjit.frontend.nested import signature
-from diffjit.frontend.program import Program, fixed_key
-from diffjit.frontend.results import rebuild
+from diffjit.frontend.outputs import Change, rebuild, write_back
 from diffjit.settings import settings
 
+if TYPE_CHECKING:
+    from diffjit.frontend.results import Program
+
 MAX_SPECIALISATIONS = 256
-
-
-class Inside:
-    """A function of a program under interpretation, in the hands of a verb."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.__name__ = getattr(value, "name", "function")
-        self.__signature__ = signature(value)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """It exists while a program is specialised; nothing calls it."""
-        del args, kwargs
-        raise TypeError(self.__name__)
+MAX_SHORTCUTS = 4096  # of calls with arrays of certain shapes
 
 
 class Derived:
@@ -47,6 +34,7 @@ class Derived:
         self.backend = backend
         self._cache: dict[Any, tuple[Compiled, Any]] = {}
         self._fixed: dict[Any, frozenset[int]] = {}
+        self._shortcuts: dict[Any, tuple[str, Compiled, Callable[[tuple[Any, ...]], Any]]] = {}
         functools.update_wrapper(self, function, updated=())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -55,9 +43,26 @@ class Derived:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result for these arguments."""
+        seen = None if kwargs else glance(args)
+        known = self._shortcuts.get(seen)
+        if known is not None:
+            backend, compiled, shortcut = known
+            if backend == (self.backend or settings.backend) and compiled.valid():
+                return shortcut(args)
         call = flatten_call(args, kwargs)
         compiled, finish = self.lookup(call, args, kwargs)
+        if seen is not None and call.key not in self._fixed:
+            shortcut = self.shortcut(compiled, finish)
+            if shortcut is not None:
+                if len(self._shortcuts) >= MAX_SHORTCUTS:
+                    self._shortcuts.clear()
+                self._shortcuts[seen] = self.backend or settings.backend, compiled, shortcut
         return finish(compiled(call.leaves), call)
+
+    def shortcut(self, compiled: Compiled, finish: Any) -> Callable[[tuple[Any, ...]], Any] | None:
+        """Calls of plain numbers and arrays, where these are all that there is to the arguments."""
+        del compiled, finish
+        return None
 
     def lookup(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
         """The executable for this structure of arguments; specialised again when something outside has changed."""
@@ -67,21 +72,53 @@ class Derived:
         found = self._cache.get(key)
         if found is not None and found[0].valid():
             return found
-        program = self.specialise(args, kwargs)
-        made = self.build(program, call)
-        if program.fixed:
-            self._fixed[call.key] = program.fixed
-            key = (call.key, backend, tuple(fixed_key(call.leaves[k]) for k in sorted(program.fixed)))
+        if found is None and backend == "numba" and self.form() is not None:
+            recalled = self.recall(call, args, kwargs)
+            if recalled is not None:
+                return recalled
+        from diffjit.lowering.entry import no_garbage_collection
+
+        with no_garbage_collection():
+            program = self.specialise(args, kwargs)
+            made = self.build(program, call)
+        if backend == "numba" and self.form() is not None:
+            from diffjit.api import manifest
+
+            manifest.remember(self, call, args, kwargs, program, made)
+        self.keep(call, backend, program.fixed, made)
+        return made
+
+    def keep(self, call: Arguments, backend: str, fixed: frozenset[int], made: tuple[Compiled, Any]) -> None:
+        """Keep a program for later calls; `fixed` leaves have the same values there."""
+        if fixed:
+            self._fixed[call.key] = fixed
         if len(self._cache) >= MAX_SPECIALISATIONS:
             self._cache.clear()
-        self._cache[key] = made
-        return made
+            self._shortcuts.clear()
+        self._cache[call.key, backend, tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))] = made
+
+    def recall(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any] | None:
+        """What another process has compiled for such a call."""
+        from diffjit.api import manifest
+
+        found = manifest.recall(self, call, args, kwargs)
+        if found is None:
+            return None
+        compiled, result, fixed = found
+        self.keep(call, "numba", fixed, (compiled, result))
+        return compiled, result
+
+    def form(self) -> tuple[Any, ...] | None:
+        """How this is made from its function, as data; None where other processes do not learn of it."""
+        return None
 
     def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """The program of the function that this one is made from."""
+        from diffjit.api.engine import program_of
+
         return program_of(self.function, args, kwargs)
 
-    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Callable[..., Any]]:
+    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The executable, and how its flat results become this function's result."""
         raise NotImplementedError
 
@@ -89,41 +126,68 @@ class Derived:
         return f"<diffjit.{type(self).__name__.lower()} of {getattr(self.function, '__name__', self.function)}>"
 
 
+@dataclass(slots=True, eq=False)
+class JittedResult:
+    """How a program's flat results become what the function returns, and what it leaves in its arguments."""
+
+    value: Any
+    changes: list[Change]
+
+
 class Jitted(Derived):
     """The function itself, compiled."""
 
-    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
+    def form(self) -> tuple[Any, ...] | None:
+        """It has no choices."""
+        return ("jit",)
+
+    def build(self, program: Program, call: Arguments) -> tuple[Compiled, JittedResult]:
         """The compiled function, and how its flat results become this function's."""
+        from diffjit.api.engine import executable
+
         del call
-        return executable(program, program.function, self.backend, unchanged=False), program
+        compiled = executable(program, program.function, self.backend, unchanged=False, settled=True)
+        return compiled, JittedResult(program.result, program.changes)
 
     def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """The program, with what it leaves in the caller's containers."""
+        from diffjit.api.engine import program_of
+
         return program_of(self.function, args, kwargs, with_changes=True)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program; it changes arrays and containers among the arguments as the function does."""
         call = flatten_call(args, kwargs)
-        compiled, program = self.lookup(call, args, kwargs)
+        compiled, made = self.lookup(call, args, kwargs)
         outs = list(compiled(call.leaves))
-        result = rebuild(program.result, outs)
-        if program.changes:
-            program.write_back((*args, *kwargs.values()), outs)
+        result = rebuild(made.value, outs)
+        if made.changes:
+            write_back(made.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, outs))
         return result
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """A jitted function is differentiated as the function itself."""
+        from diffjit.api.engine import program_of
+
         return program_of(self.function, args, kwargs)
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        from diffjit.api.inline import abstract_function
+
         return interpreter.call(abstract_function(interpreter, self.function), args, kwargs, node)
 
 
-def abstract_function(interpreter: Any, function: Any) -> Any:
-    """The function of a verb as the interpreter calls it."""
-    if isinstance(function, Inside):
-        return function.value
-    return av.Static(function) if hasattr(function, "__diffjit_inline__") else interpreter.lift_static(function)
+def verb(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a verb be called inside programs, where it makes a static callable."""
+
+    def inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        from diffjit.api.inline import call_verb
+
+        del node
+        return call_verb(make, interpreter, args, kwargs)
+
+    make.__diffjit_inline__ = inside  # type: ignore[attr-defined]
+    return make
 
 
 def parameter_position(function: Any, name: str) -> int | None:
@@ -182,6 +246,3 @@ def _names(function: Any) -> list[str]:
 
 def _called(function: Any) -> str:
     return getattr(function, "__name__", str(function))
-
-
-__all__ = ["Derived", "Jitted", "parameter_position", "resolve", "tree"]

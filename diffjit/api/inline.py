@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from diffjit.api.derived import Derived, Inside, abstract_function
+from diffjit.api.derived import Derived
+from diffjit.api.gradients import derive, spec_tree
+from diffjit.api.product_programs import forward_program, reversible
+from diffjit.api.products import cotangents
 from diffjit.api.programs import flatten_call
 from diffjit.errors import UsageError
 from diffjit.frontend import values as av
-from diffjit.frontend.nested import Entry, Foreign, Inner
+from diffjit.frontend.nested import Entry, Foreign, Inner, signature
+from diffjit.frontend.outputs import Out
 from diffjit.frontend.values import NONE, Static
-from diffjit.ir.types import Array, Scalar, Type
-
-if TYPE_CHECKING:
-    from diffjit.ir.nodes import Value
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array, Scalar, Type, is_float
 
 
-def verb(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a verb be called inside programs, where it makes a static callable."""
+class Inside:
+    """A function of a program under interpretation, in the hands of a verb."""
 
-    def inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        del node
-        named = {name: plain(interpreter, v) for name, v in kwargs.items()}
-        made = make(*(plain(interpreter, a) for a in args), **named)
-        return Static(made if isinstance(made, Derived) else functools.partial(make, **named))
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.__name__ = getattr(value, "name", "function")
+        self.__signature__ = signature(value)
 
-    make.__diffjit_inline__ = inside  # type: ignore[attr-defined]
-    return make
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """It exists while a program is specialised; nothing calls it."""
+        del args, kwargs
+        raise TypeError(self.__name__)
+
+
+def call_verb(make: Any, interpreter: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A verb called inside a program: a static callable."""
+    named = {name: plain(interpreter, v) for name, v in kwargs.items()}
+    made = make(*(plain(interpreter, a) for a in args), **named)
+    return Static(made if isinstance(made, Derived) else functools.partial(make, **named))
+
+
+def abstract_function(interpreter: Any, function: Any) -> Any:
+    """The function of a verb as the interpreter calls it."""
+    if isinstance(function, Inside):
+        return function.value
+    return av.Static(function) if hasattr(function, "__diffjit_inline__") else interpreter.lift_static(function)
 
 
 def plain(interpreter: Any, value: Any) -> Any:
@@ -50,14 +66,12 @@ def inline_gradient(derived: Any, interpreter: Any, args: list[Any], kwargs: dic
     inner = nest(interpreter, derived.function, args, kwargs, node)
     if inner is None:
         return NONE
-    program = derived.derive(inner.program, inner.call)
+    program = derive(derived, inner.program, inner.call)
     return interpreter.abstract(program.result, interpreter.copy_in(program.function, inner.inputs))
 
 
 def inline_jvp(interpreter: Any, fun: Any, primals: list[Any], tangents: list[Any], *, has_aux: bool, node: Any) -> Any:
     """Copy a forward derivative's program in."""
-    from diffjit.api.products import forward_program
-
     inner = nest(interpreter, plain(interpreter, fun), primals, {}, node)
     if inner is None:
         return NONE
@@ -75,8 +89,6 @@ def inline_jvp(interpreter: Any, fun: Any, primals: list[Any], tangents: list[An
 
 def inline_vjp(interpreter: Any, fun: Any, primals: list[Any], *, has_aux: bool, node: Any) -> Any:
     """Copy the program in; its pullback is copied in where it is called."""
-    from diffjit.api.products import reversible
-
     inner = nest(interpreter, plain(interpreter, fun), primals, {}, node)
     if inner is None:
         return NONE
@@ -100,10 +112,6 @@ class Pullback:
         self.spec = inner.program.result[0] if has_aux else inner.program.result
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        from diffjit.api.grad import spec_tree
-        from diffjit.api.products import cotangents
-        from diffjit.frontend.results import Out
-
         del kwargs, node
         entry = Entry()
         found = cotangents(self.spec, interpreter.enter(args[0], entry)[0])
@@ -134,3 +142,22 @@ def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:
     made = interpreter.zeros_of(like)
     interpreter.build.op("assign", [made, interpreter.cast(value, ty.dtype)])
     return made
+
+
+def stopped(interpreter: Any, value: Any) -> Any:
+    """A value through which no derivative flows."""
+    if isinstance(value, Value) and is_float(value.type):
+        if hasattr(value.type, "dims"):
+            value = interpreter.copy(value)
+        return interpreter.build.value("stop_gradient", [value], value.type, name=value.name)
+    if isinstance(value, av.Tup):
+        return av.Tup(tuple(stopped(interpreter, v) for v in value.items), value.cls)
+    if isinstance(value, av.Ref):
+        held = interpreter.contents(value)
+        if isinstance(held, av.ListC):
+            return interpreter.new(av.ListC(tuple(stopped(interpreter, v) for v in held.items)))
+        if isinstance(held, av.DictC):
+            return interpreter.new(
+                av.DictC({k: stopped(interpreter, v) for k, v in held.items.items()}, held.is_set, held.cls)
+            )
+    return value

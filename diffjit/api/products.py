@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from diffjit import tree
 from diffjit.api.derived import Derived
-from diffjit.api.grad import gradient_leaf, zero_like
-from diffjit.api.inline import inline_jvp, inline_vjp
-from diffjit.api.programs import Arguments, Compiled, compile_ir, executable, flatten_call, mutated_params
-from diffjit.errors import TypeProblem, UsageError
-from diffjit.frontend.program import Program
-from diffjit.frontend.results import OptOut, Out, RecordOut, mapped, rebuild
-from diffjit.ir.nodes import Function, Loc
-from diffjit.ir.types import List, is_float
-from diffjit.transforms.pipeline import finish, tangents
-from diffjit.transforms.prepare import own_copy
-from diffjit.transforms.reverse import reverse
-from diffjit.transforms.split import split
+from diffjit.api.grad import gradient_leaf
+from diffjit.api.programs import Arguments, Compiled, flatten_call
+from diffjit.errors import UsageError
+from diffjit.frontend.outputs import OptOut, Out, RecordOut, rebuild
+
+if TYPE_CHECKING:
+    from diffjit.frontend.results import Program
 
 _FORWARD: dict[Any, ForwardProduct] = {}
 _REVERSE: dict[Any, ReverseProduct] = {}
@@ -31,32 +25,9 @@ class ForwardProduct(Derived):
 
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The compiled function, and where its flat results belong."""
-        wrt = float_leaves(program, call)
-        function, positions = tangents(program.function, wrt)
-        compiled = executable(program, function, self.backend, unchanged=True)
-        return compiled, (program, wrt, positions)
+        from diffjit.api.product_programs import build_forward
 
-
-def float_leaves(program: Program, call: Arguments) -> list[int]:
-    """The leaves of the arguments that carry derivatives."""
-    return [k for k in range(len(call.leaves)) if is_float(program.function.params[k].type)]
-
-
-def forward_program(program: Program, call: Arguments) -> tuple[Program, list[int]]:
-    """A program that returns (value, tangent), and the leaves that its last parameters are the tangents of."""
-    wrt = float_leaves(program, call)
-    function, positions = tangents(program.function, wrt)
-
-    def tangent(k: int) -> Out:
-        position = positions[k]
-        if position is None:
-            position = positions[k] = len(function.body.results)
-            function.body.results.append(zero_like(function, function.body.results[k]))
-        return Out(position)
-
-    result = (program.result, mapped(_tangent_spec(program.result), tangent))
-    finish(function, "forward_program")
-    return Program(function, program.n_args, program.captures, program.guards, result, program.fixed), wrt
+        return build_forward(self, program, call)
 
 
 def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend: str | None = None) -> Any:
@@ -80,7 +51,7 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend
     outs = _run(compiled, call.leaves, [dots[k] for k in wrt])
     value = rebuild(program.result, list(outs))
     results = [outs[p] if p is not None else _zero(outs[k]) for k, p in enumerate(positions)]
-    tangent = rebuild(_tangent_spec(program.result), results)
+    tangent = rebuild(tangent_spec(program.result), results)
     if has_aux:
         return value[0], tangent[0], value[1]
     return value, tangent
@@ -146,6 +117,20 @@ def as_like(value: Any, like: Any, what: str) -> Any:
     return value
 
 
+def tangent_spec(spec: Any) -> Any:
+    """The tree of tangents: static results have none."""
+    if isinstance(spec, (Out, OptOut, RecordOut)):
+        return spec
+    if isinstance(spec, tuple):
+        items = [tangent_spec(s) for s in spec]
+        return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
+    if isinstance(spec, list):
+        return [tangent_spec(s) for s in spec]
+    if isinstance(spec, dict):
+        return {k: tangent_spec(v) for k, v in spec.items()}
+    return 0.0 if isinstance(spec, float) else spec
+
+
 def _zero(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return np.zeros(value.shape, value.dtype if value.dtype.kind in "fc" else np.float64)
@@ -154,69 +139,14 @@ def _zero(value: Any) -> Any:
     return type(value)(0) if isinstance(value, (float, complex, np.floating, np.complexfloating)) else 0.0
 
 
-def _tangent_spec(spec: Any) -> Any:
-    """The tree of tangents: static results have none."""
-    if isinstance(spec, (Out, OptOut, RecordOut)):
-        return spec
-    if isinstance(spec, tuple):
-        items = [_tangent_spec(s) for s in spec]
-        return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
-    if isinstance(spec, list):
-        return [_tangent_spec(s) for s in spec]
-    if isinstance(spec, dict):
-        return {k: _tangent_spec(v) for k, v in spec.items()}
-    return 0.0 if isinstance(spec, float) else spec
-
-
-@dataclass(slots=True, eq=False)
-class Reversible:
-    """A program and its pullback, as IR."""
-
-    wrt: list[int]  # the leaves of the arguments that cotangents are computed for
-    forward: Function  # results: the primal ones, then the pullback's residuals if `is_split`
-    pullback: Function  # parameters: residuals, or the primal's own; then the seeds
-    n_primal: int
-    seeds: list[int]  # the primal results that have a seed
-    gradients: list[int | None]  # position of each leaf's cotangent among the pullback's results
-    is_split: bool
-
-
-def reversible(program: Program, call: Arguments) -> Reversible:
-    """Split code where that is possible, else a pullback that runs the program again."""
-    wrt = float_leaves(program, call)
-    f = program.function
-    if any(isinstance(v.type, List) and is_float(v.type) for v in f.results):
-        raise TypeProblem(
-            "DJ319",
-            f"`{f.name}` returns a list whose length is only known at run time: its cotangent has no form yet",
-            loc=Loc(f.source_file, f.source_line, 0, 0, f.name),
-            cure="return np.array(items)",
-        )
-    results = [k for k, v in enumerate(f.results) if is_float(v.type) and hasattr(v.type, "dtype")]
-    parts = split(f, wrt, results)
-    if parts is not None:
-        return Reversible(wrt, parts.forward, parts.pullback, parts.n_primal, parts.seeds, parts.gradients, True)
-    r = reverse(f, wrt, results)
-    positions: list[int | None] = []
-    r.function.body.results = list(r.primal)
-    for g in r.gradients:
-        positions.append(None if g is None else len(r.function.body.results))
-        if g is not None:
-            r.function.body.results.append(g)
-    finish(r.function, "reverse")
-    forward = finish(own_copy(f), "forward") if mutated_params(f) else f
-    return Reversible(wrt, forward, r.function, len(f.results), list(results), positions, False)
-
-
 class ReverseProduct(Derived):
     """Value and pullback of a function."""
 
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The compiled function, and where its flat results belong."""
-        made = reversible(program, call)
-        residuals = len(made.forward.results) - made.n_primal
-        compiled = executable(program, made.forward, self.backend, unchanged=True, residuals=residuals)
-        return compiled, (program, made, compile_ir(made.pullback, self.backend))
+        from diffjit.api.product_programs import build_reverse
+
+        return build_reverse(self, program, call)
 
 
 def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = None) -> Any:
@@ -309,12 +239,16 @@ def cotangents(spec: Any, cotangent: Any) -> dict[int, Any]:
 
 
 def _jvp_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    from diffjit.api.inline import inline_jvp
+
     fun, primals, dots = [*args, *(kwargs[n] for n in ("primals", "tangents")[len(args) - 1 :])]
     points, directions = (interpreter.sequence_items(v, node) for v in (primals, dots))
     return inline_jvp(interpreter, fun, points, directions, has_aux=_flag(kwargs), node=node)
 
 
 def _vjp_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    from diffjit.api.inline import inline_vjp
+
     return inline_vjp(interpreter, args[0], args[1:], has_aux=_flag(kwargs), node=node)
 
 

@@ -1,24 +1,16 @@
-"""From a Python function and arguments to a specialised IR program; calling compiled programs."""
+"""A call's arguments as flat leaves, and compiled programs as callables of those."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from diffjit import tree
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
-from diffjit.errors import DiffjitError, InternalError, MemoryProblem, UsageError
-from diffjit.frontend.program import Program, specialise
-from diffjit.ir.nodes import Function, Loc
-from diffjit.ir.types import Array
-from diffjit.lowering.python import compile_python
-from diffjit.settings import settings
-from diffjit.transforms.pipeline import dump, finish
+from diffjit.errors import MemoryProblem
+from diffjit.ir.nodes import Loc
 
 
 @dataclass(slots=True, eq=False)
@@ -65,23 +57,28 @@ _PLAIN: dict[Any, Arguments] = {}  # calls with numbers and arrays alone, by wha
 _MANY = 4096
 
 
-def _glance(args: tuple[Any, ...]) -> Any:
+_NUMBERS = frozenset({float, int, np.float64})
+_SEEN_NUMBERS: set[tuple[type, ...]] = set()  # classes of arguments that are numbers alone
+
+
+def glance(args: tuple[Any, ...]) -> Any:
     """What is quickly seen of numbers and arrays; None where there is more to an argument."""
+    kinds = tuple(map(type, args))
+    if kinds in _SEEN_NUMBERS:
+        return kinds
+    if np.ndarray not in kinds:
+        if not _NUMBERS.issuperset(kinds) or len(_SEEN_NUMBERS) > _MANY:
+            return None
+        _SEEN_NUMBERS.add(kinds)
+        return kinds
     seen: list[Any] = []
-    shapes: list[Any] = []
-    for a in args:
-        kind = type(a)
+    for kind, a in zip(kinds, args, strict=True):
         if kind is np.ndarray:
             code = _DTYPES.get(id(a.dtype))
             if code is None:
                 return None
-            shape = a.shape
-            if shape in shapes:
-                seen.append((code, a.flags.num, shapes.index(shape), None))
-            else:
-                shapes.append(shape)
-                seen.append((code, a.flags.num, tuple([n == 1 for n in shape]) if 1 in shape else len(shape)))
-        elif kind is float or kind is int:
+            seen += (code, a.flags.num, a.shape)
+        elif kind in _NUMBERS:
             seen.append(kind)
         else:
             return None
@@ -90,7 +87,7 @@ def _glance(args: tuple[Any, ...]) -> Any:
 
 def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Split a call's arguments."""
-    seen = None if kwargs else _glance(args)
+    seen = None if kwargs else glance(args)
     if seen is None:
         return _split_call(args, kwargs)
     known = _PLAIN.get(seen)
@@ -117,45 +114,14 @@ def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         starts.append(len(leaves))
         leaves += more
         keywords[name] = structure
-    key = CallKey((tuple(positional), tuple(keywords.items()), _equal_shapes(leaves)))
+    key = CallKey((tuple(positional), tuple(keywords.items()), _equal_lengths(leaves)))
     return Arguments(positional, keywords, leaves, starts, key)
 
 
-def _equal_shapes(leaves: list[Any]) -> tuple[int, ...]:
-    """Which arrays have the shape of an earlier one: lengths that are equal need no tests, and no sums over repeats."""
-    shapes = [a.shape for a in leaves if isinstance(a, np.ndarray)]
-    return tuple([shapes.index(s) for s in shapes])
-
-
-def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, with_changes: bool = False) -> Program:
-    """The program of a function, or of a derivative, for these arguments."""
-    if hasattr(function, "program"):
-        return function.program(args, kwargs)
-    try:
-        program = specialise(function, args, kwargs, with_changes=with_changes)
-    except DiffjitError as error:
-        raise error.at(_definition(function)) from error.__cause__
-    except Exception as error:
-        raise InternalError(
-            "DJ901",
-            f"diffjit failed while specialising `{getattr(function, '__name__', function)}`: "
-            f"{type(error).__name__}: {error}",
-            cure="this is a mistake in diffjit: please report it with the function",
-        ) from error
-    finish(program.function, "program")
-    return program
-
-
-def _definition(function: Any) -> Loc | None:
-    """Where a function is defined, for errors about the whole of it."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return None if code is None else Loc(code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
-
-
-def mutated_params(function: Function) -> list[int]:
-    """Parameters whose arrays the program writes to."""
-    memory = Memory(function, Order(function))
-    return [k for k, p in enumerate(function.params) if isinstance(p.type, Array) and memory.written(p)]
+def _equal_lengths(leaves: list[Any]) -> tuple[int, ...]:
+    """Which lengths were met before: equal ones need no tests, no sums over repeats, and prove indices of squares."""
+    lengths = [n for a in leaves if isinstance(a, np.ndarray) for n in a.shape if n != 1]
+    return tuple([lengths.index(n) for n in lengths])
 
 
 @dataclass(slots=True, eq=False)
@@ -184,14 +150,14 @@ class Compiled:
             return True
         return all(tree.leaf_key(getter()) == key for getter, key in zip(self.captures, self.capture_keys, strict=True))
 
-    def __call__(self, leaves: list[Any]) -> tuple[Any, ...]:
+    def __call__(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """The program's flat results."""
         inputs = [*leaves, *[getter() for getter in self.captures]] if self.captures else leaves
         if self.mutated:
             self.check_memory(inputs)
         return self.run(*inputs)
 
-    def check_memory(self, inputs: list[Any]) -> None:
+    def check_memory(self, inputs: Sequence[Any]) -> None:
         """Arguments that share memory while one is written would have to be one; read-only ones cannot be written."""
         for k in self.mutated:
             if not inputs[k].flags.writeable:
@@ -218,43 +184,11 @@ class Compiled:
 
 def _same(a: Any, b: Any) -> bool:
     try:
-        return type(a) is type(b) and bool(a == b)
+        return type(a) is type(b) and bool(a == b) and (not isinstance(a, float) or repr(a) == repr(b))  # -0.0 == 0.0
     except (TypeError, ValueError):
         return False
 
 
-def compile_ir(function: Function, backend: str | None, residuals: int = 0) -> Callable[..., Any]:
-    """An executable for IR: flat arguments in, tuple of flat results out."""
-    chosen = backend or settings.backend
-    if chosen == "python":
-        return compile_python(function)
-    if chosen == "numba":
-        from diffjit.lowering.cpu import compile_function
-
-        if residuals:
-            n = len(function.results)
-            return compile_function(function, residual_outs=frozenset(range(n - residuals, n)))
-        return compile_function(function)
-    raise UsageError("DJ503", f"unknown backend {chosen!r}", cure='backends are "numba" and "python"')
-
-
-def executable(
-    program: Program, function: Function, backend: str | None, *, unchanged: bool, residuals: int = 0
-) -> Compiled:
-    """Compile an IR function with a program's captures and guards."""
-    keys = [tree.leaf_key(g()) for g in program.captures]
-    source = program.function
-    place = Loc(source.source_file, source.source_line, 0, 0, source.name)
-    return Compiled(
-        compile_ir(function, backend, residuals),
-        program.captures,
-        keys,
-        program.guards,
-        mutated_params(program.function),
-        unchanged,
-        program.arg_names,
-        place,
-    )
-
-
-__all__ = ["Arguments", "Compiled", "dump", "executable", "flatten_call", "mutated_params", "program_of"]
+def fixed_key(leaf: Any) -> Any:
+    """What a specialisation depends on of a leaf among `Program.fixed`: a number's value, an array's shape."""
+    return leaf.shape if isinstance(leaf, np.ndarray) else leaf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffjit.api.programs import program_of
+from diffjit.api.engine import program_of
 from diffjit.lowering.python import source_text
 
 

@@ -227,6 +227,7 @@ class Interpreter(
     def fn_of(self, pyfunc: Any) -> av.Fn:
         """A Python function object as an abstract function."""
         source = source_of(pyfunc)
+        self.followed[pyfunc] = None
         scope = av.Scope((), pyfunc, pyfunc.__globals__)
         if (pyfunc.__module__ or "").startswith("diffjit."):
             defaults = tuple(self.lift_static(d) for d in pyfunc.__defaults__ or ())

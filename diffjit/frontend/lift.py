@@ -18,6 +18,7 @@ import numpy as np
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.places import AsArray, Cell, Default, Global, Item, Keys, Length, Shape
 from diffjit.frontend.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
@@ -66,6 +67,8 @@ class Lifting(Mixin):
         self.frame_loops: dict[int, list[Any]] = {}
         self.loops: list[Any] = []
         self.keep_alive: list[Any] = []
+        self.followed: dict[Any, None] = {}  # Python functions that were interpreted
+        self.portable = True  # whether the program rests on these, guards and captures alone
 
     def may_fix(self, value: Value) -> bool:
         """Whether an int parameter may be made static by starting again."""
@@ -76,12 +79,13 @@ class Lifting(Mixin):
         """A free name: a closure cell, a global, or a builtin."""
         pyfunc = scope.pyfunc
         if pyfunc is not None and name in pyfunc.__code__.co_freevars:
-            cell = pyfunc.__closure__[pyfunc.__code__.co_freevars.index(name)]
+            index = pyfunc.__code__.co_freevars.index(name)
+            cell = pyfunc.__closure__[index]
             try:
                 value = cell.cell_contents
             except ValueError:
                 raise self.error(TypeProblem("DJ303", f"closure variable `{name}` has no value yet"), node) from None
-            return self.lift_at(("cell", id(cell)), value, lambda: cell.cell_contents, keep=cell, hint=name)
+            return self.lift_at(("cell", id(cell)), value, Cell(pyfunc, index), keep=cell, hint=name)
         if name in scope.namespace:
             return self.lift_name_in(scope.namespace, name)
         if hasattr(builtins, name):
@@ -91,16 +95,14 @@ class Lifting(Mixin):
     def lift_name_in(self, namespace: dict[str, Any], name: str) -> Any:
         """A module's variable."""
         return self.lift_at(
-            ("global", id(namespace), name), namespace[name], lambda: namespace[name], keep=namespace, hint=name
+            ("global", id(namespace), name), namespace[name], Global(namespace, name), keep=namespace, hint=name
         )
 
     def lift_default(self, pyfunc: Any, k: int) -> Any:
-        return self.lift_at(("default", pyfunc, k), pyfunc.__defaults__[k], lambda: pyfunc.__defaults__[k])
+        return self.lift_at(("default", pyfunc, k), pyfunc.__defaults__[k], Default(pyfunc, k))
 
     def lift_kwdefault(self, pyfunc: Any, name: str) -> Any:
-        return self.lift_at(
-            ("kwdefault", pyfunc, name), pyfunc.__kwdefaults__[name], lambda: pyfunc.__kwdefaults__[name], hint=name
-        )
+        return self.lift_at(("kwdefault", pyfunc, name), pyfunc.__kwdefaults__[name], Default(pyfunc, name), hint=name)
 
     def lift_member(self, obj: Any, path: Any, value: Any) -> Any:
         """A part of an outside object that never changes (functools.partial's arguments)."""
@@ -133,27 +135,27 @@ class Lifting(Mixin):
                 return Static(value)
             if key in self.learned.captures:
                 ty = array_type(value)
-                self.guards[key, "shape"] = Guard(lambda: getter().shape, value.shape)
+                self.guards[key, "shape"] = Guard(Shape(getter), value.shape)
                 return self.capture(key, Array(ty.dtype, value.shape, ty.layout), getter, hint)
             return self.capture(key, array_type(value), getter, hint)
         if isinstance(value, tuple):
-            items = tuple(self.lift_at((key, k), x, _item(getter, k), hint=hint) for k, x in enumerate(value))
-            self.guards[key] = Guard(lambda: len(getter()), len(value))
+            items = tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))
+            self.guards[key] = Guard(Length(getter), len(value))
             return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
         if isinstance(value, list):
-            self.guards[key] = Guard(lambda: len(getter()), len(value))
+            self.guards[key] = Guard(Length(getter), len(value))
             if len(value) > 64 and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value):
-                return self.capture(key, array_type(np.array(value)), lambda: np.array(getter()), hint)
+                return self.capture(key, array_type(np.array(value)), AsArray(getter), hint)
             return self.outside(
-                av.ListC(tuple(self.lift_at((key, k), x, _item(getter, k), hint=hint) for k, x in enumerate(value)))
+                av.ListC(tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value)))
             )
         if isinstance(value, (dict, set, frozenset)):
             keys = tuple(value)
-            self.guards[key] = Guard(lambda: tuple(getter()), keys)
+            self.guards[key] = Guard(Keys(getter), keys)
             if not isinstance(value, dict):
                 return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True))
             items = {
-                k: self.lift_at((key, "key", k), value[k], _item(getter, k), hint=k if isinstance(k, str) else hint)
+                k: self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
                 for k in keys
             }
             return self.outside(av.DictC(items))
@@ -243,7 +245,3 @@ class Lifting(Mixin):
         """An array known while specialising becomes a capture that always reads the same array."""
         key = ("constant", id(array))
         return self.lift_at(key, array, lambda: array, keep=array)
-
-
-def _item(getter: Callable[[], Any], key: Any) -> Callable[[], Any]:
-    return lambda: getter()[key]

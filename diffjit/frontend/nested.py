@@ -17,10 +17,11 @@ from diffjit import tree
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.outputs import OptOut, Out, RecordOut
 from diffjit.frontend.read_only import decide_views
 from diffjit.frontend.recursion import close
 from diffjit.frontend.reshapes import memory_classes
-from diffjit.frontend.results import OptOut, Out, Program, RecordOut, output
+from diffjit.frontend.results import Program, output
 from diffjit.frontend.source import line_text
 from diffjit.frontend.values import Static, is_number
 from diffjit.ir.nodes import Block, Function, Value

@@ -173,6 +173,7 @@ class Objects(Mixin):
             return self.lift_at(("attr", obj, name), value, lambda: getattr(obj, name))
         if isinstance(obj, (str, bytes)) and callable(value):
             return av.Method(Static(obj), name)
+        self.portable &= isinstance(obj, (str, bytes, np.dtype, np.ufunc)) or _is_fixed_library(obj)
         return self.lift_static(value)
 
     def object_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
@@ -253,6 +254,12 @@ class Objects(Mixin):
 
 
 _MADE_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType)
+
+
+def _is_fixed_library(obj: Any) -> bool:
+    """Whether the attributes of a module or class hang on the versions of Python and NumPy alone."""
+    name = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", "")
+    return _is_library(obj) and name.split(".")[0] not in ("sys", "scipy", "numba")
 
 
 def _is_library(obj: Any) -> bool:

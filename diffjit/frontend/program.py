@@ -18,6 +18,7 @@ from diffjit.frontend.frames import Learned, NeedStatic
 from diffjit.frontend.interpret import Interpreter
 from diffjit.frontend.lift import array_type
 from diffjit.frontend.loops import Peel, Resumed
+from diffjit.frontend.outputs import Change
 from diffjit.frontend.questions import Doubt
 from diffjit.frontend.read_only import decide_views
 from diffjit.frontend.recursion import Outline
@@ -26,7 +27,7 @@ from diffjit.frontend.source import line_text
 from diffjit.frontend.tables import Tabulate
 from diffjit.frontend.templates import Apart, Live, Widen
 from diffjit.frontend.values import Static
-from diffjit.frontend.writeback import Arguments, Change
+from diffjit.frontend.writeback import Arguments
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Loc, Value
 from diffjit.ir.types import Array, Dim, Scalar, is_float
@@ -90,6 +91,13 @@ def specialise(
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
 
 
+def _array_type(array: np.ndarray, lengths: dict[int, Dim]) -> Array:
+    """The type of an argument; equal lengths of arguments share a symbol."""
+    ty = array_type(array)
+    dims = (d if isinstance(d, int) else lengths.setdefault(n, d) for n, d in zip(array.shape, ty.dims, strict=True))
+    return Array(ty.dtype, tuple(dims), ty.layout)
+
+
 def _specialise(
     function: Callable[..., Any],
     args: tuple[Any, ...],
@@ -104,7 +112,7 @@ def _specialise(
     counter = itertools.count()
     params: list[Value] = []
     names = parameter_names(function, args, kwargs)
-    shapes: dict[tuple[int, ...], tuple[Dim, ...]] = {}  # arguments of one shape: the call's key says which
+    lengths: dict[int, Dim] = {}  # those of arguments that are equal: the call's key says which
 
     def argument(value: Any, hint: str) -> Any:
         paths, items, spec = optree.tree_flatten_with_path(value, none_is_leaf=True)
@@ -120,9 +128,7 @@ def _specialise(
             if k in fixed and not isinstance(item, np.ndarray):
                 params.append(Value(scalar_type_of(item), hint))
                 return Static(item)
-            ty: Any = array_type(item) if isinstance(item, np.ndarray) else scalar_type_of(item)
-            if isinstance(ty, Array):
-                ty = Array(ty.dtype, shapes.setdefault(item.shape, ty.dims), ty.layout)
+            ty: Any = _array_type(item, lengths) if isinstance(item, np.ndarray) else scalar_type_of(item)
             if k in fixed:
                 ty = Array(ty.dtype, item.shape, ty.layout)
             param = Value(ty, hint)
@@ -166,7 +172,15 @@ def _specialise(
     _note_source(ir, function)
     guards = [(g.getter, g.expected) for g in interpreter.guards.values()]
     return Program(
-        ir, len(params), [c.getter for c in captures], guards, spec, fixed, [p.name or "" for p in params], changes
+        ir,
+        len(params),
+        [c.getter for c in captures],
+        guards,
+        spec,
+        fixed,
+        [p.name or "" for p in params],
+        changes,
+        list(interpreter.followed) if interpreter.portable else None,
     )
 
 
@@ -178,11 +192,6 @@ def _note_source(ir: Function, function: Callable[..., Any]) -> None:
     for op in walk(ir.body):
         if op.loc is not None and op.loc.line not in ir.comments:
             ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
-
-
-def fixed_key(leaf: Any) -> Any:
-    """What a specialisation depends on of a leaf among `Program.fixed`: a number's value, an array's shape."""
-    return leaf.shape if isinstance(leaf, np.ndarray) else leaf
 
 
 def _containers(interpreter: Interpreter, value: Any) -> Any:

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from diffjit import tree
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.classes import LOCAL
+from diffjit.frontend.outputs import Change, OptOut, Out, RecordOut, TableOut
 from diffjit.frontend.templates import DynList, describe
 from diffjit.frontend.values import Static
-from diffjit.frontend.writeback import Change, write_back
 from diffjit.ir.nodes import Function, Value
 from diffjit.primitives.library.tables import Table
 
@@ -32,41 +31,7 @@ class Program:
     fixed: frozenset[int] = frozenset()  # argument leaves whose `fixed_key` is part of the specialisation
     arg_names: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)  # containers among the arguments that the function changes
-
-    def write_back(self, arguments: tuple[Any, ...], outs: list[Any]) -> None:
-        """Change the caller's containers as the function does; `arguments`: positional ones, then keywords'."""
-        write_back(self.changes, arguments, lambda spec: rebuild(spec, outs))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Out:
-    """A leaf of the result: position among the IR function's results."""
-
-    index: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OptOut:
-    """A result that may be None."""
-
-    flag: int
-    inner: Any
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RecordOut:
-    """A result that is an object."""
-
-    cls: type
-    fields: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TableOut:
-    """A result that is a dict with keys of the run: lists of keys and of values."""
-
-    keys: Out
-    values: Any
+    followed: list[Any] | None = None  # the Python functions in it; None: it rests on more than those and its guards
 
 
 def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
@@ -124,43 +89,3 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
         "the function returns a list that grows at run time with tuples in it",
         cure="return one list per item, or arrays",
     )
-
-
-def rebuild(spec: Any, outs: list[Any]) -> Any:
-    """The Python result from the program's flat results."""
-    if isinstance(spec, Out):
-        return outs[spec.index]
-    if isinstance(spec, OptOut):
-        return None if outs[spec.flag] else rebuild(spec.inner, outs)
-    if isinstance(spec, RecordOut):
-        return tree.make_object(spec.cls, {n: rebuild(v, outs) for n, v in spec.fields.items()})
-    if isinstance(spec, TableOut):
-        return dict(zip(rebuild(spec.keys, outs), rebuild(spec.values, outs), strict=True))
-    if isinstance(spec, tuple):
-        items = [rebuild(s, outs) for s in spec]
-        return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
-    if isinstance(spec, list):
-        return [rebuild(s, outs) for s in spec]
-    if isinstance(spec, dict):
-        return {k: rebuild(v, outs) for k, v in spec.items()}
-    return spec
-
-
-def mapped(spec: Any, leaf: Callable[[int], Any]) -> Any:
-    """The same tree with other leaves; flags that say what is None stay."""
-    if isinstance(spec, Out):
-        return leaf(spec.index)
-    if isinstance(spec, OptOut):
-        return OptOut(spec.flag, mapped(spec.inner, leaf))
-    if isinstance(spec, RecordOut):
-        return RecordOut(spec.cls, {name: mapped(v, leaf) for name, v in spec.fields.items()})
-    if isinstance(spec, TableOut):
-        return TableOut(spec.keys, mapped(spec.values, leaf))
-    if isinstance(spec, tuple):
-        items = [mapped(s, leaf) for s in spec]
-        return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
-    if isinstance(spec, list):
-        return [mapped(s, leaf) for s in spec]
-    if isinstance(spec, dict):
-        return {key: mapped(v, leaf) for key, v in spec.items()}
-    return spec

@@ -20,6 +20,8 @@ from diffjit.frontend.values import NONE, UNBOUND, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 
+_UNCHANGING = frozenset({"numpy", "math", "cmath", "functools", "itertools", "operator"})  # but for their versions
+
 
 class Statements(Mixin):
     """Mixin of the interpreter: executes statements."""
@@ -109,6 +111,7 @@ class Statements(Mixin):
 
     def import_module(self, name: str, package: str | None, node: gast.AST) -> Any:
         """A module, imported while specialising."""
+        self.portable &= name.split(".", maxsplit=1)[0] in _UNCHANGING
         try:
             return importlib.import_module(name, package)
         except ImportError as error:

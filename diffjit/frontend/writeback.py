@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
+from diffjit.frontend.outputs import Change, Same
 from diffjit.frontend.templates import DynList, describe
 from diffjit.frontend.values import Static
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Same:
-    """Part of a changed container that is the very object found at this path in the arguments."""
-
-    path: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Change:
-    """A container among the arguments, and a tree of what it holds afterwards."""
-
-    path: tuple[Any, ...]
-    kind: str  # "list", "dict", "set" or "object"
-    spec: Any
 
 
 class Arguments:
@@ -102,38 +86,3 @@ def _kind(held: Any) -> str:
     if isinstance(held, av.DictC):
         return "set" if held.is_set else "dict"
     return "object" if isinstance(held, av.ObjC) else "list"
-
-
-def follow(arguments: Any, path: tuple[Any, ...]) -> Any:
-    """The object at a path in the arguments."""
-    found = arguments
-    for kind, key in path:
-        found = found[key] if kind == "item" else getattr(found, key)
-    return found
-
-
-def write_back(changes: list[Change], arguments: Any, rebuild: Any) -> None:
-    """Change the caller's containers as the program did; `rebuild` makes results from their trees."""
-    targets = [(c, follow(arguments, c.path)) for c in changes]
-    new = [_resolve(c.spec, arguments, rebuild) for c in changes]
-    for (change, target), contents in zip(targets, new, strict=True):
-        if change.kind == "list":
-            target[:] = contents
-        elif change.kind == "object":
-            for name in [n for n in vars(target) if n not in contents]:
-                delattr(target, name)
-            for name, value in contents.items():
-                object.__setattr__(target, name, value)
-        else:
-            target.clear()
-            target.update(contents)
-
-
-def _resolve(spec: Any, arguments: Any, rebuild: Any) -> Any:
-    if isinstance(spec, Same):
-        return follow(arguments, spec.path)
-    if isinstance(spec, list):
-        return [_resolve(s, arguments, rebuild) for s in spec]
-    if type(spec) is dict:
-        return {k: _resolve(s, arguments, rebuild) for k, s in spec.items()}
-    return rebuild(spec)

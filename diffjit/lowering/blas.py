@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import ctypes
+import importlib
 from functools import cache
 
 import llvmlite.binding as llvm
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-_BLAS = ("gemm", "gemv")
-_LAPACK = ("gesv", "getrf", "potrf")
+_LIBRARIES = {"cython_blas": ("gemm", "gemv"), "cython_lapack": ("gesv", "getrf", "potrf")}
+_SYMBOLS = {
+    f"dj_{letter}{name}": (library, letter + name)
+    for letter in LETTERS.values()
+    for library, names in _LIBRARIES.items()
+    for name in names
+}
+
+
+def provides(symbol: str) -> bool:
+    """Whether a symbol is one of these."""
+    return symbol in _SYMBOLS
 
 
 @cache
 def register() -> None:
     """Make `dj_dgemm` and the others known to the linker."""
-    from numba.extending import get_cython_function_address
+    for symbol, (library, name) in _SYMBOLS.items():
+        llvm.add_symbol(symbol, _address(importlib.import_module(f"scipy.linalg.{library}").__pyx_capi__[name]))
 
-    for letter in LETTERS.values():
-        for library, names in (("cython_blas", _BLAS), ("cython_lapack", _LAPACK)):
-            for name in names:
-                address = get_cython_function_address(f"scipy.linalg.{library}", letter + name)
-                llvm.add_symbol(f"dj_{letter}{name}", address)
+
+def _address(capsule: object) -> int:
+    """The C function that Cython exports."""
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))

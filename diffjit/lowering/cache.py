@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -79,6 +80,16 @@ def make_room(limit: int) -> None:
             return
         path.unlink(missing_ok=True)
         total -= size
+
+
+_OURS = re.compile(r".*_[0-9a-f]{24}(\.py|\.manifest|(\.[0-9a-f]{24})?\.bin)|\..*\.tmp")
+
+
+def clear() -> None:
+    """Remove what diffjit has written into the folder."""
+    for path in folder().iterdir():
+        if _OURS.fullmatch(path.name):
+            path.unlink(missing_ok=True)
 
 
 def module_file(stem: str, text: str) -> Path:

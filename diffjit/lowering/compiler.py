@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
-from unittest import mock
 
 import numba
 from numba.core import (
@@ -32,10 +32,28 @@ from numba.core import (
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typing import context as typing_context
+from numba.np import linalg
 
 from diffjit.lowering.emission import IR, Lower
 from diffjit.lowering.lifetimes import live_map
 from diffjit.lowering.machinecode import MachineCode
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Another value for a while (`unittest.mock` does this, and imports asyncio)."""
+    plain = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, plain)
+
+
+with _replaced(linalg, "ensure_blas", lambda: None):
+    # Numba asks here whether there is a BLAS, which imports scipy.linalg (0.1 s). There is, as diffjit requires SciPy;
+    # what uses it asks again.
+    import numba.np.arraymath
 
 
 class Library(codegen.JITCodeLibrary):
@@ -51,7 +69,7 @@ class Library(codegen.JITCodeLibrary):
 
     def _optimize_final_module(self) -> None:
         """Numba prunes pairs of incref and decref as if error exits released nothing; ours do, out of its sight."""
-        with mock.patch.object(config, "LLVM_REFPRUNE_FLAGS", "per_bb,diamond,fanout"):  # the compiler lock is held
+        with _replaced(config, "LLVM_REFPRUNE_FLAGS", "per_bb,diamond,fanout"):  # the compiler lock is held
             super()._optimize_final_module()
 
 
@@ -112,7 +130,7 @@ class BytecodePass(untyped_passes.TranslateByteCode):
     def run_pass(self, state: Any) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Translate one function."""
         state["bc"].labels = frozenset(state["bc"].labels)  # asked for each instruction whether it is among them
-        with mock.patch.object(analysis, "compute_live_map", live_map):
+        with _replaced(analysis, "compute_live_map", live_map):
             state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
         return True
 
@@ -122,7 +140,7 @@ class _FastLifetimes:
 
     def run_pass(self, state: Any) -> bool:
         """Run the pass."""
-        with mock.patch.object(analysis, "compute_live_map", live_map):
+        with _replaced(analysis, "compute_live_map", live_map):
             return super().run_pass(state)  # pyright: ignore[reportAttributeAccessIssue]
 
 

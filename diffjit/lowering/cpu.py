@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import gc
 import linecache
 import re
 import sys
 import types
 from collections.abc import Callable
-from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from diffjit.ir.nodes import Function
+from diffjit.ir.nodes import Function, Op
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.lowering import cache, failures
 from diffjit.lowering.emission import MODULE_KEY
+from diffjit.lowering.entry import Entry, no_garbage_collection, wrapper
 from diffjit.lowering.module import Module, lower
+from diffjit.lowering.native import Native
 from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from diffjit.ir.nodes import Loc
 
 
 def lowered_text(function: Function) -> str:
@@ -34,7 +29,11 @@ def lowered_text(function: Function) -> str:
 
 
 def compile_function(
-    function: Function, *, name_hint: str | None = None, residual_outs: frozenset[int] = frozenset()
+    function: Function,
+    *,
+    name_hint: str | None = None,
+    residual_outs: frozenset[int] = frozenset(),
+    settled: bool = False,
 ) -> Callable[..., tuple[Any, ...]]:
     """A callable of flat arguments that returns the tuple of results.
 
@@ -42,20 +41,34 @@ def compile_function(
     weak scalars, NumPy scalars for others, and Python lists for lists. Results at the positions `residual_outs` that
     are lists or stacks come back as opaque `Tape`s, which another compiled function takes where it has a list or stack
     as parameter: nothing is copied. A pullback that is called twice copies its stacks itself (`stack_copy`) before it
-    pops.
+    pops. `settled`: every call has arguments of the same types, down to layout and alignment.
     """
     module = lower(function, residual_outs)
-    loaded = _load(module, name_hint or function.name)
-    return _wrapper(getattr(loaded, module.entry), function, residual_outs)
+    key = int(cache.digest(module.text)[:15], 16)
+    dispatcher = getattr(_load(module, name_hint or function.name, key), module.entry)
+    words = {n: _words(op) for n, op in module.ops.items()}
+    entry = Entry(
+        function.name,
+        len(function.results),
+        _conversions(function, residual_outs, dispatcher),
+        key,
+        failures.Sites(module.places, words),
+    )
+    first = FirstCall(dispatcher, settled=settled)
+    call: Any = wrapper(entry, None, first)
+    call.entry, call.described, call.first = dispatcher, entry, first
+    return call
 
 
-def _load(module: Module, hint: str) -> types.ModuleType:
+def _words(op: Op) -> failures.Words:
+    return failures.Words(tuple(v.type for v in op.inputs), tuple(op.attrs.get("parts", ())), op.attrs.get("exception"))
+
+
+def _load(module: Module, hint: str, key: int) -> types.ModuleType:
     """Write, import and register the generated module."""
     stem = re.sub(r"\W", "_", hint) or "function"
     path = cache.module_file(stem, module.text)
     name = f"diffjit_generated.{path.stem}"
-    key = int(cache.digest(module.text)[:15], 16)
-    failures.SITES[key] = failures.Sites(module.places, module.ops)
     loaded = sys.modules.get(name)
     if loaded is not None:
         return loaded
@@ -66,32 +79,6 @@ def _load(module: Module, hint: str) -> types.ModuleType:
     exec(compile(module.text, str(path), "exec"), loaded.__dict__)  # noqa: S102 - our own text
     sys.modules[name] = loaded
     return loaded
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Compiling makes many objects and no garbage: 15-20% less time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
-def translated() -> BaseException:
-    """The user's exception for the failure that compiled code has recorded, with the user's line as a note."""
-    exception, loc = failures.failure()
-    if loc is not None:
-        exception.diffjit_loc = loc  # type: ignore[attr-defined]
-        _add_place(exception, loc)
-    return exception
-
-
-def _add_place(exception: BaseException, loc: Loc) -> None:
-    text = linecache.getline(loc.file, loc.line).strip()
-    exception.add_note(f'  File "{loc.file}", line {loc.line}, in {loc.function}' + (f"\n    {text}" if text else ""))
 
 
 def _conversions(
@@ -127,35 +114,26 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _wrapper(entry: Any, function: Function, residual_outs: frozenset[int]) -> Callable[..., tuple[Any, ...]]:
-    """Calls the compiled function; errors, and results that Numba boxes otherwise, are dealt with here."""
-    count = len(function.results)
-    conversions = _conversions(function, residual_outs, entry)
-    stopped = failures.Stopped
-    compiled: list[bool] = []
+class FirstCall:
+    """Compiles at the first call. Where all calls have arguments of the same types, later ones skip the dispatcher."""
 
-    def first(args: tuple[Any, ...]) -> Any:
-        with _no_garbage_collection():
-            result = entry(*args)
-        compiled.append(True)
+    def __init__(self, dispatcher: Any, *, settled: bool) -> None:
+        self.dispatcher = dispatcher
+        self.settled = settled
+        self.ready: Callable[..., Any] | None = None
+        self.then: Callable[[Native], None] | None = None  # what to do with code that runs without Numba
+
+    def __call__(self, *args: Any) -> Any:
+        """The compiled function's results."""
+        dispatcher = self.dispatcher
+        with no_garbage_collection():
+            result = dispatcher(*args)
+        self.ready = dispatcher
+        given = tuple(dispatcher.typeof_pyval(a) for a in args)
+        made = dispatcher.overloads.get(given)  # None where there are parameters with defaults
+        if made is not None and self.settled:
+            self.ready = made.entry_point
+            native = dispatcher._cache.natives.get(given)  # noqa: SLF001 - a `MachineCode`
+            if native is not None and self.then is not None:
+                self.then(native)
         return result
-
-    def call(*args: Any) -> tuple[Any, ...]:
-        try:
-            result = entry(*args) if compiled else first(args)
-        except stopped:
-            raise translated() from None
-        if count == 0:
-            return ()
-        if count == 1:
-            result = (result,)
-        if not conversions:
-            return result
-        outs = list(result)
-        for k, convert in conversions:
-            outs[k] = convert(outs[k])
-        return tuple(outs)
-
-    call.__name__ = function.name
-    call.entry = entry  # type: ignore[attr-defined]
-    return call

@@ -12,6 +12,7 @@ from llvmlite import ir as llvm_ir
 from numba.core import callconv, cgutils, cpu, types
 from numba.core.runtime.context import NRTContext
 
+from diffjit.lowering.boxing import Boxing
 from diffjit.lowering.elements import I64, MEMINFO
 
 if TYPE_CHECKING:
@@ -77,6 +78,10 @@ class Context(cpu.CPUContext):
     def call_conv(self) -> CleanExits:
         """The convention with clean exits."""
         return CleanExits(self)
+
+    def get_python_api(self, builder: Any) -> Boxing:
+        """Python's C interface."""
+        return Boxing(self, builder)
 
 
 def fail(context: Any, builder: Any, kind: int, *payload: Any) -> None:

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 import llvmlite.binding as llvm
 import numpy as np
 
+from diffjit.ir.types import Array, Type
+
 if TYPE_CHECKING:
-    from diffjit.ir.nodes import Loc, Op
+    from diffjit.ir.nodes import Loc
 
 # Kinds of failure; the payload of each is documented in `message`.
 INDEX, LIST_INDEX, EMPTY_POP, SHAPES, ASSIGN_SHAPE, OVERFLOW, ZERO_DIVISION, NEGATIVE_SHIFT, NEGATIVE_POWER = range(9)
@@ -33,12 +35,21 @@ class Stopped(Exception):
     """Raised by compiled code after it has recorded a failure; never seen by users."""
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a `raise` or `print` operation says: the types of its values, the parts of its text, its exception."""
+
+    types: tuple[Type, ...]
+    parts: tuple[Any, ...]
+    exception: Any = None
+
+
 @dataclass(slots=True)
 class Sites:
     """What the wrapper knows of one generated module, by the lines of its text."""
 
     source_lines: list[Loc | None] = field(default_factory=list)  # line of text -> place in the user's file
-    ops: dict[int, Op] = field(default_factory=dict)  # line of text -> `raise` or `print` operation
+    words: dict[int, Words] = field(default_factory=dict)  # lines of text that are a `raise` or `print`
 
 
 SITES: dict[int, Sites] = {}  # module key -> its sites
@@ -65,8 +76,8 @@ def _trace(module: int, line: int) -> None:
 
 
 def _print(module: int, line: int, count: int, payload: Any) -> None:
-    op = SITES[module].ops[line]
-    print(render(op, tuple(payload[i] for i in range(count))), end="")  # noqa: T201 - the user's own print
+    words = SITES[module].words[line]
+    print(render(words, tuple(payload[i] for i in range(count))), end="")  # noqa: T201 - the user's own print
 
 
 _INTS = ctypes.POINTER(ctypes.c_int64)
@@ -75,8 +86,9 @@ _CALLBACKS = {
     "dj_trace": ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_trace),
     "dj_print": ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, _INTS)(_print),
 }
-for _name, _callback in _CALLBACKS.items():
-    llvm.add_symbol(_name, ctypes.cast(_callback, ctypes.c_void_p).value)
+ADDRESSES = {name: ctypes.cast(callback, ctypes.c_void_p).value or 0 for name, callback in _CALLBACKS.items()}
+for _name, _place in ADDRESSES.items():
+    llvm.add_symbol(_name, _place)
 
 
 def failure() -> tuple[BaseException, Loc | None]:
@@ -87,10 +99,9 @@ def failure() -> tuple[BaseException, Loc | None]:
     )
     if _record.kind == USER:
         sites, line = places[0]
-        op = sites.ops[line]
-        text = render(op, _record.payload)
-        exception = op.attrs["exception"]
-        return (exception(text) if op.attrs.get("parts") else exception()), loc
+        words = sites.words[line]
+        text = render(words, _record.payload)
+        return (words.exception(text) if words.parts else words.exception()), loc
     cls, text = message(_record.kind, _record.payload)
     return cls(text), loc
 
@@ -218,14 +229,11 @@ def _shape(lengths: Any) -> str:
     return f"({','.join(map(str, lengths))}{',' if len(lengths) == 1 else ''})"
 
 
-def render(op: Op, payload: tuple[int, ...]) -> str:
+def render(words: Words, payload: tuple[int, ...]) -> str:
     """The text of a `print` or `raise` operation, given the bits of its values."""
-    from diffjit.ir.types import Array
-
     values: list[Any] = []
     k = 0
-    for operand in op.inputs:
-        ty = operand.type
+    for ty in words.types:
         if isinstance(ty, Array):
             width = 1 + 2 * ty.ndim
             values.append(_array(payload[k : k + width], ty))
@@ -237,10 +245,9 @@ def render(op: Op, payload: tuple[int, ...]) -> str:
             width = 1
             values.append(_number(payload[k], ty))
         k += width
-    parts = op.attrs.get("parts", ())
     out: list[str] = []
     rest = iter(values)
-    for part in parts:
+    for part in words.parts:
         if isinstance(part, str):
             out.append(part)
         else:

@@ -8,6 +8,7 @@ anew. Only compiled entries are kept; what they call is linked into them.
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import platform
 import re
@@ -24,6 +25,7 @@ from numba.core import compiler, config, serialize
 
 from diffjit.lowering import blas
 from diffjit.lowering.cache import digest, make_room, write_bytes
+from diffjit.lowering.native import UNRESOLVED, Native, native
 from diffjit.settings import settings
 
 _SUMMED = 32  # bytes of the checksum in front
@@ -41,6 +43,21 @@ def _setting() -> str:
     asked = tuple(str(getattr(config, name, None)) for name in ("CPU_NAME", "CPU_FEATURES", "OPT", "LOOP_VECTORIZE"))
     versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
     return repr((stamps, processor, asked, versions))
+
+
+def _config(name: str) -> Any:
+    return getattr(config, name)
+
+
+def _asked_of_config() -> bool:
+    """Whether the program has set what else comes from the environment, where another process looks for it."""
+    given = os.environ.get
+    return (
+        str(int(_config("OPT"))) != given("NUMBA_OPT", "3")
+        or str(int(_config("LOOP_VECTORIZE"))) != given("NUMBA_LOOP_VECTORIZE", "1")
+        or given("NUMBA_CPU_NAME") != _config("CPU_NAME")
+        or given("NUMBA_CPU_FEATURES") != _config("CPU_FEATURES")
+    )
 
 
 def _names_only(made: Any, context: Any) -> bytes:
@@ -63,6 +80,7 @@ class MachineCode:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.module = Path(function.__code__.co_filename)
         self.entry = function.__name__
+        self.natives: dict[Any, Native] = {}  # what of it runs without Numba, by the types of arguments
         self.cache_path = str(self.module.parent)
 
     def _file(self, signature: Any) -> Path:
@@ -79,21 +97,35 @@ class MachineCode:
             context.refresh()  # names of the runtime that the code refers to
             if _PRODUCTS.search(data):
                 blas.register()
-            return compiler.CompileResult._rebuild(context, *pickle.loads(data[_SUMMED:]))  # noqa: S301, SLF001 - the folder is ours alone
+            found = pickle.loads(data[_SUMMED:])  # noqa: S301 - the folder is ours alone
+            made = compiler.CompileResult._rebuild(context, *found)  # noqa: SLF001 - as Numba's own cache does
+            self._note(made, found)
         except _EXPECTED:
             return None  # compiled anew, and written anew
+        return made
 
     def save_overload(self, signature: Any, made: Any) -> None:
         """Keep a compiled function; a folder that cannot be written to keeps none."""
         if made.library.has_dynamic_globals or not settings.cache_mb:
             return
-        (name, kind, (code, _)), *rest = made._reduce()  # noqa: SLF001 - as Numba's own cache does
+        reduced = made._reduce()  # noqa: SLF001 - as Numba's own cache does
+        self._note(made, reduced)
+        (name, kind, (code, _)), *rest = reduced
+        if UNRESOLVED in code:  # functions that call each other in a circle: Numba would not set these pointers again
+            return
         payload = serialize.dumps(((name, kind, (code, _names_only(made, made.target_context))), *rest))
         try:
             _make_room_once(settings.cache_mb)
             write_bytes(self._file(signature), hashlib.sha256(payload).digest() + payload)
         except OSError:
             return
+
+    def _note(self, made: Any, reduced: Any) -> None:
+        """Keep what a process without Numba would run."""
+        (_, _, (code, _)), described, _, _, _, _, _, reloaded, environments = reduced
+        found = None if reloaded or _asked_of_config() else native(code, described, list(environments))
+        if found is not None:
+            self.natives[tuple(made.signature.args)] = found
 
     def enable(self) -> None:
         """Part of the interface."""

@@ -7,10 +7,13 @@ from diffjit.primitives import (
     library,
     linalg,
     reductions,
+    registry,
     shaping,
     special,
     transcendental,
 )
+
+registry.settle()
 
 __all__ = [
     "arithmetic",

@@ -23,6 +23,17 @@ ELEMENTWISE: dict[str, Elementwise] = {}
 RULES: dict[str, Rule] = {}
 COMPOSITES: dict[Any, Callable[..., Any]] = {}  # NumPy's (or math's) function -> the same function in plain Python
 FUNCTIONS: dict[Any, str] = {}  # NumPy's (or math's) function -> elementwise kind
+_count = {"declared": 0, "own": 0}
+
+
+def settle() -> None:
+    """What is declared by now is diffjit's own."""
+    _count["own"] = _count["declared"]
+
+
+def extended() -> bool:
+    """Whether something was declared beyond diffjit's own."""
+    return _count["declared"] > _count["own"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +61,13 @@ class Rule:
     def jvp(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Attach the forward rule."""
         self.jvp_rule = function
+        _count["declared"] += 1
         return function
 
     def vjp(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Attach the reverse rule: one cotangent per input, None for an input without derivative."""
         self.vjp_rule = function
+        _count["declared"] += 1
         return function
 
 
@@ -69,6 +82,7 @@ def elementwise(
     assert len(partials) in (0, len(params)), f"{signature}: one partial per parameter"
     entry = Elementwise(call.func.id, params, partials or ("0",) * len(params), guarded, numpy)
     ELEMENTWISE[entry.kind] = entry
+    _count["declared"] += 1
     for function in (numpy, *also):
         if function is not None:
             FUNCTIONS[function] = entry.kind
@@ -80,6 +94,7 @@ def rule(kind: str, params: str, *, linear: bool = False) -> Rule:
     names = tuple(params.replace(",", " ").split())
     entry = Rule(kind, tuple(n.lstrip("*") for n in names), linear, variadic=bool(names) and names[-1].startswith("*"))
     RULES[kind] = entry
+    _count["declared"] += 1
     return entry
 
 
@@ -87,6 +102,7 @@ def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
     """Register a plain Python version of NumPy functions, inlined and differentiated where users call those."""
 
     def register(plain: Callable[..., Any]) -> Callable[..., Any]:
+        _count["declared"] += 1
         for function in functions:
             COMPOSITES[function] = plain
         return plain

@@ -6,12 +6,9 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from diffjit.ir.expressions import SourcePrinter
 from diffjit.ir.nodes import Block, Function, Op, Value
-from diffjit.ir.printer import print_module
 from diffjit.ir.types import Scalar, is_float
 from diffjit.ir.verify import verify
-from diffjit.primitives.semantics import SCALAR_SEMANTICS
 from diffjit.settings import settings
 from diffjit.transforms.cse import share_common
 from diffjit.transforms.dummies import define_dummies
@@ -59,12 +56,18 @@ def dump(stage: str, function: Function, text: str | None = None) -> None:
         return
     folder = Path(settings.dump)
     folder.mkdir(parents=True, exist_ok=True)
-    name = f"{next(_numbers):03d}_{function.name}_{stage}.py"
-    (folder / name).write_text(
-        text
-        if text is not None
-        else print_module(function, SourcePrinter({kind: m.scalar for kind, m in SCALAR_SEMANTICS.items()}))
-    )
+    if text is None:
+        text = readable(function)
+    (folder / f"{next(_numbers):03d}_{function.name}_{stage}.py").write_text(text)
+
+
+def readable(function: Function) -> str:
+    """The text at the level of the user's code."""
+    from diffjit.ir.expressions import SourcePrinter
+    from diffjit.ir.printer import print_module  # imports astor, which programs that are only compiled do without
+    from diffjit.primitives.semantics import SCALAR_SEMANTICS
+
+    return print_module(function, SourcePrinter({kind: m.scalar for kind, m in SCALAR_SEMANTICS.items()}))
 
 
 def seeded(result: Reversed) -> Function:

@@ -78,9 +78,8 @@ class RuleRunner:
 _NAMESPACE: dict[str, Any] = {
     "where": np.where, "erf": __import__("math").erf, "erfc": __import__("math").erfc,
 }  # fmt: skip
-for _name in dir(np):
-    if isinstance(getattr(np, _name), np.ufunc) or _name == "sinc":
-        _NAMESPACE[_name] = getattr(np, _name)
+# `dir(np)` names modules, too, which NumPy imports once they are asked for.
+_NAMESPACE.update({k: f for k, f in vars(np).items() if isinstance(f, np.ufunc) or k == "sinc"})
 
 
 class Kind:

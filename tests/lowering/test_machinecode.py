@@ -32,6 +32,8 @@ def program(tmp_path):
     path.write_text(PROGRAM)
 
     def start(folder, **environment):
+        for manifest in folder.glob("*.manifest"):  # with one, a process does not come as far as Numba
+            manifest.unlink()
         done = subprocess.run(  # noqa: S603 - our own program
             [sys.executable, str(path)],
             env={**os.environ, "DIFFJIT_CACHE_DIR": str(folder), **environment},
@@ -82,3 +84,29 @@ def test_the_least_recently_used_files_go(tmp_path, monkeypatch):
         os.utime(path, (k, k))
     cache.make_room(250)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["2.bin", "3.bin"]
+
+
+RECURSIVE = """
+import diffjit as dj
+
+def tree(x, depth):
+    if depth < 1:
+        return x * x
+    left = tree(0.5 * x, depth - 1)
+    return tree(x * left, depth - 2) + left
+
+print(dj.grad(tree)(1.5, 4))
+"""
+
+
+def test_recursive_functions_are_compiled_in_each_process(tmp_path):
+    """Numba does not resolve the pointers between them when it loads machine code."""
+    path, folder = tmp_path / "program.py", tmp_path / "cache"
+    path.write_text(RECURSIVE)
+    environment = {**os.environ, "DIFFJIT_CACHE_DIR": str(folder)}
+    first, second = (
+        subprocess.run([sys.executable, str(path)], env=environment, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own program
+        for _ in range(2)
+    )
+    assert first == second
+    assert not list(folder.glob("*.bin"))

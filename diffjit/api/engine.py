@@ -1,0 +1,98 @@
+"""From a Python function and arguments to a specialised IR program, and from there to an executable.
+
+Imported with the first program that has to be built: a cached one runs without.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import diffjit.primitives  # noqa: F401 - declares the primitives
+from diffjit import tree
+from diffjit.analysis.memory import Memory
+from diffjit.analysis.order import Order
+from diffjit.api.programs import Compiled
+from diffjit.errors import DiffjitError, InternalError, UsageError
+from diffjit.frontend.program import Program, specialise
+from diffjit.ir.nodes import Function, Loc
+from diffjit.ir.types import Array
+from diffjit.settings import settings
+from diffjit.transforms.pipeline import finish
+
+
+def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, with_changes: bool = False) -> Program:
+    """The program of a function, or of a derivative, for these arguments."""
+    if hasattr(function, "program"):
+        return function.program(args, kwargs)
+    try:
+        program = specialise(function, args, kwargs, with_changes=with_changes)
+    except DiffjitError as error:
+        raise error.at(_definition(function)) from error.__cause__
+    except Exception as error:
+        raise InternalError(
+            "DJ901",
+            f"diffjit failed while specialising `{getattr(function, '__name__', function)}`: "
+            f"{type(error).__name__}: {error}",
+            cure="this is a mistake in diffjit: please report it with the function",
+        ) from error
+    finish(program.function, "program")
+    return program
+
+
+def _definition(function: Any) -> Loc | None:
+    """Where a function is defined, for errors about the whole of it."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else Loc(code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
+
+
+def mutated_params(function: Function) -> list[int]:
+    """Parameters whose arrays the program writes to."""
+    memory = Memory(function, Order(function))
+    return [k for k, p in enumerate(function.params) if isinstance(p.type, Array) and memory.written(p)]
+
+
+def compile_ir(
+    function: Function, backend: str | None, residuals: int = 0, *, settled: bool = False
+) -> Callable[..., Any]:
+    """An executable for IR: flat arguments in, tuple of flat results out.
+
+    `settled`: every call has arguments of the same types, down to layout and alignment.
+    """
+    chosen = backend or settings.backend
+    if chosen == "python":
+        from diffjit.lowering.python import compile_python
+
+        return compile_python(function)
+    if chosen == "numba":
+        from diffjit.lowering.cpu import compile_function
+
+        n = len(function.results)
+        return compile_function(function, residual_outs=frozenset(range(n - residuals, n)), settled=settled)
+    raise UsageError("DJ503", f"unknown backend {chosen!r}", cure='backends are "numba" and "python"')
+
+
+def executable(
+    program: Program,
+    function: Function,
+    backend: str | None,
+    *,
+    unchanged: bool,
+    residuals: int = 0,
+    settled: bool = False,
+) -> Compiled:
+    """Compile an IR function with a program's captures and guards."""
+    keys = [tree.leaf_key(g()) for g in program.captures]
+    source = program.function
+    place = Loc(source.source_file, source.source_line, 0, 0, source.name)
+    return Compiled(
+        compile_ir(function, backend, residuals, settled=settled),
+        program.captures,
+        keys,
+        program.guards,
+        mutated_params(program.function),
+        unchanged,
+        program.arg_names,
+        place,
+    )

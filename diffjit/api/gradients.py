@@ -1,0 +1,243 @@
+"""Builds gradients of programs: imported with the first one that is not in the cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import optree
+
+from diffjit import tree
+from diffjit.api.derived import resolve
+from diffjit.api.engine import executable, program_of
+from diffjit.api.grad import GradientResult
+from diffjit.api.programs import Arguments, Compiled, flatten_call
+from diffjit.errors import NoRule, TypeProblem, UsageError
+from diffjit.frontend.outputs import OptOut, Out, RecordOut
+from diffjit.frontend.results import Program
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Block, Loc
+from diffjit.ir.types import Array, Scalar, is_float
+from diffjit.transforms.pipeline import finish, joint
+
+if TYPE_CHECKING:
+    from diffjit.api.grad import Gradient
+
+
+def build(derived: Gradient, program: Program, call: Arguments) -> tuple[Compiled, GradientResult]:
+    """The compiled gradient, and how its flat results become what the gradient function returns."""
+    which = resolve(derived.function, derived.argnums, call)
+    wrt = differentiated(program, which, call)
+    value = scalar_result(derived, program)
+    function, positions = joint(program.function, wrt, value.index)
+    compiled = executable(program, function, derived.backend, unchanged=True, settled=True)
+    where = dict(zip(wrt, positions, strict=True))
+    single = isinstance(derived.argnums, (int, str))
+    picks = _picks(which, where, call)
+    return compiled, GradientResult(which, where, picks, single, program.result, derived.with_value, derived.has_aux)
+
+
+def _picks(which: list[int | str], where: dict[int, int | None], call: Arguments) -> tuple[int, ...] | None:
+    """The positions of gradients by plain numbers and arrays among the results; None where there is more to do."""
+    found: list[int] = []
+    for argument in which:
+        leaves = call.leaf_range(argument)
+        position = where.get(leaves[0]) if len(leaves) == 1 else None
+        if position is None or not call.structure(argument).is_leaf():
+            return None
+        found.append(position)
+    return tuple(found)
+
+
+def gradient_program(derived: Gradient, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+    """The gradient as a program of its own: transforms compose."""
+    return derive(derived, program_of(derived.function, args, kwargs), flatten_call(args, kwargs))
+
+
+def differentiated(program: Program, which: list[int | str], call: Arguments) -> list[int]:
+    """The float leaves among the chosen arguments; refuses ints with a message that says so."""
+    wrt: list[int] = []
+    for argument in which:
+        leaves = list(call.leaf_range(argument))
+        floats = [k for k in leaves if is_float(program.function.params[k].type)]
+        if not floats:
+            refuse_int(argument, leaves, program, call)
+        for k in floats:
+            if program.function.params[k].type.dtype.kind == "c":
+                raise NoRule(
+                    "DJ203",
+                    f"gradient by the complex argument {_quoted(argument, program, leaves)}",
+                    loc=place(program),
+                    cure="complex gradients are not supported yet: pass the real and imaginary parts "
+                    "as separate arguments",
+                )
+        wrt += floats
+    return wrt
+
+
+def refuse_int(argument: int | str, leaves: list[int], program: Program, call: Arguments) -> None:
+    """The error for an argument without floats."""
+    name = _quoted(argument, program, leaves)
+    if not leaves:
+        raise UsageError(
+            "DJ502",
+            f"argument {name} of `{program.function.name}` holds no numbers to differentiate by",
+            loc=place(program),
+            cure="choose an argument of floats with argnums",
+        )
+    kind = call.leaves[leaves[0]]
+    described = f"an array of {kind.dtype}" if isinstance(kind, np.ndarray) else f"an {type(kind).__name__}"
+    cure = (
+        f"pass a float array: {name.strip('`')}.astype(float)"
+        if isinstance(kind, np.ndarray)
+        else f"pass a float, e.g. {float(kind)!r}"
+    )
+    raise UsageError("DJ501", f"gradient by argument {name}, which is {described}", loc=place(program), cure=cure)
+
+
+def place(program: Program) -> Loc:
+    """Where the function is defined."""
+    f = program.function
+    return Loc(f.source_file, f.source_line, 0, 0, f.name)
+
+
+def scalar_result(derived: Gradient, program: Program) -> Out:
+    """The one result that is differentiated."""
+    spec = program.result
+    if derived.has_aux:
+        if not isinstance(spec, tuple) or len(spec) != 2:
+            raise UsageError(
+                "DJ506",
+                f"has_aux=True, but `{program.function.name}` does not return a pair (value, aux)",
+                loc=place(program),
+                cure="return value, aux",
+            )
+        spec = spec[0]
+    if isinstance(spec, float):
+        return constant_result(program)
+    if isinstance(spec, OptOut) and isinstance(spec.inner, Out):
+        spec = certain_result(derived, program, spec)
+    if isinstance(spec, Out):
+        ty = program.function.results[spec.index].type
+        if isinstance(ty, (Scalar, Array)) and (isinstance(ty, Scalar) or ty.ndim == 0) and ty.dtype.kind == "f":
+            return spec
+        if isinstance(ty, (Scalar, Array)) and ty.dtype.kind == "c" and (isinstance(ty, Scalar) or ty.ndim == 0):
+            raise NoRule(
+                "DJ203",
+                f"`{program.function.name}` returns a complex number",
+                loc=place(program),
+                cure="return its real part, or abs(z)**2",
+            )
+    from diffjit.frontend.join import describe_type
+
+    returned = (
+        describe_type(program.function.results[spec.index].type) if isinstance(spec, Out) else f"{type(spec).__name__}"
+    )
+    raise TypeProblem(
+        "DJ320",
+        f"the gradient needs a function that returns one float; `{program.function.name}` returns {returned}",
+        loc=place(program),
+        cure="return a float (for example a sum), or use `vjp`/`jvp` for several results; "
+        "`has_aux=True` for (value, extras)",
+    )
+
+
+def certain_result(derived: Gradient, program: Program, spec: OptOut) -> Out:
+    """A result that may be None: where it is, the program raises."""
+    body, leave = program.function.body, Block()
+    message = f"`{program.function.name}` returned None: there is nothing to differentiate [DJ320]"
+    Builder(leave).op("raise", [], exception=TypeError, parts=(message,))
+    Builder(body).op("if", [body.results[spec.flag]], regions=[leave, Block()])
+    inner: Out = spec.inner
+    program.result = (inner, program.result[1]) if derived.has_aux else inner
+    return inner
+
+
+def derive(derived: Gradient, inner: Program, call: Arguments) -> Program:
+    """The gradient of a program."""
+    which = resolve(derived.function, derived.argnums, call)
+    wrt = differentiated(inner, which, call)
+    value = scalar_result(derived, inner)
+    function, positions = joint(inner.function, wrt, value.index)
+    where = dict(zip(wrt, positions, strict=True))
+    spec = _spec(derived, inner, which, where, call, function)
+    finish(function, "gradient_program")
+    return Program(
+        function,
+        inner.n_args,
+        inner.captures,
+        inner.guards,
+        spec,
+        inner.fixed,
+        inner.arg_names,
+        followed=inner.followed,
+    )
+
+
+def _spec(
+    derived: Gradient,
+    inner: Program,
+    which: list[int | str],
+    where: dict[int, int | None],
+    call: Arguments,
+    function: Any,
+) -> Any:
+    """The result's tree; results that are not part of it are dropped."""
+    zeros: dict[int, int] = {}
+
+    def position(k: int) -> Any:
+        p = where.get(k)
+        if p is not None:
+            return Out(p)
+        if k not in where:
+            return 0
+        if k not in zeros:
+            zeros[k] = len(function.body.results)
+            function.body.results.append(zero_like(function, function.params[k]))
+        return Out(zeros[k])
+
+    trees = [spec_tree(call.structure(a), iter([position(k) for k in call.leaf_range(a)])) for a in which]
+    gradients = trees[0] if isinstance(derived.argnums, (int, str)) else tuple(trees)
+    result = inner.result
+    if derived.with_value:
+        return (result, gradients)
+    return (gradients, result[1]) if derived.has_aux else gradients
+
+
+def constant_result(program: Program) -> Out:
+    """A function that returns a constant: its gradient is zero."""
+    f = program.function
+    spec = program.result[0] if isinstance(program.result, tuple) else program.result
+    f.body.results.append(Builder(f.body).const(float(spec)))
+    return Out(len(f.body.results) - 1)
+
+
+def spec_tree(structure: tree.Structure, leaves: Any) -> Any:
+    """A tree of results in the structure of an argument."""
+    if structure.spec is None:
+        return next(leaves)
+    slots = []
+    for slot in structure.slots:
+        if isinstance(slot, tree.Leaf):
+            slots.append(next(leaves))
+        elif isinstance(slot, tree.Fixed):
+            slots.append(slot.value)
+        else:
+            inner = spec_tree(slot.inner, leaves)
+            slots.append(RecordOut(slot.cls, dict(zip(slot.names, inner, strict=True))))
+    return optree.tree_unflatten(structure.spec, slots)
+
+
+def zero_like(function: Any, param: Any) -> Any:
+    """A zero of a parameter's type, made at the end of a program."""
+    builder = Builder(function.body)
+    if isinstance(param.type, Array):
+        return builder.value("zeros_like", [param], Array(param.type.dtype, param.type.dims, param.type.layout))
+    return builder.const(0.0, param.type)
+
+
+def _quoted(argument: int | str, program: Program, leaves: list[int]) -> str:
+    if isinstance(argument, str):
+        return f"`{argument}`"
+    name = program.arg_names[leaves[0]] if leaves and leaves[0] < len(program.arg_names) else ""
+    return f"`{name}`" if name else f"number {argument}"

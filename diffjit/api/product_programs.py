@@ -1,0 +1,99 @@
+"""Builds the programs of `jvp` and `vjp`: imported with the first of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from diffjit.api.derived import Derived
+from diffjit.api.engine import compile_ir, executable, mutated_params
+from diffjit.api.gradients import zero_like
+from diffjit.api.products import tangent_spec
+from diffjit.api.programs import Arguments, Compiled
+from diffjit.errors import TypeProblem
+from diffjit.frontend.outputs import Out, mapped
+from diffjit.frontend.results import Program
+from diffjit.ir.nodes import Function, Loc
+from diffjit.ir.types import List, is_float
+from diffjit.transforms.pipeline import finish, tangents
+from diffjit.transforms.prepare import own_copy
+from diffjit.transforms.reverse import reverse
+from diffjit.transforms.split import split
+
+
+def build_forward(product: Derived, program: Program, call: Arguments) -> tuple[Compiled, Any]:
+    """The compiled program of a value and its tangent, and where its flat results belong."""
+    wrt = float_leaves(program, call)
+    function, positions = tangents(program.function, wrt)
+    compiled = executable(program, function, product.backend, unchanged=True)
+    return compiled, (program, wrt, positions)
+
+
+def build_reverse(product: Derived, program: Program, call: Arguments) -> tuple[Compiled, Any]:
+    """The compiled program that a pullback starts from, and its pullback."""
+    made = reversible(program, call)
+    residuals = len(made.forward.results) - made.n_primal
+    compiled = executable(program, made.forward, product.backend, unchanged=True, residuals=residuals)
+    return compiled, (program, made, compile_ir(made.pullback, product.backend))
+
+
+def float_leaves(program: Program, call: Arguments) -> list[int]:
+    """The leaves of the arguments that carry derivatives."""
+    return [k for k in range(len(call.leaves)) if is_float(program.function.params[k].type)]
+
+
+def forward_program(program: Program, call: Arguments) -> tuple[Program, list[int]]:
+    """A program that returns (value, tangent), and the leaves that its last parameters are the tangents of."""
+    wrt = float_leaves(program, call)
+    function, positions = tangents(program.function, wrt)
+
+    def tangent(k: int) -> Out:
+        position = positions[k]
+        if position is None:
+            position = positions[k] = len(function.body.results)
+            function.body.results.append(zero_like(function, function.body.results[k]))
+        return Out(position)
+
+    result = (program.result, mapped(tangent_spec(program.result), tangent))
+    finish(function, "forward_program")
+    return replace(program, function=function, result=result, arg_names=[], changes=[]), wrt
+
+
+@dataclass(slots=True, eq=False)
+class Reversible:
+    """A program and its pullback, as IR."""
+
+    wrt: list[int]  # the leaves of the arguments that cotangents are computed for
+    forward: Function  # results: the primal ones, then the pullback's residuals if `is_split`
+    pullback: Function  # parameters: residuals, or the primal's own; then the seeds
+    n_primal: int
+    seeds: list[int]  # the primal results that have a seed
+    gradients: list[int | None]  # position of each leaf's cotangent among the pullback's results
+    is_split: bool
+
+
+def reversible(program: Program, call: Arguments) -> Reversible:
+    """Split code where that is possible, else a pullback that runs the program again."""
+    wrt = float_leaves(program, call)
+    f = program.function
+    if any(isinstance(v.type, List) and is_float(v.type) for v in f.results):
+        raise TypeProblem(
+            "DJ319",
+            f"`{f.name}` returns a list whose length is only known at run time: its cotangent has no form yet",
+            loc=Loc(f.source_file, f.source_line, 0, 0, f.name),
+            cure="return np.array(items)",
+        )
+    results = [k for k, v in enumerate(f.results) if is_float(v.type) and hasattr(v.type, "dtype")]
+    parts = split(f, wrt, results)
+    if parts is not None:
+        return Reversible(wrt, parts.forward, parts.pullback, parts.n_primal, parts.seeds, parts.gradients, True)
+    r = reverse(f, wrt, results)
+    positions: list[int | None] = []
+    r.function.body.results = list(r.primal)
+    for g in r.gradients:
+        positions.append(None if g is None else len(r.function.body.results))
+        if g is not None:
+            r.function.body.results.append(g)
+    finish(r.function, "reverse")
+    forward = finish(own_copy(f), "forward") if mutated_params(f) else f
+    return Reversible(wrt, forward, r.function, len(f.results), list(results), positions, False)

@@ -1,0 +1,134 @@
+"""What a program returns and changes, as trees of positions among the flat results of an IR function.
+
+All that a call needs of the frontend: a cached program runs without the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from diffjit import tree
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Out:
+    """A leaf of the result: position among the IR function's results."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OptOut:
+    """A result that may be None."""
+
+    flag: int
+    inner: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordOut:
+    """A result that is an object."""
+
+    cls: type
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableOut:
+    """A result that is a dict with keys of the run: lists of keys and of values."""
+
+    keys: Out
+    values: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Same:
+    """Part of a changed container that is the very object found at this path in the arguments."""
+
+    path: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """A container among the arguments, and a tree of what it holds afterwards."""
+
+    path: tuple[Any, ...]
+    kind: str  # "list", "dict", "set" or "object"
+    spec: Any
+
+
+def rebuild(spec: Any, outs: list[Any]) -> Any:
+    """The Python result from the program's flat results."""
+    if isinstance(spec, Out):
+        return outs[spec.index]
+    if isinstance(spec, OptOut):
+        return None if outs[spec.flag] else rebuild(spec.inner, outs)
+    if isinstance(spec, RecordOut):
+        return tree.make_object(spec.cls, {n: rebuild(v, outs) for n, v in spec.fields.items()})
+    if isinstance(spec, TableOut):
+        return dict(zip(rebuild(spec.keys, outs), rebuild(spec.values, outs), strict=True))
+    if isinstance(spec, tuple):
+        items = [rebuild(s, outs) for s in spec]
+        return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
+    if isinstance(spec, list):
+        return [rebuild(s, outs) for s in spec]
+    if isinstance(spec, dict):
+        return {k: rebuild(v, outs) for k, v in spec.items()}
+    return spec
+
+
+def mapped(spec: Any, leaf: Callable[[int], Any]) -> Any:
+    """The same tree with other leaves; flags that say what is None stay."""
+    if isinstance(spec, Out):
+        return leaf(spec.index)
+    if isinstance(spec, OptOut):
+        return OptOut(spec.flag, mapped(spec.inner, leaf))
+    if isinstance(spec, RecordOut):
+        return RecordOut(spec.cls, {name: mapped(v, leaf) for name, v in spec.fields.items()})
+    if isinstance(spec, TableOut):
+        return TableOut(spec.keys, mapped(spec.values, leaf))
+    if isinstance(spec, tuple):
+        items = [mapped(s, leaf) for s in spec]
+        return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
+    if isinstance(spec, list):
+        return [mapped(s, leaf) for s in spec]
+    if isinstance(spec, dict):
+        return {key: mapped(v, leaf) for key, v in spec.items()}
+    return spec
+
+
+def follow(arguments: Any, path: tuple[Any, ...]) -> Any:
+    """The object at a path in the arguments."""
+    found = arguments
+    for kind, key in path:
+        found = found[key] if kind == "item" else getattr(found, key)
+    return found
+
+
+def write_back(changes: list[Change], arguments: Any, rebuild: Any) -> None:
+    """Change the caller's containers as the program did; `rebuild` makes results from their trees."""
+    targets = [(c, follow(arguments, c.path)) for c in changes]
+    new = [_resolve(c.spec, arguments, rebuild) for c in changes]
+    for (change, target), contents in zip(targets, new, strict=True):
+        if change.kind == "list":
+            target[:] = contents
+        elif change.kind == "object":
+            for name in [n for n in vars(target) if n not in contents]:
+                delattr(target, name)
+            for name, value in contents.items():
+                object.__setattr__(target, name, value)
+        else:
+            target.clear()
+            target.update(contents)
+
+
+def _resolve(spec: Any, arguments: Any, rebuild: Any) -> Any:
+    if isinstance(spec, Same):
+        return follow(arguments, spec.path)
+    if isinstance(spec, list):
+        return [_resolve(s, arguments, rebuild) for s in spec]
+    if type(spec) is dict:
+        return {k: _resolve(s, arguments, rebuild) for k, s in spec.items()}
+    return rebuild(spec)
