@@ -30,7 +30,7 @@ def is_fill(op: Op) -> bool:
 
 def is_reduction(op: Op) -> bool:
     """Whether elements are added up, or the like."""
-    return (op.kind in REDUCTIONS or op.kind == "unbroadcast") and isinstance(op.inputs[0].type, Array)
+    return op.kind == "unbroadcast" or (op.kind in REDUCTIONS and isinstance(op.inputs[0].type, Array))
 
 
 def runs_in_loops(op: Op) -> bool:

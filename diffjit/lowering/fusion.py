@@ -18,9 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from diffjit.analysis.aliases import Roots
-from diffjit.ir.nodes import EFFECTS, WRITES, Block, Function, Op, Value, const_of, is_const, is_view
+from diffjit.ir.nodes import CONTROL, EFFECTS, WRITES, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.types import Array, Dim, Scalar, Sym, is_ref, not_one
-from diffjit.ir.walk import blocks, uses, walk
+from diffjit.ir.walk import blocks, dce, uses, walk
 from diffjit.lowering import fuse
 
 NEST = "nest"  # kind of an operation made here: attrs members (operations, in order), space, writes
@@ -33,7 +33,8 @@ _SHAPES_ONLY = frozenset({"dim", "stride", "zeros_like", "empty_like", "share"})
 
 def fuse_loops(function: Function) -> None:
     """Put array operations of each block into common nests, in place."""
-    _shapes_from_outside(function.body, {}, dict.fromkeys(function.params))
+    _shapes_from_outside(function.body, {}, function.params)
+    dce(function)
     roots = Roots(function)
     users = uses(function)
     for block in list(blocks(function.body)):
@@ -77,9 +78,10 @@ def _shapes_from_outside(
         ):  # type: ignore[union-attr]
             op.inputs[0] = known.get(source.type.dims, source)
         for region in op.regions:
-            _shapes_from_outside(region, dict(known), region.args, dict(lengths))
-        for v in op.outputs:
-            see(v)
+            _shapes_from_outside(region, dict(known), (), dict(lengths))
+        if op.kind not in CONTROL and op.kind != "undef":  # joined with what has no value, one may be empty
+            for v in op.outputs:
+                see(v)
 
 
 @dataclass(slots=True, eq=False)
@@ -261,7 +263,11 @@ class _Scheduler:
         if not fuse.runs_in_loops(user) or op.out not in fuse.element_inputs(user):
             return False
         dims, space = fuse.dims_of(op.out), fuse.space_of(user)
-        return fuse.covers(dims, space) or (fuse.is_fill(op) and len(dims) <= len(space))
+        if fuse.is_fill(op):  # nothing checks its lengths inside the loops
+            return len(dims) <= len(space) and all(
+                d in (1, known) for d, known in zip(dims[::-1], space[::-1], strict=False)
+            )
+        return fuse.covers(dims, space)
 
     def _melting(self, op: Op) -> list[Value]:
         return [v for v in dict.fromkeys(fuse.element_inputs(op)) if v in self.waiting]

@@ -75,9 +75,11 @@ def _define(op: Op, block: Block) -> None:
         op.attrs = {"value": zero if ty.weak else ty.dtype.type(zero)}
     elif isinstance(ty, Array):
         zeros: list[Op] = []
-        for _ in ty.dims:
+        known = tuple(d if isinstance(d, int) else 0 for d in ty.dims)  # loops rely on lengths that are known
+        op.out.type = Array(ty.dtype, known, ty.layout)
+        for n in known:
             length = Value(Scalar(_INT, weak=True))
-            made = Op("const", [], [length], {"value": 0})
+            made = Op("const", [], [length], {"value": n})
             length.op, length.block = made, block
             zeros.append(made)
         position = block.ops.index(op)
