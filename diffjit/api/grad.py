@@ -10,7 +10,7 @@ import numpy as np
 from diffjit import tree
 from diffjit.api.derived import Derived, resolve
 from diffjit.api.inline import inline_gradient, verb
-from diffjit.api.programs import Arguments, Compiled, executable, flatten_call, program_of
+from diffjit.api.programs import Arguments, Compiled, executable, flatten_call, is_compiled, program_of
 from diffjit.errors import NoRule, TypeProblem, UsageError
 from diffjit.frontend.program import Program
 from diffjit.frontend.results import OptOut, Out, RecordOut, rebuild
@@ -34,7 +34,7 @@ class Gradient(Derived):
         which = resolve(self.function, self.argnums, call)
         wrt, _ = self.differentiated(program, which, call)
         value = self.scalar_result(program)
-        function, positions = joint(program.function, wrt, value.index)
+        function, positions = joint(program.function, wrt, value.index, compiled=is_compiled(self.backend))
         compiled = executable(program, function, self.backend, unchanged=True)
         where = dict(zip(wrt, positions, strict=True))
         picks = self.picks(which, where, call)

@@ -11,13 +11,13 @@ from diffjit import tree
 from diffjit.api.derived import Derived
 from diffjit.api.grad import gradient_leaf, zero_like
 from diffjit.api.inline import inline_jvp, inline_vjp
-from diffjit.api.programs import Arguments, Compiled, compile_ir, executable, flatten_call, mutated_params
+from diffjit.api.programs import Arguments, Compiled, compile_ir, executable, flatten_call, is_compiled, mutated_params
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.program import Program
 from diffjit.frontend.results import OptOut, Out, RecordOut, mapped, rebuild
 from diffjit.ir.nodes import Function, Loc
 from diffjit.ir.types import List, is_float
-from diffjit.transforms.pipeline import finish, tangents
+from diffjit.transforms.pipeline import finish, numbers, tangents
 from diffjit.transforms.prepare import own_copy
 from diffjit.transforms.reverse import reverse
 from diffjit.transforms.split import split
@@ -32,7 +32,7 @@ class ForwardProduct(Derived):
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The compiled function, and where its flat results belong."""
         wrt = float_leaves(program, call)
-        function, positions = tangents(program.function, wrt)
+        function, positions = tangents(program.function, wrt, compiled=is_compiled(self.backend))
         compiled = executable(program, function, self.backend, unchanged=True)
         return compiled, (program, wrt, positions)
 
@@ -181,10 +181,10 @@ class Reversible:
     is_split: bool
 
 
-def reversible(program: Program, call: Arguments) -> Reversible:
+def reversible(program: Program, call: Arguments, *, compiled: bool = False) -> Reversible:
     """Split code where that is possible, else a pullback that runs the program again."""
     wrt = float_leaves(program, call)
-    f = program.function
+    f = numbers(program.function, smooth=True) if compiled else program.function
     if any(isinstance(v.type, List) and is_float(v.type) for v in f.results):
         raise TypeProblem(
             "DJ319",
@@ -213,7 +213,7 @@ class ReverseProduct(Derived):
 
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The compiled function, and where its flat results belong."""
-        made = reversible(program, call)
+        made = reversible(program, call, compiled=is_compiled(self.backend))
         residuals = len(made.forward.results) - made.n_primal
         compiled = executable(program, made.forward, self.backend, unchanged=True, residuals=residuals)
         return compiled, (program, made, compile_ir(made.pullback, self.backend))

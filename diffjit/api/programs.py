@@ -18,7 +18,7 @@ from diffjit.ir.nodes import Function, Loc
 from diffjit.ir.types import Array
 from diffjit.lowering.python import compile_python
 from diffjit.settings import settings
-from diffjit.transforms.pipeline import dump, finish
+from diffjit.transforms.pipeline import dump, finish, numbers
 
 
 @dataclass(slots=True, eq=False)
@@ -75,7 +75,8 @@ def _glance(args: tuple[Any, ...]) -> Any:
             if code is None:
                 return None
             shape = a.shape
-            seen.append((code, a.flags.num, tuple([n == 1 for n in shape]) if 1 in shape else len(shape)))
+            small = 1 in shape or (shape and shape[-1] <= tree.SMALL)
+            seen.append((code, a.flags.num, tree.known_lengths(shape) if small else len(shape)))
         elif kind is float or kind is int:
             seen.append(kind)
         else:
@@ -211,6 +212,11 @@ def _same(a: Any, b: Any) -> bool:
         return False
 
 
+def is_compiled(backend: str | None) -> bool:
+    """Whether programs become machine code: then small arrays become numbers, before derivatives are taken too."""
+    return (backend or settings.backend) == "numba"
+
+
 def compile_ir(function: Function, backend: str | None, residuals: int = 0) -> Callable[..., Any]:
     """An executable for IR: flat arguments in, tuple of flat results out."""
     chosen = backend or settings.backend
@@ -219,6 +225,7 @@ def compile_ir(function: Function, backend: str | None, residuals: int = 0) -> C
     if chosen == "numba":
         from diffjit.lowering.cpu import compile_function
 
+        function = numbers(function)
         if residuals:
             n = len(function.results)
             return compile_function(function, residual_outs=frozenset(range(n - residuals, n)))

@@ -81,7 +81,7 @@ class Array(Fields):
         return len(self.dims)
 
     def __str__(self) -> str:
-        lengths = ", ".join("1" if d == 1 else ":" for d in self.dims)
+        lengths = ", ".join(str(d) if isinstance(d, int) else ":" for d in self.dims)
         return f"{self.dtype}[{lengths}]{self.layout}"
 
 

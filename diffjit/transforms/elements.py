@@ -1,0 +1,164 @@
+"""Operations on small arrays, number by number.
+
+Operands and results are NumPy arrays of the program's values (`dtype=object`): NumPy does the shapes.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Op, Value
+from diffjit.ir.types import BOOL, Array, Scalar
+
+Elements = np.ndarray  # of values
+
+_PAIRWISE = {
+    "sum": "add", "cumsum": "add", "prod": "multiply", "cumprod": "multiply", "max": "maximum", "min": "minimum",
+    "any": "logical_or", "all": "logical_and",
+}  # fmt: skip
+_COPIED = ("nowrap",)
+
+
+def single(value: Value) -> Elements:
+    """A number as an array without dimensions."""
+    made = np.empty((), dtype=object)
+    made[()] = value
+    return made
+
+
+def strong(build: Builder, value: Value, dtype: np.dtype) -> Value:
+    """A number in an array's dtype, as the array would hold it."""
+    ty = Scalar(dtype)
+    if value.type == ty:
+        return value
+    if value.op is not None and value.op.kind == "const" and value.type.dtype == dtype:
+        return build.const(value.op.attrs["value"], ty)
+    return build.value("cast", [value], ty)
+
+
+def cast(build: Builder, elements: Elements, dtype: np.dtype) -> Elements:
+    """Each number in an array's dtype."""
+    made = np.empty(elements.shape, dtype=object)
+    done: dict[Value, Value] = {}
+    for at in np.ndindex(elements.shape):
+        v = elements[at]
+        if v not in done:
+            done[v] = strong(build, v, dtype)
+        made[at] = done[v]
+    return made
+
+
+def constant(build: Builder, dims: Iterable[Any], number: Any, dtype: np.dtype) -> Elements:
+    """The same number everywhere."""
+    made = np.empty(tuple(dims), dtype=object)
+    made.fill(build.const(number, Scalar(dtype)))
+    return made
+
+
+def expand(build: Builder, op: Op, operands: list[Elements]) -> Elements:
+    """The elements of an operation's result."""
+    dtype = op.out.type.dtype
+    dims = op.out.type.dims if isinstance(op.out.type, Array) else ()
+    match op.kind:
+        case "zeros" | "zeros_like" | "empty" | "empty_like" | "undef":
+            return constant(build, dims, 0, dtype)
+        case "full":
+            return np.broadcast_to(cast(build, operands[0], dtype), dims)  # pyright: ignore[reportArgumentType]
+        case "copy" | "reshape":
+            return operands[0].reshape(dims)  # pyright: ignore[reportArgumentType]
+        case "concatenate":
+            return cast(build, np.concatenate(operands, axis=op.attrs["axis"]), dtype)
+        case "matmul":
+            return _matmul(build, *operands, dtype)
+        case "unbroadcast":
+            return _unbroadcast(build, operands[0], dims, dtype)
+        case "sum" | "prod" | "max" | "min" | "any" | "all":
+            return _reduce(build, op, operands[0], dtype)
+        case "cumsum" | "cumprod":
+            return _running(build, op, operands[0], dtype)
+        case _:
+            return _by_element(build, op, operands, dtype)
+
+
+def _by_element(build: Builder, op: Op, operands: list[Elements], dtype: np.dtype) -> Elements:
+    spread = np.broadcast_arrays(*operands)
+    made = np.empty(spread[0].shape, dtype=object)
+    attrs = {k: v for k, v in op.attrs.items() if k in _COPIED}
+    done: dict[tuple[Value, ...], Value] = {}
+    for at in np.ndindex(made.shape):
+        key = tuple(o[at] for o in spread)
+        if key not in done:
+            done[key] = build.value(op.kind, key, Scalar(dtype), **attrs)
+        made[at] = done[key]
+    return made
+
+
+def _chain(build: Builder, kind: str, values: Iterable[Value], dtype: np.dtype) -> Value:
+    """One value after the other."""
+    return functools.reduce(lambda a, b: build.value(kind, [a, b], Scalar(dtype)), values)
+
+
+def _reduce(build: Builder, op: Op, a: Elements, dtype: np.dtype) -> Elements:
+    kind = _PAIRWISE[op.kind]
+    a = _truths(build, a) if op.kind in ("any", "all") else cast(build, a, dtype)
+    axes: tuple[int, ...] = op.attrs["axes"]
+    kept = [k for k in range(a.ndim) if k not in axes]
+    rows = a.transpose([*kept, *axes]).reshape((*(a.shape[k] for k in kept), -1))
+    made = np.empty(rows.shape[:-1], dtype=object)
+    for at in np.ndindex(made.shape):
+        made[at] = _chain(build, kind, rows[at], dtype)
+    if op.attrs.get("keepdims"):
+        made = made.reshape([1 if k in axes else n for k, n in enumerate(a.shape)])
+    return made
+
+
+def _truths(build: Builder, a: Elements) -> Elements:
+    made = np.empty(a.shape, dtype=object)
+    for at in np.ndindex(a.shape):
+        v = a[at]
+        zero = None if v.type.dtype == BOOL.dtype else build.const(0, Scalar(v.type.dtype))
+        made[at] = strong(build, v, BOOL.dtype) if zero is None else build.value("not_equal", [v, zero], Scalar(BOOL.dtype))
+    return made
+
+
+def _running(build: Builder, op: Op, a: Elements, dtype: np.dtype) -> Elements:
+    made = np.moveaxis(cast(build, a, dtype), op.attrs["axis"], -1).copy()
+    for at in np.ndindex(made.shape[:-1]):
+        row = made[at]
+        for k, pair in enumerate(itertools.pairwise(range(len(row)))):
+            row[k + 1] = build.value(_PAIRWISE[op.kind], [row[j] for j in pair], Scalar(dtype))
+    return np.moveaxis(made, -1, op.attrs["axis"])
+
+
+def _unbroadcast(build: Builder, g: Elements, dims: tuple[Any, ...], dtype: np.dtype) -> Elements:
+    g = cast(build, g, dtype)
+    extra = g.ndim - len(dims)
+    axes = [k for k in range(g.ndim) if k < extra or (dims[k - extra] == 1 and g.shape[k] != 1)]
+    kept = [k for k in range(g.ndim) if k not in axes]
+    rows = g.transpose([*kept, *axes]).reshape((*(g.shape[k] for k in kept), -1))
+    made = np.empty(rows.shape[:-1], dtype=object)
+    for at in np.ndindex(made.shape):
+        made[at] = _chain(build, "add", rows[at], dtype)
+    return made.reshape(dims)
+
+
+def _matmul(build: Builder, a: Elements, b: Elements, dtype: np.dtype) -> Elements:
+    a, b = cast(build, a, dtype), cast(build, b, dtype)
+    left, right = a if a.ndim > 1 else a[None, :], b if b.ndim > 1 else b[:, None]
+    lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    left, right = (np.broadcast_to(m, (*lead, *m.shape[-2:])) for m in (left, right))
+    made = np.empty((*lead, left.shape[-2], right.shape[-1]), dtype=object)
+    kind, total = ("logical_and", "logical_or") if dtype == BOOL.dtype else ("multiply", "add")
+    for *outer, i, j in np.ndindex(made.shape):
+        row, column = left[(*outer, i)], right[(*outer, slice(None), j)]
+        terms = [build.value(kind, [x, y], Scalar(dtype)) for x, y in zip(row, column, strict=True)]
+        made[(*outer, i, j)] = _chain(build, total, terms, dtype)
+    if b.ndim == 1:
+        made = made[..., 0]
+    return made[..., 0, :] if a.ndim == 1 and b.ndim > 1 else made[..., 0] if a.ndim == 1 else made
