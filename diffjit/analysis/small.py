@@ -103,12 +103,15 @@ class Small:
         if op.kind in EXTREMA and self.smooth:
             axes = op.attrs["axes"]
             return math.prod(op.inputs[0].type.dims[k] for k in axes) <= 2  # pyright: ignore[reportArgumentType, reportCallIssue]
+        if op.kind == "reshape":
+            return not op.attrs["view"] and _size(op.inputs[0]) == _size(op.out)
+        if op.kind == "concatenate":
+            return sum(map(_size, op.inputs)) == _size(op.out) and len({_others(op, v) for v in op.inputs}) == 1
         return (
             op.kind in ELEMENTWISE
             or op.kind in BY_ELEMENT
             or op.kind in REDUCTIONS
-            or op.kind in ("matmul", "concatenate", "unbroadcast", "cumsum", "cumprod", "copy")
-            or (op.kind == "reshape" and not op.attrs["view"])
+            or op.kind in ("matmul", "unbroadcast", "cumsum", "cumprod", "copy")
             or (op.kind == "stop_gradient" and not self.memory.written(op.out))
         )
 
@@ -218,6 +221,15 @@ class Small:
         return True
 
 
+def _size(v: Value) -> int:
+    return math.prod(v.type.dims) if isinstance(v.type, Array) else 1  # pyright: ignore[reportArgumentType]
+
+
+def _others(op: Op, v: Value) -> tuple[Any, ...]:
+    """The lengths of a part that all parts of a concatenation share."""
+    return tuple(d for k, d in enumerate(v.type.dims) if k != op.attrs["axis"])
+
+
 def viewed(op: Op, array: np.ndarray) -> np.ndarray:
     """The view that an operation takes, of an array of anything."""
     match op.kind:
@@ -225,7 +237,7 @@ def viewed(op: Op, array: np.ndarray) -> np.ndarray:
             index = subscript(op)
             if index is None:
                 raise LookupError
-            return array[index]
+            return array[(*index, ...)]
         case "transpose":
             return array.transpose(op.attrs["perm"])
         case "diagonal":

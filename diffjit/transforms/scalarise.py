@@ -221,7 +221,7 @@ class _Scalariser:
             if is_small(op.inputs[0].type) and subscript(op) is not None:
                 base, places = self.path(op.inputs[0])
                 try:
-                    return base, _tuples(viewed(op, places))
+                    return base, viewed(op, places)
                 except IndexError:
                     return v, self._positions(v)
             places = _rows(op)
@@ -386,15 +386,6 @@ class _Scalariser:
         made = self.build.op(op.kind, [self.known[op.inputs[0]]], regions=regions, **op.attrs)
         self.now = before
         self.outputs(made, [*self.enter(op.outputs), *self.again(changed)])
-
-
-def _tuples(places: Any) -> Elements:
-    """Positions as an array of tuples, also where there is only one."""
-    if isinstance(places, np.ndarray):
-        return places
-    made = np.empty((), dtype=object)
-    made[()] = places
-    return made
 
 
 def _rows(op: Op) -> Elements | None:
