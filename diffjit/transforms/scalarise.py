@@ -20,11 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.analysis.memory import Memory
+from diffjit.analysis.order import Order
 from diffjit.analysis.small import Small, constant, is_small, subscript, viewed
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import TRIED, WRITES, Block, Function, Op, Value, is_view
 from diffjit.ir.types import INT, Array, Scalar
-from diffjit.ir.walk import clone, clone_op, has_exit, initial, walk
+from diffjit.ir.walk import blocks, clone, clone_op, has_exit, initial, walk
 from diffjit.transforms import elements
 from diffjit.transforms.elements import Elements, single, strong
 from diffjit.transforms.simplify import simplify
@@ -41,10 +43,34 @@ def scalarise(function: Function, *, smooth: bool = False) -> Function:
     if not any(is_small(v.type) for op in walk(function.body) for v in (*op.inputs, *op.outputs)):
         return function
     source = clone(function)
+    _detach(source)
     unroll(source)
     made = simplify(_Scalariser(source, smooth=smooth).run())
     grown = sum(1 for _ in walk(made.body)) - sum(1 for _ in walk(function.body))
     return function if grown > GROWTH else made
+
+
+def _detach(function: Function) -> None:
+    """Lists and tapes get copies of small arrays where nobody can tell: then those may be numbers elsewhere."""
+    kept = {op: op.inputs[1] for op in walk(function.body) if op.kind in _KEEPING and is_small(op.inputs[1].type)}
+    if not kept:
+        return
+    memory = Memory(function, Order(function), whole=True)
+    leaving = {memory.find(v) for v in function.results if isinstance(v.type, Array)}
+    build = Builder()
+    for block in list(blocks(function.body)):
+        ops, block.ops = block.ops, []
+        with build.inside(block):
+            for op in ops:
+                v = kept.get(op)
+                if v is not None and not memory.written(v) and memory.find(v) not in leaving:
+                    build.loc = op.loc
+                    layout = v.type.layout if v.type.layout != "A" else "C"
+                    op.inputs[1] = build.value("copy", [v], Array(v.type.dtype, v.type.dims, layout), order=layout)
+                block.ops.append(op)
+
+
+_KEEPING = frozenset({"list_append", "list_insert", "list_set", "push"})
 
 
 @dataclass(slots=True, eq=False)

@@ -95,7 +95,7 @@ def _same_place(a: list[Value], b: list[Value]) -> bool:
 def _beside(op: Op, target: Value, index: list[Value]) -> bool:
     """Whether an operation touches another element of the same array, by its constant indices."""
     first = {"load": 1, "store": 2}.get(op.kind)
-    if first is None or op.inputs[0] is not target:
+    if first is None or op.inputs[0] is not target or len(op.inputs) - first != len(index):
         return False
     pairs = zip(map(_constant, op.inputs[first:]), map(_constant, index), strict=True)
     return any(x is not None and y is not None and x != y and min(x, y) >= 0 for x, y in pairs)
