@@ -80,7 +80,8 @@ class Small:
         self.smooth = smooth
         self.blocked: set[Any] = {self.memory.find(v) for v in self.memory.joined}
         for p in function.params:
-            self._block(p)
+            if not is_small(p.type) or self.memory.written(p):
+                self._block(p)
         self._scan(function.body)
         self._results(function)
         while self._slots(function.body):
@@ -98,6 +99,8 @@ class Small:
             return False
         if op.kind in ("zeros", "empty", "full", "zeros_like", "empty_like", "undef"):
             return True
+        if op.kind == "arange":
+            return counted(op) is not None
         if not all(readable(v) for v in op.inputs):
             return False
         if op.kind in EXTREMA and self.smooth:
@@ -189,7 +192,10 @@ class Small:
 
     def _results(self, function: Function) -> None:
         """An array that leaves is made at the end: two views of one would have to share memory."""
-        first: dict[Any, Value] = {}
+        first: dict[Any, Value] = {self.memory.find(p): p for p in function.params if isinstance(p.type, Array)}
+        for p in function.params:
+            if p in function.results:  # the caller's own array
+                self._block(p)
         for v in function.results:
             if isinstance(v.type, Array) and first.setdefault(self.memory.find(v), v) is not v:
                 self._block(v)
@@ -219,6 +225,15 @@ class Small:
         for t in targets:
             self._block(t)
         return True
+
+
+def counted(op: Op) -> range | None:
+    """The numbers of an `arange`, if they are known."""
+    given = [constant(v) for v in op.inputs if v.type.dtype.kind == "i"]
+    if len(given) != 3 or None in given or given[2] == 0 or op.out.type.dtype.kind != "i":
+        return None
+    found = range(*given)  # pyright: ignore[reportArgumentType]
+    return found if op.out.type.dims == (len(found),) else None
 
 
 def _size(v: Value) -> int:

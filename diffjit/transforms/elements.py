@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.analysis.small import counted
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import BOOL, Array, Scalar
@@ -70,6 +71,9 @@ def expand(build: Builder, op: Op, operands: list[Elements]) -> Elements:
             return constant(build, dims, 0, dtype)
         case "full":
             return np.broadcast_to(cast(build, operands[0], dtype), dims)  # pyright: ignore[reportArgumentType]
+        case "arange":
+            numbers = [build.const(k, Scalar(dtype)) for k in counted(op) or ()]
+            return np.array(numbers, dtype=object)
         case "copy" | "reshape":
             return operands[0].reshape(dims)  # pyright: ignore[reportArgumentType]
         case "concatenate":
@@ -94,9 +98,27 @@ def _by_element(build: Builder, op: Op, operands: list[Elements], dtype: np.dtyp
     for at in np.ndindex(made.shape):
         key = tuple(o[at] for o in spread)
         if key not in done:
-            done[key] = build.value(op.kind, key, Scalar(dtype), **attrs)
+            done[key] = _folded(build, op.kind, key, dtype) or build.value(op.kind, key, Scalar(dtype), **attrs)
         made[at] = done[key]
     return made
+
+
+_FOLDED = frozenset(
+    {"add", "subtract", "multiply", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "cast"}
+)
+
+
+def _folded(build: Builder, kind: str, operands: tuple[Value, ...], dtype: np.dtype) -> Value | None:
+    """The constant that follows from whole numbers (those of `np.eye`, say)."""
+    if kind not in _FOLDED or dtype.kind == "c":
+        return None
+    if any(v.op is None or v.op.kind != "const" or v.type.dtype.kind not in "bi" for v in operands):
+        return None
+    given = [v.op.attrs["value"] for v in operands]  # pyright: ignore[reportOptionalMemberAccess]
+    if any(abs(int(g)) >= 1 << 30 for g in given):
+        return None
+    with np.errstate(all="ignore"):
+        return build.const(given[0] if kind == "cast" else getattr(np, kind)(*given), Scalar(dtype))
 
 
 def _chain(build: Builder, kind: str, values: Iterable[Value], dtype: np.dtype) -> Value:

@@ -115,6 +115,9 @@ class _Scalariser:
             q.block = body
             params.append(q)
         with self.build.inside(body):
+            for p in old.params:
+                if self.small.holds(p):
+                    self.cells[p] = self.fresh(p, self.loads(self.known[p], self._positions(p)))
             self.ops(old.body)
             body.results = [self.whole(v) for v in old.body.results]
         made = Function(old.name, params, body, old.doc, old.source_file, old.source_line, dict(old.comments))
@@ -179,7 +182,7 @@ class _Scalariser:
         made = clone_op(op, self.known, self.build.block)
         for old, new in zip(op.outputs, made.outputs, strict=True):
             if self.small.holds(old):
-                self.define(old, self.loads(new, self._positions(old), inbounds=True))
+                self.define(old, self.loads(new, self._positions(old)))
 
     # Reading and writing
 
@@ -194,14 +197,14 @@ class _Scalariser:
                 made[at] = self.now[cells[at]]
             return made
         base, places = self.path(v)
-        return self.loads(self.known[base], places, inbounds=base is v)
+        return self.loads(self.known[base], places)
 
-    def loads(self, base: Value, places: Elements, *, inbounds: bool) -> Elements:
+    def loads(self, base: Value, places: Elements) -> Elements:
         """Elements of an array of the new program."""
         made = np.empty(places.shape, dtype=object)
-        attrs = {"inbounds": True} if inbounds else {}
         for at in np.ndindex(places.shape):
-            made[at] = self.build.value("load", [base, *self.indices(places[at])], Scalar(base.type.dtype), **attrs)
+            inputs = [base, *self.indices(places[at])]
+            made[at] = self.build.value("load", inputs, Scalar(base.type.dtype), **_proven(places[at]))
         return made
 
     def load(self, op: Op) -> Value:
@@ -279,10 +282,9 @@ class _Scalariser:
     def _store(self, target: Value, values: Elements, *, add: bool) -> None:
         base, places = self.path(target)
         values = np.broadcast_to(values, places.shape)
-        attrs = {"inbounds": True} if base is target else {}
         for at in np.ndindex(places.shape):
             inputs = [self.known[base], values[at], *self.indices(places[at])]
-            self.build.op("accum_at" if add else "store", inputs, **attrs)
+            self.build.op("accum_at" if add else "store", inputs, **_proven(places[at]))
 
     def define(self, v: Value, values: Elements) -> None:
         """What an operation yields."""
@@ -412,6 +414,11 @@ class _Scalariser:
         made = self.build.op(op.kind, [self.known[op.inputs[0]]], regions=regions, **op.attrs)
         self.now = before
         self.outputs(made, [*self.enter(op.outputs), *self.again(changed)])
+
+
+def _proven(place: tuple[Any, ...]) -> dict[str, bool]:
+    """The attributes of an access: numbers come from lengths, so they are within bounds."""
+    return {"inbounds": True} if all(isinstance(i, int) for i in place) else {}
 
 
 def _rows(op: Op) -> Elements | None:
