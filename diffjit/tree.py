@@ -138,7 +138,7 @@ SMALL = 4  # the longest vector that a specialisation knows the length of
 
 
 def known_lengths(shape: tuple[int, ...]) -> tuple[int | None, ...]:
-    """The lengths that a specialisation knows: 1 everywhere, and small ones of the last two axes (vectors, matrices)."""
+    """The lengths that a specialisation knows: 1, and small ones of the last two axes (of vectors, matrices)."""
     ndim = len(shape)
     first = ndim  # the first of the small axes at the end
     while first > max(0, ndim - 2) and 1 <= shape[first - 1] <= SMALL:

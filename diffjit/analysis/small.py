@@ -6,6 +6,9 @@ references to one memory (`analysis.memory`) are numbers together, or none. Wher
 joined one is as good as a value exactly where `Memory` gives it a class of its own: then its elements are joined.
 """
 
+# NumPy arrays of values, whose shapes its stubs do not know.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import math
@@ -16,7 +19,7 @@ import numpy as np
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.nodes import WRITES, Block, Function, Op, Value, is_view
-from diffjit.ir.types import Array, Scalar, Type
+from diffjit.ir.types import Array, Dim, Scalar, Type
 from diffjit.ir.walk import has_exit, initial, walk
 from diffjit.primitives.registry import ELEMENTWISE
 
@@ -33,12 +36,7 @@ _VIEWS = frozenset({"view", "transpose", "diagonal", "broadcast_to", "reshape"})
 
 def is_small(ty: Type) -> bool:
     """Whether a type is that of an array of fixed shape with few elements."""
-    return (
-        isinstance(ty, Array)
-        and ty.dtype.kind in "biufc"
-        and all(isinstance(d, int) and d > 0 for d in ty.dims)
-        and math.prod(ty.dims) <= MOST  # pyright: ignore[reportArgumentType]
-    )
+    return isinstance(ty, Array) and ty.dtype.kind in "biufc" and 0 < _product(ty.dims) <= MOST
 
 
 def readable(v: Value) -> bool:
@@ -232,12 +230,17 @@ def counted(op: Op) -> range | None:
     given = [constant(v) for v in op.inputs if v.type.dtype.kind == "i"]
     if len(given) != 3 or None in given or given[2] == 0 or op.out.type.dtype.kind != "i":
         return None
-    found = range(*given)  # pyright: ignore[reportArgumentType]
+    found = range(*given)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return found if op.out.type.dims == (len(found),) else None
 
 
 def _size(v: Value) -> int:
-    return math.prod(v.type.dims) if isinstance(v.type, Array) else 1  # pyright: ignore[reportArgumentType]
+    return _product(v.type.dims) if isinstance(v.type, Array) else 1
+
+
+def _product(dims: tuple[Dim, ...]) -> int:
+    """The number of elements; 0 where it is not known."""
+    return math.prod(d for d in dims if isinstance(d, int)) if all(isinstance(d, int) for d in dims) else 0
 
 
 def _others(op: Op, v: Value) -> tuple[Any, ...]:
@@ -245,7 +248,7 @@ def _others(op: Op, v: Value) -> tuple[Any, ...]:
     return tuple(d for k, d in enumerate(v.type.dims) if k != op.attrs["axis"])
 
 
-def viewed(op: Op, array: np.ndarray) -> np.ndarray:
+def viewed(op: Op, array: Any) -> Any:
     """The view that an operation takes, of an array of anything."""
     match op.kind:
         case "view":
@@ -260,4 +263,4 @@ def viewed(op: Op, array: np.ndarray) -> np.ndarray:
         case "reshape":
             return array.reshape(op.out.type.dims)  # pyright: ignore[reportArgumentType]
         case _:
-            return np.broadcast_to(array, op.out.type.dims)  # pyright: ignore[reportArgumentType]
+            return np.broadcast_to(array, op.out.type.dims)  # pyright: ignore[reportArgumentType, reportCallIssue]

@@ -3,6 +3,9 @@
 Operands and results are NumPy arrays of the program's values (`dtype=object`): NumPy does the shapes.
 """
 
+# NumPy arrays of values, whose shapes its stubs do not know.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import functools
@@ -17,7 +20,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import BOOL, Array, Scalar
 
-Elements = np.ndarray  # of values
+Elements = Any  # a NumPy array of `dtype=object`: NumPy's stubs do not know what it holds
 
 _PAIRWISE = {
     "sum": "add", "cumsum": "add", "prod": "multiply", "cumprod": "multiply", "max": "maximum", "min": "minimum",
@@ -26,9 +29,14 @@ _PAIRWISE = {
 _COPIED = ("nowrap",)
 
 
+def blank(dims: Iterable[Any]) -> Elements:
+    """Room for the elements of an array."""
+    return np.empty(tuple(dims), dtype=object)
+
+
 def single(value: Value) -> Elements:
     """A number as an array without dimensions."""
-    made = np.empty((), dtype=object)
+    made = blank(())
     made[()] = value
     return made
 
@@ -45,7 +53,7 @@ def strong(build: Builder, value: Value, dtype: np.dtype) -> Value:
 
 def cast(build: Builder, elements: Elements, dtype: np.dtype) -> Elements:
     """Each number in an array's dtype."""
-    made = np.empty(elements.shape, dtype=object)
+    made = blank(elements.shape)
     done: dict[Value, Value] = {}
     for at in np.ndindex(elements.shape):
         v = elements[at]
@@ -57,7 +65,7 @@ def cast(build: Builder, elements: Elements, dtype: np.dtype) -> Elements:
 
 def constant(build: Builder, dims: Iterable[Any], number: Any, dtype: np.dtype) -> Elements:
     """The same number everywhere."""
-    made = np.empty(tuple(dims), dtype=object)
+    made = blank(tuple(dims))
     made.fill(build.const(number, Scalar(dtype)))
     return made
 
@@ -70,7 +78,7 @@ def expand(build: Builder, op: Op, operands: list[Elements]) -> Elements:
         case "zeros" | "zeros_like" | "empty" | "empty_like" | "undef":
             return constant(build, dims, 0, dtype)
         case "full":
-            return np.broadcast_to(cast(build, operands[0], dtype), dims)  # pyright: ignore[reportArgumentType]
+            return np.broadcast_to(cast(build, operands[0], dtype), dims)  # pyright: ignore[reportArgumentType, reportCallIssue]
         case "arange":
             numbers = [build.const(k, Scalar(dtype)) for k in counted(op) or ()]
             return np.array(numbers, dtype=object)
@@ -79,7 +87,7 @@ def expand(build: Builder, op: Op, operands: list[Elements]) -> Elements:
         case "concatenate":
             return cast(build, np.concatenate(operands, axis=op.attrs["axis"]), dtype)
         case "matmul":
-            return _matmul(build, *operands, dtype)
+            return _matmul(build, operands[0], operands[1], dtype)
         case "unbroadcast":
             return _unbroadcast(build, operands[0], dims, dtype)
         case "sum" | "prod" | "max" | "min" | "any" | "all":
@@ -91,7 +99,7 @@ def expand(build: Builder, op: Op, operands: list[Elements]) -> Elements:
 
 
 def _by_element(build: Builder, op: Op, operands: list[Elements], dtype: np.dtype) -> Elements:
-    spread = np.broadcast_arrays(*operands)
+    spread: list[Elements] = list(np.broadcast_arrays(*operands))
     made = np.empty(spread[0].shape, dtype=object)
     attrs = {k: v for k, v in op.attrs.items() if k in _COPIED}
     done: dict[tuple[Value, ...], Value] = {}
@@ -132,7 +140,7 @@ def _reduce(build: Builder, op: Op, a: Elements, dtype: np.dtype) -> Elements:
     axes: tuple[int, ...] = op.attrs["axes"]
     kept = [k for k in range(a.ndim) if k not in axes]
     rows = a.transpose([*kept, *axes]).reshape((*(a.shape[k] for k in kept), -1))
-    made = np.empty(rows.shape[:-1], dtype=object)
+    made = blank(rows.shape[:-1])
     for at in np.ndindex(made.shape):
         made[at] = _chain(build, kind, rows[at], dtype)
     if op.attrs.get("keepdims"):
@@ -141,11 +149,13 @@ def _reduce(build: Builder, op: Op, a: Elements, dtype: np.dtype) -> Elements:
 
 
 def _truths(build: Builder, a: Elements) -> Elements:
-    made = np.empty(a.shape, dtype=object)
+    made = blank(a.shape)
     for at in np.ndindex(a.shape):
         v = a[at]
         zero = None if v.type.dtype == BOOL.dtype else build.const(0, Scalar(v.type.dtype))
-        made[at] = strong(build, v, BOOL.dtype) if zero is None else build.value("not_equal", [v, zero], Scalar(BOOL.dtype))
+        made[at] = (
+            strong(build, v, BOOL.dtype) if zero is None else build.value("not_equal", [v, zero], Scalar(BOOL.dtype))
+        )
     return made
 
 
@@ -164,7 +174,7 @@ def _unbroadcast(build: Builder, g: Elements, dims: tuple[Any, ...], dtype: np.d
     axes = [k for k in range(g.ndim) if k < extra or (dims[k - extra] == 1 and g.shape[k] != 1)]
     kept = [k for k in range(g.ndim) if k not in axes]
     rows = g.transpose([*kept, *axes]).reshape((*(g.shape[k] for k in kept), -1))
-    made = np.empty(rows.shape[:-1], dtype=object)
+    made = blank(rows.shape[:-1])
     for at in np.ndindex(made.shape):
         made[at] = _chain(build, "add", rows[at], dtype)
     return made.reshape(dims)
@@ -175,7 +185,7 @@ def _matmul(build: Builder, a: Elements, b: Elements, dtype: np.dtype) -> Elemen
     left, right = a if a.ndim > 1 else a[None, :], b if b.ndim > 1 else b[:, None]
     lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     left, right = (np.broadcast_to(m, (*lead, *m.shape[-2:])) for m in (left, right))
-    made = np.empty((*lead, left.shape[-2], right.shape[-1]), dtype=object)
+    made = blank((*lead, left.shape[-2], right.shape[-1]))
     kind, total = ("logical_and", "logical_or") if dtype == BOOL.dtype else ("multiply", "add")
     for *outer, i, j in np.ndindex(made.shape):
         row, column = left[(*outer, i)], right[(*outer, slice(None), j)]

@@ -96,7 +96,9 @@ def seeded(result: Reversed) -> Function:
     return f
 
 
-def joint(function: Function, wrt: list[int], result: int, *, compiled: bool = False) -> tuple[Function, list[int | None]]:
+def joint(
+    function: Function, wrt: list[int], result: int, *, compiled: bool = False
+) -> tuple[Function, list[int | None]]:
     """Values and gradients in one function: results are the primal results, then the gradients that exist.
 
     Returns the function and, for each input, the position of its gradient among the results (None: it is zero).

@@ -13,6 +13,9 @@ not qualify (a row of a large one, an argument) are read and written element by 
 does not qualify itself is made from its numbers.
 """
 
+# NumPy arrays of values, whose shapes its stubs do not know.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -28,7 +31,7 @@ from diffjit.ir.nodes import TRIED, WRITES, Block, Function, Op, Value, is_view
 from diffjit.ir.types import INT, Array, Scalar
 from diffjit.ir.walk import blocks, clone, clone_op, has_exit, initial, walk
 from diffjit.transforms import elements
-from diffjit.transforms.elements import Elements, single, strong
+from diffjit.transforms.elements import Elements, blank, single, strong
 from diffjit.transforms.simplify import simplify
 from diffjit.transforms.unroll import unroll
 
@@ -192,7 +195,7 @@ class _Scalariser:
             return single(self.known[v])
         cells = self.cells.get(v)
         if cells is not None:
-            made = np.empty(cells.shape, dtype=object)
+            made = blank(cells.shape)
             for at in np.ndindex(cells.shape):
                 made[at] = self.now[cells[at]]
             return made
@@ -201,7 +204,7 @@ class _Scalariser:
 
     def loads(self, base: Value, places: Elements) -> Elements:
         """Elements of an array of the new program."""
-        made = np.empty(places.shape, dtype=object)
+        made = blank(places.shape)
         for at in np.ndindex(places.shape):
             inputs = [base, *self.indices(places[at])]
             made[at] = self.build.value("load", inputs, Scalar(base.type.dtype), **_proven(places[at]))
@@ -259,7 +262,7 @@ class _Scalariser:
         return v, self._positions(v)
 
     def _positions(self, v: Value) -> Elements:
-        made = np.empty(v.type.dims, dtype=object)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        made = blank(v.type.dims)
         for at in np.ndindex(made.shape):
             made[at] = at
         return made
@@ -298,7 +301,7 @@ class _Scalariser:
 
     def fresh(self, v: Value, values: Elements) -> Elements:
         """New cells for a reference."""
-        cells = np.empty(v.type.dims, dtype=object)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        cells = blank(v.type.dims)
         owner = self.small.memory.find(v)
         for at in np.ndindex(cells.shape):
             name = "_".join([v.name, *map(str, at)]) if v.name else None
@@ -345,7 +348,7 @@ class _Scalariser:
                 found.append(self.known[v])
                 continue
             ty = Scalar(v.type.dtype)
-            values = np.empty(v.type.dims, dtype=object)  # pyright: ignore[reportArgumentType, reportCallIssue]
+            values = blank(v.type.dims)
             for at in np.ndindex(values.shape):
                 values[at] = Value(ty, "_".join([v.name, *map(str, at)]) if v.name else None)
             self.cells[v] = self.fresh(v, values)
@@ -416,7 +419,7 @@ class _Scalariser:
         self.outputs(made, [*self.enter(op.outputs), *self.again(changed)])
 
 
-def _proven(place: tuple[Any, ...]) -> dict[str, bool]:
+def _proven(place: tuple[Any, ...]) -> dict[str, Any]:
     """The attributes of an access: numbers come from lengths, so they are within bounds."""
     return {"inbounds": True} if all(isinstance(i, int) for i in place) else {}
 
@@ -440,9 +443,7 @@ def _rows(op: Op) -> Elements | None:
             return None
     if len(fixed) != base.ndim:
         return None
-    made = np.empty(op.out.type.dims, dtype=object)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    made = blank(op.out.type.dims)
     for at in np.ndindex(made.shape):
         made[at] = tuple(v if k is None else at[k] for k, v in fixed)
     return made
-
-

@@ -22,12 +22,28 @@ LONGEST = 400  # operations that one loop may become
 
 _FIRST = {"load": 1, "store": 2, "accum_at": 2, "view": 1}  # kind -> where the indices begin
 
+
+def _both(a: bool, b: bool) -> bool:
+    return a and b
+
+
+def _either(a: bool, b: bool) -> bool:
+    return a or b
+
+
+def _quotient(a: int, b: int) -> int:
+    return a // b
+
+
+def _trip(start: int, stop: int, step: int) -> int:
+    return len(range(start, stop, step))
+
+
 _FOLDED: dict[str, Callable[..., Any]] = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "negative": operator.neg,
     "minimum": min, "maximum": max, "less": operator.lt, "less_equal": operator.le, "greater": operator.gt,
     "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne, "logical_not": operator.not_,
-    "logical_and": lambda a, b: a and b, "logical_or": lambda a, b: a or b, "floor_divide": operator.floordiv,
-    "remainder": operator.mod, "trip": lambda a, b, c: len(range(a, b, c)),
+    "logical_and": _both, "logical_or": _either, "floor_divide": _quotient, "remainder": operator.mod, "trip": _trip,
 }  # fmt: skip
 
 
@@ -45,7 +61,7 @@ def _trips(op: Op) -> range | None:
     given = [constant(v) for v in op.inputs[:3]]
     if None in given or given[2] == 0 or op.attrs.get("exit"):
         return None
-    counted = range(*given)  # pyright: ignore[reportArgumentType]
+    counted = range(*given)  # pyright: ignore[reportCallIssue, reportArgumentType]
     if len(counted) > TRIPS or len(counted) * sum(1 for _ in walk(op.regions[0])) > LONGEST:
         return None
     return counted[::-1] if op.attrs.get("reverse") else counted

@@ -65,7 +65,12 @@ class Writer:
                 row = self.random.choice(self.counters)
                 options += [f"np.cross({a}, {b})", f"p[{row}]", f"(p[{row}] - {a})", f"(R @ {b})", f"(R[:, 1] * {b})"]
             if letter == "a":
-                options += [f"(M @ {b})", f"({self.named('b')}[1:] * {b})", f"M[{self.random.randrange(2)}]", "M.sum(axis=0)"]
+                options += [
+                    f"(M @ {b})",
+                    f"({self.named('b')}[1:] * {b})",
+                    f"M[{self.random.randrange(2)}]",
+                    "M.sum(axis=0)",
+                ]
             if letter == "c":
                 options += [f"np.concatenate(({self.named('a')}, {self.named('a')}))", "M.reshape(4)"]
         return self.random.choice(options)
@@ -75,8 +80,8 @@ class Writer:
         writable = [n for n, w in self.vectors.items() if w]
         name = self.random.choice(writable)
         kind = self.random.choice(
-            ["new", "new", "rebind", "element", "element", "update", "slice", "view", "alias", "branch", "loop", "short",
-             "swap", "matrix", "row", "write_row", "while"]
+            ["new", "new", "rebind", "element", "element", "update", "slice", "view", "alias", "branch", "loop",
+             "short", "swap", "matrix", "row", "write_row", "while"]
         )  # fmt: skip
         if kind == "new":
             self.fresh(letter, self.vector(letter) + " + 0.0")
@@ -91,7 +96,9 @@ class Writer:
             self.add(f"{name}[:2] = {self.random.choice([f'{name}[-2:]', f'{name}[1::-1]', self.vector('a')])}")
         elif kind == "view":
             if LENGTH[name[0]] > 2:
-                self.fresh("a", f"{name}[{self.random.choice(['1:3', ':2', '-2:', '::2' if name[0] == 'c' else '1:'])}]")
+                self.fresh(
+                    "a", f"{name}[{self.random.choice(['1:3', ':2', '-2:', '::2' if name[0] == 'c' else '1:'])}]"
+                )
         elif kind == "alias":
             self.fresh(name[0], name)
         elif kind == "swap":
@@ -99,11 +106,22 @@ class Writer:
             self.add(f"{name}, {others[0]} = {others[0]}, {name}")
         elif kind == "matrix":
             i, j = self.random.randrange(2), self.random.randrange(2)
-            self.add(self.random.choice([f"M[{i}, {j}] = np.cos({self.number()})", f"M[{i}] += 0.1 * {self.vector('a')}", "M = np.tanh(M @ M.T)", f"M[:, {j}] *= 0.5"]))
+            self.add(
+                self.random.choice(
+                    [
+                        f"M[{i}, {j}] = np.cos({self.number()})",
+                        f"M[{i}] += 0.1 * {self.vector('a')}",
+                        "M = np.tanh(M @ M.T)",
+                        f"M[:, {j}] *= 0.5",
+                    ]
+                )
+            )
         elif kind == "row":
             self.fresh("b", f"p[{self.random.choice(self.counters)}]")
         elif kind == "write_row":
-            self.add(f"p[{self.random.choice(self.counters)}] {self.random.choice(['=', '+='])} np.sin({self.vector('b')})")
+            self.add(
+                f"p[{self.random.choice(self.counters)}] {self.random.choice(['=', '+='])} np.sin({self.vector('b')})"
+            )
         else:
             self.block(kind)
 
@@ -155,7 +173,7 @@ class Writer:
             self.statement()
         total = " + ".join(f"np.dot({n}, {n}) * {k + 1}.0" for k, n in enumerate(self.vectors))
         body = "\n".join(self.lines)
-        return f'''import numpy as np
+        return f"""import numpy as np
 
 
 def f(x, p, s, n):
@@ -166,4 +184,4 @@ def f(x, p, s, n):
     R[0, 2] = x[1]
 {body}
     return {total} + np.sum(M * M) + np.sum(p * p) + np.sum(R)
-'''
+"""

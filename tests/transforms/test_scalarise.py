@@ -146,7 +146,10 @@ def test_no_array_is_left(function):
 def test_values_and_derivatives(function):
     np.testing.assert_allclose(dj.jit(function)(X, 4), function(X.copy(), 4), rtol=1e-13)
     dj.check_grads(lambda x: function(x, 4), (X,), order=2)
-    for derivative in (dj.grad, lambda f, backend=None: dj.grad(lambda x, n: np.sum(dj.grad(f)(x, n) ** 2), backend=backend)):
+    for derivative in (
+        dj.grad,
+        lambda f, backend=None: dj.grad(lambda x, n: np.sum(dj.grad(f)(x, n) ** 2), backend=backend),
+    ):
         compiled, readable = derivative(function)(X, 4), derivative(function, backend="python")(X, 4)
         np.testing.assert_allclose(compiled, readable, rtol=1e-10)
 
