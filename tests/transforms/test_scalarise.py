@@ -271,3 +271,17 @@ def test_masked_zeros_stay_zero():
 
     found = dj.grad(masked)(X)
     np.testing.assert_allclose(found, [0.5 / np.sqrt(X[0]), 0.0, 0.5 / np.sqrt(X[2])])
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_an_array_of_the_wrong_length_is_not_stored(backend):
+    def stored(x, wrong):
+        v = x * 1.0
+        if wrong:
+            v[:] = x[:2]
+        return np.sum(v)
+
+    compiled = dj.jit(stored, backend=backend)
+    assert compiled(X, False) == np.sum(X)
+    with pytest.raises(ValueError, match=r"could not broadcast input array from shape \(2,\) into shape \(3,\)"):
+        compiled(X, True)
