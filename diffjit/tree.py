@@ -141,13 +141,25 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     return leaves, Structure(spec, tuple(slots))
 
 
+SMALL = 4  # the longest vector that a specialisation knows the length of
+
+
+def known_lengths(shape: tuple[int, ...]) -> tuple[int | None, ...]:
+    """The lengths that a specialisation knows: 1, and small ones of the last two axes (of vectors, matrices)."""
+    ndim = len(shape)
+    first = ndim  # the first of the small axes at the end
+    while first > max(0, ndim - 2) and 1 <= shape[first - 1] <= SMALL:
+        first -= 1
+    return tuple([n if n == 1 or k >= first else None for k, n in enumerate(shape)])
+
+
 def leaf_key(leaf: Any) -> Any:
-    """What a specialisation depends on: type, and for arrays dtype, lengths equal to 1, layout."""
+    """What a specialisation depends on: type, and for arrays dtype, known lengths, layout."""
     if isinstance(leaf, np.ndarray):
         flags = leaf.flags
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         own = () if type(leaf) is np.ndarray and flags.aligned else (type(leaf), flags.aligned)
-        return (leaf.dtype.str, tuple([n == 1 for n in leaf.shape]), layout, flags.writeable, *own)
+        return (leaf.dtype.str, known_lengths(leaf.shape), layout, flags.writeable, *own)
     if isinstance(leaf, np.generic):
         return leaf.dtype.str
     return type(leaf)

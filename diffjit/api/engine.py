@@ -19,7 +19,7 @@ from diffjit.frontend.program import Program, specialise
 from diffjit.ir.nodes import Function, Loc
 from diffjit.ir.types import Array
 from diffjit.settings import settings
-from diffjit.transforms.pipeline import finish
+from diffjit.transforms.pipeline import finish, numbers
 
 
 def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, with_changes: bool = False) -> Program:
@@ -53,6 +53,11 @@ def mutated_params(function: Function) -> list[int]:
     return [k for k, p in enumerate(function.params) if isinstance(p.type, Array) and memory.written(p)]
 
 
+def is_compiled(backend: str | None) -> bool:
+    """Whether programs become machine code: then small arrays become numbers, before derivatives are taken too."""
+    return (backend or settings.backend) == "numba"
+
+
 def compile_ir(
     function: Function, backend: str | None, residuals: int = 0, *, settled: bool = False
 ) -> Callable[..., Any]:
@@ -68,6 +73,7 @@ def compile_ir(
     if chosen == "numba":
         from diffjit.lowering.cpu import compile_function
 
+        function = numbers(function)
         n = len(function.results)
         return compile_function(function, residual_outs=frozenset(range(n - residuals, n)), settled=settled)
     raise UsageError("DJ503", f"unknown backend {chosen!r}", cure='backends are "numba" and "python"')

@@ -9,7 +9,7 @@ import optree
 
 from diffjit import tree
 from diffjit.api.derived import resolve
-from diffjit.api.engine import executable, program_of
+from diffjit.api.engine import executable, is_compiled, program_of
 from diffjit.api.grad import GradientResult
 from diffjit.api.programs import Arguments, Compiled, flatten_call
 from diffjit.errors import NoRule, TypeProblem, UsageError
@@ -29,7 +29,7 @@ def build(derived: Gradient, program: Program, call: Arguments) -> tuple[Compile
     which = resolve(derived.function, derived.argnums, call)
     wrt = differentiated(program, which, call)
     value = scalar_result(derived, program)
-    function, positions = joint(program.function, wrt, value.index)
+    function, positions = joint(program.function, wrt, value.index, compiled=is_compiled(derived.backend))
     compiled = executable(program, function, derived.backend, unchanged=True, settled=True)
     where = dict(zip(wrt, positions, strict=True))
     single = isinstance(derived.argnums, (int, str))

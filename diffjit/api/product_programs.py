@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from diffjit.api.derived import Derived
-from diffjit.api.engine import compile_ir, executable, mutated_params
+from diffjit.api.engine import compile_ir, executable, is_compiled, mutated_params
 from diffjit.api.gradients import zero_like
 from diffjit.api.products import tangent_spec
 from diffjit.api.programs import Arguments, Compiled
@@ -15,7 +15,7 @@ from diffjit.frontend.outputs import Out, mapped
 from diffjit.frontend.results import Program
 from diffjit.ir.nodes import Function, Loc
 from diffjit.ir.types import List, is_float
-from diffjit.transforms.pipeline import finish, tangents
+from diffjit.transforms.pipeline import finish, numbers, tangents
 from diffjit.transforms.prepare import own_copy
 from diffjit.transforms.reverse import reverse
 from diffjit.transforms.split import split
@@ -24,14 +24,14 @@ from diffjit.transforms.split import split
 def build_forward(product: Derived, program: Program, call: Arguments) -> tuple[Compiled, Any]:
     """The compiled program of a value and its tangent, and where its flat results belong."""
     wrt = float_leaves(program, call)
-    function, positions = tangents(program.function, wrt)
+    function, positions = tangents(program.function, wrt, compiled=is_compiled(product.backend))
     compiled = executable(program, function, product.backend, unchanged=True)
     return compiled, (program, wrt, positions)
 
 
 def build_reverse(product: Derived, program: Program, call: Arguments) -> tuple[Compiled, Any]:
     """The compiled program that a pullback starts from, and its pullback."""
-    made = reversible(program, call)
+    made = reversible(program, call, compiled=is_compiled(product.backend))
     residuals = len(made.forward.results) - made.n_primal
     compiled = executable(program, made.forward, product.backend, unchanged=True, residuals=residuals)
     return compiled, (program, made, compile_ir(made.pullback, product.backend))
@@ -72,10 +72,10 @@ class Reversible:
     is_split: bool
 
 
-def reversible(program: Program, call: Arguments) -> Reversible:
+def reversible(program: Program, call: Arguments, *, compiled: bool = False) -> Reversible:
     """Split code where that is possible, else a pullback that runs the program again."""
     wrt = float_leaves(program, call)
-    f = program.function
+    f = numbers(program.function, smooth=True) if compiled else program.function
     if any(isinstance(v.type, List) and is_float(v.type) for v in f.results):
         raise TypeProblem(
             "DJ319",

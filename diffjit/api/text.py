@@ -6,6 +6,7 @@ from typing import Any
 
 from diffjit.api.engine import program_of
 from diffjit.lowering.python import source_text
+from diffjit.transforms.pipeline import numbers
 
 
 def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str) -> str:
@@ -15,5 +16,5 @@ def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: 
     if stage == "lowered":
         from diffjit.lowering.cpu import lowered_text
 
-        return lowered_text(function)
+        return lowered_text(numbers(function))
     return source_text(function)

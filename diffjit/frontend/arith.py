@@ -124,6 +124,18 @@ def _broadcast_dim(dims: list[Dim], shapes: list[tuple[Dim, ...]]) -> Dim:
     return next((d for d in rest if not_one(d)), None) or broadcast([d for d in rest if isinstance(d, Sym)])
 
 
+def may_fit(source: tuple[Dim, ...], target: tuple[Dim, ...]) -> bool:
+    """Whether an array may be stored into another, by what is known of their lengths."""
+    pairs = zip(reversed(source), reversed(target), strict=False)
+    return all(a in (1, b) or not (isinstance(a, int) and isinstance(b, int)) for a, b in pairs)
+
+
+def shape_text(dims: tuple[Dim, ...]) -> str:
+    """A shape as NumPy writes it, as far as it is known."""
+    known = [str(d) if isinstance(d, int) else "n" for d in dims]
+    return f"({', '.join(known)}{',' if len(known) == 1 else ''})"
+
+
 class Arith(Mixin):
     """Mixin of the interpreter: elementwise operations."""
 
@@ -342,7 +354,9 @@ __all__ = [
     "PYTHON_OPERATORS",
     "Arith",
     "broadcast_dims",
+    "may_fit",
     "numpy_result",
     "scalar_result",
     "scalar_type_of",
+    "shape_text",
 ]

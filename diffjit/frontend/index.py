@@ -10,7 +10,7 @@ import numpy as np
 
 from diffjit.errors import MemoryProblem, TypeProblem
 from diffjit.frontend import values as av
-from diffjit.frontend.arith import broadcast_dims
+from diffjit.frontend.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.index_tricks import is_index_trick
 from diffjit.frontend.lists import split_slice
 from diffjit.frontend.mixin import Mixin
@@ -429,6 +429,10 @@ class Indexing(Mixin):
                     ),
                     node,
                 )
+        if isinstance(source.type, Array) and not may_fit(source.type.dims, target.type.dims):
+            shapes = f"from shape {shape_text(source.type.dims)} into shape {shape_text(target.type.dims)}"
+            self.raise_if(Static(True), ValueError, av.inexact(f"could not broadcast input array {shapes}"))
+            return
         self.build.op("assign", [target, source])
 
     def checked_index(self, array: Value, axis: int, index: Any) -> Value:

@@ -304,7 +304,7 @@ class Iteration(Mixin):
             return Indexed(length, lambda i: self.ew("add", start, self.ew("multiply", i, step)), (start, stop, step))
         if isinstance(iterable, Value) and isinstance(iterable.type, Array) and iterable.type.ndim > 0:
             array = iterable
-            return Indexed(self.dim(array, 0), lambda i: self.element(array, i))
+            return Indexed(self.number(self.dim(array, 0)), lambda i: self.element(array, i))
         if isinstance(iterable, av.Ref) and isinstance(self.contents(iterable), DynList):
             ref = iterable
             return Indexed(self.number(self.length(ref)), lambda i: self.dyn_get(ref, i))

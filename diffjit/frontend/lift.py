@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
@@ -42,8 +43,8 @@ class Guard:
 
 
 def array_type(array: np.ndarray) -> Array:
-    """What a specialisation knows of an array: dtype, lengths equal to 1, layout."""
-    dims = tuple(1 if n == 1 else Sym(not_one=True) for n in array.shape)
+    """What a specialisation knows of an array: dtype, lengths of 1 and of small vectors, layout."""
+    dims = tuple(Sym(not_one=True) if n is None else n for n in tree.known_lengths(array.shape))
     if array.flags.c_contiguous:
         layout = "C"
     elif array.flags.f_contiguous:

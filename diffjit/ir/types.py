@@ -1,7 +1,8 @@
 """Types of IR values: scalars, arrays, lists and tapes.
 
-An array type knows its dtype, its number of dimensions, what is known of each length (1, or a symbol), and its layout.
-Lengths themselves are run-time values, so a new length never needs a new specialisation.
+An array type knows its dtype, its number of dimensions, what is known of each length (a number, or a symbol), and its
+layout. Lengths themselves are run-time values, so a new length needs no new specialisation; only 1 and those of small
+vectors (`tree.known_lengths`) are numbers from the start.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Array(Fields):
         return len(self.dims)
 
     def __str__(self) -> str:
-        lengths = ", ".join("1" if d == 1 else ":" for d in self.dims)
+        lengths = ", ".join(str(d) if isinstance(d, int) else ":" for d in self.dims)
         return f"{self.dtype}[{lengths}]{self.layout}"
 
 

@@ -14,6 +14,7 @@ from diffjit.transforms.cse import share_common
 from diffjit.transforms.dummies import define_dummies
 from diffjit.transforms.forward import forward
 from diffjit.transforms.reverse import Reversed, reverse
+from diffjit.transforms.scalarise import scalarise
 from diffjit.transforms.simplify import simplify
 from diffjit.transforms.tidy import labelled, tidy
 from diffjit.transforms.updates import in_place
@@ -70,6 +71,15 @@ def readable(function: Function) -> str:
     return print_module(function, SourcePrinter({kind: m.scalar for kind, m in SCALAR_SEMANTICS.items()}))
 
 
+def numbers(function: Function, *, smooth: bool = False) -> Function:
+    """The program for machine code: small arrays of fixed shape are numbers. `smooth`: it will be differentiated."""
+    made = scalarise(function, smooth=smooth)
+    if made is not function:
+        verify(made)
+        dump("numbers", made)
+    return made
+
+
 def seeded(result: Reversed) -> Function:
     """Joint code: the cotangent of the one differentiated result is 1."""
     f = result.function
@@ -89,12 +99,14 @@ def seeded(result: Reversed) -> Function:
     return f
 
 
-def joint(function: Function, wrt: list[int], result: int) -> tuple[Function, list[int | None]]:
+def joint(
+    function: Function, wrt: list[int], result: int, *, compiled: bool = False
+) -> tuple[Function, list[int | None]]:
     """Values and gradients in one function: results are the primal results, then the gradients that exist.
 
     Returns the function and, for each input, the position of its gradient among the results (None: it is zero).
     """
-    r = reverse(function, wrt, [result])
+    r = reverse(numbers(function, smooth=True) if compiled else function, wrt, [result])
     f = seeded(r)
     positions: list[int | None] = []
     f.body.results = list(r.primal)
@@ -106,9 +118,9 @@ def joint(function: Function, wrt: list[int], result: int) -> tuple[Function, li
     return finish(f, "reverse"), positions
 
 
-def tangents(function: Function, wrt: list[int]) -> tuple[Function, list[int | None]]:
+def tangents(function: Function, wrt: list[int], *, compiled: bool = False) -> tuple[Function, list[int | None]]:
     """Values and tangents in one function: primal results, then the tangents that exist (positions; None: zero)."""
-    t = forward(function, wrt)
+    t = forward(numbers(function, smooth=True) if compiled else function, wrt)
     f = t.function
     f.body.results = list(t.primal)
     positions: list[int | None] = []

@@ -63,7 +63,7 @@ def _taken(block: Block, k: int) -> Value | None:
     store = block.ops[k]
     target, index = store.inputs[0], store.inputs[2:]
     for op in reversed(block.ops[:k]):
-        if op.kind == _TAKES[store.kind][0] and op.inputs == [target, *index]:
+        if op.kind == _TAKES[store.kind][0] and op.inputs[0] is target and _same_place(op.inputs[1:], index):
             return op.out
         if op.kind != "const":
             return None
@@ -74,11 +74,31 @@ def _put_back(block: Block, k: int, store: Op, taken: Value, roots: Roots) -> Op
     """The addition of what was taken, if nothing reads the memory in between."""
     target, index = store.inputs[0], store.inputs[2:]
     for op in block.ops[k + 1 :]:
-        if op.kind == _TAKES[store.kind][1] and op.inputs == [target, taken, *index]:
+        if op.kind == _TAKES[store.kind][1] and op.inputs[:2] == [target, taken] and _same_place(op.inputs[2:], index):
             return op
-        if not _only_adds(op, target, roots):
+        if not (_only_adds(op, target, roots) or _beside(op, target, index)):
             return None
     return None
+
+
+def _same_place(a: list[Value], b: list[Value]) -> bool:
+    """Whether indices are the same values or the same constants."""
+    return len(a) == len(b) and all(
+        x is y or (_constant(x) is not None and _constant(x) == _constant(y)) for x, y in zip(a, b, strict=True)
+    )
+
+
+def _beside(op: Op, target: Value, index: list[Value]) -> bool:
+    """Whether an operation touches another element of the same array, by its constant indices."""
+    first = {"load": 1, "store": 2}.get(op.kind)
+    if first is None or op.inputs[0] is not target or len(op.inputs) - first != len(index):
+        return False
+    pairs = zip(map(_constant, op.inputs[first:]), map(_constant, index), strict=True)
+    return any(x is not None and y is not None and x != y and min(x, y) >= 0 for x, y in pairs)
+
+
+def _constant(v: Value) -> int | None:
+    return v.op.attrs["value"] if v.op is not None and v.op.kind == "const" else None
 
 
 def _only_adds(op: Op, target: Value, roots: Roots) -> bool:

@@ -396,11 +396,19 @@ def test_static_things_outside_respecialise():
 
 def test_no_recompilation_for_a_new_length():
     slope = grad(energy)
-    for n in (3, 4, 9):
+    for n in (6, 7, 9):
         np.testing.assert_allclose(slope(np.arange(1.0, n), 0.5), np.arange(1.0, n))
     assert len(slope._cache) == 1
-    slope(np.float32([1, 2]), 0.5)
+    slope(np.float32([1, 2, 3, 4, 5]), 0.5)
     assert len(slope._cache) == 2
+
+
+def test_lengths_of_small_vectors_are_known():
+    slope = grad(lambda x: np.sum(x**3))
+    for shape in ((3,), (7, 3), (9, 3), (7, 2), (7, 2, 3), (8, 2, 3), (7, 6)):
+        x = np.linspace(0.1, 1.0, np.prod(shape)).reshape(shape)
+        np.testing.assert_allclose(slope(x), 3 * x**2)
+    assert len(slope._cache) == 5
 
 
 def test_new_length_in_a_list_specialises():

@@ -287,8 +287,10 @@ def test_out_of_range(backend):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_shapes_that_do_not_fit(backend):
     compiled = dj.jit(lambda x, y: x + y, backend=backend)
-    np.testing.assert_array_equal(compiled(np.ones(3), np.ones(3)), [2, 2, 2])
+    np.testing.assert_array_equal(compiled(np.ones(5), np.ones(5)), [2, 2, 2, 2, 2])
     with pytest.raises(ValueError, match="broadcast"):
+        compiled(np.ones(5), np.ones(6))
+    with pytest.raises(dj.TypeProblem, match="DJ310"):
         compiled(np.ones(3), np.ones(4))
 
 

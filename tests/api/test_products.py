@@ -226,7 +226,7 @@ def test_no_recompilation_for_a_new_length():
     from diffjit.api.products import _REVERSE
 
     f = lambda x: np.cumsum(x * x)
-    for n in (2, 3, 8):
+    for n in (5, 6, 8):
         _, pullback = vjp(f, np.ones(n))
         np.testing.assert_array_equal(pullback(np.ones(n))[0], 2 * np.arange(n, 0, -1))
     assert len(_REVERSE[f, "python"]._cache) == 1
