@@ -4,6 +4,7 @@ from diffjit import primitives  # noqa: F401 - declares the primitives
 from diffjit.api.functions import check_grads, jit, source, stop_gradient
 from diffjit.api.grad import grad, value_and_grad
 from diffjit.api.products import jvp, vjp
+from diffjit.api.vmap import vmap
 from diffjit.errors import (
     DiffjitError,
     InternalError,
@@ -34,4 +35,5 @@ __all__ = [
     "stop_gradient",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]
