@@ -3,6 +3,7 @@
 from diffjit import primitives  # noqa: F401 - declares the primitives
 from diffjit.api.functions import check_grads, jit, source, stop_gradient
 from diffjit.api.grad import grad, value_and_grad
+from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
 from diffjit.api.products import jvp, vjp
 from diffjit.api.vmap import vmap
 from diffjit.errors import (
@@ -28,6 +29,11 @@ __all__ = [
     "UsageError",
     "check_grads",
     "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jit",
     "jvp",
     "settings",
