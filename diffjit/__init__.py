@@ -3,6 +3,7 @@
 from diffjit import primitives  # noqa: F401 - declares the primitives
 from diffjit.api.functions import check_grads, jit, source, stop_gradient
 from diffjit.api.grad import grad, value_and_grad
+from diffjit.api.linear import constant, linear_transpose, linearize
 from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
 from diffjit.api.products import jvp, vjp
 from diffjit.api.vmap import vmap
@@ -28,6 +29,7 @@ __all__ = [
     "UnsupportedSyntax",
     "UsageError",
     "check_grads",
+    "constant",
     "grad",
     "hessian",
     "hvp",
@@ -36,6 +38,8 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "linear_transpose",
+    "linearize",
     "settings",
     "source",
     "stop_gradient",

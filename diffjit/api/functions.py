@@ -39,22 +39,23 @@ class _StopGradient:
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         del kwargs, node
-        return self._stop(interpreter, args[0])
+        return self.stop(interpreter, args[0])
 
-    def _stop(self, interpreter: Any, value: Any) -> Any:
+    def stop(self, interpreter: Any, value: Any) -> Any:
+        """The same value without derivatives, inside a program."""
         if isinstance(value, Value) and is_float(value.type):
             if hasattr(value.type, "dims"):
                 value = interpreter.copy(value)
             return interpreter.build.value("stop_gradient", [value], value.type, name=value.name)
         if isinstance(value, av.Tup):
-            return av.Tup(tuple(self._stop(interpreter, v) for v in value.items), value.cls)
+            return av.Tup(tuple(self.stop(interpreter, v) for v in value.items), value.cls)
         if isinstance(value, av.Ref):
             held = interpreter.contents(value)
             if isinstance(held, av.ListC):
-                return interpreter.new(av.ListC(tuple(self._stop(interpreter, v) for v in held.items)))
+                return interpreter.new(av.ListC(tuple(self.stop(interpreter, v) for v in held.items)))
             if isinstance(held, av.DictC):
                 return interpreter.new(
-                    av.DictC({k: self._stop(interpreter, v) for k, v in held.items.items()}, held.is_set, held.cls)
+                    av.DictC({k: self.stop(interpreter, v) for k, v in held.items.items()}, held.is_set, held.cls)
                 )
         return value
 

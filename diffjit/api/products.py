@@ -54,7 +54,7 @@ def forward_program(program: Program, call: Arguments) -> tuple[Program, list[in
             function.body.results.append(zero_like(function, function.body.results[k]))
         return Out(position)
 
-    result = (program.result, mapped(_tangent_spec(program.result), tangent))
+    result = (program.result, mapped(tangent_spec(program.result), tangent))
     finish(function, "forward_program")
     return Program(function, program.n_args, program.captures, program.guards, result, program.fixed), wrt
 
@@ -73,14 +73,14 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend
         raise UsageError(
             "DJ507", "jvp takes a tuple of primals and a tuple of as many tangents", cure="dj.jvp(f, (x,), (x_dot,))"
         )
-    product = _cached(_FORWARD, ForwardProduct, fun, backend)
+    product = cached(_FORWARD, ForwardProduct, fun, backend)
     call = flatten_call(tuple(primals), {})
     compiled, (program, wrt, positions) = product.lookup(call, tuple(primals), {})
-    dots = _matching(call, tuple(tangents))
+    dots = matching(call, tuple(tangents))
     outs = _run(compiled, call.leaves, [dots[k] for k in wrt])
     value = rebuild(program.result, list(outs))
-    results = [outs[p] if p is not None else _zero(outs[k]) for k, p in enumerate(positions)]
-    tangent = rebuild(_tangent_spec(program.result), results)
+    results = [outs[p] if p is not None else zero(outs[k]) for k, p in enumerate(positions)]
+    tangent = rebuild(tangent_spec(program.result), results)
     if has_aux:
         return value[0], tangent[0], value[1]
     return value, tangent
@@ -94,7 +94,8 @@ def _run(compiled: Compiled, leaves: list[Any], more: list[Any]) -> tuple[Any, .
     return compiled.run(*inputs, *more)
 
 
-def _cached(table: dict[Any, Any], cls: Any, fun: Any, backend: str | None) -> Any:
+def cached(table: dict[Any, Any], cls: Any, fun: Any, backend: str | None) -> Any:
+    """The object that specialises a function, the same for every call of a verb."""
     try:
         key = (fun, backend)
         hash(key)
@@ -107,7 +108,7 @@ def _cached(table: dict[Any, Any], cls: Any, fun: Any, backend: str | None) -> A
     return table[key]
 
 
-def _matching(call: Arguments, tangents: tuple[Any, ...]) -> dict[int, Any]:
+def matching(call: Arguments, tangents: tuple[Any, ...]) -> dict[int, Any]:
     """Tangents leaf by leaf, in the dtype and shape of the primals."""
     found: dict[int, Any] = {}
     for k, (structure, tangent) in enumerate(zip(call.positional, tangents, strict=True)):
@@ -146,25 +147,26 @@ def as_like(value: Any, like: Any, what: str) -> Any:
     return value
 
 
-def _zero(value: Any) -> Any:
+def zero(value: Any) -> Any:
+    """The tangent of a result that depends on nothing."""
     if isinstance(value, np.ndarray):
         return np.zeros(value.shape, value.dtype if value.dtype.kind in "fc" else np.float64)
     if isinstance(value, (list,)):
-        return [_zero(v) for v in value]
+        return [zero(v) for v in value]
     return type(value)(0) if isinstance(value, (float, complex, np.floating, np.complexfloating)) else 0.0
 
 
-def _tangent_spec(spec: Any) -> Any:
+def tangent_spec(spec: Any) -> Any:
     """The tree of tangents: static results have none."""
     if isinstance(spec, (Out, OptOut, RecordOut)):
         return spec
     if isinstance(spec, tuple):
-        items = [_tangent_spec(s) for s in spec]
+        items = [tangent_spec(s) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
     if isinstance(spec, list):
-        return [_tangent_spec(s) for s in spec]
+        return [tangent_spec(s) for s in spec]
     if isinstance(spec, dict):
-        return {k: _tangent_spec(v) for k, v in spec.items()}
+        return {k: tangent_spec(v) for k, v in spec.items()}
     return 0.0 if isinstance(spec, float) else spec
 
 
@@ -225,7 +227,7 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
     The pullback may be called any number of times; it does not see later changes of the caller's arrays.
     With `has_aux`, fun returns (value, aux), and the result is (value, pullback, aux).
     """
-    product = _cached(_REVERSE, ReverseProduct, fun, backend)
+    product = cached(_REVERSE, ReverseProduct, fun, backend)
     call = flatten_call(primals, {})
     compiled, (program, made, second) = product.lookup(call, primals, {})
     seeds = made.seeds
