@@ -12,7 +12,30 @@ from typing import Any
 from diffjit.api.derived import Derived
 from diffjit.api.programs import Arguments, Compiled, executable, program_of
 from diffjit.frontend.program import Program
-from diffjit.frontend.results import rebuild
+from diffjit.frontend.results import OptOut, RecordOut, rebuild
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Block
+
+
+def certain(program: Program, spec: Any, what: str) -> Any:
+    """A tree of results without any that may be None: where one is, the program raises."""
+    match spec:
+        case OptOut():
+            body, leave = program.function.body, Block()
+            Builder(leave).op("raise", [], exception=TypeError, parts=(f"`{program.function.name}` {what}",))
+            Builder(body).op("if", [body.results[spec.flag]], regions=[leave, Block()])
+            return certain(program, spec.inner, what)
+        case RecordOut():
+            return RecordOut(spec.cls, {n: certain(program, v, what) for n, v in spec.fields.items()})
+        case tuple():
+            items = [certain(program, v, what) for v in spec]
+            return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
+        case list():
+            return [certain(program, v, what) for v in spec]
+        case dict():
+            return {k: certain(program, v, what) for k, v in spec.items()}
+        case _:
+            return spec
 
 
 class Composed(Derived):

@@ -116,10 +116,10 @@ class Gradient(Derived):
             "DJ501", f"gradient by argument {name}, which is {described}", loc=self.place(program), cure=cure
         )
 
-    def place(self, program: Program) -> Loc:
+    def place(self, program: Program) -> Loc | None:
         """Where the function is defined."""
         f = program.function
-        return Loc(f.source_file, f.source_line, 0, 0, f.name)
+        return None if not f.source_file else Loc(f.source_file, f.source_line, 0, 0, f.name)
 
     def scalar_result(self, program: Program) -> Out:
         """The one result that is differentiated."""

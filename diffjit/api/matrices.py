@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.api.composed import Composed
+from diffjit.api.composed import Composed, certain
 from diffjit.api.derived import resolve
 from diffjit.api.grad import Gradient, grad, spec_tree
 from diffjit.api.inline import inline_jvp, nest, plain, verb
@@ -83,7 +83,9 @@ class Matrix:
                 loc=self.place,
                 cure="return value, aux",
             )
-        spec = self.scan(result[0] if self.verb.has_aux else result, "the result")
+        value = result[0] if self.verb.has_aux else result
+        value = certain(self.inner.program, value, "returned None: there is nothing to differentiate [DJ320]")
+        spec = self.scan(value, "the result")
         bound = dict(zip(self.function.params, self.inner.inputs, strict=True))
         lengths = Lengths(self.build, bound, [self.function.body])
         shapes = [None if r.index is None else self.shape(lengths, r) for r in self.rows]

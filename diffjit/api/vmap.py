@@ -13,13 +13,13 @@ from __future__ import annotations
 from typing import Any
 
 from diffjit.api.axes import Arguments, Lane, below, mismatch, position
-from diffjit.api.composed import Composed
+from diffjit.api.composed import Composed, certain
 from diffjit.api.inline import nest, verb
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend import values as av
 from diffjit.frontend.nested import Foreign, Inner
 from diffjit.frontend.program import parameter_names
-from diffjit.frontend.results import OptOut, Out, RecordOut, TableOut
+from diffjit.frontend.results import Out, RecordOut, TableOut
 from diffjit.frontend.values import NONE, Static, is_number
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Op, Value
@@ -69,7 +69,8 @@ class Lanes:
             with self.build.inside(body):
                 one, named = self.arguments(args, kwargs, lambda lane: self.row(lane, index))
                 views = list(body.ops)
-                inner = nest(self.interpreter, self.mapped.function, one, named, self.node)
+                what = "a function under vmap"
+                inner = nest(self.interpreter, self.mapped.function, one, named, self.node, refusal=what)
         finally:
             self.interpreter.forks -= 1
         if inner is None:
@@ -118,7 +119,11 @@ class Lanes:
         """One lane of an array: an element or a view."""
         items = [_FULL] * lane.array.type.ndim
         items[lane.axis] = index
-        return self.interpreter.basic_get(lane.array, items, scalar_ok=True)
+        one = self.interpreter.basic_get(lane.array, items, scalar_ok=True)
+        paths = self.interpreter.param_paths
+        if lane.array in paths and isinstance(one.type, Array):  # lengths may be made static by starting again
+            paths[one] = paths[lane.array]
+        return one
 
     def loop(self, count: Value, body: Block, start: int = 0) -> None:
         """The loop over the lanes."""
@@ -130,6 +135,7 @@ class Lanes:
     def results(self, inner: Inner, body: Block, views: list[Op], index: Value, count: Value) -> Any:
         """Allocate the results, fill them in the loop."""
         function = inner.program.function
+        result = certain(inner.program, inner.program.result, "returned None in a lane: no array can be made [DJ321]")
         bound = dict(zip(function.params, inner.inputs, strict=True))
         lengths = Lengths(self.build, bound, [body, function.body])
         shapes = [lengths.shape(v) if isinstance(v.type, Array) else [] for v in function.results]
@@ -139,7 +145,7 @@ class Lanes:
             first = self.first_lane(inner, views, index, count)
             shapes = [self.lengths_of(v) for v in first]
             start = 1
-        spec = self.spec(inner.program.result, self.mapped.out_axes, "the result", inner, shapes, count)
+        spec = self.spec(result, self.mapped.out_axes, "the result", inner, shapes, count)
         if first:
             self.store(first, self.build.const(0), None)
         with self.build.inside(body):
@@ -213,7 +219,7 @@ class Lanes:
                 return dict(zip(spec, parts(list(spec), spec.values(), dict), strict=True))
             case None:
                 return None
-            case OptOut() | TableOut() | Foreign():
+            case TableOut() | Foreign():
                 raise self.refused(name, _WHAT[type(spec)])
             case _:
                 return self.constant(spec, axes, name, count)
@@ -258,7 +264,6 @@ class Lanes:
 
 
 _WHAT = {
-    OptOut: "None in some lanes",
     TableOut: "a dict with keys made at run time",
     Foreign: "something without numbers",
 }

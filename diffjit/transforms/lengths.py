@@ -215,10 +215,10 @@ class Lengths:
 
     def _of_if(self, op: Op, axis: int, v: Value) -> Value:
         k = op.outputs.index(v)
-        one, other = (self.of(r.results[k], axis) for r in op.regions)
-        if one is not other:
+        found = [self.of(v, axis) for v in (r.results[k] for r in op.regions) if v.op is None or v.op.kind != "undef"]
+        if not found or found[0] is not found[-1]:
             raise Unknown
-        return one
+        return found[0]
 
     # Numbers
 
