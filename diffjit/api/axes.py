@@ -39,7 +39,8 @@ def below(axes: Any, keys: list[Any], cls: type, name: str, which: str) -> list[
     elif tree.is_record(axes):
         found = tree.attributes(axes)
     if found is None or set(found) != set(keys):
-        raise mismatch(axes, f"{name} is a {cls.__name__} of {len(keys)}", which)
+        what = f"with the keys {', '.join(map(repr, keys))}" if issubclass(cls, dict) else f"of {len(keys)}"
+        raise mismatch(axes, f"{name} is a {cls.__name__} {what}", which)
     return [found[key] for key in keys]
 
 
@@ -70,6 +71,7 @@ class Arguments:
 
     def __init__(self, interpreter: Any) -> None:
         self.interpreter = interpreter
+        self.keyword = False  # whether the argument is given by keyword
 
     def walk(self, value: Any, axes: Any, name: str, visit: Callable[[Lane], Any]) -> Any:
         """The argument of one lane; `visit` is called for every mapped array."""
@@ -91,7 +93,13 @@ class Arguments:
         raise UsageError(
             "DJ513",
             f"vmap has no lanes to take from `{name}`, which is {what}",
-            cure="only arrays have lanes; in_axes=None for this argument passes it to every lane as it is",
+            cure="only arrays have lanes; "
+            + (
+                f"keyword arguments have lanes along axis 0: pass it by position with in_axes=None, or bind it with "
+                f"functools.partial(f, {name}=...)"
+                if self.keyword
+                else "in_axes=None for this argument passes it to every lane as it is"
+            ),
         )
 
     def _object(self, ref: av.Ref, axes: Any, name: str, visit: Callable[[Lane], Any]) -> Any:

@@ -122,14 +122,14 @@ class Matrix:
                 self.rows.append(Row(spec.index, ty, []))
                 return self.rows[-1]
             case RecordOut():
-                return RecordOut(spec.cls, {n: self.scan(v, f"{name}.{n}") for n, v in spec.fields.items()})
+                return RecordOut(spec.cls, {n: self.scan(v, f"{name.removeprefix('the ')}.{n}") for n, v in spec.fields.items()})
             case tuple():
-                items = [self.scan(v, f"{name}[{k}]") for k, v in enumerate(spec)]
+                items = [self.scan(v, f"{name.removeprefix('the ')}[{k}]") for k, v in enumerate(spec)]
                 return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
             case list():
-                return [self.scan(v, f"{name}[{k}]") for k, v in enumerate(spec)]
+                return [self.scan(v, f"{name.removeprefix('the ')}[{k}]") for k, v in enumerate(spec)]
             case dict():
-                return {k: self.scan(v, f"{name}[{k!r}]") for k, v in spec.items()}
+                return {k: self.scan(v, f"{name.removeprefix('the ')}[{k!r}]") for k, v in spec.items()}
             case None:
                 return None
             case float() | np.floating():

@@ -91,10 +91,10 @@ class Lanes:
         each = list(axes) if isinstance(axes, (tuple, list)) else [axes] * len(args)
         names = parameter_names(self.mapped.function, tuple(args), {})
         walk = self.walker.walk
-        return (
-            [walk(a, axis, name, visit) for a, axis, name in zip(args, each, names, strict=False)],
-            {name: walk(a, 0, name, visit) for name, a in kwargs.items()},
-        )
+        self.walker.keyword = False
+        positional = [walk(a, axis, name, visit) for a, axis, name in zip(args, each, names, strict=False)]
+        self.walker.keyword = True
+        return positional, {name: walk(a, 0, name, visit) for name, a in kwargs.items()}
 
     def count(self, lanes: list[Lane]) -> Value:
         """The number of lanes; that all arrays have as many is tested when the program runs."""
@@ -200,7 +200,7 @@ class Lanes:
         def parts(keys: list[Any], items: Any, cls: type) -> list[Any]:
             each = below(axes, keys, cls, name, "out_axes")
             return [
-                self.spec(item, axis, f"{name}[{key!r}]", inner, shapes, count)
+                self.spec(item, axis, f"{name.removeprefix('the ')}[{key!r}]", inner, shapes, count)
                 for key, item, axis in zip(keys, items, each, strict=True)
             ]
 
