@@ -130,6 +130,8 @@ class Arguments:
     ) -> list[Any]:
         each = below(axes, keys, cls, f"`{name}`", "in_axes")
         return [
-            self.walk(item, axis, f"{name}[{key!r}]" if not isinstance(key, str) or cls is dict else f"{name}.{key}", visit)
+            self.walk(
+                item, axis, f"{name}[{key!r}]" if not isinstance(key, str) or cls is dict else f"{name}.{key}", visit
+            )
             for key, item, axis in zip(keys, items, each, strict=True)
         ]

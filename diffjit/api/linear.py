@@ -143,7 +143,9 @@ class TangentMap:
 
     __name__ = "tangent_map"
 
-    def __init__(self, made: Linear, inner: Inner, primal: list[Value], residuals: list[Value], *, has_aux: bool) -> None:
+    def __init__(
+        self, made: Linear, inner: Inner, primal: list[Value], residuals: list[Value], *, has_aux: bool
+    ) -> None:
         self.made, self.inner, self.primal, self.residuals, self.has_aux = made, inner, primal, residuals, has_aux
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -151,7 +153,10 @@ class TangentMap:
         entry = Entry()
         dots = flatten_call(tuple(interpreter.enter(a, entry)[0] for a in args), {}).leaves
         if len(dots) != len(self.inner.call.leaves):
-            message, cure = "the tangents do not have the structure of the primals", "give one for each number and array"
+            message, cure = (
+                "the tangents do not have the structure of the primals",
+                "give one for each number and array",
+            )
             raise UsageError("DJ507", message, cure=cure)
         given = [conformed(interpreter, dots[k], entry, self.inner.inputs[k]) for k in self.made.wrt]
         shapes = [interpreter.zeros_of(self.primal[k]) for k in self.made.shapes]

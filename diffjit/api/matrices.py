@@ -115,14 +115,18 @@ class Matrix:
             case Out():
                 ty = self.function.results[spec.index].type
                 if not isinstance(ty, (Scalar, Array)) or ty.dtype.kind not in "fc":
-                    raise self.refused(name, "a growing list" if not isinstance(ty, (Scalar, Array)) else f"of type {ty.dtype}")
+                    raise self.refused(
+                        name, "a growing list" if not isinstance(ty, (Scalar, Array)) else f"of type {ty.dtype}"
+                    )
                 if ty.dtype.kind == "c":
                     raise NoRule("DJ203", f"{name} of `{self.function.name}` is complex", loc=self.place,
                                  cure="return the real and imaginary parts")  # fmt: skip
                 self.rows.append(Row(spec.index, ty, []))
                 return self.rows[-1]
             case RecordOut():
-                return RecordOut(spec.cls, {n: self.scan(v, f"{name.removeprefix('the ')}.{n}") for n, v in spec.fields.items()})
+                return RecordOut(
+                    spec.cls, {n: self.scan(v, f"{name.removeprefix('the ')}.{n}") for n, v in spec.fields.items()}
+                )
             case tuple():
                 items = [self.scan(v, f"{name.removeprefix('the ')}[{k}]") for k, v in enumerate(spec)]
                 return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
@@ -136,7 +140,9 @@ class Matrix:
                 self.rows.append(Row(None, scalar_type_of(spec), []))
                 return self.rows[-1]
             case _:
-                raise self.refused(name, f"a {type(spec).__name__}" if not is_number(spec) else f"the {type(spec).__name__} {spec}")
+                raise self.refused(
+                    name, f"a {type(spec).__name__}" if not is_number(spec) else f"the {type(spec).__name__} {spec}"
+                )
 
     def refused(self, name: str, what: str) -> TypeProblem:
         """The error for a result without a derivative."""
@@ -228,7 +234,9 @@ class Matrix:
             return
         if len(self.inputs) == 1 and isinstance(self.inputs[0].type, Scalar):  # the tangent is the column
             one = self.build.const(1.0, self.inputs[0].type)
-            for (r, _), value in zip(wanted, self.interpreter.copy_in(function, [*self.inner.inputs, one]), strict=True):
+            for (r, _), value in zip(
+                wanted, self.interpreter.copy_in(function, [*self.inner.inputs, one]), strict=True
+            ):
                 self.fill(r, 0, value)
             return
         basis = Basis(self.build, self.inputs)
@@ -319,9 +327,7 @@ class Matrix:
 
         def below(r: int) -> Any:
             call = self.inner.call
-            trees = [
-                spec_tree(call.structure(a), iter([leaf(r, k) for k in call.leaf_range(a)])) for a in self.which
-            ]
+            trees = [spec_tree(call.structure(a), iter([leaf(r, k) for k in call.leaf_range(a)])) for a in self.which]
             return trees[0] if isinstance(self.verb.argnums, (int, str)) else tuple(trees)
 
         def whole(spec: Any) -> Any:

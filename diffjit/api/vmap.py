@@ -85,7 +85,9 @@ class Lanes:
         """The arguments of one lane."""
         axes = self.mapped.in_axes
         if isinstance(axes, (tuple, list)) and len(axes) != len(args):
-            raise mismatch(axes, f"the call has {len(args)} positional argument{'s' if len(args) != 1 else ''}", "in_axes")
+            raise mismatch(
+                axes, f"the call has {len(args)} positional argument{'s' if len(args) != 1 else ''}", "in_axes"
+            )
         if isinstance(axes, dict):
             raise mismatch(axes, "a tuple with one entry per positional argument is expected", "in_axes")
         each = list(axes) if isinstance(axes, (tuple, list)) else [axes] * len(args)
@@ -190,7 +192,13 @@ class Lanes:
             if value.type.dims[axis] == 1 and wanted.op is not None and wanted.op.attrs.get("value") == 1:
                 continue
             found = self.interpreter.number(self.interpreter.dim(value, axis))
-            text = ("vmap: a lane's result has length ", (found, ""), ", the first lane's has ", (wanted, ""), " [DJ515]")
+            text = (
+                "vmap: a lane's result has length ",
+                (found, ""),
+                ", the first lane's has ",
+                (wanted, ""),
+                " [DJ515]",
+            )
             test = self.build.value("not_equal", [found, wanted], BOOL)
             self.interpreter.refuse_if(test, ValueError, av.Format(text))
 

@@ -39,7 +39,9 @@ class Lengths:
     def __init__(self, build: Builder, inputs: Mapping[Value, Value], inside: Collection[Block]) -> None:
         self.build = build
         self.inputs = inputs
-        self.inside = {v for b in inside for c in blocks(b) for v in (*c.args, *(o for op in c.ops for o in op.outputs))}
+        self.inside = {
+            v for b in inside for c in blocks(b) for v in (*c.args, *(o for op in c.ops for o in op.outputs))
+        }
         self.known: dict[Any, Value] = {}
         self.syms: dict[int, Value] = {}
         self.uids: dict[int, tuple[Value, int]] = {}  # symbol -> an array outside that has this length

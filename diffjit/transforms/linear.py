@@ -1,8 +1,8 @@
 """Linear maps: the tangent map without the value, and whether a pullback is the same everywhere.
 
-    forward(x) -> out, residuals            split code (`transforms.split`)
-    pullback(residuals, out_bar) -> x_bar   linear in out_bar; its transpose, by reverse mode once more, is
-    tangent(residuals, x_dot) -> out_dot    the tangent map, which computes nothing of the value again
+forward(x) -> out, residuals            split code (`transforms.split`)
+pullback(residuals, out_bar) -> x_bar   linear in out_bar; its transpose, by reverse mode once more, is
+tangent(residuals, x_dot) -> out_dot    the tangent map, which computes nothing of the value again
 """
 
 from __future__ import annotations
@@ -43,6 +43,11 @@ def hangs_on(function: Function, params: list[int]) -> list[bool]:
     return _Flow(function, params).results()
 
 
+def _read(op: Op) -> list[Value]:
+    """The inputs whose numbers an operation reads."""
+    return op.inputs[:1] if op.kind == "unbroadcast" else op.inputs
+
+
 class _Flow:
     def __init__(self, function: Function, params: list[int]) -> None:
         self.function = function
@@ -74,7 +79,7 @@ class _Flow:
     def op(self, op: Op, under: bool) -> None:
         if op.kind in ("for", "while", "if"):
             self.control(op, under)
-        elif op.kind not in _SHAPES and (under or any(self.has(v) for v in op.inputs)):
+        elif op.kind not in _SHAPES and (under or any(self.has(v) for v in _read(op))):
             self.mark(op.outputs)
             self.mark([op.inputs[k] for k in WRITES.get(op.kind, ())])
             if op.kind == "call":
