@@ -281,16 +281,18 @@ class Constant(Composed):
         """What cannot be part of the program is called in front of it, each time."""
         given, named = tuple(a.obj for a in args), {k: v.obj for k, v in kwargs.items()}
         call = functools.partial(self.function, *given, **named)
-        key = ("constant call", id(self.function), given, tuple(named.items()))
-        return interpreter.lift_at(key, call(), call, keep=self.function, hint=self.__name__)
+        key = ("constant call", id(self.function), *map(id, given), *((k, id(v)) for k, v in named.items()))
+        name = getattr(self.function, "__name__", "constant")
+        return interpreter.lift_at(key, call(), call, keep=(self.function, given, named), hint=name)
 
 
 @verb
 def constant(fun: Any = None) -> Any:
     """Mark a function as constant: derivatives take its results as they are, whatever it computes them from.
 
-    Called from Python, it is the function itself. What diffjit cannot make a part of a program (reading a file, say) may
-    stand in such a function if its arguments do not depend on the program's: then it is called before the program runs.
+    Called from Python, it is the function itself. What diffjit cannot make a part of a program (reading a file, say)
+    may stand in such a function if its arguments do not depend on the program's: then it is called before each run, and
+    sometimes more than once.
     """
     return Constant if fun is None else Constant(fun, None)
 

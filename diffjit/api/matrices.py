@@ -24,10 +24,10 @@ from diffjit.frontend.results import Out, RecordOut
 from diffjit.frontend.values import NONE, Static, is_number
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Value
-from diffjit.ir.types import BOOL, Array, Scalar, Sym
+from diffjit.ir.types import BOOL, Array, Scalar
 from diffjit.ir.walk import blocks, dce, walk
 from diffjit.transforms.basis import Basis, Unit
-from diffjit.transforms.lengths import Lengths
+from diffjit.transforms.lengths import Lengths, as_dim
 from diffjit.transforms.pipeline import finish, joint, tangents
 from diffjit.transforms.prepare import own_copy
 
@@ -150,7 +150,7 @@ class Matrix:
             "DJ322",
             f"{name} of `{self.function.name}` is {what}: it has no Jacobian",
             loc=self.place,
-            cure="return floats and arrays of floats, and anything else as extras: `return value, aux` with has_aux=True",
+            cure="return floats and arrays of floats, and all else as extras: `return value, aux` with has_aux=True",
         )
 
     def shape(self, lengths: Lengths, row: Row) -> list[Value] | None:
@@ -159,6 +159,7 @@ class Matrix:
         return lengths.shape(self.function.results[row.index]) if isinstance(row.type, Array) else []
 
     def prints(self) -> bool:
+        """Whether the program prints, which it must do once."""
         return any(op.kind == "print" for op in walk(self.function.body))
 
     def mode(self) -> str:
@@ -185,20 +186,19 @@ class Matrix:
     def allocate(self, primal: list[Value], shapes: list[Any]) -> None:
         """A zero matrix for each result and input."""
         for r, (row, shape) in enumerate(zip(self.rows, shapes, strict=True)):
-            if shape is None:
-                value = primal[row.index] if row.index is not None else None
-                shape = self.lengths_of(value)
-            row.shape = shape or []
+            value = primal[row.index] if shape is None and row.index is not None else None
+            row.shape = shape or self.lengths_of(value)
             for k, v in enumerate(self.inputs):
                 lengths = [*row.shape, *self.lengths_of(v)]
                 dtype = row.type.dtype if self.verb.mode == "forward" else v.type.dtype
                 if self.verb.mode == "cheaper":
                     dtype = np.result_type(row.type.dtype, v.type.dtype)
-                dims = tuple(_dim(n) for n in lengths)
+                dims = tuple(as_dim(n) for n in lengths)
                 name = f"{v.name}_jac" if v.name else None
                 self.blocks[r, k] = self.build.value("zeros", lengths, Array(dtype, dims, "C"), order="C", name=name)
 
     def lengths_of(self, v: Value | None) -> list[Value]:
+        """The lengths of an array that exists."""
         if v is None or not isinstance(v.type, Array):
             return []
         return [self.interpreter.number(self.interpreter.dim(v, k)) for k in range(v.type.ndim)]
@@ -355,10 +355,6 @@ def silence(function: Function) -> None:
         block.ops = [op for op in block.ops if op.kind != "print"]
 
 
-def _dim(n: Value) -> Any:
-    return n.op.attrs["value"] if n.op is not None and n.op.kind == "const" else Sym()
-
-
 def _jacobian(fun: Any, mode: str, argnums: Any, has_aux: bool, backend: str | None) -> Any:
     def make(f: Any) -> Jacobian:
         return Jacobian(f, mode, argnums, has_aux=has_aux, backend=backend)
@@ -403,8 +399,8 @@ def jacobian(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backen
 def hessian(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
     """The matrix of second derivatives: `jacfwd` of `jacrev`.
 
-    Parameters as for `jacfwd`. In the place of each result there is a tree with the structure of the argument, and in the
-    place of each array there another.
+    Parameters as for `jacfwd`. In the place of each result there is a tree with the structure of the argument, and in
+    the place of each array there another.
     """
 
     def make(f: Any) -> Jacobian:

@@ -23,9 +23,9 @@ from diffjit.frontend.results import Out, RecordOut, TableOut
 from diffjit.frontend.values import NONE, Static, is_number
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Op, Value
-from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym
+from diffjit.ir.types import BOOL, INT, Array, Scalar
 from diffjit.ir.walk import clone_op
-from diffjit.transforms.lengths import Lengths
+from diffjit.transforms.lengths import Lengths, as_dim
 
 _FULL = av.Slice(NONE, NONE, NONE)
 
@@ -119,7 +119,7 @@ class Lanes:
 
     def row(self, lane: Lane, index: Value) -> Any:
         """One lane of an array: an element or a view."""
-        items = [_FULL] * lane.array.type.ndim
+        items: list[Any] = [_FULL] * lane.array.type.ndim
         items[lane.axis] = index
         one = self.interpreter.basic_get(lane.array, items, scalar_ok=True)
         paths = self.interpreter.param_paths
@@ -178,7 +178,7 @@ class Lanes:
             value = values[k]
             if shapes is not None and isinstance(value.type, Array):
                 self.check_shape(value, shapes[k])
-            items = [_FULL] * array.type.ndim
+            items: list[Any] = [_FULL] * array.type.ndim
             items[axis] = index
             if array.type.ndim == 1:
                 number = self.interpreter.number(value) if isinstance(value.type, Array) else value
@@ -251,7 +251,7 @@ class Lanes:
         shape = list(shapes[k])
         axis = position(axes, len(shape) + 1, f"{name} with its lanes", "out_axes")
         lengths = [*shape[:axis], count, *shape[axis:]]
-        dims = tuple(v.op.attrs["value"] if _known(v) else Sym() for v in lengths)
+        dims = tuple(as_dim(v) for v in lengths)
         out = self.build.value("empty", lengths, Array(ty.dtype, dims, "C"), order="C", name=result.name)
         self.outs.append(out)
         self.stores.append((out, axis, k))
@@ -266,7 +266,7 @@ class Lanes:
         position(axes, 1, f"{name} with its lanes", "out_axes")
         ty = scalar_type_of(obj)
         value = self.build.const(obj)
-        dims = (count.op.attrs["value"] if _known(count) else Sym(),)
+        dims = (as_dim(count),)
         self.outs.append(self.build.value("full", [value, count], Array(ty.dtype, dims, "C"), order="C"))
         return Out(len(self.outs) - 1)
 
@@ -275,10 +275,6 @@ _WHAT = {
     TableOut: "a dict with keys made at run time",
     Foreign: "something without numbers",
 }
-
-
-def _known(v: Value) -> bool:
-    return v.op is not None and v.op.kind == "const"
 
 
 @verb

@@ -28,7 +28,6 @@ from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import clone_op, dce, walk
 
-
 _RAISING = (
     (frozenset({"load", "store", "gather", "scatter", "list_get", "list_set", "list_pop"}), IndexError),
     (frozenset({"solve", "inv", "cholesky"}), np.linalg.LinAlgError),
@@ -119,8 +118,8 @@ class Nested(Mixin):
     ) -> Inner | None:
         """Interpret a call as a program of its own; None where it never returns.
 
-        `flatten(args, kwargs)` flattens the plain trees of the arguments. `refusal`: the function runs in the place of a
-        call, so that it must not change containers among its arguments; and what to call it in the error.
+        `flatten(args, kwargs)` flattens the plain trees of the arguments. `refusal`: what to call the function in the
+        error for changing containers among its arguments, where it must not because it stands for a plain call.
         """
         refused = refusal or "a function whose derivative is taken here"
         body, entry = Block(), Entry()

@@ -41,10 +41,8 @@ class Basis:
 
     def __post_init__(self) -> None:
         for v in self.likes:
-            lengths: list[Value] = []
-            for axis in range(v.type.ndim if isinstance(v.type, Array) else 0):
-                lengths.append(self.build.value("dim", [v], INT, axis=axis))
-            self.shapes.append(lengths)
+            axes = range(v.type.ndim if isinstance(v.type, Array) else 0)
+            self.shapes.append([self.build.value("dim", [v], INT, axis=axis) for axis in axes])
 
     def each(self, body: Callable[[list[Unit]], None]) -> None:
         """Run `body` for every basis vector."""

@@ -250,6 +250,11 @@ class Lengths:
         return self.known[key]
 
 
+def as_dim(v: Value) -> Dim:
+    """What a type can say of a length."""
+    return v.op.attrs["value"] if v.op is not None and _small(v.op) else Sym()
+
+
 _BOOL = Builder(Block()).const(True).type.dtype
 
 
