@@ -91,7 +91,7 @@ class Linearized(Derived):
 
 
 def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = None) -> Any:
-    """Value and tangent map: `(fun(*primals), tangent_map)`, where tangent_map(*tangents) is the derivative along them.
+    """Value and tangent map: `(fun(*primals), tangent_map)`; `tangent_map(*tangents)` is the derivative along them.
 
     The map may be called any number of times; the value is computed once. With `has_aux`, fun returns (value, aux), and
     the result is (value, tangent_map, aux).

@@ -282,10 +282,12 @@ def vmap(fun: Any = None, in_axes: Any = 0, out_axes: Any = 0, *, backend: str |
     """Apply a function to every lane of its arguments: `vmap(f)(xs)[k]` is `f(xs[k])`.
 
     fun        the function of one lane; without it, a decorator with arguments
-    in_axes    the axis of each argument's lanes: one int for all, or a tuple with an int, None (the whole argument goes
-               to every lane) or a container of these for each positional argument; keyword arguments have lanes along 0
+    in_axes    the axis of the lanes: an int for all arguments, or a tuple with an entry for each positional one
     out_axes   where the lanes are in the results: an int, or a container of the result's form
     backend    "numba" (compiled) or "python" (readable text)
+
+    An entry of in_axes is an int, None (the whole argument goes to every lane), or a container of these with the
+    argument's form. Arguments given by keyword have lanes along axis 0.
 
     Each lane takes its own branches and runs its own loops. Results are those of the loop, bit for bit.
     """
