@@ -88,11 +88,11 @@ class Matrix:
         spec = self.scan(value, "the result")
         bound = dict(zip(self.function.params, self.inner.inputs, strict=True))
         lengths = Lengths(self.build, bound, [self.function.body])
-        shapes = [None if r.index is None else self.shape(lengths, r) for r in self.rows]
+        shapes = lengths.shapes([None if r.index is None else self.function.results[r.index] for r in self.rows])
         mode = self.chosen = self.mode()
         primal: list[Value] = []
         again = mode != "reverse"
-        if again and (self.verb.has_aux or None in shapes or self.prints()):
+        if again and (self.verb.has_aux or shapes is None or self.prints()):
             primal = self.interpreter.copy_in(own_copy(self.function), self.inner.inputs)
         if mode == "reverse":
             primal = self.reverse(allocated=False)
@@ -153,11 +153,6 @@ class Matrix:
             cure="return floats and arrays of floats, and all else as extras: `return value, aux` with has_aux=True",
         )
 
-    def shape(self, lengths: Lengths, row: Row) -> list[Value] | None:
-        """The lengths of a result, where they are known before the program runs."""
-        assert row.index is not None
-        return lengths.shape(self.function.results[row.index]) if isinstance(row.type, Array) else []
-
     def prints(self) -> bool:
         """Whether the program prints, which it must do once."""
         return any(op.kind == "print" for op in walk(self.function.body))
@@ -183,11 +178,11 @@ class Matrix:
 
     # Matrices
 
-    def allocate(self, primal: list[Value], shapes: list[Any]) -> None:
+    def allocate(self, primal: list[Value], shapes: list[list[Value]] | None) -> None:
         """A zero matrix for each result and input."""
-        for r, (row, shape) in enumerate(zip(self.rows, shapes, strict=True)):
-            value = primal[row.index] if shape is None and row.index is not None else None
-            row.shape = shape or self.lengths_of(value)
+        for r, row in enumerate(self.rows):
+            value = primal[row.index] if shapes is None and row.index is not None else None
+            row.shape = self.lengths_of(value) if shapes is None else shapes[r]
             for k, v in enumerate(self.inputs):
                 lengths = [*row.shape, *self.lengths_of(v)]
                 dtype = row.type.dtype if self.verb.mode == "forward" else v.type.dtype
@@ -272,7 +267,7 @@ class Matrix:
         primal = outs[: made.n_primal]
         residuals = outs[made.n_primal :] if made.is_split else self.inner.inputs
         if not allocated:
-            self.allocate(primal, [None if isinstance(r.type, Array) else [] for r in self.rows])
+            self.allocate(primal, None)
         wanted = [(k, p) for k, p in enumerate(made.gradients) if p is not None]
         rows = [(r, row.index) for r, row in enumerate(self.rows) if row.index is not None]
         if not wanted or not rows:

@@ -140,10 +140,10 @@ class Lanes:
         result = certain(inner.program, inner.program.result, "returned None in a lane: no array can be made [DJ321]")
         bound = dict(zip(function.params, inner.inputs, strict=True))
         lengths = Lengths(self.build, bound, [body, function.body])
-        shapes = [lengths.shape(v) if isinstance(v.type, Array) else [] for v in function.results]
+        shapes = lengths.shapes(list(function.results))
         start = 0
         first: list[Value] = []
-        if any(s is None for s in shapes):
+        if shapes is None:
             first = self.first_lane(inner, views, index, count)
             shapes = [self.lengths_of(v) for v in first]
             start = 1

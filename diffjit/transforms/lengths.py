@@ -16,7 +16,7 @@ from typing import Any
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.types import INT, Array, Dim, Scalar, Sym
-from diffjit.ir.walk import blocks
+from diffjit.ir.walk import blocks, walk
 from diffjit.primitives.registry import ELEMENTWISE
 
 _LIKE = frozenset({"copy", "zeros_like", "empty_like", "cumsum", "cumprod", "sort", "stop_gradient", "real_view",
@@ -42,6 +42,14 @@ class Lengths:
         self.inside = {
             v for b in inside for c in blocks(b) for v in (*c.args, *(o for op in c.ops for o in op.outputs))
         }
+        self.carried = {
+            arg: op.outputs[k]
+            for b in inside
+            for op in walk(b)
+            if op.kind in ("for", "while")
+            for region in op.regions
+            for k, arg in enumerate(region.args[op.kind == "for" :])
+        }
         self.known: dict[Any, Value] = {}
         self.syms: dict[int, Value] = {}
         self.uids: dict[int, tuple[Value, int]] = {}  # symbol -> an array outside that has this length
@@ -56,11 +64,12 @@ class Lengths:
                 if isinstance(d, Sym) and not d.parts:
                     self.uids.setdefault(d.uid, (v, axis))
 
-    def shape(self, v: Value) -> list[Value] | None:
-        """All lengths of an array; None where one is not known beforehand."""
+    def shapes(self, values: list[Value | None]) -> list[list[Value]] | None:
+        """All lengths of all arrays (none of other values); None where one of them is not known beforehand."""
+        arrays = [v if v is not None and isinstance(v.type, Array) else None for v in values]
         try:
-            return [self.of(v, axis) for axis in range(v.type.ndim)]
-        except Unknown:
+            return [[] if v is None else [self.of(v, axis) for axis in range(v.type.ndim)] for v in arrays]
+        except Unknown:  # what was supposed of loops meanwhile may not hold
             return None
 
     def dim(self, d: Dim) -> Value | None:
@@ -107,6 +116,8 @@ class Lengths:
             return self.of(self.inputs[v], axis)
         if v not in self.inside:
             return self.build.value("dim", [v], INT, axis=axis)
+        if v in self.carried:
+            return self.of(self.carried[v], axis)
         if v.op is None:
             raise Unknown
         rule: Callable[[Op, int, Value], Value] | None = getattr(self, f"_of_{v.op.kind}", None)
@@ -203,12 +214,12 @@ class Lengths:
         return self._made("minimum", [self._made("maximum", [moved, zero], INT), length], INT)
 
     def _of_for(self, op: Op, axis: int, v: Value) -> Value:
-        """A carried array keeps its length if one iteration keeps it."""
+        """A carried array keeps its length if one iteration keeps it, supposing that all that is carried does."""
         k = op.outputs.index(v)
         body = op.regions[-1]
         counted = op.kind == "for"
         first = self.of(op.inputs[k + 3 if counted else k], axis)
-        self.known[body.args[k + 1 if counted else k], axis] = first
+        self.known[v, axis] = self.known[body.args[k + 1 if counted else k], axis] = first
         if self.of(body.results[k + (len(body.results) > len(op.outputs))], axis) is not first:
             raise Unknown
         return first
