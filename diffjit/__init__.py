@@ -1,5 +1,8 @@
 """diffjit turns ordinary Python/NumPy functions into their derivatives, as code."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from diffjit.api.functions import check_grads, clear_cache, jit, source, stop_gradient
 from diffjit.api.grad import grad, value_and_grad
 from diffjit.api.products import jvp, vjp
@@ -14,7 +17,27 @@ from diffjit.errors import (
 )
 from diffjit.settings import settings
 
+if TYPE_CHECKING:
+    from diffjit.api.linear import constant, linear_transpose, linearize
+    from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
+    from diffjit.api.vmap import vmap
+
 __version__ = "0.1.0"
+
+# Verbs whose modules bring the frontend along: a gradient that another process has compiled does without.
+_LATER = {
+    "constant": "linear", "linear_transpose": "linear", "linearize": "linear", "hessian": "matrices", "hvp": "matrices",
+    "jacfwd": "matrices", "jacobian": "matrices", "jacrev": "matrices", "vmap": "vmap",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a verb when it is first asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'diffjit' has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(f"diffjit.api.{_LATER[name]}"), name)
+    return found
+
 
 __all__ = [
     "DiffjitError",
@@ -26,12 +49,21 @@ __all__ = [
     "UsageError",
     "check_grads",
     "clear_cache",
+    "constant",
     "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jit",
     "jvp",
+    "linear_transpose",
+    "linearize",
     "settings",
     "source",
     "stop_gradient",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]

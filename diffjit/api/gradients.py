@@ -95,10 +95,10 @@ def refuse_int(argument: int | str, leaves: list[int], program: Program, call: A
     raise UsageError("DJ501", f"gradient by argument {name}, which is {described}", loc=place(program), cure=cure)
 
 
-def place(program: Program) -> Loc:
+def place(program: Program) -> Loc | None:
     """Where the function is defined."""
     f = program.function
-    return Loc(f.source_file, f.source_line, 0, 0, f.name)
+    return None if not f.source_file else Loc(f.source_file, f.source_line, 0, 0, f.name)
 
 
 def scalar_result(derived: Gradient, program: Program) -> Out:

@@ -56,9 +56,12 @@ def plain(interpreter: Any, value: Any) -> Any:
     return Inside(value)
 
 
-def nest(interpreter: Any, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Inner | None:
+def nest(
+    interpreter: Any, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any, *, refusal: str = ""
+) -> Inner | None:
     """The program of a verb's function, for these abstract arguments."""
-    return interpreter.nest(abstract_function(interpreter, function), args, kwargs, flatten_call, node)
+    called = abstract_function(interpreter, function)
+    return interpreter.nest(called, args, kwargs, flatten_call, node, refusal=refusal)
 
 
 def inline_gradient(derived: Any, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:

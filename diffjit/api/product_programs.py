@@ -72,9 +72,11 @@ class Reversible:
     is_split: bool
 
 
-def reversible(program: Program, call: Arguments, *, compiled: bool = False) -> Reversible:
-    """Split code where that is possible, else a pullback that runs the program again."""
-    wrt = float_leaves(program, call)
+def reversible(
+    program: Program, call: Arguments, wrt: list[int] | None = None, *, compiled: bool = False
+) -> Reversible:
+    """Split code where that is possible, else a pullback that runs the program again; by all floats, or some leaves."""
+    wrt = float_leaves(program, call) if wrt is None else wrt
     f = numbers(program.function, smooth=True) if compiled else program.function
     if any(isinstance(v.type, List) and is_float(v.type) for v in f.results):
         raise TypeProblem(

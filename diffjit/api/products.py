@@ -44,13 +44,13 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend
         raise UsageError(
             "DJ507", "jvp takes a tuple of primals and a tuple of as many tangents", cure="dj.jvp(f, (x,), (x_dot,))"
         )
-    product = _cached(_FORWARD, ForwardProduct, fun, backend)
+    product = cached(_FORWARD, ForwardProduct, fun, backend)
     call = flatten_call(tuple(primals), {})
     compiled, (program, wrt, positions) = product.lookup(call, tuple(primals), {})
-    dots = _matching(call, tuple(tangents))
+    dots = matching(call, tuple(tangents))
     outs = _run(compiled, call.leaves, [dots[k] for k in wrt])
     value = rebuild(program.result, list(outs))
-    results = [outs[p] if p is not None else _zero(outs[k]) for k, p in enumerate(positions)]
+    results = [outs[p] if p is not None else zero(outs[k]) for k, p in enumerate(positions)]
     tangent = rebuild(tangent_spec(program.result), results)
     if has_aux:
         return value[0], tangent[0], value[1]
@@ -65,7 +65,8 @@ def _run(compiled: Compiled, leaves: list[Any], more: list[Any]) -> tuple[Any, .
     return compiled.run(*inputs, *more)
 
 
-def _cached(table: dict[Any, Any], cls: Any, fun: Any, backend: str | None) -> Any:
+def cached(table: dict[Any, Any], cls: Any, fun: Any, backend: str | None) -> Any:
+    """The object that specialises a function, the same for every call of a verb."""
     try:
         key = (fun, backend)
         hash(key)
@@ -78,7 +79,7 @@ def _cached(table: dict[Any, Any], cls: Any, fun: Any, backend: str | None) -> A
     return table[key]
 
 
-def _matching(call: Arguments, tangents: tuple[Any, ...]) -> dict[int, Any]:
+def matching(call: Arguments, tangents: tuple[Any, ...]) -> dict[int, Any]:
     """Tangents leaf by leaf, in the dtype and shape of the primals."""
     found: dict[int, Any] = {}
     for k, (structure, tangent) in enumerate(zip(call.positional, tangents, strict=True)):
@@ -131,11 +132,12 @@ def tangent_spec(spec: Any) -> Any:
     return 0.0 if isinstance(spec, float) else spec
 
 
-def _zero(value: Any) -> Any:
+def zero(value: Any) -> Any:
+    """The tangent of a result that depends on nothing."""
     if isinstance(value, np.ndarray):
         return np.zeros(value.shape, value.dtype if value.dtype.kind in "fc" else np.float64)
     if isinstance(value, (list,)):
-        return [_zero(v) for v in value]
+        return [zero(v) for v in value]
     return type(value)(0) if isinstance(value, (float, complex, np.floating, np.complexfloating)) else 0.0
 
 
@@ -155,7 +157,7 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
     The pullback may be called any number of times; it does not see later changes of the caller's arrays.
     With `has_aux`, fun returns (value, aux), and the result is (value, pullback, aux).
     """
-    product = _cached(_REVERSE, ReverseProduct, fun, backend)
+    product = cached(_REVERSE, ReverseProduct, fun, backend)
     call = flatten_call(primals, {})
     compiled, (program, made, second) = product.lookup(call, primals, {})
     seeds = made.seeds

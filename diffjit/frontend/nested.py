@@ -24,9 +24,15 @@ from diffjit.frontend.reshapes import memory_classes
 from diffjit.frontend.results import Program, output
 from diffjit.frontend.source import line_text
 from diffjit.frontend.values import Static, is_number
+from diffjit.frontend.writeback import Arguments
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import clone_op, dce, walk
+
+_RAISING = (
+    (frozenset({"load", "store", "gather", "scatter", "list_get", "list_set", "list_pop"}), IndexError),
+    (frozenset({"solve", "inv", "cholesky"}), np.linalg.LinAlgError),
+)
 
 
 class Foreign:
@@ -108,11 +114,15 @@ class Nested(Mixin):
             return tree.make_object(held.cls, {name: p for name, (p, _) in entered.items()}), inner
         return Foreign(ref), ref
 
-    def nest(self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any) -> Inner | None:
+    def nest(
+        self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, *, refusal: str = ""
+    ) -> Inner | None:
         """Interpret a call as a program of its own; None where it never returns.
 
-        `flatten(args, kwargs)` flattens the plain trees of the arguments.
+        `flatten(args, kwargs)` flattens the plain trees of the arguments. `refusal`: what to call the function in the
+        error for changing containers among its arguments, where it must not because it stands for a plain call.
         """
+        refused = refusal or "a function whose derivative is taken here"
         body, entry = Block(), Entry()
         start, dead, handlers = self.cells, self.dead, self.handlers
         self.cells, self.handlers = dict(start), []
@@ -124,19 +134,23 @@ class Nested(Mixin):
             call = flatten(tuple(p for p, _ in positional), {name: p for name, (p, _) in keywords.items()})
             with self.build.inside(body):
                 named = {name: i for name, (_, i) in keywords.items()}
+                given = Arguments(self)
+                given.enter(av.Tup((*(i for _, i in positional), *named.values())), ())
                 result = self.call(function, [i for _, i in positional], named, node)
                 stops = self.dead
                 if not stops:
-                    self.refuse_outside_changes(start, lambda what: self._changes_refused(what, node))
+                    self.refuse_outside_changes(start, lambda what: self._changes_refused(refused, what, node))
+                    if refusal and given.changes(lambda _: None):
+                        raise self._changes_refused(refused, "a list, dict or object among its arguments", node)
                     spec = output(self, result, outs)  # pyright: ignore[reportArgumentType]
         finally:
             self.cells, self.dead, self.handlers = start, dead, handlers
+        self._refuse_caught(body, refused, node)
         leaves = entry.order(call.leaves)
         body.results = outs
         ir = Function(_name(function), [inner for _, inner in leaves], body)
         free = close(ir)
-        if isinstance(function, av.Fn):
-            ir.source_file, ir.source_line = function.file, getattr(function.node, "lineno", 0)
+        ir.source_file, ir.source_line = _home(function)
         decide_views(ir)
         dce(ir)
         for op in walk(ir.body):
@@ -150,10 +164,25 @@ class Nested(Mixin):
         names = [p.name or "" for p in ir.params]
         return Inner(Program(ir, len(leaves), [], [], spec, arg_names=names), call, inputs)
 
-    def _changes_refused(self, what: str, node: Any) -> UnsupportedSyntax:
+    def _refuse_caught(self, body: Block, function: str, node: Any) -> None:
+        """An error inside leaves the whole program: a `try` around the call would not catch it."""
+        if not self.handlers:
+            return
+        for op in walk(body):
+            found = [e for kinds, e in _RAISING if op.kind in kinds] if op.kind != "raise" else [op.attrs["exception"]]
+            caught = next((e for e in found if self.catches(e)), None)
+            if caught is not None:
+                raise self.unsupported(
+                    "DJ130",
+                    f"{function} may raise {caught.__name__}, which a `try` around the call catches",
+                    node,
+                    "test before the call, or put the `try` inside the function",
+                )
+
+    def _changes_refused(self, function: str, what: str, node: Any) -> UnsupportedSyntax:
         return self.unsupported(
             "DJ125",
-            f"a function whose derivative is taken here changes {what} outside",
+            f"{function} changes {what}" + ("" if what.endswith("arguments") else " outside"),
             node,
             "return what it computes instead",
         )
@@ -200,6 +229,14 @@ class Nested(Mixin):
                 return self.new(av.DictC({key: self.abstract(v, outs) for key, v in spec.items()}))
             case _:
                 return Static(spec)
+
+
+def _home(function: Any) -> tuple[str, int]:
+    """Where a function is defined."""
+    if isinstance(function, av.Fn):
+        return function.file, getattr(function.node, "lineno", 0)
+    code = getattr(inspect.unwrap(function.obj), "__code__", None) if isinstance(function, Static) else None
+    return ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
 
 
 def signature(function: Any) -> inspect.Signature:

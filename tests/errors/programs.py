@@ -746,3 +746,115 @@ def dj404_windows_then_written():
         return np.sum(windows**2)
 
     dj.grad(model)(np.ones(5))
+
+
+# ----------------------------------------------------------------------------------------------------- lanes and bases
+
+
+def dj125_lane_appends():
+    def model(row, seen):
+        seen.append(row[0])
+        return np.sum(row)
+
+    dj.vmap(model, in_axes=(0, None))(np.ones((4, 3)), [1.0])
+
+
+def dj130_caught_outside():
+    def checked(x):
+        if x < 0:
+            raise ValueError("negative")
+        return np.sqrt(x)
+
+    def model(xs):
+        try:
+            return np.sum(dj.vmap(checked)(xs))
+        except ValueError:
+            return 0.0
+
+    dj.jit(model)(np.ones(3))
+
+
+def dj321_text():
+    def model(x):
+        return np.sum(x), "converged"
+
+    dj.vmap(model)(np.ones((4, 3)))
+
+
+def dj321_none():
+    def model(x):
+        if x > 0:
+            return np.log(x)
+        return None
+
+    dj.vmap(model)(np.array([1.0, -1.0]))
+
+
+def dj322_integer_result():
+    def model(x):
+        return np.argmax(x)
+
+    dj.jacfwd(model)(np.ones(3))
+
+
+def dj512_axis():
+    def model(x):
+        return np.sum(x)
+
+    dj.vmap(model, in_axes=2)(np.ones((4, 3)))
+
+
+def dj513_number():
+    def model(x, rate):
+        return rate * np.sum(x)
+
+    dj.vmap(model)(np.ones((4, 3)), 0.1)
+
+
+def dj513_keyword():
+    def model(x, n):
+        return n * np.sum(x)
+
+    dj.vmap(model)(np.ones((4, 3)), n=2)
+
+
+def dj513_nothing_mapped():
+    def model(x):
+        return np.sum(x)
+
+    dj.vmap(model, in_axes=None)(np.ones((4, 3)))
+
+
+def dj514_in_axes():
+    def model(layer, x):
+        return layer["w"] @ x + layer["b"]
+
+    dj.vmap(model, in_axes=({"w": None}, 0))({"w": np.ones((2, 3)), "b": np.ones(2)}, np.ones((4, 3)))
+
+
+def dj514_out_axes():
+    def model(x):
+        return np.sum(x), x
+
+    dj.vmap(model, out_axes=(0, 1, 0))(np.ones((4, 3)))
+
+
+def dj515_lane_counts():
+    def model(x, y):
+        return x @ y
+
+    dj.vmap(model)(np.ones((4, 3)), np.ones((5, 3)))
+
+
+def dj515_lanes_of_different_shapes():
+    def model(x):
+        return x[x > 0]
+
+    dj.vmap(model)(np.array([[1.0, 2.0], [-1.0, 2.0]]))
+
+
+def dj516_not_linear():
+    def model(x):
+        return x * x
+
+    dj.linear_transpose(model, np.ones(3))

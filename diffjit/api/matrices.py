@@ -1,0 +1,459 @@
+"""`jacfwd`, `jacrev`, `jacobian`, `hessian` and `hvp`.
+
+A Jacobian is a loop over basis vectors around a derivative that is copied in once (`transforms.basis`): forward mode
+gives a column per tangent, reverse mode a row per cotangent after one sweep forward.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diffjit.api.composed import Composed, certain
+from diffjit.api.derived import resolve, verb
+from diffjit.api.grad import grad
+from diffjit.api.gradients import differentiated, place, spec_tree
+from diffjit.api.inline import inline_jvp, nest, plain
+from diffjit.api.product_programs import reversible
+from diffjit.api.products import jvp
+from diffjit.errors import NoRule, TypeProblem, UsageError
+from diffjit.frontend import values as av
+from diffjit.frontend.nested import Inner
+from diffjit.frontend.outputs import Out, RecordOut
+from diffjit.frontend.values import NONE, Static, is_number
+from diffjit.ir.build import scalar_type_of
+from diffjit.ir.nodes import Block, Function, Value
+from diffjit.ir.types import BOOL, Array, Scalar
+from diffjit.ir.walk import blocks, dce, walk
+from diffjit.transforms.basis import Basis, Unit
+from diffjit.transforms.lengths import Lengths, as_dim
+from diffjit.transforms.pipeline import finish, joint, tangents
+from diffjit.transforms.prepare import own_copy
+
+_FULL = av.Slice(NONE, NONE, NONE)
+
+
+class Jacobian(Composed):
+    """The Jacobian of a function."""
+
+    def __init__(self, function: Any, mode: str, argnums: Any, *, has_aux: bool, backend: str | None) -> None:
+        super().__init__(function, backend)
+        self.mode = mode
+        self.argnums = argnums
+        self.has_aux = has_aux
+
+    def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        inner = nest(interpreter, self.function, args, kwargs, node)
+        return NONE if inner is None else Matrix(self, interpreter, inner).run()
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """One result: its place among the program's results (None: a constant), its type and lengths."""
+
+    index: int | None
+    type: Any
+    shape: list[Value]
+
+
+class Matrix:
+    """One Jacobian under construction inside a program."""
+
+    def __init__(self, verb: Jacobian, interpreter: Any, inner: Inner) -> None:
+        self.verb, self.interpreter, self.inner = verb, interpreter, inner
+        self.build = interpreter.build
+        self.function = inner.program.function
+        self.which = resolve(verb.function, verb.argnums, inner.call)
+        self.wrt = differentiated(inner.program, self.which, inner.call)
+        self.place = place(inner.program)
+        self.inputs = [inner.inputs[k] for k in self.wrt]
+        self.rows: list[Row] = []
+        self.chosen = ""
+        self.blocks: dict[tuple[int, int], Value] = {}  # (row, input) -> the matrix of the two
+
+    def run(self) -> Any:
+        """The Jacobian as a tree of trees; with `has_aux`, and the extras."""
+        result = self.inner.program.result
+        if self.verb.has_aux and (not isinstance(result, tuple) or len(result) != 2):
+            raise UsageError(
+                "DJ506",
+                f"has_aux=True, but `{self.function.name}` does not return a pair (value, aux)",
+                loc=self.place,
+                cure="return value, aux",
+            )
+        value = result[0] if self.verb.has_aux else result
+        value = certain(self.inner.program, value, "returned None: there is nothing to differentiate [DJ320]")
+        spec = self.scan(value, "the result")
+        bound = dict(zip(self.function.params, self.inner.inputs, strict=True))
+        lengths = Lengths(self.build, bound, [self.function.body])
+        shapes = lengths.shapes([None if r.index is None else self.function.results[r.index] for r in self.rows])
+        mode = self.chosen = self.mode()
+        primal: list[Value] = []
+        again = mode != "reverse"
+        if again and (self.verb.has_aux or shapes is None or self.prints()):
+            primal = self.interpreter.copy_in(own_copy(self.function), self.inner.inputs)
+        if mode == "reverse":
+            primal = self.reverse(allocated=False)
+        else:
+            self.allocate(primal, shapes)
+            if mode == "forward":
+                self.forward()
+            else:
+                self.cheaper()
+        tree = self.tree(spec)
+        if not self.verb.has_aux:
+            return tree
+        return av.Tup((tree, self.interpreter.abstract(result[1], primal)))
+
+    # Results
+
+    def scan(self, spec: Any, name: str) -> Any:
+        """The tree of results with rows as leaves."""
+        match spec:
+            case Out():
+                ty = self.function.results[spec.index].type
+                if not isinstance(ty, (Scalar, Array)) or ty.dtype.kind not in "fc":
+                    raise self.refused(
+                        name, "a growing list" if not isinstance(ty, (Scalar, Array)) else f"of type {ty.dtype}"
+                    )
+                if ty.dtype.kind == "c":
+                    raise NoRule("DJ203", f"{name} of `{self.function.name}` is complex", loc=self.place,
+                                 cure="return the real and imaginary parts")  # fmt: skip
+                self.rows.append(Row(spec.index, ty, []))
+                return self.rows[-1]
+            case RecordOut():
+                return RecordOut(
+                    spec.cls, {n: self.scan(v, f"{name.removeprefix('the ')}.{n}") for n, v in spec.fields.items()}
+                )
+            case tuple():
+                items = [self.scan(v, f"{name.removeprefix('the ')}[{k}]") for k, v in enumerate(spec)]
+                return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
+            case list():
+                return [self.scan(v, f"{name.removeprefix('the ')}[{k}]") for k, v in enumerate(spec)]
+            case dict():
+                return {k: self.scan(v, f"{name.removeprefix('the ')}[{k!r}]") for k, v in spec.items()}
+            case None:
+                return None
+            case float() | np.floating():
+                self.rows.append(Row(None, scalar_type_of(spec), []))
+                return self.rows[-1]
+            case _:
+                raise self.refused(
+                    name, f"a {type(spec).__name__}" if not is_number(spec) else f"the {type(spec).__name__} {spec}"
+                )
+
+    def refused(self, name: str, what: str) -> TypeProblem:
+        """The error for a result without a derivative."""
+        return TypeProblem(
+            "DJ322",
+            f"{name} of `{self.function.name}` is {what}: it has no Jacobian",
+            loc=self.place,
+            cure="return floats and arrays of floats, and all else as extras: `return value, aux` with has_aux=True",
+        )
+
+    def prints(self) -> bool:
+        """Whether the program prints, which it must do once."""
+        return any(op.kind == "print" for op in walk(self.function.body))
+
+    def mode(self) -> str:
+        """Forward, reverse, or a choice by the sizes when the program runs."""
+        scalar_rows = all(isinstance(r.type, Scalar) for r in self.rows)
+        scalar_inputs = all(isinstance(v.type, Scalar) for v in self.inputs)
+        if self.verb.mode != "cheaper":
+            return self.verb.mode
+        if scalar_rows and len(self.rows) <= 1:
+            return "reverse"
+        if (scalar_inputs and len(self.inputs) == 1) or self.square():
+            return "forward"
+        if scalar_rows and scalar_inputs:
+            return "forward" if len(self.inputs) <= len(self.rows) else "reverse"
+        return "cheaper"
+
+    def square(self) -> bool:
+        """Whether there are certainly as many results as inputs."""
+        sizes = [[v.type.dims if isinstance(v.type, Array) else () for v in vs] for vs in (self.rows, self.inputs)]
+        return sizes[0] == sizes[1]
+
+    # Matrices
+
+    def allocate(self, primal: list[Value], shapes: list[list[Value]] | None) -> None:
+        """A zero matrix for each result and input."""
+        for r, row in enumerate(self.rows):
+            value = primal[row.index] if shapes is None and row.index is not None else None
+            row.shape = self.lengths_of(value) if shapes is None else shapes[r]
+            for k, v in enumerate(self.inputs):
+                lengths = [*row.shape, *self.lengths_of(v)]
+                dtype = row.type.dtype if self.verb.mode == "forward" else v.type.dtype
+                if self.verb.mode == "cheaper":
+                    dtype = np.result_type(row.type.dtype, v.type.dtype)
+                dims = tuple(as_dim(n) for n in lengths)
+                name = f"{v.name}_jac" if v.name else None
+                self.blocks[r, k] = self.build.value("zeros", lengths, Array(dtype, dims, "C"), order="C", name=name)
+
+    def lengths_of(self, v: Value | None) -> list[Value]:
+        """The lengths of an array that exists."""
+        if v is None or not isinstance(v.type, Array):
+            return []
+        return [self.interpreter.number(self.interpreter.dim(v, k)) for k in range(v.type.ndim)]
+
+    def put(self, r: int, k: int, row_at: list[Value], column_at: list[Value], value: Value) -> None:
+        """Store a column, or a row, of one matrix."""
+        target = self.blocks[r, k]
+        at: list[Any] = row_at or [_FULL] * len(self.rows[r].shape)
+        at += column_at or [_FULL] * (target.type.ndim - len(at))
+        if any(i is _FULL for i in at):
+            self.build.op("assign", [self.interpreter.basic_get(target, at, scalar_ok=False), value])
+        else:
+            number = self.interpreter.number(value)
+            self.build.op("store", [target, self.interpreter.as_dtype(number, target.type.dtype), *at])
+
+    def fill(self, r: int, k: int, value: Value) -> None:
+        """A whole matrix; where both ways are compiled, the place for it is there already."""
+        if self.chosen == "cheaper":
+            self.put(r, k, [], [], value)
+        else:
+            self.blocks[r, k] = value
+
+    def forward(self) -> None:
+        """A column for each basis vector of the inputs."""
+        function, positions = tangents(self.function, self.wrt)
+        found = [(r, positions[row.index]) for r, row in enumerate(self.rows) if row.index is not None]
+        wanted = [(r, p) for r, p in found if p is not None]
+        function.body.results = [function.body.results[p] for _, p in wanted]
+        silence(function)
+        dce(function)
+        finish(function, "columns")
+        if not wanted:
+            return
+        if len(self.inputs) == 1 and isinstance(self.inputs[0].type, Scalar):  # the tangent is the column
+            one = self.build.const(1.0, self.inputs[0].type)
+            for (r, _), value in zip(
+                wanted, self.interpreter.copy_in(function, [*self.inner.inputs, one]), strict=True
+            ):
+                self.fill(r, 0, value)
+            return
+        basis = Basis(self.build, self.inputs)
+
+        def column(units: list[Unit]) -> None:
+            outs = self.interpreter.copy_in(function, [*self.inner.inputs, *(u.value for u in units)])
+            for k, unit in enumerate(units):
+
+                def store(k: int = k, unit: Unit = unit) -> None:
+                    for (r, _), value in zip(wanted, outs, strict=True):
+                        self.put(r, k, [], list(unit.at), value)
+
+                basis.when(unit.here, store)
+
+        basis.each(column)
+
+    def gradient(self) -> list[Value]:
+        """The one row of a scalar function; the function's results."""
+        index = self.rows[0].index
+        assert index is not None
+        function, positions = joint(self.function, self.wrt, index)
+        outs = self.interpreter.copy_in(function, self.inner.inputs)
+        for k, p in enumerate(positions):
+            self.fill(0, k, self.interpreter.zeros_of(self.inputs[k]) if p is None else outs[p])
+        return outs
+
+    def reverse(self, *, allocated: bool) -> list[Value]:
+        """A row for each basis vector of the results, after one sweep forward; the function's results."""
+        if len(self.rows) == 1 and self.rows[0].index is not None and isinstance(self.rows[0].type, Scalar):
+            return self.gradient()
+        made = reversible(self.inner.program, self.inner.call, self.wrt)
+        outs = self.interpreter.copy_in(made.forward, self.inner.inputs)
+        primal = outs[: made.n_primal]
+        residuals = outs[made.n_primal :] if made.is_split else self.inner.inputs
+        if not allocated:
+            self.allocate(primal, None)
+        wanted = [(k, p) for k, p in enumerate(made.gradients) if p is not None]
+        rows = [(r, row.index) for r, row in enumerate(self.rows) if row.index is not None]
+        if not wanted or not rows:
+            return primal
+        basis = Basis(self.build, [primal[i] for _, i in rows])
+
+        def row(units: list[Unit]) -> None:
+            seeds = {i: unit.value for (_, i), unit in zip(rows, units, strict=True)}
+            zeros = [seeds[s] if s in seeds else self.interpreter.zeros_of(primal[s]) for s in made.seeds]
+            bars = self.interpreter.copy_in(made.pullback, [*residuals, *zeros])
+            for (r, _), unit in zip(rows, units, strict=True):
+
+                def store(r: int = r, unit: Unit = unit) -> None:
+                    for k, p in wanted:
+                        self.put(r, k, list(unit.at), [], bars[p])
+
+                basis.when(unit.here, store)
+
+        basis.each(row)
+        return primal
+
+    def cheaper(self) -> None:
+        """Both ways, of which one is taken when the sizes are known."""
+        columns = Basis(self.build, self.inputs).size()
+        rows = self.build.const(0)
+        for r in self.rows:
+            size = self.build.const(1)
+            for n in r.shape:
+                size = self.build.value("multiply", [size, n], n.type, nowrap=True)
+            rows = self.build.value("add", [rows, size], size.type, nowrap=True)
+        few = self.build.value("less_equal", [columns, rows], BOOL)
+        one, other = Block(), Block()
+        with self.build.inside(one):
+            self.forward()
+        with self.build.inside(other):
+            self.reverse(allocated=True)
+        self.build.op("if", [few], regions=[one, other])
+
+    # The tree
+
+    def tree(self, spec: Any) -> Any:
+        """A tree of results, each a tree of inputs."""
+        outs: list[Value] = []
+        place = {id(row): r for r, row in enumerate(self.rows)}
+
+        def leaf(r: int, k: int) -> Any:
+            if k not in self.wrt:
+                return 0
+            value = self.blocks[r, self.wrt.index(k)]
+            outs.append(self.interpreter.number(value) if getattr(value.type, "ndim", 0) == 0 else value)
+            return Out(len(outs) - 1)
+
+        def below(r: int) -> Any:
+            call = self.inner.call
+            trees = [spec_tree(call.structure(a), iter([leaf(r, k) for k in call.leaf_range(a)])) for a in self.which]
+            return trees[0] if isinstance(self.verb.argnums, (int, str)) else tuple(trees)
+
+        def whole(spec: Any) -> Any:
+            match spec:
+                case Row():
+                    return below(place[id(spec)])
+                case RecordOut():
+                    return RecordOut(spec.cls, {n: whole(v) for n, v in spec.fields.items()})
+                case tuple():
+                    items = [whole(v) for v in spec]
+                    return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
+                case list():
+                    return [whole(v) for v in spec]
+                case dict():
+                    return {k: whole(v) for k, v in spec.items()}
+                case _:
+                    return spec
+
+        return self.interpreter.abstract(whole(spec), outs)
+
+
+def silence(function: Function) -> None:
+    """Take out what a program prints: it has been printed once."""
+    for block in blocks(function.body):
+        block.ops = [op for op in block.ops if op.kind != "print"]
+
+
+def _jacobian(fun: Any, mode: str, argnums: Any, has_aux: bool, backend: str | None) -> Any:
+    def make(f: Any) -> Jacobian:
+        return Jacobian(f, mode, argnums, has_aux=has_aux, backend=backend)
+
+    return make if fun is None else make(fun)
+
+
+@verb
+def jacfwd(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
+    """The Jacobian by forward mode: one run of the program for each number among the inputs.
+
+    fun       the function; without it, a decorator with arguments
+    argnums   position or name of the argument to differentiate by, or a sequence of them
+    has_aux   the function returns (value, aux); the result is then (Jacobian, aux)
+    backend   "numba" (compiled) or "python" (readable text)
+
+    The result has the structure of the function's result, and in the place of each array there a tree with the
+    structure of the argument; an entry has the result's axes, then the argument's.
+    """
+    return _jacobian(fun, "forward", argnums, has_aux, backend)
+
+
+@verb
+def jacrev(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
+    """The Jacobian by reverse mode: one run forward, then one back for each number among the results.
+
+    Parameters and result are those of `jacfwd`.
+    """
+    return _jacobian(fun, "reverse", argnums, has_aux, backend)
+
+
+@verb
+def jacobian(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
+    """The Jacobian, by forward mode where there are at most as many inputs as results, else by reverse mode.
+
+    Parameters and result are those of `jacfwd`. Where the sizes are only known at run time, both are compiled.
+    """
+    return _jacobian(fun, "cheaper", argnums, has_aux, backend)
+
+
+@verb
+def hessian(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
+    """The matrix of second derivatives: `jacfwd` of `jacrev`.
+
+    Parameters as for `jacfwd`. In the place of each result there is a tree with the structure of the argument, and in
+    the place of each array there another.
+    """
+
+    def make(f: Any) -> Jacobian:
+        rows = Jacobian(f, "reverse", argnums, has_aux=has_aux, backend=backend)
+        return Jacobian(rows, "forward", argnums, has_aux=has_aux, backend=backend)
+
+    return make if fun is None else make(fun)
+
+
+@functools.lru_cache(maxsize=512)
+def _gradient(fun: Any, argnums: Any, has_aux: bool, backend: str | None) -> Any:
+    return grad(fun, argnums, has_aux, backend=backend)
+
+
+def hvp(
+    fun: Any = None,
+    primals: Any = None,
+    tangents: Any = None,
+    argnums: Any = 0,
+    has_aux: bool = False,
+    *,
+    backend: str | None = None,
+) -> Any:
+    """The Hessian of a scalar function times a vector, by forward over reverse mode; no matrix is made.
+
+    primals, tangents   as for `jvp`: tuples with one entry for each positional argument
+    argnums             the arguments of the gradient: the product has their structure
+    has_aux             fun returns (value, aux); the result is (product, aux)
+
+    `hvp(f, (x,), (v,))` is `jvp(grad(f), (x,), (v,))[1]`. Without primals it makes a function of primals and tangents.
+    """
+    if fun is None or primals is None:
+        again = functools.partial(hvp, argnums=argnums, has_aux=has_aux, backend=backend)
+        return again if fun is None else functools.partial(again, fun)
+    chosen = tuple(argnums) if isinstance(argnums, list) else argnums
+    try:
+        gradient = _gradient(fun, chosen, has_aux, backend)
+    except TypeError:  # not hashable
+        gradient = grad(fun, chosen, has_aux, backend=backend)
+    if has_aux:
+        _, product, aux = jvp(gradient, primals, tangents, has_aux=True, backend=backend)
+        return product, aux
+    return jvp(gradient, primals, tangents, backend=backend)[1]
+
+
+def _hvp_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    named = dict(zip(("fun", "primals", "tangents", "argnums", "has_aux"), args, strict=False)) | kwargs
+    options = {k: plain(interpreter, named[k]) for k in ("argnums", "has_aux", "backend") if k in named}
+    if "fun" not in named or "primals" not in named:
+        again = functools.partial(hvp, **options)
+        return Static(functools.partial(again, plain(interpreter, named["fun"])) if "fun" in named else again)
+    options.pop("backend", None)
+    aux = bool(options.get("has_aux"))
+    gradient = grad(plain(interpreter, named["fun"]), **options)
+    points, directions = (interpreter.sequence_items(named[k], node) for k in ("primals", "tangents"))
+    found = inline_jvp(interpreter, Static(gradient), points, directions, has_aux=aux, node=node)
+    return av.Tup(found.items[1:]) if aux else found.items[1]
+
+
+hvp.__diffjit_inline__ = _hvp_inside  # type: ignore[attr-defined]

@@ -1,0 +1,135 @@
+"""Loops over the basis of a space of tangents or cotangents.
+
+A space has one block per number or array. One block is gone through by nested loops over its axes; several by one loop
+over all their entries, in which each block tests whether its turn has come:
+
+    for i in range(m):                          for k in range(m + n):
+        x_dot = zeros_like(x)                       x_dot = zeros_like(x); y_dot = zeros_like(y)
+        x_dot[i] = 1.0                              if 0 <= k < m: x_dot[k] = 1.0
+        ...                                         if 0 <= k - m < n: y_dot[k - m] = 1.0
+                                                    ...
+
+The body is there once. (Carrying several basis vectors at once would begin here: by steps of the innermost loop.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Block, Value
+from diffjit.ir.types import BOOL, INT, Array, Scalar
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """The part of a basis vector in one block: where its 1 is (`at`), and whether it has one (`here`; None: it has)."""
+
+    value: Value
+    at: list[Value]
+    here: Value | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Basis:
+    """The blocks of a space: values whose types and shapes the entries have, and their lengths."""
+
+    build: Builder
+    likes: list[Value]
+    shapes: list[list[Value]] = field(default_factory=list[list[Value]])
+
+    def __post_init__(self) -> None:
+        for v in self.likes:
+            axes = range(v.type.ndim if isinstance(v.type, Array) else 0)
+            self.shapes.append([self.build.value("dim", [v], INT, axis=axis) for axis in axes])
+
+    def each(self, body: Callable[[list[Unit]], None]) -> None:
+        """Run `body` for every basis vector."""
+        if len(self.likes) == 1:
+            self._nested(self.shapes[0], [], body)
+        else:
+            self._flat(body)
+
+    def size(self) -> Value:
+        """The dimension of the space."""
+        total = self.build.const(0)
+        for shape in self.shapes:
+            total = self._int("add", total, self._product(shape))
+        return total
+
+    def _nested(self, lengths: list[Value], at: list[Value], body: Callable[[list[Unit]], None]) -> None:
+        if not lengths:
+            unit = self._zeros(self.likes[0])
+            one = self._one(self.likes[0])
+            if isinstance(unit.type, Array):
+                self.build.op("store", [unit, one, *at])
+            else:
+                unit = one
+            body([Unit(unit, at)])
+            return
+        self._loop(lengths[0], lambda i: self._nested(lengths[1:], [*at, i], body))
+
+    def _flat(self, body: Callable[[list[Unit]], None]) -> None:
+        sizes = [self._product(shape) for shape in self.shapes]
+        starts = [self.build.const(0)]
+        for n in sizes:
+            starts.append(self._int("add", starts[-1], n))
+
+        def vector(k: Value) -> None:
+            body([self._unit(b, k, starts[b], sizes[b]) for b in range(len(sizes))])
+
+        self._loop(starts[-1], vector)
+
+    def _unit(self, b: int, k: Value, start: Value, size: Value) -> Unit:
+        """The part of the k-th basis vector in block b."""
+        like = self.likes[b]
+        j = self._int("subtract", k, start)
+        zero = self.build.const(0)
+        low = self.build.value("greater_equal", [j, zero], BOOL)
+        here = self.build.value("logical_and", [low, self.build.value("less", [j, size], BOOL)], BOOL)
+        unit, one = self._zeros(like), self._one(like)
+        if not isinstance(like.type, Array):
+            return Unit(self.build.value("select", [here, one, unit], like.type), [], here)
+        at: list[Value] = []
+        for axis in reversed(range(len(self.shapes[b]))):
+            # Lengths of 0 are never divided by: no entry of such a block is here.
+            n = self._int("maximum", self.shapes[b][axis], self.build.const(1))
+            at.insert(0, self._int("remainder", j, n) if axis else j)
+            j = self._int("floor_divide", j, n) if axis else j
+        self.when(here, lambda: self.build.op("store", [unit, one, *at]))
+        return Unit(unit, at, here)
+
+    def when(self, here: Value | None, action: Callable[[], object]) -> None:
+        """Run something where a condition holds."""
+        if here is None:
+            action()
+            return
+        block = Block()
+        with self.build.inside(block):
+            action()
+        self.build.op("if", [here], regions=[block, Block()])
+
+    def _loop(self, n: Value, body: Callable[[Value], None]) -> None:
+        index = Value(INT, "k")
+        block = Block([index])
+        with self.build.inside(block):
+            body(index)
+        self.build.op("for", [self.build.const(0), n, self.build.const(1)], regions=[block], exit=False, reverse=False)
+
+    def _zeros(self, v: Value) -> Value:
+        if isinstance(v.type, Array):
+            return self.build.value("zeros_like", [v], Array(v.type.dtype, v.type.dims, v.type.layout))
+        return self.build.const(0.0, v.type)
+
+    def _one(self, v: Value) -> Value:
+        return self.build.const(1.0, v.type if isinstance(v.type, Scalar) else Scalar(v.type.dtype))
+
+    def _product(self, lengths: list[Value]) -> Value:
+        total = self.build.const(1)
+        for n in lengths:
+            total = self._int("multiply", total, n) if total.op is None or total.op.kind != "const" else n
+        return total
+
+    def _int(self, kind: str, a: Value, b: Value) -> Value:
+        return self.build.value(kind, [a, b], INT, nowrap=True)
