@@ -114,8 +114,15 @@ def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         starts.append(len(leaves))
         leaves += more
         keywords[name] = structure
-    key = CallKey((tuple(positional), tuple(keywords.items()), _equal_lengths(leaves)))
+    same = _equal_lengths(leaves), _twins((*args, *kwargs.values()))
+    key = CallKey((tuple(positional), tuple(keywords.items()), same))
     return Arguments(positional, keywords, leaves, starts, key)
+
+
+def _twins(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """Which arguments are the very object that an earlier one is, where that may matter."""
+    found = [id(a) for a in args if not isinstance(a, (np.ndarray, np.generic, int, float, complex, str, tuple))]
+    return tuple([found.index(k) for k in found])
 
 
 def _equal_lengths(leaves: list[Any]) -> tuple[int, ...]:

@@ -263,6 +263,8 @@ class Operators(Mixin):
 
     def same_object(self, left: av.Ref, right: av.Ref) -> bool:
         """Whether two names are of one object: an item that was read, or what paths joined, may be any of its kind."""
+        if self.sites.twins.get(left.uid, left.uid) == self.sites.twins.get(right.uid, right.uid):
+            return True
         known = self.sites.made | self.sites.outside.keys()
         if left.uid == right.uid or (left.uid in known and right.uid in known):
             return left.uid == right.uid

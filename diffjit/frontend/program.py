@@ -91,6 +91,19 @@ def specialise(
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
 
 
+def _find_twins(interpreter: Interpreter, given: list[Any], values: list[Any]) -> None:
+    """One object as two arguments: derivatives take the two apart, so neither may change."""
+    first: dict[int, av.Ref] = {}
+    for item, value in zip(given, values, strict=True):
+        if not isinstance(value, av.Ref):
+            continue
+        twin = first.setdefault(id(item), value)
+        if twin is not value:
+            interpreter.sites.twins[value.uid] = twin.uid
+            for ref in (twin, value):
+                interpreter.freeze(interpreter.cells, ref.uid, "is passed as two arguments")
+
+
 def _array_type(array: np.ndarray, lengths: dict[int, Dim]) -> Array:
     """The type of an argument; equal lengths of arguments share a symbol."""
     ty = array_type(array)
@@ -146,6 +159,7 @@ def _specialise(
     with interpreter.build.inside(body):
         values = [argument(a, names[k]) for k, a in enumerate(args)]
         keywords = {name: argument(a, name) for name, a in kwargs.items()}
+        _find_twins(interpreter, [*args, *kwargs.values()], [*values, *keywords.values()])
         given = Arguments(interpreter)
         given.enter(av.Tup((*values, *keywords.values())), ())
         try:

@@ -188,6 +188,7 @@ class Sites:
     hints: dict[Any, Any] = field(default_factory=dict)  # place -> template of an item
     made: set[int] = field(default_factory=set)  # heap objects that are surely no other one under a second name
     outside: dict[int, Any] = field(default_factory=dict)  # contents of objects from outside the program
+    twins: dict[int, int] = field(default_factory=dict)  # an argument -> an earlier one that is the same object
     apart: bool = False  # objects that meet after branches stay apart, since one of them is changed later
 
     def held(self, cells: Cells, uid: int) -> Any:

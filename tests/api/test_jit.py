@@ -297,3 +297,30 @@ def test_shapes_that_do_not_fit(backend):
 def test_of_something_else():
     with pytest.raises(dj.UsageError, match="DJ504"):
         dj.jit(3.0)
+
+
+class Body:
+    """Something that can be told apart from its like."""
+
+    def __init__(self, mass):
+        self.mass = mass
+
+
+def heavier(p, q):
+    return p.mass * 3.0 if p is q else p.mass + 10.0 * q.mass
+
+
+def loses_mass(p, q):
+    p.mass = p.mass * 0.5
+    return q.mass
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_one_object_as_two_arguments(backend):
+    p, q = Body(2.0), Body(2.0)
+    f = dj.jit(heavier, backend=backend)
+    assert [f(p, p), f(p, q), f(q, q)] == [6.0, 22.0, 6.0]
+    with pytest.raises(dj.MemoryProblem, match="is passed as two arguments"):
+        dj.jit(loses_mass, backend=backend)(p, p)
+    assert dj.jit(loses_mass, backend=backend)(p, q) == 2.0
+    assert p.mass == 1.0

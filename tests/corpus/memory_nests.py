@@ -132,7 +132,9 @@ def masks_and_choices(x, y):
     return np.sum(a[big]) + np.sum(b) + np.sum(np.maximum(a, b)) + np.sum(big * x)
 
 
-@program(args=lambda: (line(5).astype(np.float32), line(5, 8)), wrt=("x", "y"), tags=("nests", "float32"), second_order=False)
+@program(
+    args=lambda: (line(5).astype(np.float32), line(5, 8)), wrt=("x", "y"), tags=("nests", "float32"), second_order=False
+)
 def narrow_and_wide(x, y):
     """float32 and float64 in one nest: results keep their own types."""
     n = x * x + np.float32(0.5)
