@@ -58,7 +58,7 @@ def _recalled(
     derived: Derived, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Compiled, Any, frozenset[int]] | None:
     root = _root(derived)
-    key = _key(derived, root, args, kwargs)
+    key = _key(derived, root, call, args, kwargs)
     found = _read(_file(root, key), root)
     fixed: frozenset[int] = frozenset()
     if isinstance(found, frozenset):  # the values of these leaves are part of the key
@@ -89,7 +89,7 @@ def remember(
         return
     try:
         root = _root(derived)
-        key = _key(derived, root, args, kwargs)
+        key = _key(derived, root, call, args, kwargs)
     except Unportable:
         return
     fixed, values = program.fixed, _fixed(call, program.fixed)
@@ -140,7 +140,9 @@ def _root(derived: Any) -> types.FunctionType:
     return function
 
 
-def _key(derived: Any, root: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def _key(
+    derived: Any, root: types.FunctionType, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> str:
     """All that is known before a program is specialised."""
     forms: list[Any] = []
     while hasattr(derived, "form"):
@@ -150,7 +152,7 @@ def _key(derived: Any, root: types.FunctionType, args: tuple[Any, ...], kwargs: 
         forms.append(form)
         derived = derived.function
     shape = [_shape(a) for a in args], {name: _shape(a) for name, a in kwargs.items()}
-    return repr((forms, root.__module__, _digest(root), _statics(root), shape, native.setting()))
+    return repr((forms, root.__module__, _digest(root), _statics(root), shape, call.key.same, native.setting()))
 
 
 def _fixed(call: Arguments, fixed: frozenset[int]) -> str:

@@ -39,11 +39,12 @@ class Arguments:
 class CallKey:
     """What the specialisations of a call hang on, hashed once."""
 
-    __slots__ = ("hashed", "value")
+    __slots__ = ("hashed", "same", "value")
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.hashed = hash(value)
+    def __init__(self, value: Any, same: Any) -> None:
+        self.value = value, same
+        self.same = same  # which lengths and which objects are equal
+        self.hashed = hash(self.value)
 
     def __hash__(self) -> int:
         return self.hashed
@@ -115,7 +116,7 @@ def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         leaves += more
         keywords[name] = structure
     same = _equal_lengths(leaves), _twins((*args, *kwargs.values()))
-    key = CallKey((tuple(positional), tuple(keywords.items()), same))
+    key = CallKey((tuple(positional), tuple(keywords.items())), same)
     return Arguments(positional, keywords, leaves, starts, key)
 
 

@@ -84,7 +84,7 @@ class Running:
                 return None
             return self._sum(v.op, v.op.outputs.index(v))
         up = self.order.parent.get(v.block) if v.block is not None else None
-        if up is None or up[0].kind not in ("for", "while") or up[0].regions[-1] is not v.block:
+        if up is None or up[0].kind not in ("for", "while"):
             return None
         at = v.block.args.index(v) - _offset(up[0])  # pyright: ignore[reportOptionalMemberAccess]
         return self._sum(up[0], at) if 0 <= at < len(up[0].outputs) else None
