@@ -140,9 +140,7 @@ def _root(derived: Any) -> types.FunctionType:
     return function
 
 
-def _key(
-    derived: Any, root: types.FunctionType, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> str:
+def _key(derived: Any, root: types.FunctionType, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """All that is known before a program is specialised."""
     forms: list[Any] = []
     while hasattr(derived, "form"):

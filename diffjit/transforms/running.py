@@ -98,7 +98,7 @@ class Running:
 
     def _find(self, loop: Op, k: int) -> Sum | None:
         body = loop.regions[-1]
-        arg, after = body.args[k + _offset(loop)], body.results[k + has_exit(loop)]
+        arg, after = body.args[k + _offset(loop)], _unless_left(loop, body.results[k + has_exit(loop)])
         first, op = initial(loop)[k], after.op
         if after is arg:
             return Sum(loop, first, 0)
@@ -149,6 +149,20 @@ class Running:
         if start is None or stop is not counter or start + beyond - low < 0:
             return None
         return Sum(loop, first, times, ramp=start + beyond - low)
+
+
+def _unless_left(loop: Op, after: Value) -> Value:
+    """What an iteration gives to the next one: what the branch gives that does not leave the loop."""
+    leave = loop.regions[-1].results[0] if has_exit(loop) else None
+    branch = after.op
+    while branch is not None and branch.kind == "if" and leave is not None and leave.op is branch:
+        at, flag = branch.outputs.index(after), branch.outputs.index(leave)
+        going = [r for r in branch.regions if const_of(r.results[flag]) is not True and const_of(r.results[flag]) != 1]
+        if len(going) != 1:
+            break
+        after, leave = going[0].results[at], going[0].results[flag]
+        branch = after.op
+    return after
 
 
 def _offset(loop: Op) -> int:
