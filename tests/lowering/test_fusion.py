@@ -15,7 +15,7 @@ def lowered(f, *args):
 
 def nests(text):
     """How many outermost loops over arrays there are."""
-    return len(re.findall(r"^    for \w+_ in range", text, re.M))
+    return len(re.findall(r"^    for \w+_ in range", text, re.MULTILINE))
 
 
 def allocations(text):

@@ -43,7 +43,7 @@ def up_and_down(x):
 
 def inner_of_fixed_length(x):
     total, at = 0.0, 0
-    for i in range(4):
+    for _ in range(4):
         for j in range(len(x)):
             total += x[j] ** 2 * at
             at += 1
