@@ -173,3 +173,29 @@ def fresh_lengths(ty: Type) -> Type:
     if isinstance(ty, Array):
         return Array(ty.dtype, tuple(Sym(not_one=d.not_one) if isinstance(d, Sym) else d for d in ty.dims), ty.layout)
     return ty
+
+
+def lengths_in(ty: Type) -> set[int]:
+    """The uids of the lengths of an array; those of a list's items say nothing of any one item."""
+    if isinstance(ty, (List, Stack)):
+        return set()
+    return {u for d in getattr(ty, "dims", ()) if isinstance(d, Sym) for u in (d.parts or (d.uid,))}
+
+
+def renamed(ty: Type, names: dict[int, int]) -> Type:
+    """The type with other symbols for some lengths: code that is written out several times has its own each time."""
+    if not isinstance(ty, Array):
+        return ty
+    dims: list[Dim] = []
+    for d in ty.dims:
+        if isinstance(d, Sym):
+            parts = frozenset(names.get(u, u) for u in d.parts)
+            dims.append(Sym(names.get(d.uid, d.uid), d.not_one, parts))
+        else:
+            dims.append(d)
+    return Array(ty.dtype, tuple(dims), ty.layout)
+
+
+def new_length() -> int:
+    """A uid that no length has yet."""
+    return next(_fresh)

@@ -8,13 +8,13 @@ for k in range(3):                  s[0] += v[0] * w[0]
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from diffjit.analysis.small import ELSEWHERE, constant, is_small
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
-from diffjit.ir.types import Scalar
+from diffjit.ir.types import Scalar, lengths_in, new_length, renamed
 from diffjit.ir.walk import clone_op, walk
 
 TRIPS = 4
@@ -52,7 +52,7 @@ def unroll(function: Function) -> None:
     if not any(_picks(op, function.params) for op in walk(function.body) if op.kind == "for"):
         return
     unrolling = _Unrolling(function)
-    unrolling.block(function.body)
+    unrolling.block(function.body, {u for p in function.params for u in lengths_in(p.type)})
     unrolling.substitute(function.body)
 
 
@@ -89,19 +89,36 @@ def _local(v: Value, params: list[Value]) -> bool:
     return is_small(v.type) and v not in params and (v.op is None or v.op.kind not in ELSEWHERE)
 
 
+def _made(op: Op) -> Iterator[Value]:
+    """What an operation makes, regions included."""
+    yield from op.outputs
+    for region in op.regions:
+        yield from _values(region)
+
+
+def _values(block: Block) -> Iterator[Value]:
+    yield from block.args
+    for op in block.ops:
+        yield from _made(op)
+
+
 class _Unrolling:
     def __init__(self, function: Function) -> None:
         self.params = function.params
         self.final: dict[Value, Value] = {}
 
-    def block(self, block: Block) -> None:
-        """Unroll the loops of a block, outermost first, and compute what has become constant."""
+    def block(self, block: Block, outside: set[int]) -> None:
+        """Unroll the loops of a block, outermost first, and compute what has become constant.
+
+        `outside` are the lengths of arrays outside.
+        """
+        visible = outside.union(*(lengths_in(a.type) for a in block.args))
         waiting, block.ops = block.ops[::-1], []
         while waiting:
             op = waiting.pop()
             op.inputs = [self.last(v) for v in op.inputs]
             if op.kind == "for" and (counted := _trips(op)) is not None and _picks(op, self.params):
-                waiting += self.iterations(op, counted)[::-1]
+                waiting += self.iterations(op, counted, visible)[::-1]
             elif op.kind == "if" and constant(op.inputs[0]) is not None:
                 taken = op.regions[0 if constant(op.inputs[0]) else 1]
                 self.final.update(zip(op.outputs, taken.results, strict=True))
@@ -109,9 +126,10 @@ class _Unrolling:
             else:
                 self.fold(op)
                 for region in op.regions:
-                    self.block(region)
+                    self.block(region, visible)
                 for v in op.outputs:
                     v.block = block
+                    visible |= lengths_in(v.type)
                 block.ops.append(op)
 
     def last(self, v: Value) -> Value:
@@ -120,17 +138,20 @@ class _Unrolling:
             v = self.final[v]
         return v
 
-    def iterations(self, op: Op, counted: range) -> list[Op]:
-        """The body, once for each value of the counter."""
+    def iterations(self, op: Op, counted: range, visible: set[int]) -> list[Op]:
+        """The body, once for each value of the counter; what is made in an iteration has its own lengths."""
         body = op.regions[0]
+        inner_lengths = {u for v in _values(body) for u in lengths_in(v.type)} - visible
         made = Block()
         build = Builder(made)
         build.loc = op.loc
         carried = op.inputs[3:]
         for i in counted:
             mapping = dict(zip(body.args, [build.const(i, body.args[0].type), *carried], strict=True))
+            names = {u: new_length() for u in inner_lengths}
             for inner in body.ops:
-                clone_op(inner, mapping, made)
+                for v in _made(clone_op(inner, mapping, made)):
+                    v.type = renamed(v.type, names)
             carried = [mapping.get(v, v) for v in body.results]
         self.final.update(zip(op.outputs, carried, strict=True))
         return made.ops
