@@ -5,6 +5,7 @@ Families: DJ1xx syntax, DJ2xx no rule, DJ3xx types, DJ4xx memory and aliasing, D
 
 from __future__ import annotations
 
+import functools
 import linecache
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,16 @@ class DiffjitError(Exception):
             self.loc = loc
         return self
 
+    def as_python(self) -> DiffjitError:
+        """The error as what Python or NumPy would raise, too: a caller's `except ValueError` catches it."""
+        if self.python is None or isinstance(self, self.python):
+            return self
+        both = _both(type(self), self.python)
+        made = both.__new__(both, *self.args)
+        made.__dict__.update(self.__dict__)
+        made.__cause__, made.__suppress_context__ = self.__cause__, True
+        return made.with_traceback(self.__traceback__)
+
     def __str__(self) -> str:
         lines = [f"[{self.code}] {self.message}"]
         if self.loc is not None:
@@ -48,6 +59,11 @@ class DiffjitError(Exception):
         if self.cure:
             lines.append(f"help: {self.cure}")
         return "\n".join(lines)
+
+
+@functools.cache
+def _both(own: type[DiffjitError], python: type[Exception]) -> type[DiffjitError]:
+    return type(own.__name__, (own, python), {"__module__": own.__module__, "__doc__": own.__doc__})
 
 
 class UnsupportedSyntax(DiffjitError):

@@ -29,7 +29,7 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
     try:
         program = specialise(function, args, kwargs, with_changes=with_changes)
     except DiffjitError as error:
-        raise error.at(_definition(function)) from error.__cause__
+        raise error.at(_definition(function)).as_python() from error.__cause__
     except Exception as error:
         raise InternalError(
             "DJ901",

@@ -324,3 +324,12 @@ def test_one_object_as_two_arguments(backend):
         dj.jit(loses_mass, backend=backend)(p, p)
     assert dj.jit(loses_mass, backend=backend)(p, q) == 2.0
     assert p.mass == 1.0
+
+
+def test_known_lengths_that_do_not_fit_are_value_errors():
+    """Lengths of small vectors are known before the program runs; NumPy's class of error catches it all the same."""
+    for lengths in ((3, 4), (7, 9)):
+        with pytest.raises(ValueError, match="broadcast"):
+            dj.grad(lambda x, y: np.sum(x + y))(*map(np.ones, lengths))
+    with pytest.raises(dj.TypeProblem):
+        dj.grad(lambda x, y: np.sum(x + y))(np.ones(3), np.ones(4))

@@ -355,7 +355,7 @@ def make(name):
         return total
     return loss
 
-w, x = np.arange(6.0).reshape(2, 3), np.ones(3)
+w, x = np.arange(12.0).reshape(2, 6), np.ones(6)
 for name in ("tanh", "square"):
     gradient = dj.grad(make(name))
     print(np.sum(gradient(w, x, 2)))
@@ -366,7 +366,7 @@ for name in ("tanh", "square"):
     if name == "tanh" and len(sys.argv) > 1:
         print("numba.core.typing" in sys.modules)
     try:
-        gradient(w, np.ones(4), 2)
+        gradient(w, np.ones(7), 2)
     except ValueError as error:
         print(error)
 import numba
