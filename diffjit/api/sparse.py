@@ -1,7 +1,8 @@
 """`sparse_jacobian`, `sparse_hessian` and `sparsity`: matrices of derivatives that are mostly zeros.
 
 The pattern comes from a run of the program on index sets (`analysis.index_sets`) or from the caller; columns that no
-row shows together have one colour, and one tangent gives all columns of a colour (`api.coloring`).
+row shows together have one colour, and one tangent gives all columns of a colour (`api.coloring`). One more tangent, in
+a direction of its own, tests the pattern: an entry that it lacks must not become a wrong number.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from diffjit.frontend.program import Program
 from diffjit.frontend.values import is_number
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
-from diffjit.transforms.pipeline import tangents
+from diffjit.transforms.pipeline import finish, tangents
+from diffjit.transforms.prepare import own_copy
 
 
 @dataclass(slots=True, eq=False)
@@ -102,7 +104,7 @@ class Sparse(Derived):
         compiled = executable(program, function, self.backend, unchanged=True)
         speaks = None
         if any(op.kind == "print" for op in walk(program.function.body)) and not self.only:
-            speaks = executable(program, program.function, self.backend, unchanged=True)
+            speaks = executable(program, finish(own_copy(program.function), "prints"), self.backend, unchanged=True)
         found = [None if r is None else positions[r] for r in rows]
         aux = program.result[1] if self.has_aux else None
         return compiled, Made(program, which, wrt, rows, found, spec, aux, speaks)
@@ -187,6 +189,10 @@ class Call:
         symmetric = self.verb.symmetric and self.heights == self.columns
         if symmetric:
             pattern = self.csr(pattern + pattern.T, pattern.shape)
+        return self.colored(pattern, symmetric=symmetric)
+
+    def colored(self, pattern: Any, *, symmetric: bool = False) -> Coloring:
+        """The colours of a pattern."""
         pattern.sort_indices()
         for known in self.made.colored:
             p = known.pattern
@@ -209,20 +215,29 @@ class Call:
     def matrices(self) -> Any:
         """The derivative, entry by entry from the tangents of all colours."""
         coloring = self.coloring()
+        found, outs = self.evaluate(coloring)
+        wrong = self.missed(found)
+        if wrong.size and self.verb.given is not None:
+            raise UsageError(
+                "DJ519",
+                f"the pattern misses entries in row {wrong[0]}: the derivative would be wrong",
+                cure="take the pattern from `sparsity(f)`; where branches change it, add those of several points",
+            )
+        if wrong.size:  # compiled code rounds otherwise than the run on sets, and took another branch
+            found, outs = self.evaluate(self.colored(self.csr(np.ones(found.shape, bool), found.shape)))
+        tree = self.tree(found)
+        return (tree, rebuild(self.made.aux, list(outs))) if self.verb.has_aux else tree
+
+    def evaluate(self, coloring: Coloring) -> tuple[Any, tuple[Any, ...]]:
+        """The matrix from one tangent for each colour, and the function's results."""
         pattern, colors = coloring.pattern, coloring.colors
-        count = int(np.max(colors, initial=0)) + 1
         compressed = []
         outs: tuple[Any, ...] = ()
-        for color in range(count):
+        for color in range(int(np.max(colors, initial=0)) + 1):
             outs = self.run((colors == color).astype(float))
             compressed.append(self.tangent(outs, pattern.shape[0]))
         table = np.stack(compressed, axis=1)
-        rows, columns = coloring.entries
-        found = self.csr((table[rows, columns], pattern.indices, pattern.indptr), pattern.shape)
-        if self.verb.given is not None:
-            self.check(found)
-        tree = self.tree(found)
-        return (tree, rebuild(self.made.aux, list(outs))) if self.verb.has_aux else tree
+        return self.csr((table[coloring.entries], pattern.indices, pattern.indptr), pattern.shape), outs
 
     def run(self, direction: np.ndarray) -> tuple[Any, ...]:
         """The program's results and tangents in one direction."""
@@ -255,26 +270,18 @@ class Call:
             )
         return np.concatenate(parts)
 
-    def check(self, found: Any) -> None:
-        """A pattern that misses entries would give wrong numbers: one more tangent shows it."""
+    def missed(self, found: Any) -> np.ndarray:
+        """Rows with entries that the pattern lacks, which would be added to others: one more tangent shows them."""
         direction = np.random.default_rng(found.shape[1]).uniform(0.5, 1.0, found.shape[1])
         direction *= np.where(np.arange(direction.size) % 3 == 0, -1.0, 1.0)
         wanted = self.tangent(self.run(direction), found.shape[0])
         with np.errstate(all="ignore"):
             scale = abs(found) @ abs(direction) + np.abs(wanted)
             gap = np.abs(found @ direction - wanted)
-            loose = 1e-2 if any(x.dtype.itemsize < 8 for x in map(np.asarray, self.inputs_of_wrt())) else 1e-7
-            wrong = np.flatnonzero(np.isfinite(gap) & (gap > loose * scale))
-        if wrong.size:
-            raise UsageError(
-                "DJ519",
-                f"the pattern misses entries in row {wrong[0]}: the derivative would be wrong",
-                cure="take the pattern from `sparsity(f)`; where branches change it, add those of several points",
+            single = any(
+                np.asarray(self.call.leaves[k]).dtype.itemsize < np.dtype(float).itemsize for k in self.made.wrt
             )
-
-    def inputs_of_wrt(self) -> list[Any]:
-        """The leaves that columns belong to."""
-        return [self.call.leaves[k] for k in self.made.wrt]
+            return np.flatnonzero(np.isfinite(gap) & (gap > (1e-2 if single else 1e-6) * scale))
 
     # Trees
 

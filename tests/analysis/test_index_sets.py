@@ -67,7 +67,7 @@ def masked(x):
     return np.concatenate((y, x[MASK], np.where(MASK, x, 1.0)))
 
 
-# A program, and the number of entries of its pattern. Some have more than the Jacobian: maxima, sorting, `where`, `interp`.
+# A program, and the number of entries of its pattern: for maxima, sorting, `where` and `interp` more than there are.
 PROGRAMS = {
     "elementwise": (lambda x: np.sin(x) * x[::-1] + np.floor(x), 12),
     "no_derivative": (lambda x: np.floor(x) + np.sign(x) + dj.stop_gradient(x) + (x > 1), 0),

@@ -192,6 +192,27 @@ def test_a_given_pattern_is_tested(backend):
     np.testing.assert_allclose(found.toarray(), jax.jacfwd(residual_jax)(U, 2.0), atol=1e-12)
 
 
+def test_a_found_pattern_is_tested_too(monkeypatch):
+    """As if compiled code took another branch than the run on sets: all columns are evaluated."""
+    from diffjit.analysis.index_sets import IndexSets
+
+    monkeypatch.setattr(IndexSets, "run", lambda *_: [[frozenset((i,)) for i in range(9)]])
+    found = dj.sparse_jacobian(residual, backend="python")(U, 2.0)
+    np.testing.assert_allclose(found.toarray(), jax.jacfwd(residual_jax)(U, 2.0), atol=1e-12)
+
+
+def test_printing_programs_leave_arguments_alone(capsys):
+    def model(u):
+        u *= 2.0
+        print(u.size)  # noqa: T201 - what users write
+        return u * u
+
+    u = U.copy()
+    np.testing.assert_allclose(dj.sparse_jacobian(model, backend="python")(u).toarray(), np.diag(8 * U))
+    np.testing.assert_array_equal(u, U)
+    assert capsys.readouterr().out == "9\n"
+
+
 def test_hessians_take_half_a_pattern():
     found = dj.sparse_hessian(rosenbrock, pattern=np.tril(bands(9, 1)), backend="python")(U)
     np.testing.assert_allclose(found.toarray(), dj.hessian(rosenbrock, backend="python")(U), atol=1e-9)
