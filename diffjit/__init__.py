@@ -18,8 +18,10 @@ from diffjit.errors import (
 from diffjit.settings import settings
 
 if TYPE_CHECKING:
+    from diffjit.api.coloring import column_colors
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
+    from diffjit.api.sparse import sparse_hessian, sparse_jacobian, sparsity
     from diffjit.api.vmap import vmap
 
 __version__ = "0.1.0"
@@ -27,7 +29,8 @@ __version__ = "0.1.0"
 # Verbs whose modules bring the frontend along: a gradient that another process has compiled does without.
 _LATER = {
     "constant": "linear", "linear_transpose": "linear", "linearize": "linear", "hessian": "matrices", "hvp": "matrices",
-    "jacfwd": "matrices", "jacobian": "matrices", "jacrev": "matrices", "vmap": "vmap",
+    "jacfwd": "matrices", "jacobian": "matrices", "jacrev": "matrices", "column_colors": "coloring",
+    "sparse_hessian": "sparse", "sparse_jacobian": "sparse", "sparsity": "sparse", "vmap": "vmap",
 }  # fmt: skip
 
 
@@ -49,6 +52,7 @@ __all__ = [
     "UsageError",
     "check_grads",
     "clear_cache",
+    "column_colors",
     "constant",
     "grad",
     "hessian",
@@ -62,6 +66,9 @@ __all__ = [
     "linearize",
     "settings",
     "source",
+    "sparse_hessian",
+    "sparse_jacobian",
+    "sparsity",
     "stop_gradient",
     "value_and_grad",
     "vjp",

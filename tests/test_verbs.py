@@ -18,6 +18,8 @@ COMPILED = {
     "linearized": ("element_writes", "newton_while", "class_with_state"),
     "mapped_gradient": ("nelson_siegel", "early_returns"),
     "gradient_of_mapped": ("decay_euler", "break_and_continue"),
+    "sparse_jacobians": ("overlapping_source_and_target", "decay_euler"),
+    "sparse_hessians": ("newton_while",),
     "jacobian_of_mapped": ("float32_throughout",),
 }
 

@@ -4,6 +4,7 @@ Difference quotients along the case's line, and plain Python loops over lanes, s
 """
 
 import numpy as np
+import scipy.sparse
 
 import diffjit as dj
 from diffjit import DiffjitError
@@ -20,6 +21,8 @@ REFUSED = {
     "gradient_of_mapped": ("DJ513", "DJ321"),
     "mapped_linearize": ("DJ513", "DJ321"),
     "jacobian_of_mapped": ("DJ513", "DJ321"),
+    "sparse_jacobians": ("DJ322",),
+    "sparse_hessians": ("DJ322",),
 }
 LARGE = 20_000  # numbers in a matrix
 
@@ -285,20 +288,63 @@ def jacobian_of_mapped(c, backend):
                 near(whole[n], wanted[n][k], c.exact, "jvp of vmap")
 
 
+def blocks(sparse, dense):
+    """Sparse matrices beside the dense ones, which have an axis for each axis of results and arguments."""
+    if scipy.sparse.issparse(sparse):
+        yield sparse.toarray(), np.reshape(dense, sparse.shape)
+    elif isinstance(sparse, dict):
+        for key in sparse:
+            yield from blocks(sparse[key], dense[key])
+    elif isinstance(sparse, tuple | list):
+        for a, b in zip(sparse, dense, strict=True):
+            yield from blocks(a, b)
+    elif hasattr(sparse, "__dict__"):
+        yield from blocks(vars(sparse), vars(dense))
+
+
+def no_entry_is_missed(c, function, backend, found):
+    """The pattern holds every entry that is not zero, and what is evaluated through its colours is the dense matrix."""
+    with quiet():
+        dense = dj.jacfwd(function, argnums=c.wrt, backend=backend)(*c.args())
+        pattern = dj.sparsity(function, argnums=c.wrt)(*c.args())
+    for may, is_ in blocks(pattern, dense):
+        assert not np.any((is_ != 0) & ~may)
+    for sparse, wanted in blocks(found, dense):
+        finite = np.isfinite(wanted)
+        near(np.where(finite, sparse, 0), np.where(finite, wanted, 0), c.exact * 10, "sparse against dense")
+
+
+def sparse_jacobians(c, backend):
+    """The sparse Jacobian is the dense one."""
+    args = c.args()
+    with quiet():
+        found = dj.sparse_jacobian(c.function, argnums=c.wrt, backend=backend)(*args)
+    c.unchanged(args, "a sparse Jacobian")
+    no_entry_is_missed(c, c.function, backend, found)
+
+
+def sparse_hessians(c, backend):
+    """The sparse Hessian is the dense one."""
+    with quiet():
+        found = dj.sparse_hessian(c.function, argnums=c.wrt, backend=backend)(*c.args())
+    no_entry_is_missed(c, dj.grad(c.function, c.wrt, backend=backend), backend, found)
+
+
 VERBS = {
     f.__name__: f
     for f in (jacobians, linearized, vmapped, mapped_gradient, gradient_of_mapped, hessians, jacobian_of_gradient,
-              third, linearized_gradient, mapped_linearize, transposes, jacobian_of_mapped)
+              third, linearized_gradient, mapped_linearize, transposes, jacobian_of_mapped,
+              sparse_jacobians, sparse_hessians)
 }  # fmt: skip
 SCALAR = ("mapped_gradient", "gradient_of_mapped")
-TWICE = ("hessians", "jacobian_of_gradient", "third", "linearized_gradient")
+TWICE = ("hessians", "jacobian_of_gradient", "third", "linearized_gradient", "sparse_hessians")
 
 
 def supports(c, verb):
     """Whether a verb applies to a program's result, and its matrix is small enough to be looked at."""
     if verb in TWICE:
         return c.twice and inputs(c) ** 2 < LARGE / (10 if verb == "third" else 1)
-    if verb == "jacobians":
+    if verb in ("jacobians", "sparse_jacobians"):
         return size(leaves(c.wanted)) * inputs(c) < LARGE and inputs(c) > 0
     return c.scalar or verb not in SCALAR
 
