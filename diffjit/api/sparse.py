@@ -126,7 +126,7 @@ class Sparse(Derived):
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         del interpreter, args, kwargs, node
         raise UsageError(
-            "DJ517",
+            "DJ520",
             "sparse derivatives are made by calls from Python: a program has no sparse matrices",
             cure="use `jacobian` or `hessian` inside programs and under other verbs",
         )
@@ -165,7 +165,7 @@ class Call:
         wanted = len(self.made.rows) * len(self.columns)
         if len(flat) != wanted:
             raise UsageError(
-                "DJ518",
+                "DJ521",
                 f"the derivative has {wanted} matrices, the pattern has {len(flat)}",
                 cure="give what `sparsity(f)` returns for such arguments",
             )
@@ -175,7 +175,7 @@ class Call:
             for width, block in zip(self.columns, row, strict=True):
                 if block.shape != (height, width):
                     raise UsageError(
-                        "DJ518",
+                        "DJ521",
                         f"the pattern has shape {block.shape}, the derivative has {width} columns",
                         cure="there is a row for each number of the result, a column for each of the argument",
                     )
@@ -219,7 +219,7 @@ class Call:
         wrong = self.missed(found)
         if wrong.size and self.verb.given is not None:
             raise UsageError(
-                "DJ519",
+                "DJ522",
                 f"the pattern misses entries in row {wrong[0]}: the derivative would be wrong",
                 cure="take the pattern from `sparsity(f)`; where branches change it, add those of several points",
             )
@@ -264,7 +264,7 @@ class Call:
         sizes = [int(p.size) for p in parts]
         if sizes != self.heights:
             raise UsageError(
-                "DJ518",
+                "DJ521",
                 f"the pattern has {height} rows, the derivative has {sum(sizes)}",
                 cure="there is a row for each number of the result, a column for each of the argument",
             )

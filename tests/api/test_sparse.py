@@ -186,7 +186,7 @@ def test_a_product_with_a_banded_matrix_is_banded():
 
 @BACKENDS
 def test_a_given_pattern_is_tested(backend):
-    with pytest.raises(dj.UsageError, match="DJ519"):
+    with pytest.raises(dj.UsageError, match="DJ522"):
         dj.sparse_jacobian(residual, pattern=bands(9, 0), backend=backend)(U, 2.0)
     found = dj.sparse_jacobian(residual, pattern=scipy.sparse.csr_matrix(bands(9, 2)), backend=backend)(U, 2.0)
     np.testing.assert_allclose(found.toarray(), jax.jacfwd(residual_jax)(U, 2.0), atol=1e-12)

@@ -860,35 +860,35 @@ def dj516_not_linear():
     dj.linear_transpose(model, np.ones(3))
 
 
-def dj517_inside_a_program():
+def dj520_inside_a_program():
     def model(x):
         return x**3
 
     dj.jit(dj.sparse_jacobian(model))(np.ones(3))
 
 
-def dj518_columns():
+def dj521_columns():
     def model(x):
         return x[1:] - x[:-1]
 
     dj.sparse_jacobian(model, pattern=np.eye(4))(np.ones(5))
 
 
-def dj518_rows():
+def dj521_rows():
     def model(x):
         return x[1:] - x[:-1]
 
     dj.sparse_jacobian(model, pattern=np.eye(5))(np.ones(5))
 
 
-def dj518_matrices():
+def dj521_matrices():
     def model(x, rate):
         return rate * x
 
     dj.sparse_jacobian(model, argnums=(0, 1), pattern=np.eye(5))(np.ones(5), 0.5)
 
 
-def dj519_missed():
+def dj522_missed():
     def model(x):
         return x**2 + x[0]
 
