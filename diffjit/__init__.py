@@ -18,6 +18,7 @@ from diffjit.errors import (
 from diffjit.settings import settings
 
 if TYPE_CHECKING:
+    from diffjit.api.custom import custom_jvp, custom_vjp
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
     from diffjit.api.vmap import vmap
@@ -26,8 +27,9 @@ __version__ = "0.1.0"
 
 # Verbs whose modules bring the frontend along: a gradient that another process has compiled does without.
 _LATER = {
-    "constant": "linear", "linear_transpose": "linear", "linearize": "linear", "hessian": "matrices", "hvp": "matrices",
-    "jacfwd": "matrices", "jacobian": "matrices", "jacrev": "matrices", "vmap": "vmap",
+    "constant": "linear", "custom_jvp": "custom", "custom_vjp": "custom", "linear_transpose": "linear",
+    "linearize": "linear", "hessian": "matrices", "hvp": "matrices", "jacfwd": "matrices", "jacobian": "matrices",
+    "jacrev": "matrices", "vmap": "vmap",
 }  # fmt: skip
 
 
@@ -50,6 +52,8 @@ __all__ = [
     "check_grads",
     "clear_cache",
     "constant",
+    "custom_jvp",
+    "custom_vjp",
     "grad",
     "hessian",
     "hvp",
