@@ -19,6 +19,7 @@ from diffjit.settings import settings
 
 if TYPE_CHECKING:
     from diffjit.api.custom import custom_jvp, custom_vjp
+    from diffjit.api.implicit import fixed_point, linear_solve, minimize_implicit, root
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
     from diffjit.api.vmap import vmap
@@ -29,7 +30,8 @@ __version__ = "0.1.0"
 _LATER = {
     "constant": "linear", "custom_jvp": "custom", "custom_vjp": "custom", "linear_transpose": "linear",
     "linearize": "linear", "hessian": "matrices", "hvp": "matrices", "jacfwd": "matrices", "jacobian": "matrices",
-    "jacrev": "matrices", "vmap": "vmap",
+    "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
+    "minimize_implicit": "implicit", "root": "implicit",
 }  # fmt: skip
 
 
@@ -54,6 +56,7 @@ __all__ = [
     "constant",
     "custom_jvp",
     "custom_vjp",
+    "fixed_point",
     "grad",
     "hessian",
     "hvp",
@@ -62,8 +65,11 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "linear_solve",
     "linear_transpose",
     "linearize",
+    "minimize_implicit",
+    "root",
     "settings",
     "source",
     "stop_gradient",

@@ -24,7 +24,7 @@ from diffjit.frontend.nested import Foreign, Inner
 from diffjit.frontend.outputs import OptOut, Out, RecordOut, mapped
 from diffjit.frontend.values import NONE, Static, is_number
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Function, Value
+from diffjit.ir.nodes import Function, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.ir.walk import dce, walk
 from diffjit.transforms.custom import Rules, floats
@@ -39,6 +39,7 @@ class CustomFunction(Composed):
     def __init__(self, function: Any, nondiff_argnums: Any = ()) -> None:
         super().__init__(function, None)
         self.nondiff = tuple(nondiff_argnums) if np.iterable(nondiff_argnums) else (nondiff_argnums,)
+        self.trusted = False
         self.forward: Any = None
         self.ahead: Any = None
         self.back: Any = None
@@ -162,7 +163,7 @@ class _Call:
         if len(order) != len(function.results):
             raise self.refused("returns something that may be None", "return numbers, arrays, or containers of them")
         self.own(function)
-        rules = Rules(self.name, len(self.inner), wrt, function)
+        rules = Rules(self.name, len(self.inner), wrt, function, trusted=self.custom.trusted)
         made = [(function, self.arrange(function, primal.inputs, self.inner))]
         held = _Open(self.interpreter, self.custom, key, rules, spec)
         _open.append(held)
@@ -302,8 +303,7 @@ class _Call:
         back = self.prepared(back, f"{self.name}_back", fresh=0)
         values = [self.conformed(ahead, x, rules.primal.results[k], None) for k, x in sorted(outs, key=_first)]
         ahead.body.results, raw = values, list(ahead.results)
-        read = {v for op in walk(back.body) for v in op.inputs} | set(back.results)
-        read |= {v for op in walk(back.body) for region in op.regions for v in region.results}
+        read = _read(back)
         used = [v for p, v in zip(back.params, inputs, strict=True) if p in read]
         residuals = [k for k, v in enumerate(kept) if v in used]
         ahead.body.results = [*values, *(raw[k] for k in residuals)]
@@ -365,6 +365,13 @@ class _Call:
                 by[v] = p
         _renamed(function, again)
         params = [by.pop(v, None) or Value(v.type, v.name) for v in order]
+        read = _read(function)
+        by = {v: p for v, p in by.items() if p in read}
+        consts = Builder()
+        numbers = {p: consts.const(const_of(v), v.type) for v, p in by.items() if is_const(v)}
+        _renamed(function, numbers)
+        function.body.ops[:0] = consts.block.ops
+        by = {v: p for v, p in by.items() if p not in numbers}
         function.params = [*params, *by.values()]
         return list(by)
 
@@ -471,6 +478,12 @@ class _Call:
     def refused(self, problem: str, cure: str = "the shapes must agree") -> UsageError:
         """An error about the function's rules."""
         return UsageError("DJ517", f"`{self.name}` {problem}", cure=cure)
+
+
+def _read(function: Function) -> set[Value]:
+    """The values that a function reads or returns."""
+    read = {v for op in walk(function.body) for v in op.inputs} | set(function.results)
+    return read | {v for op in walk(function.body) for region in op.regions for v in region.results}
 
 
 def _fits(ty: Array, wanted: Array) -> bool:

@@ -44,6 +44,7 @@ class Rules:
     forward: Function | None = None
     ahead: Function | None = None
     back: Function | None = None
+    trusted: bool = False  # the forward rule is known to be linear: the flow of numbers need not show it
     transposes: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def tangents(self, loc: Loc | None = None) -> Function:
@@ -267,7 +268,7 @@ def _reverse_of(rules: Rules, loc: Loc | None) -> tuple[Function, Function]:
         bent = list(dots)
         found, residuals = _copied(build, rule, given), given
     reached = hangs_on(back, bent)
-    if any(reached[k] for k in gradients if k is not None):
+    if not rules.trusted and any(reached[k] for k in gradients if k is not None):
         raise UsageError(
             "DJ518",
             f"the forward rule of `{rules.name}` is not linear in its tangents, so that it gives no reverse mode",

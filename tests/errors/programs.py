@@ -911,3 +911,10 @@ def dj518_no_forward_mode():
         return clip(x * x)
 
     dj.jvp(model, (1.0,), (1.0,))
+
+
+def dj519_another_shape():
+    def model(x, a):
+        return x[0] - a
+
+    dj.root(model, np.ones(3), 2.0)
