@@ -19,6 +19,8 @@ from diffjit.settings import settings
 
 if TYPE_CHECKING:
     from diffjit.api.coloring import column_colors
+    from diffjit.api.custom import custom_jvp, custom_vjp
+    from diffjit.api.implicit import fixed_point, linear_solve, minimize_implicit, root
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
     from diffjit.api.sparse import sparse_hessian, sparse_jacobian, sparsity
@@ -28,9 +30,11 @@ __version__ = "0.1.0"
 
 # Verbs whose modules bring the frontend along: a gradient that another process has compiled does without.
 _LATER = {
-    "constant": "linear", "linear_transpose": "linear", "linearize": "linear", "hessian": "matrices", "hvp": "matrices",
-    "jacfwd": "matrices", "jacobian": "matrices", "jacrev": "matrices", "column_colors": "coloring",
-    "sparse_hessian": "sparse", "sparse_jacobian": "sparse", "sparsity": "sparse", "vmap": "vmap",
+    "constant": "linear", "custom_jvp": "custom", "custom_vjp": "custom", "linear_transpose": "linear",
+    "linearize": "linear", "hessian": "matrices", "hvp": "matrices", "jacfwd": "matrices", "jacobian": "matrices",
+    "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
+    "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",
+    "sparse_jacobian": "sparse", "sparsity": "sparse",
 }  # fmt: skip
 
 
@@ -54,6 +58,9 @@ __all__ = [
     "clear_cache",
     "column_colors",
     "constant",
+    "custom_jvp",
+    "custom_vjp",
+    "fixed_point",
     "grad",
     "hessian",
     "hvp",
@@ -62,8 +69,11 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "linear_solve",
     "linear_transpose",
     "linearize",
+    "minimize_implicit",
+    "root",
     "settings",
     "source",
     "sparse_hessian",

@@ -79,6 +79,10 @@ class Activity:
             return _loop_pairs(op)
         if op.kind in _PASSIVE:
             return []
+        if op.kind == "custom_link":
+            return [(v, out) for v in op.inputs[: op.attrs["n_args"]] for out in op.outputs]
+        if op.kind == "call" and "rules" in op.attrs:
+            return [(v, out) for v in op.inputs for out in op.outputs]
         if op.kind == "call":
             everything = [*op.inputs, *op.outputs]
             return [(a, b) for a in everything for b in everything if is_ref(b.type) or b in op.outputs]

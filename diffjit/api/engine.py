@@ -19,6 +19,7 @@ from diffjit.frontend.program import Program, specialise
 from diffjit.ir.nodes import Function, Loc
 from diffjit.ir.types import Array
 from diffjit.settings import settings
+from diffjit.transforms.custom import without_rules
 from diffjit.transforms.pipeline import finish, numbers
 
 
@@ -66,6 +67,7 @@ def compile_ir(
     `settled`: every call has arguments of the same types, down to layout and alignment.
     """
     chosen = backend or settings.backend
+    function = without_rules(function)
     if chosen == "python":
         from diffjit.lowering.python import compile_python
 

@@ -41,7 +41,11 @@ def refuse_later_writes(function: Function) -> None:
     for mark in marks:
         home = classes.find(mark.out)
         for op, inside in loops.items():
-            written = op.inputs if op.kind == "call" else [op.inputs[k] for k in WRITES.get(op.kind, ())]
+            written = (
+                op.inputs
+                if op.kind == "call" and "rules" not in op.attrs
+                else [op.inputs[k] for k in WRITES.get(op.kind, ())]
+            )
             if not any(is_ref(v.type) and classes.find(v) is home for v in written):
                 continue
             around = [loop for loop in loops[mark] if loop in inside]

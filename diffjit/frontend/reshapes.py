@@ -80,7 +80,7 @@ def memory_classes(function: Function) -> Classes:
     for op in walk(function.body):
         for k in WRITES.get(op.kind, ()):
             classes.write(op.inputs[k])
-        if op.kind == "call":
+        if op.kind == "call" and "rules" not in op.attrs:
             for v in op.inputs:
                 classes.write(v)
     return classes

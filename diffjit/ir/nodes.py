@@ -61,6 +61,9 @@ elementwise kinds            see `primitives.elementwise`; broadcast over arrays
 `while` (*init)              regions [cond(*carried) -> [go_on], body(*carried) -> next carried (or [leave, *next])]
 `if` (cond)                  regions [then(), else()], results of both joined to outputs
 `call` (*args)               attrs function (a Function, maybe itself an ancestor: recursion)
+                             attrs rules (`transforms.custom.Rules`): derivatives take these in place of the function
+`custom_link` (*args, *outs, *residuals)  attrs n_args, back; the outs, whose cotangents go to the args through `back`
+                             (inside reverse mode alone)
 `undef`                      a value that is never read (the other path of a join); printed as nothing
 `stop_gradient` (x)          the identity; derivatives end here
 """

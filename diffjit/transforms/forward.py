@@ -13,7 +13,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
 from diffjit.primitives.registry import ELEMENTWISE, RULES
-from diffjit.transforms import rules
+from diffjit.transforms import custom, rules
 from diffjit.transforms.prepare import clone, own_copy
 
 
@@ -258,6 +258,9 @@ class Forward:
 
     def call(self, op: Op, block: Block) -> None:
         """A recursive function's tangents: a recursive function with tangents beside its arguments and results."""
+        if (own := custom.rules_of(op)) is not None:
+            self.custom_call(op, own, block)
+            return
         if not any(self.has(v) for v in (*op.inputs, *op.outputs)):
             block.ops.append(op)
             return
@@ -280,6 +283,25 @@ class Forward:
         for k, t in zip(floats, made.outputs[n:], strict=True):
             t.name = _name(op.outputs[k])
             self.dot[op.outputs[k]] = t
+
+    def custom_call(self, op: Op, own: custom.Rules, block: Block) -> None:
+        """The function's own rule takes the place of the call."""
+        if not any(self.has(v) for v in op.outputs):
+            block.ops.append(op)
+            return
+        custom.refuse_outside(op, own, self.activity.is_varied)
+        rule, n = own.tangents(op.loc), own.n_args
+        dots = [
+            self.conform(self.tangent(v) if self.has(v) else self.zeros(v), rule.params[n + j])
+            for j, v in enumerate(op.inputs[k] for k in own.wrt)
+        ]
+        tangents: list[Value] = []
+        for k in custom.floats(op.outputs):
+            out = op.outputs[k]
+            tangents.append(Value(out.type, _name(out)))
+            self.dot[out] = tangents[-1]
+        inputs = [*op.inputs[:n], *dots, *op.inputs[n:]]
+        block.ops += custom.spliced(rule, inputs, [*op.outputs, *tangents], block)
 
     def branch(self, op: Op, block: Block) -> None:
         slots = [k for k, out in enumerate(op.outputs) if self.has(out)]

@@ -20,9 +20,9 @@ from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import SUM, Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
-from diffjit.ir.walk import dce, walk
+from diffjit.ir.walk import clone_op, dce, walk
 from diffjit.primitives.registry import ELEMENTWISE, RULES
-from diffjit.transforms import rules
+from diffjit.transforms import custom, rules
 from diffjit.transforms.keep import Context, Keeper
 from diffjit.transforms.memory_rules import MemoryRules
 from diffjit.transforms.prepare import own_copy
@@ -46,7 +46,7 @@ class Reverse(MemoryRules):
     """Builds the reverse sweep of one function."""
 
     def __init__(self, function: Function, wrt: list[int], results: list[int]) -> None:
-        self.f = own_copy(function)
+        self.f = custom.opened(own_copy(function), wrt, results)
         self.order = Order(self.f)
         self.memory = Memory(self.f, self.order)
         self.build = Builder()
@@ -79,6 +79,7 @@ class Reverse(MemoryRules):
         gradients = [None if g is None else next(found) for g in gradients]
         primal = list(f.body.results)
         self.keep.apply()
+        custom.unlinked(f)
         boundary = len(f.body.ops)
         first = next((op for op in top.block.ops if op.kind != "const"), None)
         if first is not None:
@@ -364,7 +365,7 @@ class Reverse(MemoryRules):
 
     def reverse_call(self, op: Op, c: Context) -> None:
         """A recursive function's cotangents: a recursive function that runs the callee again and then back."""
-        if not any(self.activity.active(v) for v in (*op.inputs, *op.outputs)):
+        if custom.rules_of(op) or not any(self.activity.active(v) for v in (*op.inputs, *op.outputs)):
             return
         from diffjit.transforms.recursion import final_positions, float_positions, reverse_function
 
@@ -402,6 +403,33 @@ class Reverse(MemoryRules):
             elif self.activity.active(v):
                 self.add(v, self.fit(g, v), c)
 
+    def mirror_custom_link(self, op: Op, c: Context) -> None:
+        """The cotangents that a function's own rule gives."""
+        if not any(self.activity.active(v) for v in op.outputs):
+            return
+        back, n = op.attrs["back"], op.attrs["n_args"]
+        residuals = op.inputs[n + len(op.outputs) :]
+        mapping = dict(zip(back.params, residuals, strict=False))
+        given: dict[Value, Value] = {}
+        for out, param in zip(
+            (op.outputs[k] for k in custom.floats(op.outputs)), back.params[len(residuals) :], strict=True
+        ):
+            g = self.take(out, c) if self.activity.active(out) else None
+            seed = mapping[param] = Value(out.type, f"{out.name}_bar" if out.name else None)
+            given[seed] = self.conform(self.owned_or_zero(g, out, c), param.type)
+        scratch = Block()
+        for o in back.body.ops:
+            clone_op(o, mapping, scratch)
+        with self.build.inside(scratch):
+            found = [
+                (k, self.fit(_renamed(v, mapping), op.inputs[k]))
+                for k, v in enumerate(back.results)
+                if self.activity.active(op.inputs[k])
+            ]
+        self.bring(scratch, [v for _, v in found], op, c, given)
+        for k, v in found:
+            self.add(op.inputs[k], given.get(v, v), c)
+
     def refuse_aliases(self, op: Op, callee: Function) -> None:
         """Two array arguments that may share memory, one of them written, or results that share written memory."""
         written = callee.writes or frozenset()
@@ -425,6 +453,10 @@ _SILENT = frozenset(
     "list_len", "stack_new",
      "list_new", "share", "factorizes", "nonzero", "argmax", "argmin", "argsort", "any", "all"}
 )  # fmt: skip
+
+
+def _renamed(v: Value, mapping: dict[Value, Value]) -> Value:
+    return mapping.get(v, v)
 
 
 def _int() -> Scalar:

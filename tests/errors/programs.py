@@ -893,3 +893,61 @@ def dj522_missed():
         return x**2 + x[0]
 
     dj.sparse_jacobian(model, pattern=np.eye(5))(np.ones(5))
+def dj204_read_outside():
+    def solve(f, x):
+        return f(x)
+
+    solve = dj.custom_jvp(solve, nondiff_argnums=0)
+    solve.defjvp(lambda f, primals, tangents: (f(primals[0]), tangents[0]))
+
+    def model(x, k):
+        return solve(lambda y: k * y, x)
+
+    dj.grad(model, argnums=1)(1.0, 2.0)
+
+
+def dj517_no_rule():
+    @dj.custom_vjp
+    def solve(x):
+        return x * x
+
+    def model(x):
+        return solve(x) + x
+
+    dj.grad(model)(1.0)
+
+
+def dj517_another_form():
+    @dj.custom_jvp
+    def solve(x):
+        return x, x * x
+
+    @solve.defjvp
+    def rule(primals, tangents):
+        (x,), (x_dot,) = primals, tangents
+        return solve(x), x_dot
+
+    def model(x):
+        return solve(x)[1]
+
+    dj.grad(model)(1.0)
+
+
+def dj518_no_forward_mode():
+    @dj.custom_vjp
+    def clip(x):
+        return x
+
+    clip.defvjp(lambda x: (x, None), lambda _, bar: (np.clip(bar, -1.0, 1.0),))
+
+    def model(x):
+        return clip(x * x)
+
+    dj.jvp(model, (1.0,), (1.0,))
+
+
+def dj519_another_shape():
+    def model(x, a):
+        return x[0] - a
+
+    dj.root(model, np.ones(3), 2.0)
