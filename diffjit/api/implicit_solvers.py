@@ -97,6 +97,8 @@ def gmres(operator, turned, tol, steps, b, args):
             x = x + rhs[i] * basis[i].reshape(b.shape)
         if used == 0:
             break
+    if not length(b - applied(operator, turned, x, args)) <= 1e-3 * length(b):
+        raise RuntimeError("GMRES did not converge: the linear system is singular, or needs another form")
     return as_long_as(b, x)
 
 
@@ -154,12 +156,16 @@ def by_arguments(equation, x, args, dots):
 
 def iterate(equation, operator, tol, steps, x0, *args):
     x = x0
+    change = np.max(np.abs(x0))
     for _ in range(steps):
         new = equation(x, *args)
         change = np.max(np.abs(new - x))
         x = new
         if change <= tol * (1.0 + np.max(np.abs(x))):
             break
+    far = np.max(np.abs(x))
+    if not (far < np.inf and change <= 1e-4 * (1.0 + far)):
+        raise RuntimeError("fixed_point did not converge: its derivative would be wrong")
     return x
 
 
@@ -180,11 +186,14 @@ def newton(equation, operator, tol, steps, x0, *args):
     """Newton's method; a step that makes the residual larger is halved."""
     x = x0
     f = equation(x, *args)
+    gap = np.max(np.abs(f))  # Newton's whole step, which estimates how far the root is
     for _ in range(steps):
         size = length(f)
-        if not size > 0.0:
+        if size == 0.0:
+            gap = 0.0 * gap
             break
         step = SOLVE(operator, False, tol, 50, f, x, *args)
+        gap = np.max(np.abs(step))
         rate = 1.0
         new = x - step
         f = equation(new, *args)
@@ -196,6 +205,9 @@ def newton(equation, operator, tol, steps, x0, *args):
         x = new
         if change <= tol * (1.0 + np.max(np.abs(x))):
             break
+    far = np.max(np.abs(x))
+    if not (far < np.inf and gap <= 1e-4 * (1.0 + far)):
+        raise RuntimeError("root did not converge: its derivative would be wrong")
     return x
 
 

@@ -137,3 +137,21 @@ def test_called_from_python():
     close(dj.minimize_implicit(lambda x: (x - 1.0) ** 2, 3.0), 1.0)
     with pytest.raises(dj.UsageError, match="DJ519"):
         dj.root(lambda x: x[0], B)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_no_convergence_is_an_error(backend):
+    """There is no root, no fixed point, no solution: no number comes out, and no derivative."""
+
+    def without_root(a):
+        return dj.root(lambda x, a: x * x + a, 1.0, a)
+
+    def runs_away(a):
+        return dj.fixed_point(lambda x, a: 2.0 * x + a, 1.0, a)
+
+    def singular(a):
+        return np.sum(dj.linear_solve(lambda v, a: a * np.array([v[0] + v[1], v[0] + v[1]]), np.array([1.0, 0.0]), a))
+
+    for f in (without_root, runs_away, singular):
+        with pytest.raises(RuntimeError, match="did not converge"):
+            dj.value_and_grad(f, backend=backend)(1.0)

@@ -893,6 +893,8 @@ def dj522_missed():
         return x**2 + x[0]
 
     dj.sparse_jacobian(model, pattern=np.eye(5))(np.ones(5))
+
+
 def dj204_read_outside():
     def solve(f, x):
         return f(x)
