@@ -411,12 +411,12 @@ def sparse_jacobian(
     fun       the function; without it, a decorator with arguments
     argnums   position or name of the argument to differentiate by, or a sequence of them
     has_aux   the function returns (value, aux); the result is then (Jacobian, aux)
-    pattern   where entries may be: a sparse or dense matrix, or a tree of them, as `sparsity(fun)` returns; without
-              it, the program is run on index sets at each call
+    pattern   where entries may be: a sparse or dense matrix, or a tree of them, as `sparsity(fun)` returns
     backend   "numba" (compiled) or "python" (readable text)
 
-    The result is a `scipy.sparse.csr_matrix` with a row for each number of the function's result and a column for each
-    number of the argument, both in C order; for trees, a tree of such matrices with the structure of `jacobian`'s.
+    Without a pattern, the program is run on index sets at each call. The result is a `scipy.sparse.csr_matrix` with a
+    row for each number of the function's result and a column for each number of the argument, both in C order; for
+    trees, a tree of such matrices with the structure of `jacobian`'s.
     """
 
     def make(f: Any) -> Sparse:
