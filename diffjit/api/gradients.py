@@ -101,18 +101,24 @@ def place(program: Program) -> Loc | None:
     return None if not f.source_file else Loc(f.source_file, f.source_line, 0, 0, f.name)
 
 
+def without_extras(program: Program) -> Any:
+    """The value of a function that returns (value, extras)."""
+    spec = program.result
+    if not isinstance(spec, tuple) or len(spec) != 2:
+        raise UsageError(
+            "DJ506",
+            f"has_aux=True, but `{program.function.name}` does not return a pair (value, aux)",
+            loc=place(program),
+            cure="return value, aux",
+        )
+    return spec[0]
+
+
 def scalar_result(derived: Gradient, program: Program) -> Out:
     """The one result that is differentiated."""
     spec = program.result
     if derived.has_aux:
-        if not isinstance(spec, tuple) or len(spec) != 2:
-            raise UsageError(
-                "DJ506",
-                f"has_aux=True, but `{program.function.name}` does not return a pair (value, aux)",
-                loc=place(program),
-                cure="return value, aux",
-            )
-        spec = spec[0]
+        spec = without_extras(program)
     if isinstance(spec, float):
         return constant_result(program)
     if isinstance(spec, OptOut) and isinstance(spec.inner, Out):

@@ -20,7 +20,7 @@ from diffjit.api.composed import certain
 from diffjit.api.derived import Derived, resolve, verb
 from diffjit.api.engine import executable, is_compiled
 from diffjit.api.grad import grad
-from diffjit.api.gradients import differentiated, place, spec_tree
+from diffjit.api.gradients import differentiated, place, spec_tree, without_extras
 from diffjit.api.matrices import silence
 from diffjit.api.programs import Arguments, Compiled, flatten_call
 from diffjit.errors import NoRule, TypeProblem, UsageError
@@ -85,14 +85,7 @@ class Sparse(Derived):
         wrt = differentiated(program, which, call)
         value = program.result
         if self.has_aux:
-            if not isinstance(value, tuple) or len(value) != 2:
-                raise UsageError(
-                    "DJ506",
-                    f"has_aux=True, but `{program.function.name}` does not return a pair (value, aux)",
-                    loc=place(program),
-                    cure="return value, aux",
-                )
-            value = value[0]
+            value = without_extras(program)
         value = certain(program, value, "returned None: there is nothing to differentiate [DJ320]")
         rows: list[int | None] = []
         spec = scan(program, value, "the result", rows)

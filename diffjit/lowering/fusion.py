@@ -400,8 +400,7 @@ class _Scheduler:
             return False
         if any(op.out not in fuse.element_inputs(u) for u in goal.members if op.out in u.inputs):
             return False
-        between = [s for s in self.slots[group.at : goal.at + 1] if isinstance(s, (Op, _Group))]
-        for slot in between:
+        for slot in self.slots[group.at : goal.at + 1]:
             writes = slot.writes if isinstance(slot, _Group) else self._touched(slot)[1]
             if self._conflict([op], writes):
                 return False

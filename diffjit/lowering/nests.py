@@ -293,9 +293,9 @@ class _Loops:
                     self._update(m)
             else:
                 self._element(m, vector=vector, flag=flag, dry=dry)
-        for v in self.updated if not dry else ():
-            if v in self.outs:
-                self._line(f"{subscript(self.outs[v], self.nest.indices)} = {self.made[v].text}")
+        for v, out in self.outs.items() if not dry else ():  # in their order: the text is a key of the cache
+            if v in self.updated:
+                self._line(f"{subscript(out, self.nest.indices)} = {self.made[v].text}")
 
     def _line(self, text: str) -> None:
         self.lines.add(text, inside=True)
