@@ -15,11 +15,11 @@ import numpy as np
 from diffjit.api.composed import Composed, certain
 from diffjit.api.derived import resolve, verb
 from diffjit.api.grad import grad
-from diffjit.api.gradients import differentiated, place, spec_tree
+from diffjit.api.gradients import differentiated, place, spec_tree, without_extras
 from diffjit.api.inline import inline_jvp, nest, plain
 from diffjit.api.product_programs import reversible
 from diffjit.api.products import jvp
-from diffjit.errors import NoRule, TypeProblem, UsageError
+from diffjit.errors import NoRule, TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.nested import Inner
 from diffjit.frontend.outputs import Out, RecordOut
@@ -77,14 +77,7 @@ class Matrix:
     def run(self) -> Any:
         """The Jacobian as a tree of trees; with `has_aux`, and the extras."""
         result = self.inner.program.result
-        if self.verb.has_aux and (not isinstance(result, tuple) or len(result) != 2):
-            raise UsageError(
-                "DJ506",
-                f"has_aux=True, but `{self.function.name}` does not return a pair (value, aux)",
-                loc=self.place,
-                cure="return value, aux",
-            )
-        value = result[0] if self.verb.has_aux else result
+        value = without_extras(self.inner.program) if self.verb.has_aux else result
         value = certain(self.inner.program, value, "returned None: there is nothing to differentiate [DJ320]")
         spec = self.scan(value, "the result")
         bound = dict(zip(self.function.params, self.inner.inputs, strict=True))
