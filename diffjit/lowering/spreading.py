@@ -6,8 +6,8 @@
             for j_ in range(m): ...                     total = plus(total, sums_[i_])
             sums_[i_] = total_
 
-Numbers that all iterations add to are noted per iteration (of one loop alone: per block), then added in their order: the
-results do not depend on the threads.
+Numbers that all iterations add to are noted per iteration (of one loop alone: per block), then added in their order:
+the results do not depend on the threads.
 """
 
 from __future__ import annotations
@@ -213,7 +213,5 @@ def _free(body: list[ast.stmt], given: set[str]) -> list[str]:
     """The variables that statements read and do not make, in their order."""
     nodes = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
     made = {n.id for n in nodes if isinstance(n.ctx, ast.Store)}
-    found = [
-        n.id for n in nodes if n.id not in made | given and n.id not in RUNTIME_NAMES and not hasattr(builtins, n.id)
-    ]
-    return list(dict.fromkeys(found))
+    names = dict.fromkeys(n.id for n in nodes if n.id not in made | given)
+    return [n for n in names if n not in RUNTIME_NAMES and not hasattr(builtins, n)]

@@ -1,4 +1,4 @@
-"""The threads that large nests run on: those of the pools that come with Numba, TBB's where there is one, else OpenMP's.
+"""The threads that large nests run on: of the pools that come with Numba, TBB's where there is one, else OpenMP's.
 
 A pool is a C function, loaded without Numba around it (`native`), which calls a function of ours for parts of a range.
 Compiled code finds it through two numbers: the address, 0 where there is no pool, and how many threads to use. Numba's
