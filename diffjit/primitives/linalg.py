@@ -70,10 +70,21 @@ solve = rule("solve", "A b")
 @solve.jvp
 def solve_jvp(A: Any, b: Any, out: Any, A_dot: Any, b_dot: Any) -> Any:
     """A x_dot = b_dot - A_dot x."""
+    return solve_right(A, b, b_dot - solve_product(A_dot, b, out))
+
+
+def solve_product(A: Any, b: Any, x: Any) -> Any:
+    """A x, for an x of the form of the solution with right-hand side b."""
     if b.ndim == 1 and A.ndim > 2:
-        residual = b_dot - (A_dot @ out[..., None])[..., 0]
-        return np.linalg.solve(A, residual[..., None])[..., 0]
-    return np.linalg.solve(A, b_dot - A_dot @ out)
+        return (A @ x[..., None])[..., 0]
+    return A @ x
+
+
+def solve_right(A: Any, b: Any, r: Any) -> Any:
+    """The solution for the right-hand side r, which has the form of b or of a solution for it."""
+    if b.ndim == 1 and A.ndim > 2:
+        return np.linalg.solve(A, r[..., None])[..., 0]
+    return np.linalg.solve(A, r)
 
 
 @solve.vjp

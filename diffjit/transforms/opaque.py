@@ -1,0 +1,128 @@
+"""Series through rules whose code has branches, loops or memory that changes: the rule as a program with companions.
+
+Coefficient q of such a rule reads coefficients up to q of the operation's result, so the program is built for q = 0, 1,
+..., each with the series known by then; just once, to the highest order, where the rule does not read the result.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diffjit.frontend.recursion import close
+from diffjit.ir.nodes import CONTROL, EFFECTS, WRITES, Block, Function, Op, Value, is_const
+from diffjit.ir.types import Array, is_float
+from diffjit.ir.walk import clone_op
+from diffjit.transforms import custom
+
+if TYPE_CHECKING:
+    from diffjit.transforms.series import Expansion
+
+
+def is_straight(block: Block) -> bool:
+    """Whether code has neither control flow nor effects; a call of a function with rules counts as an operation."""
+    stops = CONTROL | EFFECTS | WRITES.keys()
+    return all(custom.rules_of(op) is not None or (op.kind not in stops and not op.regions) for op in block.ops)
+
+
+class Program:
+    """A rule's code with its free values as parameters, and what was built of it to each order."""
+
+    def __init__(self, function: Function, free: list[Value], n_values: int, *, once: bool) -> None:
+        self.function, self.free, self.n_values, self.once = function, free, n_values, once
+        self.built: dict[int, list[list[Value | None]]] = {}
+
+    def coefficients(self, into: Expansion, q: int) -> list[list[Value | None]]:
+        """For each result, its coefficients 0, ..., q or more."""
+        order = into.order - 1 if self.once else q
+        if order not in self.built:
+            self.built[order] = self._build(into, order)
+        return self.built[order]
+
+    def _build(self, into: Expansion, order: int) -> list[list[Value | None]]:
+        from diffjit.transforms.jet import Jet
+
+        params = self.function.params
+        wrt = [k for k, v in enumerate(self.free) if into.varies(v) and is_float(v.type)]
+        made = Jet(self.function, wrt, order).accompany()
+        given = [into.solid(into.coefficient(v, 0), v) for v in self.free]
+        for k in wrt:
+            given += [into.solid(into.coefficient(self.free[k], m), self.free[k]) for m in range(1, order + 1)]
+        types = [*params, *(params[k] for k in wrt for _ in range(order))]
+        mapping = {
+            p: into.conform(v, like) for p, v, like in zip(made.function.params, given, types, strict=True)
+        }
+        for op in made.function.body.ops:
+            clone_op(op, mapping, into.build.block)
+        found: list[list[Value | None]] = []
+        for primal, beside in zip(made.primal, made.leaving, strict=True):
+            series: list[Value | None] = [mapping.get(primal, primal)]
+            series += [None] * order if beside is None else [mapping.get(v, v) for v in beside]
+            found.append(series)
+        return found
+
+
+class Opaque:
+    """One result of such a rule."""
+
+    def __init__(self, program: Program, k: int) -> None:
+        self.of, self.k = program, k
+
+    def coefficient(self, into: Expansion, q: int) -> Value | None:
+        """Coefficient q."""
+        return self.of.coefficients(into, q)[self.k][q]
+
+    @staticmethod
+    def program(into: Expansion, block: Block, op: Op, results: list[Value]) -> Program:
+        """The program of a rule's code, interpreted into a block."""
+        known = {into.key(op): op}
+        body, mapping = Block(), dict[Value, Value]()
+        for o in block.ops:
+            # The function that the rule belongs to, called for the same arguments, is the operation itself.
+            again = Op(o.kind, [into.canonical(mapping.get(v, v)) for v in o.inputs], o.outputs, o.attrs)
+            same = known.get(into.key(again)) if custom.rules_of(o) is not None else None
+            if same is not None:
+                mapping.update(zip(o.outputs, same.outputs, strict=True))
+            else:
+                clone_op(o, mapping, body)
+        body.results = [mapping.get(v, v) for v in results]
+        function = Function(f"{op.kind}_rule", [], body)
+        _own_constants(function)
+        free = close(function)
+        once = not any(v in op.outputs or v in into.scratch for v in free)
+        return Program(function, [into.canonical(v) for v in free], len(results), once=once)
+
+
+def _own_constants(function: Function) -> None:
+    """Numbers of the surroundings are numbers of the program, too."""
+    inside: dict[Value, Value] = {}
+    head = Block()
+
+    def visit(block: Block) -> None:
+        for op in block.ops:
+            op.inputs = [own(v) for v in op.inputs]
+            for region in op.regions:
+                visit(region)
+        block.results = [own(v) for v in block.results]
+
+    def own(v: Value) -> Value:
+        if not is_const(v) or v in defined:
+            return v
+        if v not in inside:
+            assert v.op is not None
+            inside[v] = clone_op(v.op, {}, head).out
+        return inside[v]
+
+    defined = _defined(function.body)
+    visit(function.body)
+    function.body.ops[:0] = head.ops
+
+
+def _defined(block: Block) -> set[Any]:
+    found: set[Any] = {v for op in block.ops for v in op.outputs}
+    for op in block.ops:
+        for region in op.regions:
+            found |= _defined(region)
+    return found
+
+
+__all__ = ["Array", "Opaque", "Program", "is_straight"]
