@@ -288,6 +288,64 @@ def jacobian_of_mapped(c, backend):
                 near(whole[n], wanted[n][k], c.exact, "jvp of vmap")
 
 
+def expanded(c, backend, order):
+    """`jet` along the case's line, order by order, against `jvp` taken again and again."""
+    args = c.args()
+    paths = []
+    for x, direction in zip(args, c.direction, strict=True):
+        paths.append(like(x, [(d, *[zero(d)] * (order - 1)) for d in leaves(direction)]))
+    with quiet():
+        found, series = dj.jet(c.function, tuple(args), tuple(paths), backend=backend)
+    c.unchanged(args, "jet")
+    near(found, c.wanted, c.exact, "value")
+    terms = leaves(series)
+    assert len(terms) == order * len(leaves(c.wanted))
+    f = c.function
+    for m in range(order):
+        f = along(f, tuple(c.direction), backend)
+        with quiet():
+            wanted = leaves(f(*c.args()))
+        for x, y, q in zip(terms[m::order], wanted, c.quotient, strict=True):
+            if q is not None:
+                finite = np.isfinite(y)
+                near(np.where(finite, x, 0), np.where(finite, y, 0), c.exact * 10**m, f"jet against jvp, order {m + 1}")
+
+
+def along(f, direction, backend):
+    return lambda *a: dj.jvp(f, a, direction, backend=backend)[1]
+
+
+def series(c, backend):
+    """Two orders of `jet`, and two applications of `jvp`."""
+    expanded(c, backend, 2)
+
+
+def longer_series(c, backend):
+    """Three."""
+    expanded(c, backend, 3)
+
+
+def series_of_gradient(c, backend):
+    """`jet` of a gradient gives Hessian-vector products, and how they change."""
+    args, direction = tuple(c.args()), tuple(c.direction)
+    gradient = dj.grad(c.function, argnums=c.wrt)
+    paths = tuple(like(x, [(d, zero(d)) for d in leaves(y)]) for x, y in zip(args, direction, strict=True))
+    with quiet():
+        terms = leaves(dj.jet(gradient, args, paths, backend=backend)[1])
+        product = leaves(dj.hvp(c.function, args, direction, argnums=c.wrt, backend=backend))
+        again = leaves(along(along(gradient, direction, backend), direction, backend)(*c.args()))
+    floats = [is_float(x) for k in c.wrt for x in leaves(args[k])]
+    products = [p for p, x in zip(product, [x for a in args for x in leaves(a)], strict=False) if is_float(x)]
+    if len(products) != sum(floats):
+        products = [p for p in product if is_float(p)]
+    at = 0
+    for k, is_one in enumerate(floats):
+        if is_one:
+            near(terms[2 * k], products[at], 1e-8, "jet of grad against hvp")
+            near(terms[2 * k + 1], again[k], 1e-7, "jet of grad against jvp of jvp of grad")
+            at += 1
+
+
 def blocks(sparse, dense):
     """Sparse matrices beside the dense ones, which have an axis for each axis of results and arguments."""
     if scipy.sparse.issparse(sparse):
@@ -334,10 +392,10 @@ VERBS = {
     f.__name__: f
     for f in (jacobians, linearized, vmapped, mapped_gradient, gradient_of_mapped, hessians, jacobian_of_gradient,
               third, linearized_gradient, mapped_linearize, transposes, jacobian_of_mapped,
-              sparse_jacobians, sparse_hessians)
+              sparse_jacobians, sparse_hessians, series, longer_series, series_of_gradient)
 }  # fmt: skip
 SCALAR = ("mapped_gradient", "gradient_of_mapped")
-TWICE = ("hessians", "jacobian_of_gradient", "third", "linearized_gradient", "sparse_hessians")
+TWICE = ("hessians", "jacobian_of_gradient", "third", "linearized_gradient", "sparse_hessians", "series_of_gradient")
 
 
 def supports(c, verb):
