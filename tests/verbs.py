@@ -300,19 +300,34 @@ def expanded(c, backend, order):
     near(found, c.wanted, c.exact, "value")
     terms = leaves(series)
     assert len(terms) == order * len(leaves(c.wanted))
-    f = c.function
+    n = len(args)
+
+    def f(*a):
+        return c.function(*a[:n])
+
     for m in range(order):
-        f = along(f, tuple(c.direction), backend)
+        f = along(f, n, backend)
         with quiet():
-            wanted = leaves(f(*c.args()))
+            wanted = leaves(f(*line(c)))
         for x, y, q in zip(terms[m::order], wanted, c.quotient, strict=True):
             if q is not None:
                 finite = np.isfinite(y)
                 near(np.where(finite, x, 0), np.where(finite, y, 0), c.exact * 10**m, f"jet against jvp, order {m + 1}")
 
 
-def along(f, direction, backend):
-    return lambda *a: dj.jvp(f, a, direction, backend=backend)[1]
+def along(f, n, backend):
+    """The derivative of f(*points, *directions, *zeros), n of each, by the points along the directions."""
+
+    def tangent(*a):
+        directions, zeros = a[n : 2 * n], a[2 * n :]
+        return dj.jvp(f, a, (*directions, *zeros, *zeros), backend=backend)[1]
+
+    return tangent
+
+
+def line(c):
+    """The arguments of such a function."""
+    return *c.args(), *c.direction, *(like(d, map(zero, leaves(d))) for d in c.direction)
 
 
 def series(c, backend):
@@ -326,24 +341,20 @@ def longer_series(c, backend):
 
 
 def series_of_gradient(c, backend):
-    """`jet` of a gradient gives Hessian-vector products, and how they change."""
-    args, direction = tuple(c.args()), tuple(c.direction)
-    gradient = dj.grad(c.function, argnums=c.wrt)
+    """`jet` of a gradient gives Hessian-vector products, and how they change along the line."""
+    args, direction, n = tuple(c.args()), tuple(c.direction), len(c.args())
     paths = tuple(like(x, [(d, zero(d)) for d in leaves(y)]) for x, y in zip(args, direction, strict=True))
+
+    gradient = dj.grad(c.function, argnums=c.wrt)
+    first = along(lambda *a: gradient(*a[:n]), n, backend)
     with quiet():
         terms = leaves(dj.jet(gradient, args, paths, backend=backend)[1])
-        product = leaves(dj.hvp(c.function, args, direction, argnums=c.wrt, backend=backend))
-        again = leaves(along(along(gradient, direction, backend), direction, backend)(*c.args()))
-    floats = [is_float(x) for k in c.wrt for x in leaves(args[k])]
-    products = [p for p, x in zip(product, [x for a in args for x in leaves(a)], strict=False) if is_float(x)]
-    if len(products) != sum(floats):
-        products = [p for p in product if is_float(p)]
-    at = 0
-    for k, is_one in enumerate(floats):
-        if is_one:
-            near(terms[2 * k], products[at], 1e-8, "jet of grad against hvp")
-            near(terms[2 * k + 1], again[k], 1e-7, "jet of grad against jvp of jvp of grad")
-            at += 1
+        wanted = [leaves(f(*line(c))) for f in (first, along(first, n, backend))]
+    points = [x for k in c.wrt for x in leaves(args[k])]
+    for k, x in enumerate(points):
+        if is_float(x):
+            near(terms[2 * k], wanted[0][k], 1e-8, "jet of grad against jvp of grad")
+            near(terms[2 * k + 1], wanted[1][k], 1e-7, "jet of grad against jvp of jvp of grad")
 
 
 def blocks(sparse, dense):

@@ -182,17 +182,18 @@ def _series_spec(spec: Any, terms: Callable[[int], list[Out]], order: int) -> An
             return [_series_spec(s, terms, order) for s in spec]
         case dict():
             return {key: _series_spec(s, terms, order) for key, s in spec.items()}
-        case float():
-            return [0.0] * order
         case _:
-            return spec
+            return [0.0] * order if tree.is_numeric(spec) else spec
 
 
 def _jet_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-    names = ("primals", "series", "factorial_scaled")
-    given = dict(zip(names, args[1:], strict=False)) | kwargs
+    names = ("fun", "primals", "series", "factorial_scaled")
+    given = dict(zip(names, args, strict=False)) | kwargs
+    missing = [name for name in names[:3] if name not in given]
+    if missing:
+        raise UsageError("DJ507", f"jet is called without its {missing[0]}", cure=_CURE)
     scaled = bool(plain(interpreter, given.get("factorial_scaled", Static(True))))
-    function = plain(interpreter, args[0] if args else given["fun"])
+    function = plain(interpreter, given["fun"])
     return inline_jet(interpreter, function, given["primals"], given["series"], scaled=scaled, node=node)
 
 

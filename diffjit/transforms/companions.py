@@ -143,17 +143,14 @@ class Companions:
             self.write(op, block)
         elif not op.outputs or not self.has(op.out):
             self.passive(op, block)
-        elif is_view(op) or kind in _MIRRORED:
-            self.mirror(op, block)
         elif kind in ("zeros", "empty", "zeros_like", "empty_like", "list_new", "stack_new", "undef"):
             block.ops.append(op)
             self.fresh(op)
-        elif kind == "full":
+        elif kind == "full" and not self.has(op.inputs[0]):
             block.ops.append(op)
             self.beside[op.out] = self.zeros(op.out)
-            if self.has(op.inputs[0]):
-                for made, t in zip(self.beside[op.out], self.companions(op.inputs[0]), strict=True):
-                    self.build.op("assign", [made, t])
+        elif is_view(op) or kind in _MIRRORED:
+            self.mirror(op, block)
         else:
             block.ops.append(op)
             made: list[Value] = []
@@ -332,7 +329,10 @@ class Companions:
         self.beside[out] = made
 
 
-_MIRRORED = frozenset({"load", "list_get", "list_pop", "pop", "list_copy", "stack_copy", "gather", "copy", "reshape"})
+_MIRRORED = frozenset(
+    {"load", "list_get", "list_pop", "pop", "list_copy", "stack_copy", "gather", "copy", "reshape",
+     "full"}
+)  # fmt: skip
 
 _WRITERS = frozenset(
     {"store", "assign", "accum", "accum_at", "scatter", "scatter_add", "mask_set", "list_append", "list_set",

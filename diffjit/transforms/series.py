@@ -321,7 +321,9 @@ class Expansion(TangentRules):
         ty = v.type
         if c is None or c.type == ty or not isinstance(ty, (Scalar, Array)) or not isinstance(c.type, (Scalar, Array)):
             return c
-        if isinstance(ty, Array) and ty.ndim and (not isinstance(c.type, Array) or c.type.dims != ty.dims):
+        if isinstance(ty, Array) and ty.ndim == 0 and isinstance(c.type, Scalar):
+            return self.build.value("full", [c], ty, order="C")
+        if isinstance(ty, Array) and (not isinstance(c.type, Array) or c.type.dims != ty.dims):
             base = self.solid(None, v)
             c = self.build.value("add", [base, c], Array(ty.dtype, ty.dims, ty.layout))
         if c.type.dtype != ty.dtype or (isinstance(ty, Scalar) and c.type != ty):
