@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from diffjit.frontend.recursion import close
 from diffjit.ir.nodes import CONTROL, EFFECTS, WRITES, Block, Function, Op, Value, is_const
-from diffjit.ir.types import Array, is_float
+from diffjit.ir.types import is_float
 from diffjit.ir.walk import clone_op
 from diffjit.transforms import custom
 
@@ -27,13 +27,14 @@ def is_straight(block: Block) -> bool:
 class Program:
     """A rule's code with its free values as parameters, and what was built of it to each order."""
 
-    def __init__(self, function: Function, free: list[Value], n_values: int, *, once: bool) -> None:
-        self.function, self.free, self.n_values, self.once = function, free, n_values, once
+    def __init__(self, function: Function, free: list[Value], *, once: bool, itself: bool) -> None:
+        self.function, self.free, self.once = function, free, once
+        self.itself = itself  # it computes the operation's result, not its derivative
         self.built: dict[int, list[list[Value | None]]] = {}
 
     def coefficients(self, into: Expansion, q: int) -> list[list[Value | None]]:
         """For each result, its coefficients 0, ..., q or more."""
-        order = into.order - 1 if self.once else q
+        order = into.order - (not self.itself) if self.once else q
         if order not in self.built:
             self.built[order] = self._build(into, order)
         return self.built[order]
@@ -71,9 +72,13 @@ class Opaque:
         """Coefficient q."""
         return self.of.coefficients(into, q)[self.k][q]
 
+    def integrated(self, into: Expansion, m: int) -> Value | None:
+        """Coefficient m of the operation's result."""
+        return self.coefficient(into, m) if self.of.itself else into.over(self.coefficient(into, m - 1), m)
+
     @staticmethod
-    def program(into: Expansion, block: Block, op: Op, results: list[Value]) -> Program:
-        """The program of a rule's code, interpreted into a block."""
+    def program(into: Expansion, block: Block, op: Op, results: list[Value], *, itself: bool = False) -> Program:
+        """The program of a rule's code, interpreted into a block; or of the operation itself."""
         known = {into.key(op): op}
         body, mapping = Block(), dict[Value, Value]()
         for o in block.ops:
@@ -89,7 +94,7 @@ class Opaque:
         _own_constants(function)
         free = close(function)
         once = not any(v in op.outputs or v in into.scratch for v in free)
-        return Program(function, [into.canonical(v) for v in free], len(results), once=once)
+        return Program(function, [into.canonical(v) for v in free], once=once, itself=itself)
 
 
 def _own_constants(function: Function) -> None:
@@ -125,4 +130,4 @@ def _defined(block: Block) -> set[Any]:
     return found
 
 
-__all__ = ["Array", "Opaque", "Program", "is_straight"]
+__all__ = ["Opaque", "Program", "is_straight"]

@@ -170,6 +170,12 @@ class Expansion(TangentRules):
         assert op is not None
         block = Block()
         own = custom.rules_of(op)
+        code = RULES[op.kind].code if op.kind in RULES else None
+        if code is not None:
+            with self.build.inside(block):
+                found = self.runner.number(self.runner.function(code, rules.rule_values(self.runner, op, {})))
+            self.slopes[v] = Opaque(Opaque.program(self, block, op, [found], itself=True), 0)
+            return self.slopes[v]
         with self.build.inside(block):
             found = [self.tangent_of(op)] if own is None else self.own_rule(op, own)
         made = self.expanded(block, op, found)
@@ -292,7 +298,7 @@ class Expansion(TangentRules):
     def integrated_slope(self, v: Value, m: int) -> Value | None:
         slope = self.slope(v)
         if isinstance(slope, Opaque):
-            return self.over(slope.coefficient(self, m - 1), m)
+            return slope.integrated(self, m)
         return self.integrated(slope, m)
 
     def integrated(self, v: Value, m: int) -> Value | None:
