@@ -109,7 +109,7 @@ class Companions:
 
     def has(self, v: Value) -> bool:
         """Whether a value has companions."""
-        return self.activity.active(v)
+        return self.count > 0 and self.activity.active(v)
 
     def companions(self, v: Value) -> list[Value]:
         """The companions of an active value."""

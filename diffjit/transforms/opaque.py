@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diffjit.frontend.recursion import close
-from diffjit.ir.nodes import CONTROL, EFFECTS, WRITES, Block, Function, Op, Value, is_const
+from diffjit.ir.nodes import CONTROL, EFFECTS, WRITES, Block, Function, Op, Value, is_const, is_view
 from diffjit.ir.types import is_float
-from diffjit.ir.walk import clone_op
+from diffjit.ir.walk import blocks, clone_op, walk
 from diffjit.transforms import custom
 
 if TYPE_CHECKING:
@@ -22,6 +22,74 @@ def is_straight(block: Block) -> bool:
     """Whether code has neither control flow nor effects; a call of a function with rules counts as an operation."""
     stops = CONTROL | EFFECTS | WRITES.keys()
     return all(custom.rules_of(op) is not None or (op.kind not in stops and not op.regions) for op in block.ops)
+
+
+_NEW = {"zeros": "zeros", "empty": "zeros", "zeros_like": "zeros_like", "empty_like": "zeros_like"}
+
+
+def straightened(block: Block, results: list[Value]) -> list[Value]:
+    """In place: memory that one operation fills at once, before anyone reads it, is a sum; the results then.
+
+    t = np.zeros_like(x)                t = np.zeros_like(x)
+    t[...] = x_dot              ->      t_1 = t + x_dot
+    """
+    mapping = _without_whole_views(block)
+    made = {v: k for k, op in enumerate(block.ops) for v in op.outputs if op.kind in _NEW}
+    used: dict[Value, list[int]] = {}
+    for k, op in enumerate(block.ops):
+        for v in (*op.inputs, *(v for region in op.regions for v in _read(region))):
+            used.setdefault(v, []).append(k)
+    for k, op in enumerate(block.ops):
+        op.inputs = [mapping.get(v, v) for v in op.inputs]
+        for region in op.regions:
+            custom.rename(region, mapping)
+        if op.kind != "assign" or op.inputs[0] not in made or used[op.inputs[0]][0] != k:
+            continue
+        zeros, source = op.inputs
+        written = [n for n in used[zeros] if zeros in (block.ops[n].inputs[i] for i in WRITES.get(block.ops[n].kind, ()))]
+        if written == [k] and source.type.dtype == zeros.type.dtype and not is_viewed_and_written(block, zeros):
+            filled = mapping[zeros] = Value(zeros.type, zeros.name)
+            block.ops[k] = filled.op = Op("add", [zeros, source], [filled], {}, [], op.loc)
+            filled.block = block
+            maker = block.ops[made[zeros]]
+            maker.kind = _NEW[maker.kind]
+    return [mapping.get(mapping.get(v, v), mapping.get(v, v)) for v in results]
+
+
+def _without_whole_views(block: Block) -> dict[Value, Value]:
+    """In place: `t[...]` of new memory is t."""
+    new = {v for op in block.ops for v in op.outputs if op.kind in _NEW}
+    whole = {
+        op.out: op.inputs[0]
+        for op in block.ops
+        if op.kind == "view"
+        and op.inputs[0] in new
+        and op.out.type == op.inputs[0].type
+        and all(part == ":" for part in op.attrs["spec"])
+    }
+    block.ops = [op for op in block.ops if not op.outputs or op.outputs[0] not in whole]
+    custom.rename(block, whole)
+    return whole
+
+
+def is_viewed_and_written(block: Block, memory: Value) -> bool:
+    """Whether code may write to memory under another name."""
+    names = {memory}
+    for op in walk(block):
+        if op.regions and any(v in names for region in op.regions for v in _read(region)):
+            return True
+        if op.kind in CONTROL and custom.rules_of(op) is None and any(v in names for v in op.inputs):
+            return True
+        if is_view(op) and op.inputs[0] in names:
+            names.add(op.out)
+        if any(op.inputs[i] in names - {memory} for i in WRITES.get(op.kind, ())):
+            return True
+    return False
+
+
+def _read(block: Block) -> list[Value]:
+    """The values that operations inside a block read."""
+    return [v for op in walk(block) for v in op.inputs] + [v for b in blocks(block) for v in b.results]
 
 
 class Program:

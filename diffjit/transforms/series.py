@@ -26,7 +26,7 @@ from diffjit.primitives.linalg import solve_product, solve_right
 from diffjit.primitives.registry import RULES
 from diffjit.transforms import custom, rules
 from diffjit.transforms.forward import TangentRules
-from diffjit.transforms.opaque import Opaque, is_straight
+from diffjit.transforms.opaque import Opaque, is_straight, straightened
 
 _ADDITIVE = frozenset({"add", "subtract", "negative", "positive", "cast", "conjugate", "real"})
 _PRODUCTS = frozenset({"multiply", "zmul", "matmul"})
@@ -201,6 +201,7 @@ class Expansion(TangentRules):
 
     def expanded(self, block: Block, op: Op, results: list[Value]) -> list[Value] | list[Opaque]:
         """Results of a rule's code, which is taken in unless it has branches, loops or memory that changes."""
+        results = straightened(block, results)
         if is_straight(block):
             self.absorb(block)
             return [self.canonical(v) for v in results]
