@@ -23,14 +23,19 @@ EXACT = "exact"  # and whether a view needs all of them merged
 CONTIGUOUS = "contiguous"  # and whether it needs the last of them to be without gaps, too (`ravel`)
 
 
+TAKEN = "taken"  # attribute of a reshape that is taken for a view, because of its source's order
+
+
 def decide_reshapes(function: Function) -> None:
     """Settle the undecided reshapes of a program, in place."""
     undecided = [op for op in walk(function.body) if MERGED in op.attrs]
     written: Classes | None = None
-    for op in unlike([function]):
+    for op in unlike([function], TAKEN):
         written = written or memory_classes(function)
         if written.holds(op.out):
             raise _indefinite(op)
+    for op in walk(function.body):
+        op.attrs.pop(TAKEN, None)
     if not undecided:
         return
     written = written or memory_classes(function)

@@ -1,7 +1,7 @@
 """Where NumPy would give an array another memory order than the IR says.
 
-    y = x[:, k]             the IR says "C"; NumPy puts the indexed axis first in memory, so that y has Fortran's order
-    z = y.reshape(-1)       the IR says: a view of y; NumPy would make a copy, and what is written to z would not reach y
+    y = x[:, k]             the IR says "C"; NumPy puts the indexed axis first in memory: y has Fortran's order
+    z = y.reshape(-1)       the IR says: a view of y; NumPy would make a copy, and writes to z would not reach y
 
 NumPy hands orders on through most operations ("K"). Compiled code makes arrays in the order that their types say; the
 text of the Python backend has to ask for it where a view hangs on it, so that both backends mean the same.
@@ -22,9 +22,12 @@ _AS_TOLD = frozenset({
 })  # fmt: skip
 
 
-def unlike(functions: Sequence[Function]) -> set[Op]:
-    """The operations that make an array which a reshape looks at as a view, and which NumPy may lay out otherwise."""
-    views = [op for f in functions for op in walk(f.body) if op.kind == "reshape" and op.attrs["view"]]
+def unlike(functions: Sequence[Function], mark: str = "view") -> set[Op]:
+    """The operations that make an array which a reshape looks at as a view, and which NumPy may lay out otherwise.
+
+    `mark`: the attribute of the reshapes that count.
+    """
+    views = [op for f in functions for op in walk(f.body) if op.kind == "reshape" and op.attrs.get(mark)]
     waiting = [op.inputs[0] for op in views if _ordered(op.inputs[0])]
     if not waiting:
         return set()
@@ -46,7 +49,7 @@ def unlike(functions: Sequence[Function]) -> set[Op]:
 
 
 def doubts(functions: Sequence[Function]) -> tuple[dict[Value, list[Value]], set[Value]]:
-    """What control flow and calls make values of; and the values whose order in NumPy is not for certain their type's."""
+    """What control flow and calls make values of; and the values whose order in NumPy may be another than their type's."""
     feeds = _feeds(functions)
     ops = [op for f in functions for op in walk(f.body)]
     doubtful: set[Value] = set()
@@ -102,7 +105,7 @@ def _in_doubt(op: Op, doubtful: set[Value]) -> bool:
         if spec[0] == ":" and places == list(range(places[0], places[-1] + 1)):
             return True
         operands = operands[:1]
-        if sum(s == ":" for s in spec) < 2:  # noqa: PLR2004 - one axis that is not indexed has no order
+        if sum(s == ":" for s in spec) < 2:  # one axis that is not indexed has no order
             return False
     out = op.outputs[0].type
     for v in operands:
