@@ -49,7 +49,7 @@ def unlike(functions: Sequence[Function], mark: str = "view") -> set[Op]:
 
 
 def doubts(functions: Sequence[Function]) -> tuple[dict[Value, list[Value]], set[Value]]:
-    """What control flow and calls make values of; and the values whose order in NumPy may be another than their type's."""
+    """What control flow and calls make values of; and the values whose order in NumPy may differ from their type's."""
     feeds = _feeds(functions)
     ops = [op for f in functions for op in walk(f.body)]
     doubtful: set[Value] = set()
