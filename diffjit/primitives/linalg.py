@@ -129,7 +129,7 @@ def cofactors(A: Any, det_A: Any) -> Any:
     if n < 2:
         return np.ones_like(A)
     result = np.empty_like(A)
-    minor = np.empty((n - 1, n - 1), A.dtype)
+    minor = np.empty((max(n - 1, 0), max(n - 1, 0)), A.dtype)  # the derivative for n = 1 asks for n = 0
     for i in range(n):
         for j in range(n):
             minor[:i, :j] = A[:i, :j]

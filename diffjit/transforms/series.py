@@ -86,7 +86,9 @@ class Expansion(TangentRules):
         """What an operation computes from its (canonical) operands."""
         if op.kind == "const":
             return _constant(op.out)
-        types = [(v.type.dtype, v.type.ndim, v.type.layout) if isinstance(v.type, Array) else v.type for v in op.outputs]
+        types = [
+            (v.type.dtype, v.type.ndim, v.type.layout) if isinstance(v.type, Array) else v.type for v in op.outputs
+        ]
         attrs = sorted((n, a) for n, a in without_labels(op.attrs).items() if n not in (TRIED, "nowrap"))
         return op.kind, tuple(op.inputs), tuple(types), repr([(n, _stable(a)) for n, a in attrs])
 
@@ -125,7 +127,9 @@ class Expansion(TangentRules):
         if op.kind in _CHOICES:
             return range(1, 3)
         entry = RULES.get(op.kind)
-        everything = op.kind in _ADDITIVE or (entry is not None and entry.variadic and entry.linear and len(entry.params) == 1)
+        everything = op.kind in _ADDITIVE or (
+            entry is not None and entry.variadic and entry.linear and len(entry.params) == 1
+        )
         return range(len(op.inputs) if everything else 1)
 
     def varies(self, v: Value) -> bool:
@@ -392,7 +396,7 @@ class Expansion(TangentRules):
         x, y = op.inputs[0], op.inputs[-1]
         if x is y and op.kind in ("multiply", "square"):
             return self.square(op, x, m)
-        guards = [rules.needs_guard(op, k) for k in range(2)] if op.kind == "multiply" else [False, False]
+        guards = [rules.needs_guard(self.runner, op, k) for k in range(2)] if op.kind == "multiply" else [False, False]
         terms: list[Value] = []
         for j in range(m + 1):
             a, b = self.coefficient(x, j), self.coefficient(y, m - j)
@@ -408,7 +412,7 @@ class Expansion(TangentRules):
 
     def square(self, op: Op, x: Value, m: int) -> Value | None:
         """Terms j and m - j of a square are equal."""
-        kind = "zmul" if op.kind == "multiply" and rules.needs_guard(op, 0) else "multiply"
+        kind = "zmul" if op.kind == "multiply" and rules.needs_guard(self.runner, op, 0) else "multiply"
         terms: list[Value] = []
         for j in range((m + 1) // 2):
             a, b = self.coefficient(x, m - j), self.coefficient(x, j)
@@ -416,7 +420,9 @@ class Expansion(TangentRules):
                 terms.append(self.ew(kind, a, b))
         twice = self.times(self.total(terms), 2)
         middle = self.coefficient(x, m // 2) if m % 2 == 0 else None
-        return self.total([t for t in (twice, None if middle is None else self.ew(kind, middle, middle)) if t is not None])
+        return self.total(
+            [t for t in (twice, None if middle is None else self.ew(kind, middle, middle)) if t is not None]
+        )
 
     def integrated_product(self, op: Op, m: int) -> Value | None:
         """The integral of a' b: (1/m) sum over i of i a_i b_(m - i)."""
@@ -439,7 +445,7 @@ class Expansion(TangentRules):
     def quotient(self, op: Op, z: Value, m: int) -> Value | None:
         """From z y = x: z_m = (x_m - sum over j > 0 of y_j z_(m - j)) / y_0; likewise for y z = x with a matrix y."""
         x, y = op.inputs if op.kind == "divide" else reversed(op.inputs)
-        guarded = op.kind == "divide" and rules.needs_guard(op, 1)
+        guarded = op.kind == "divide" and rules.needs_guard(self.runner, op, 1)
         terms: list[Value] = []
         for j in range(1, m + 1) if self.varies(y) else ():
             a, b = self.coefficient(y, j), self.coefficient(z, m - j)
@@ -471,7 +477,7 @@ class Expansion(TangentRules):
         y = self.value(below)
         if op.kind == "solve":
             return self.runner.number(self.runner.function(solve_right, {"A": y, "b": op.inputs[1], "r": c}))
-        if op.inputs[0] in self.integrals or not rules.needs_guard(op, 0):
+        if op.inputs[0] in self.integrals or not rules.needs_guard(self.runner, op, 0):
             return self.ew("divide", c, y)
         if below not in self.reciprocals:
             self.reciprocals[below] = self.ew("divide", 1.0, y)
