@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from diffjit.api.implicit import fixed_point, linear_solve, minimize_implicit, root
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
+    from diffjit.api.memory import memory
     from diffjit.api.sparse import sparse_hessian, sparse_jacobian, sparsity
     from diffjit.api.vmap import vmap
 
@@ -34,7 +35,7 @@ _LATER = {
     "linearize": "linear", "hessian": "matrices", "hvp": "matrices", "jacfwd": "matrices", "jacobian": "matrices",
     "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
     "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",
-    "sparse_jacobian": "sparse", "sparsity": "sparse",
+    "sparse_jacobian": "sparse", "sparsity": "sparse", "memory": "memory",
 }  # fmt: skip
 
 
@@ -72,6 +73,7 @@ __all__ = [
     "linear_solve",
     "linear_transpose",
     "linearize",
+    "memory",
     "minimize_implicit",
     "root",
     "settings",

@@ -14,7 +14,7 @@ from diffjit.analysis.memory import Memory
 from diffjit.analysis.mincut import minimum_cut
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, is_view, without_labels
+from diffjit.ir.nodes import LABELS, Block, Function, Loc, Op, Value, const_of, is_const, is_view, without_labels
 from diffjit.ir.types import INT, Array, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, walk
 from diffjit.primitives.registry import ELEMENTWISE
@@ -360,7 +360,7 @@ class Keeper:
         with self.forward_ops(self.before, outer, home) as b:
             stack = b.value("stack_new", (), Stack(v.type), name=f"{v.name or 'value'}_stack")
         with self.forward_ops(self.at_end, block, block) as b:
-            b.op("push", [stack, v])
+            b.op("push", [stack, v]).loc = self._origin(v, outer)
         self.tapes[v] = stack
         reached = self.kept(stack, c)
         with self.build.inside(c.head):
@@ -414,7 +414,8 @@ class Keeper:
                 b.value("trip", [self.hoisted(b, x, outer, scope) for x in loop.inputs[:3]], INT) for loop in shape
             ]
             dims = tuple(Sym() for _ in lengths)
-            tape = b.value("empty", lengths, Array(v.type.dtype, dims, "C"), name=name, order="C")
+            tape = b.value("empty", lengths, Array(v.type.dtype, dims, "C"), name=name, order="C", record="tape")
+            b.block.ops[-1].loc = self._origin(v, shape[-1])
         self.tapes[v] = tape
         with self.forward_ops(self.at_end, c.fwd, c.fwd) as b:
             index = [
@@ -436,6 +437,11 @@ class Keeper:
             ty = v.type
             out = self.build.value("load", [reached, *index], Scalar(ty.dtype), name=v.name, inbounds=True)
             return out if ty == out.type else self.build.value("cast", [out], ty, name=v.name)
+
+    @staticmethod
+    def _origin(v: Value, loop: Op) -> Loc | None:
+        """The line that computes a recorded value: what is recorded is told line by line (`analysis.tape`)."""
+        return loop.loc if v.op is None else v.op.loc
 
     def _constant(self, v: Value) -> Value:
         return self.build.value("const", (), v.type, value=const_of(v)) if is_const(v) else v
@@ -513,8 +519,10 @@ class Keeper:
                 ty = v.type
                 layout = ty.layout if ty.layout != "A" else "A"
                 copy = b.value(
-                    "copy", [v], Array(ty.dtype, ty.dims, layout), name=f"{v.name or 'array'}_kept", order="K"
+                    "copy", [v], Array(ty.dtype, ty.dims, layout), name=f"{v.name or 'array'}_kept", order="K",
+                    record="copy",
                 )
+                b.block.ops[-1].loc = reader.loc
             self.snapshot_of[key] = copy
         return self.kept(self.snapshot_of[key], context)
 

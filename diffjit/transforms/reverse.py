@@ -84,6 +84,7 @@ class Reverse(MemoryRules):
         first = next((op for op in top.block.ops if op.kind != "const"), None)
         if first is not None:
             first.attrs.setdefault("section", "Reverse sweep.")
+            first.attrs["turn"] = True
         f.body.ops += top.block.ops
         for op in top.block.ops:
             for out in op.outputs:

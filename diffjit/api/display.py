@@ -1,0 +1,73 @@
+"""Reports as rich's tables, for terminals and as text."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from diffjit.api.memory import Recorded, TapeSize
+
+
+def as_text(report: Any, width: int | None = None) -> str:
+    """What a report looks like, without colours; as wide as the terminal unless told."""
+    out = io.StringIO()
+    width = width or shutil.get_terminal_size((100, 24)).columns
+    Console(file=out, width=width, color_system=None, legacy_windows=False).print(report)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def size_text(n: int | None) -> str:
+    """A number of bytes, to be read."""
+    if n is None:
+        return "?"
+    for unit in ("B", "kB", "MB"):
+        if n < 10_000:
+            return f"{n} {unit}" if isinstance(n, int) else f"{n:.1f} {unit}"
+        n = n / 1000  # type: ignore[assignment]
+    return f"{n:.1f} GB"
+
+
+def total_text(size: TapeSize) -> str:
+    """The total in words."""
+    if size.bytes is not None:
+        return f"{size_text(size.bytes)} recorded"
+    return f"{size_text(size.known)} recorded, and more that is not known before the run"
+
+
+def described(row: Recorded) -> str:
+    """One record in words."""
+    match row.kind:
+        case "stack" if row.count:
+            what = f"{row.count} {row.form} on a stack"
+        case "stack":
+            what = f"{row.form} on a stack" if row.form else "a stack"
+        case "tape":
+            what = f"tape {row.form}"
+        case "copy":
+            what = f"copy {row.form}"
+        case _:
+            what = f"array {row.form}"
+    if row.kind != "stack" and row.count > 1:
+        what += f", {row.count} times"
+    return f"{row.name}: {what}"
+
+
+def tape_table(size: TapeSize) -> Table:
+    """Lines, records, bytes."""
+    table = Table(title=f"Tape of {size.name}: {total_text(size)}", title_justify="left", title_style="bold")
+    table.add_column("line", justify="right", no_wrap=True)
+    table.add_column("recorded", overflow="fold")
+    table.add_column("bytes", justify="right", no_wrap=True)
+    for row in size.rows:
+        what = Text(described(row))
+        if row.why:
+            each = f"; {row.each} bytes each" if row.each else ""
+            what.append(f"\nnot known before the run: {row.why}{each}", style="yellow")
+        table.add_row(str(row.line or ""), what, "?" if row.bytes is None else f"{row.bytes:,}")
+    return table
