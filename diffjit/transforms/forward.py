@@ -9,6 +9,7 @@ from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.errors import NoRule
+from diffjit.frontend import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
@@ -42,6 +43,8 @@ class Forward:
         self.build = Builder()
         self.runner = rules.RuleRunner(self.build)
         self.dot: dict[Value, Value] = {}
+        self.tested = finite.level()
+        self.guarded = finite.Guarded(self.f) if self.tested else None
 
     def run(self) -> Tangents:
         """The whole transformation."""
@@ -139,6 +142,23 @@ class Forward:
         else:
             block.ops.append(op)
             self.dot[op.out] = self.own(self.rule(op), op)
+            self.test(op)
+
+    def test(self, op: Op) -> None:
+        """Where `settings.nan_check` asks for it: raise if the tangents that come in are finite and this is not."""
+        if self.guarded is None or self.guarded(op.out) or op.out.type.dtype.kind != "f":
+            return
+        shown = [
+            (v.name or f"operand {k + 1}", v)
+            for k, v in enumerate(op.inputs)
+            if isinstance(v.type, (Scalar, Array)) and v.type.dtype.kind == "f"
+        ]
+        dots = [(f"tangent of `{v.name}`" if v.name else "tangent", self.tangent(v)) for v in op.inputs if self.has(v)]
+        what = f"the tangent of `{op.out.name}`" if op.out.name else "a tangent"
+        given = [t for _, t in dots]
+        finite.test(
+            self.build, finite.Suspect(self.dot[op.out], what, given, [*shown, *dots], op.loc), self.tested
+        )
 
     def own(self, t: Value, op: Op) -> Value:
         """Copy a tangent that is another value's too (that of `x + 1`, say) where either's memory changes later."""
