@@ -8,6 +8,7 @@ from diffjit.api.grad import grad, value_and_grad
 from diffjit.api.products import jvp, vjp
 from diffjit.errors import (
     DiffjitError,
+    GradientMismatch,
     InternalError,
     MemoryProblem,
     NonFinite,
@@ -50,6 +51,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "DiffjitError",
+    "GradientMismatch",
     "InternalError",
     "MemoryProblem",
     "NoRule",

@@ -133,6 +133,27 @@ def _shown(value: Any, shape: tuple[int, ...], index: tuple[int, ...]) -> str:
     return np.array2string(value, threshold=8, edgeitems=2, separator=", ").replace("\n", "")
 
 
+class GradientMismatch(DiffjitError, AssertionError):
+    """`check_grads` has found derivatives that disagree (DJ602); `report` holds all that was compared."""
+
+    report: Any = None
+
+    @classmethod
+    def of(cls, report: Any, worst: Any) -> GradientMismatch:
+        """The error for a report and its worst row."""
+        place = worst.worst or worst.argument
+        error = cls(
+            "DJ602",
+            f"the derivative of `{report.name}` by `{place}` disagrees with its difference quotient "
+            f"(order {worst.order}, {worst.mode}): {worst.ad:.8g} and {worst.quotient:.8g}",
+            note=worst.note,
+            cure="a rule of your own may be wrong, or the function jumps or is rounded near this point; "
+            "all comparisons stand below\n" + str(report),
+        )
+        error.report = report
+        return error
+
+
 class InternalError(DiffjitError):
     """A mistake in diffjit itself (DJ9xx). Please report it with the program that shows it."""
 

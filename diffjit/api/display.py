@@ -11,6 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diffjit.api.checks import Report
     from diffjit.api.memory import Recorded, TapeSize
 
 
@@ -71,3 +74,27 @@ def tape_table(size: TapeSize) -> Table:
             what.append(f"\nnot known before the run: {row.why}{each}", style="yellow")
         table.add_row(str(row.line or ""), what, "?" if row.bytes is None else f"{row.bytes:,}")
     return table
+
+
+def checks_table(report: Report) -> Iterator[Any]:
+    """Derivatives side by side, then what there is to say of them."""
+    title = f"Derivatives of {report.name}: " + ("all agree" if report.ok else "they DISAGREE")
+    table = Table(title=title, title_justify="left", title_style="bold" if report.ok else "bold red")
+    table.add_column("order", justify="right")
+    table.add_column("mode", no_wrap=True)
+    table.add_column("by", overflow="fold")
+    stepped = any(row.complex is not None for row in report.rows)
+    for head in ("diffjit", *(("complex step",) if stepped else ()), "quotient", "error"):
+        table.add_column(head, justify="right", overflow="fold")
+    table.add_column("")
+    for row in report.rows:
+        numbers = [f"{row.ad:.8g}"]
+        if stepped:
+            numbers.append("" if row.complex is None else f"{row.complex:.8g}")
+        numbers += [f"{row.quotient:.8g}", f"{row.error:.1e}"]
+        verdict = Text("ok") if row.ok else Text("kink" if row.kink else "WRONG", style="bold red")
+        table.add_row(str(row.order), row.mode, row.worst or row.argument, *numbers, verdict)
+    yield table
+    notes = [f"{row.mode}, {row.argument}: {row.note}" for row in report.rows if row.note]
+    for note in dict.fromkeys([*notes, *report.notes]):
+        yield Text(note)
