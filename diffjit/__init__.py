@@ -22,6 +22,7 @@ from diffjit.settings import settings
 if TYPE_CHECKING:
     from diffjit.api.coloring import column_colors
     from diffjit.api.custom import custom_jvp, custom_vjp
+    from diffjit.api.explain import explain
     from diffjit.api.implicit import fixed_point, linear_solve, minimize_implicit, root
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
@@ -38,6 +39,7 @@ _LATER = {
     "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
     "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",
     "sparse_jacobian": "sparse", "sparsity": "sparse", "memory": "memory",
+    "explain": "explain",
 }  # fmt: skip
 
 
@@ -65,6 +67,7 @@ __all__ = [
     "constant",
     "custom_jvp",
     "custom_vjp",
+    "explain",
     "fixed_point",
     "grad",
     "hessian",

@@ -126,7 +126,7 @@ def _recursive(functions: list[Function]) -> frozenset[int]:
     return frozenset(found)
 
 
-class Writer:
+class _Writer:
     """Prints statements one to a line, and notes what each line stands for."""
 
     def __init__(self) -> None:
@@ -234,7 +234,7 @@ def _assembled(
     definitions: dict[str, str],
     bodies: list[tuple[Function, ast.FunctionDef]],
 ) -> Module:
-    draft = Writer()
+    draft = _Writer()
     for f, made in bodies:
         decorator = "compiled" if f is function else "inner"
         draft.line("", 0)

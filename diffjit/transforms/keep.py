@@ -14,7 +14,7 @@ from diffjit.analysis.memory import Memory
 from diffjit.analysis.mincut import minimum_cut
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import LABELS, Block, Function, Loc, Op, Value, const_of, is_const, is_view, without_labels
+from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, is_view, without_labels
 from diffjit.ir.types import INT, Array, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, walk
 from diffjit.primitives.registry import ELEMENTWISE
@@ -347,10 +347,18 @@ class Keeper:
 
     def record(self, v: Value, c: Context) -> Value:
         """Record a value in the forward sweep and read it in the mirrored block."""
-        block = c.fwd
-        loops = self.order.loops_around(block)
+        loops = self.order.loops_around(c.fwd)
         if not loops:
             return self.export(v)
+        # What is recorded is told line by line (`analysis.tape`): by the line that computes it.
+        outer, self.build.loc = self.build.loc, loops[0].loc if v.op is None else v.op.loc
+        try:
+            return self._record_in_loops(v, c, loops)
+        finally:
+            self.build.loc = outer
+
+    def _record_in_loops(self, v: Value, c: Context, loops: list[Op]) -> Value:
+        block = c.fwd
         named = v.name or (v.op.inputs[0].name if v.op is not None and v.op.kind == "load" else None)
         nest = self.rectangular(loops) if isinstance(v.type, Scalar) else []
         if nest:
@@ -360,7 +368,7 @@ class Keeper:
         with self.forward_ops(self.before, outer, home) as b:
             stack = b.value("stack_new", (), Stack(v.type), name=f"{v.name or 'value'}_stack")
         with self.forward_ops(self.at_end, block, block) as b:
-            b.op("push", [stack, v]).loc = self._origin(v, outer)
+            b.op("push", [stack, v])
         self.tapes[v] = stack
         reached = self.kept(stack, c)
         with self.build.inside(c.head):
@@ -415,7 +423,6 @@ class Keeper:
             ]
             dims = tuple(Sym() for _ in lengths)
             tape = b.value("empty", lengths, Array(v.type.dtype, dims, "C"), name=name, order="C", record="tape")
-            b.block.ops[-1].loc = self._origin(v, shape[-1])
         self.tapes[v] = tape
         with self.forward_ops(self.at_end, c.fwd, c.fwd) as b:
             index = [
@@ -437,11 +444,6 @@ class Keeper:
             ty = v.type
             out = self.build.value("load", [reached, *index], Scalar(ty.dtype), name=v.name, inbounds=True)
             return out if ty == out.type else self.build.value("cast", [out], ty, name=v.name)
-
-    @staticmethod
-    def _origin(v: Value, loop: Op) -> Loc | None:
-        """The line that computes a recorded value: what is recorded is told line by line (`analysis.tape`)."""
-        return loop.loc if v.op is None else v.op.loc
 
     def _constant(self, v: Value) -> Value:
         return self.build.value("const", (), v.type, value=const_of(v)) if is_const(v) else v

@@ -300,6 +300,7 @@ class Reverse(MemoryRules):
             return
         cond = self.keep.kept(op.inputs[0], c)
         made = self.build.op("if", [cond], types, regions=blocks)
+        made.loc = op.loc
         for v, out in zip(outer_values, made.outputs, strict=True):
             out.name = f"{v.name}_bar" if v.name else None
             self.add(v, out, c)
@@ -363,6 +364,7 @@ class Reverse(MemoryRules):
             exit=False,
             reverse=counted and not op.attrs.get("reverse"),
         )
+        made.loc = op.loc
         for out, arg in zip(made.outputs, carried_args, strict=True):
             out.name = arg.name
         for k, out in zip(slots, made.outputs, strict=False):
