@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.api.derived import Derived
+from diffjit.api.custom import CustomFunction
+from diffjit.api.derived import Derived, Jitted
 from diffjit.api.products import jvp, vjp
 from diffjit.errors import GradientMismatch, UsageError
 
@@ -104,7 +105,7 @@ class Checker:
         self.floats = [k for k, x in enumerate(self.leaves) if _floating(x)]
         if not self.floats:
             raise UsageError(
-                "DJ522", "check_grads needs an argument of floats", cure="pass floats or arrays of floats in args"
+                "DJ542", "check_grads needs an argument of floats", cure="pass floats or arrays of floats in args"
             )
         self.names = _names(f, self.args)
         kinds = [np.asarray(self.leaves[k]).dtype.name for k in self.floats]
@@ -116,7 +117,10 @@ class Checker:
         # The quotient is wrong by h**4 (it is extrapolated) and by the rounding of f, divided by h.
         self.eps = eps if eps is not None else float(np.finfo(narrow).eps) ** 0.2
         self.report = Report(getattr(f, "__name__", "function"))
-        self.complex_why = "it is a derivative itself" if isinstance(f, Derived) else ""
+        self.plain = f  # the user's own Python function
+        while isinstance(self.plain, (Jitted, CustomFunction)):
+            self.plain = self.plain.function
+        self.complex_why = "it is a derivative itself" if isinstance(self.plain, Derived) else ""
 
     def run(self, order: int) -> Report:
         """All orders, modes and arguments."""
@@ -240,7 +244,7 @@ class Checker:
         ]
         try:
             with np.errstate(all="ignore"):
-                value = self.value(one.function, leaves)
+                value = self.value(self.plain, leaves)
             found = sum(
                 float(np.sum(np.imag(y) * np.asarray(w)))
                 for w, y in zip(tree.flatten(one.seeds)[0], tree.flatten(value)[0], strict=True)
@@ -307,9 +311,9 @@ def check(
 ) -> Report:
     """See `functions.check_grads`."""
     if not set(modes) <= {"fwd", "rev"} or not modes:
-        raise UsageError("DJ522", f"check_grads has modes {modes!r}", cure='modes are "fwd" and "rev"')
+        raise UsageError("DJ542", f"check_grads has modes {modes!r}", cure='modes are "fwd" and "rev"')
     if order < 1 or directions < 1:
-        raise UsageError("DJ522", "check_grads needs an order and directions of at least 1", cure="order=1")
+        raise UsageError("DJ542", "check_grads needs an order and directions of at least 1", cure="order=1")
     report = Report(getattr(f, "__name__", "function"))
     for n in range(directions):
         checker = Checker(f, args, modes, atol=atol, rtol=rtol, eps=eps, seed=seed + n, backend=backend)

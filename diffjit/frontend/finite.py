@@ -39,7 +39,7 @@ def level() -> str:
         return _LEVELS[settings.nan_check]
     except (KeyError, TypeError):
         raise UsageError(
-            "DJ521",
+            "DJ541",
             f"settings.nan_check is {settings.nan_check!r}",
             cure='it may be False, True (infinities and NaN) or "nan" (NaN alone)',
         ) from None
@@ -81,12 +81,21 @@ def _check(function: Function, tested: str) -> None:
                 visit(region)
             if _computes(op) and not guarded(op.out):
                 floats = [v for v in op.inputs if _is_real(v.type)]
-                shown = [(v.name or f"operand {k + 1}", v) for k, v in enumerate(op.inputs) if _is_shown(v)]
+                shown = [(called(v, k), v) for k, v in enumerate(op.inputs) if _is_shown(v)]
                 what = f"`{op.out.name}`" if op.out.name else "a value"
                 lanewise = op.kind in ELEMENTWISE
                 test(build, Suspect(op.out, what, floats, shown, op.loc, lanewise), tested)
 
     visit(function.body)
+
+
+def called(v: Value, k: int) -> str:
+    """What to call the k-th operand of an operation."""
+    if v.name:
+        return v.name
+    if v.op is not None and v.op.kind == "load" and v.op.inputs[0].name:
+        return f"an element of {v.op.inputs[0].name}"
+    return f"operand {k + 1}"
 
 
 def _computes(op: Op) -> bool:

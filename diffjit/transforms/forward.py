@@ -149,7 +149,7 @@ class Forward:
         if self.guarded is None or self.guarded(op.out) or op.out.type.dtype.kind != "f":
             return
         shown = [
-            (v.name or f"operand {k + 1}", v)
+            (finite.called(v, k), v)
             for k, v in enumerate(op.inputs)
             if isinstance(v.type, (Scalar, Array)) and v.type.dtype.kind == "f"
         ]

@@ -195,7 +195,7 @@ class Reverse(MemoryRules):
         if not self.tested:
             return
         shown = [
-            (x.name or f"operand {k + 1}", self.keep.contents(x, op, c))
+            (finite.called(x, k), self.keep.contents(x, op, c))
             for k, x in enumerate(op.inputs)
             if isinstance(x.type, (Scalar, Array)) and x.type.dtype.kind == "f"
         ]
