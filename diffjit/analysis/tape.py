@@ -11,7 +11,7 @@ hangs on such a number is reported as not known. Loops whose iterations do not d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -83,7 +83,8 @@ def at_turns(function: Function, inputs: list[Any], melted: set[Value], crossing
     else:
         turns = [_turn(block, k) for block, k in _labels(function.body)]
     found = [_Run(function, inputs, turn, melted).records() for turn in turns]
-    best = max(found, key=lambda rs: (any(r.why for r in rs), sum(r.size for r in rs)), default=[])
+    nothing: list[Record] = []
+    best = max(found, key=lambda rs: (any(r.why for r in rs), sum(r.size for r in rs)), default=nothing)
     return [*best, *_recursive(function)]
 
 
@@ -110,7 +111,9 @@ def _turn(block: Block, at: int) -> _Turn:
 def _recursive(function: Function) -> list[Record]:
     """Recursive functions keep what they need for themselves, at a depth that only the run knows."""
     keeping = {
-        id(f) for f in callees(function) if f is not function and any(o.kind == "stack_new" or "turn" in o.attrs for o in walk(f.body))
+        id(f)
+        for f in callees(function)
+        if f is not function and any(o.kind == "stack_new" or "turn" in o.attrs for o in walk(f.body))
     }
     calls = [op for op in walk(function.body) if op.kind == "call" and id(op.attrs["function"]) in keeping]
     return [
@@ -403,7 +406,7 @@ class _Run:
         return {n: (r.size, r.count) for n, r in self.ledger.items()}
 
     @contextmanager
-    def uncertain(self, why: str) -> Iterator[None]:
+    def uncertain(self, why: str) -> Generator[None]:
         """What is recorded meanwhile may be recorded any number of times."""
         outer = self.why
         self.why = outer or why

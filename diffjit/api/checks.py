@@ -96,7 +96,16 @@ class Checker:
     """Compares the derivatives of one function at one point."""
 
     def __init__(
-        self, f: Any, args: tuple[Any, ...], modes: list[str], *, atol: Any, rtol: Any, eps: Any, seed: int, backend: Any
+        self,
+        f: Any,
+        args: tuple[Any, ...],
+        modes: list[str],
+        *,
+        atol: Any,
+        rtol: Any,
+        eps: Any,
+        seed: int,
+        backend: Any,
     ) -> None:
         self.f, self.args, self.modes = f, tuple(args), modes
         self.backend = backend
@@ -243,8 +252,7 @@ class Checker:
             for k, (x, d) in enumerate(zip(self.leaves, moved, strict=True))
         ]
         try:
-            with np.errstate(all="ignore"):
-                value = self.value(self.plain, leaves)
+            value = self.value(self.plain, leaves)
             found = sum(
                 float(np.sum(np.imag(y) * np.asarray(w)))
                 for w, y in zip(tree.flatten(one.seeds)[0], tree.flatten(value)[0], strict=True)
@@ -279,8 +287,9 @@ class Checker:
     # Trees
 
     def value(self, function: Any, leaves: list[Any]) -> Any:
-        """A call with arrays of its own."""
-        return function(*self.fresh(leaves))
+        """A call with arrays of its own; NumPy need not warn of what is reported here."""
+        with np.errstate(all="ignore"):
+            return function(*self.fresh(leaves))
 
     def fresh(self, leaves: list[Any]) -> tuple[Any, ...]:
         """The arguments, as copies: functions may write to them."""
@@ -346,7 +355,7 @@ def _paths(name: str, value: Any) -> Iterator[str]:
         for key in sorted(value, key=repr) if len({type(k) for k in value}) > 1 else sorted(value):
             yield from _paths(f"{name}[{key!r}]", value[key])
     elif isinstance(value, tuple) and hasattr(value, "_fields"):
-        for part, item in zip(value._fields, value, strict=True):
+        for part, item in zip(getattr(value, "_fields", ()), value, strict=True):
             yield from _paths(f"{name}.{part}", item)
     elif isinstance(value, (tuple, list)):
         for k, item in enumerate(value):

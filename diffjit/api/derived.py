@@ -96,7 +96,9 @@ class Derived:
         if len(self._cache) >= MAX_SPECIALISATIONS:
             self._cache.clear()
             self._shortcuts.clear()
-        self._cache[call.key, (backend, settings.nan_check), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))] = made
+        self._cache[
+            call.key, (backend, settings.nan_check), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))
+        ] = made
 
     def recall(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any] | None:
         """What another process has compiled for such a call."""

@@ -32,11 +32,12 @@ def size_text(n: int | None) -> str:
     """A number of bytes, to be read."""
     if n is None:
         return "?"
+    size: float = n
     for unit in ("B", "kB", "MB"):
-        if n < 10_000:
-            return f"{n} {unit}" if isinstance(n, int) else f"{n:.1f} {unit}"
-        n = n / 1000  # type: ignore[assignment]
-    return f"{n:.1f} GB"
+        if size < 10_000:
+            return f"{size} {unit}" if isinstance(size, int) else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
 
 
 def total_text(size: TapeSize) -> str:
@@ -66,7 +67,8 @@ def described(row: Recorded) -> str:
 
 def tape_table(size: TapeSize) -> Table:
     """Lines, records, bytes."""
-    table = Table(title=f"Tape of {size.name}: {total_text(size)}", title_justify="left", title_style="bold")
+    title = f"Tape of {size.name}: {total_text(size)}"
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("line", justify="right", no_wrap=True)
     table.add_column("recorded", overflow="fold")
     table.add_column("bytes", justify="right", no_wrap=True)
@@ -84,19 +86,20 @@ def tape_table(size: TapeSize) -> Table:
 def checks_table(report: Report) -> Iterator[Any]:
     """Derivatives side by side, then what there is to say of them."""
     title = f"Derivatives of {report.name}: " + ("all agree" if report.ok else "they DISAGREE")
-    table = Table(title=title, title_justify="left", title_style="bold" if report.ok else "bold red")
+    style = "bold" if report.ok else "bold red"
+    table = Table(title=title, title_justify="left", title_style=style, box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("order", justify="right")
-    table.add_column("mode", no_wrap=True)
+    table.add_column("mode", overflow="fold")
     table.add_column("by", overflow="fold")
     stepped = any(row.complex is not None for row in report.rows)
     for head in ("diffjit", *(("complex step",) if stepped else ()), "quotient", "error"):
-        table.add_column(head, justify="right", overflow="fold")
+        table.add_column(head, justify="right", no_wrap=True)
     table.add_column("")
     for row in report.rows:
-        numbers = [f"{row.ad:.8g}"]
+        numbers = [f"{row.ad:.7g}"]
         if stepped:
-            numbers.append("" if row.complex is None else f"{row.complex:.8g}")
-        numbers += [f"{row.quotient:.8g}", f"{row.error:.1e}"]
+            numbers.append("" if row.complex is None else f"{row.complex:.7g}")
+        numbers += [f"{row.quotient:.7g}", f"{row.error:.1e}"]
         verdict = Text("ok") if row.ok else Text("kink" if row.kink else "WRONG", style="bold red")
         table.add_row(str(row.order), row.mode, row.worst or row.argument, *numbers, verdict)
     yield table

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from diffjit.api.explain import Explanation, Line, Part
 
 _STYLE = """
-.diffjit { --ink: #1c2430; --faint: #77808c; --paper: #fff; --rule: #e3e7ec; --bar: #f2b880; --mark: #fff3c4; --back: #12667a;
-  color: var(--ink); background: var(--paper); font: 14px/1.5 system-ui, sans-serif; padding: 1rem; }
+.diffjit { --ink: #1c2430; --faint: #77808c; --paper: #fff; --rule: #e3e7ec; --bar: #f2b880; --mark: #fff3c4;
+  --back: #12667a; color: var(--ink); background: var(--paper); font: 14px/1.5 system-ui, sans-serif; padding: 1rem; }
 @media (prefers-color-scheme: dark) { .diffjit { --ink: #dde3ea; --faint: #8a94a1; --paper: #14181e; --rule: #2b323c;
   --bar: #8a5a24; --mark: #453c14; --back: #6cc3d8; } }
 .diffjit h1 { font-size: 1.2rem; margin: 0 0 .2rem; } .diffjit h2 { font-size: 1rem; margin: 1.2rem 0 .4rem; }
 .diffjit p { margin: .2rem 0; color: var(--faint); } .diffjit .warn { color: #b3541e; }
-.diffjit .panes { display: grid; grid-template-columns: minmax(0, 1.2fr) minmax(0, 1fr); gap: 1.5rem; align-items: start; }
+.diffjit .panes { display: grid;
+  grid-template-columns: minmax(0, 1.2fr) minmax(0, 1fr); gap: 1.5rem; align-items: start; }
 @media (max-width: 1000px) { .diffjit .panes { grid-template-columns: minmax(0, 1fr); } }
 .diffjit .code { overflow-x: auto; border: 1px solid var(--rule); border-radius: 6px; }
 .diffjit table { border-collapse: collapse; width: 100%; }
@@ -81,7 +82,8 @@ def _part(part: Part, files: dict[str, int], total: int) -> str:
     rows = "\n".join(_line(n, files[n.file], shift, total) for n in part.lines)
     return (
         f'<h2>{escape(part.name)} <span style="font-weight: 400">({escape(Path(part.file).name)})</span></h2>\n'
-        '<div class="code"><table>\n<thead><tr><th>line</th><th>program</th><th>recorded</th><th>bytes</th></tr></thead>\n'
+        '<div class="code"><table>\n<thead><tr><th>line</th><th>program</th>'
+        "<th>recorded</th><th>bytes</th></tr></thead>\n"
         f"<tbody>\n{rows}\n</tbody>\n</table></div>"
     )
 

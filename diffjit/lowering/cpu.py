@@ -62,9 +62,7 @@ def compile_function(
 
 def _words(op: Op) -> failures.Words:
     types_in = tuple(v.type for v in op.inputs)
-    return failures.Words(
-        types_in, tuple(op.attrs.get("parts", ())), op.attrs.get("exception"), op.attrs.get("found")
-    )
+    return failures.Words(types_in, tuple(op.attrs.get("parts", ())), op.attrs.get("exception"), op.attrs.get("found"))
 
 
 def _load(module: Module, hint: str, key: int) -> types.ModuleType:

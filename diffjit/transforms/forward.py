@@ -156,9 +156,7 @@ class Forward:
         dots = [(f"tangent of `{v.name}`" if v.name else "tangent", self.tangent(v)) for v in op.inputs if self.has(v)]
         what = f"the tangent of `{op.out.name}`" if op.out.name else "a tangent"
         given = [t for _, t in dots]
-        finite.test(
-            self.build, finite.Suspect(self.dot[op.out], what, given, [*shown, *dots], op.loc), self.tested
-        )
+        finite.test(self.build, finite.Suspect(self.dot[op.out], what, given, [*shown, *dots], op.loc), self.tested)
 
     def own(self, t: Value, op: Op) -> Value:
         """Copy a tangent that is another value's too (that of `x + 1`, say) where either's memory changes later."""

@@ -521,7 +521,11 @@ class Keeper:
                 ty = v.type
                 layout = ty.layout if ty.layout != "A" else "A"
                 copy = b.value(
-                    "copy", [v], Array(ty.dtype, ty.dims, layout), name=f"{v.name or 'array'}_kept", order="K",
+                    "copy",
+                    [v],
+                    Array(ty.dtype, ty.dims, layout),
+                    name=f"{v.name or 'array'}_kept",
+                    order="K",
                     record="copy",
                 )
                 b.block.ops[-1].loc = reader.loc

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.errors import NoRule
-from diffjit.ir.nodes import Block, Function, Loc, Op, Value, const_of
+from diffjit.ir.nodes import Block, Op, Value, const_of
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Stack, Type
 from diffjit.transforms.cotangents import Bar, Cotangents
 from diffjit.transforms.keep import Context
@@ -375,12 +375,12 @@ class MemoryRules(Cotangents):
         if not self._recorded(op.out):
             return
         same = self.memory.find(op.out)
-        copies = [o for o in self.order.places if o.kind == "stack_copy" and self.memory.find(o.out) is same]
+        copies = [o for o in self.keep.order.places if o.kind == "stack_copy" and self.memory.find(o.out) is same]
         if len(copies) > 1 or op.out.block is not self.memory.outermost(op.out).block:
             raise NoRule(
                 "DJ202",
                 "reverse mode through a pullback that is called several times, or perhaps not at all",
-                loc=op.loc or Loc(self.f.source_file, self.f.source_line, 0, 0, self.f.name),
+                loc=op.loc,
                 cure="call the pullback once, take the inner derivative with `grad`, or the outer one with `jvp`",
             )
 

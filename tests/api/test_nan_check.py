@@ -113,8 +113,7 @@ def test_pullbacks_and_other_verbs(backend):
 
 def test_second_derivatives(backend):
     def f(x):
-        y = x**1.5
-        return y
+        return x**1.5
 
     assert dj.grad(f, backend=backend)(0.0) == 0.0
     error = caught(dj.grad(dj.grad(f), backend=backend), 0.0)
@@ -146,8 +145,8 @@ def test_what_where_throws_away_passes(backend):
 
 def test_nan_alone(backend, monkeypatch):
     monkeypatch.setattr(dj.settings, "nan_check", "nan")
-    assert np.isneginf(dj.jit(lambda x: np.log(x), backend=backend)(0.0))
-    assert np.isinf(dj.grad(lambda x: np.sqrt(x), backend=backend)(0.0))
+    assert np.isneginf(dj.jit(lambda x: np.log(x) + 1.0, backend=backend)(0.0))
+    assert np.isinf(dj.grad(lambda x: np.sqrt(x) + 1.0, backend=backend)(0.0))
 
     def difference(x):
         a = np.log(x)
