@@ -17,8 +17,7 @@ class Settings:
     backend    "numba" (compiled, default) or "python" (the readable text, under a debugger); DIFFJIT_BACKEND
     dump       folder that receives every pass of every program as a numbered file, or ""; DIFFJIT_DUMP
     cache_dir  folder of generated modules, machine code and manifests, or "" for the platform's; DIFFJIT_CACHE_DIR
-    nan_check  True: raise `NonFinite` at the line where a value, tangent or cotangent first stops being finite;
-               "nan": for NaN alone; False (default): no test, and no cost; DIFFJIT_NAN_CHECK (1, nan)
+    nan_check  True: raise `NonFinite` where a number first stops being finite ("nan": NaN alone); DIFFJIT_NAN_CHECK
     cache_mb   megabytes that the folder is cut down to, least used first; 0: text alone is kept; DIFFJIT_CACHE_MB
 
     `diffjit.clear_cache()` empties the folder.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from diffjit import tree
 from diffjit.analysis.tape import Record, at_turns
 from diffjit.api.derived import Derived, resolve
 from diffjit.api.engine import is_compiled, program_of
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 class Recorded:
     """What one place of the program leaves for the way back.
 
+    name     the variable, or the expression where it has no name
     kind     "tape": an array of numbers, one for each iteration; "stack": numbers pushed one by one; "copy": a copy of
              an array that is written to later; "array": an array of the program's own that stays alive
     bytes    None where it is not known before the run; then `why` says what it hangs on, and `each` how many bytes one
@@ -94,8 +95,7 @@ class TapeSize:
 def memory(fun: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> TapeSize:
     """The memory that a derivative's forward sweep leaves for its way back, in bytes, without running it.
 
-    fun       what `grad`, `value_and_grad`, `vmap`, `jit`, ... have made; for a plain function, what the pullback of
-              `vjp(fun, *args)` holds
+    fun       what `grad`, `vmap`, `jit`, ... have made; for a plain function, its pullback (`vjp(fun, *args)`)
     args      the arguments of a call
     backend   "numba" or "python": compiled code makes fewer arrays
 
@@ -154,7 +154,5 @@ def _crossing(function: Function, n: int, *, compiled: bool) -> tuple[Function, 
 def _row(r: Record) -> Recorded:
     loc = r.loc or Loc("", 0, 0, 0, "")
     size = None if r.why else r.size
-    return Recorded(loc.file, loc.line, loc.function, r.name, r.kind, r.form, r.count, size, r.each, r.why)
-
-
-__all__ = ["Recorded", "TapeSize", "memory", "tree"]
+    name = r.name if r.name != "value" else linecache.getline(loc.file, loc.line)[loc.col : loc.end_col] or r.name
+    return Recorded(loc.file, loc.line, loc.function, name, r.kind, r.form, r.count, size, r.each, r.why)

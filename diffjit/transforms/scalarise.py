@@ -27,7 +27,7 @@ from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.analysis.small import Small, constant, is_small, subscript, viewed
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import LABELS, TRIED, WRITES, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import LABELS, TRIED, WRITES, Block, Function, Op, Value, is_const, is_view
 from diffjit.ir.types import INT, Array, Scalar
 from diffjit.ir.walk import blocks, clone, clone_op, has_exit, initial, walk
 from diffjit.transforms import elements
@@ -296,6 +296,8 @@ class _Scalariser:
         """What an operation yields."""
         if isinstance(v.type, Scalar):
             out: Value = values[()]
+            if out.name is None and not is_const(out):
+                out.name = v.name
             self.known[v] = out if out.type == v.type else self.build.value("cast", [out], v.type)
         elif self.small.holds(v):
             self.cells[v] = self.fresh(v, values)
