@@ -87,7 +87,8 @@ def _refuse_dtypes(function: Function) -> None:
 
 
 def _words(op: Op) -> failures.Words:
-    return failures.Words(tuple(v.type for v in op.inputs), tuple(op.attrs.get("parts", ())), op.attrs.get("exception"))
+    types_in = tuple(v.type for v in op.inputs)
+    return failures.Words(types_in, tuple(op.attrs.get("parts", ())), op.attrs.get("exception"), op.attrs.get("found"))
 
 
 def _load(module: Module, hint: str, key: int) -> types.ModuleType:

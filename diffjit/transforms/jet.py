@@ -21,6 +21,10 @@ class Jet(Companions):
         """`x_1` is the first coefficient."""
         return f"{v.name}_{n + 1}" if v.name else None
 
+    def told(self, v: Value, n: int) -> str:
+        """What to call a coefficient in messages."""
+        return f"Taylor coefficient {n + 1} of " + (f"`{v.name}`" if v.name else "a value")
+
     def known(self, v: Value) -> list[Value | None] | None:
         """The coefficients of a value of the program; None where it is constant, or one of them zero."""
         if not self.has(v):
