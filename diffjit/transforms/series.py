@@ -177,7 +177,7 @@ class Expansion(TangentRules):
             self.slopes[v] = Opaque(Opaque.program(self, block, op, [found], itself=True), 0)
             return self.slopes[v]
         with self.build.inside(block):
-            found = [self.tangent_of(op)] if own is None else self.own_rule(op, own)
+            found = [self.falling_power(op) or self.tangent_of(op)] if own is None else self.own_rule(op, own)
         made = self.expanded(block, op, found)
         if own is None:
             self.slopes[v] = made[0]
@@ -207,6 +207,16 @@ class Expansion(TangentRules):
             return [self.canonical(v) for v in results]
         program = Opaque.program(self, block, op, results)
         return [Opaque(program, k) for k in range(len(results))]
+
+    def falling_power(self, op: Op) -> Value | None:
+        """x**c with a constant c < 0, which x = 0 has no value of: x' c out / x, where x**(c - 1) would lead on to c - 2."""
+        if op.kind not in ("power", "float_power"):
+            return None
+        x, c = op.inputs[0], const_of(op.inputs[1])
+        if c is None or not c < 0 or not is_float(x.type):
+            return None
+        partial = self.ew("divide", self.ew("multiply", float(c), op.out), x)
+        return self.runner.number(self.runner.ew("zmul", self.tangent(x), partial))
 
     def own_rule(self, op: Op, own: custom.Rules) -> list[Value]:
         """Copy the rule that a function has of its own: results, and derivatives of those that are floats."""
