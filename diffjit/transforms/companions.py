@@ -1,7 +1,7 @@
-"""Walks a program and builds companions beside its values: the tangents of forward mode, the terms of Taylor mode.
+"""Walks a program and builds companions beside its values: tangents in forward mode, series in Taylor mode.
 
-Each active value has `count` companions of its type. Memory has companion memory, joined and viewed as the memory itself
-is, and loops carry companions beside what they carry. What the companions of a pure operation are, subclasses say.
+Each active value has `count` companions of its type. Memory has companion memory, joined and viewed as the memory
+itself is, and loops carry companions beside what they carry. What the companions of a pure operation are, subclasses say.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class Companions:
         self.f.params += [t for ts in entering for t in ts]
         with self.build.inside(body):
             leaving = [
-                [self.left(t, given, n) for n, t in enumerate(self.companions(v))] if self.activity.is_varied(v) else None
+                [self.left(t, given, n) for n, t in enumerate(self.companions(v))]
+                if self.activity.is_varied(v)
+                else None
                 for v in results
             ]
         return Accompanied(self.f, entering, results, leaving)

@@ -47,16 +47,25 @@ def terms(seed, *values, order):
     return tuple(t if np.ndim(x) else tuple(map(float, t)) for x, t in zip(values, one, strict=True))
 
 
+def derivative(g):
+    return lambda t: jax.jvp(g, (t,), (1.0,))[1]
+
+
 def nested(f, primals, series):
     """JAX's derivatives along the curve, by `jvp` of `jvp` of ..."""
     order = len(series[0])
 
     def on_curve(t):
-        return f(*(sum((c * t**m / math.factorial(m) for m, c in enumerate(s, 1)), x) for x, s in zip(primals, series)))
+        return f(
+            *(
+                sum((c * t**m / math.factorial(m) for m, c in enumerate(s, 1)), x)
+                for x, s in zip(primals, series, strict=True)
+            )
+        )
 
     found = []
     for _ in range(order):
-        on_curve = (lambda g: lambda t: jax.jvp(g, (t,), (1.0,))[1])(on_curve)
+        on_curve = derivative(on_curve)
         found.append(jax.jit(on_curve)(0.0))
     return found
 
@@ -248,7 +257,13 @@ def test_linear_algebra(name):
 
 @pytest.mark.parametrize(
     "matrix",
-    [A, np.zeros((3, 3)), np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 1.0]), np.array([[1.0, 2.0], [2.0, 4.0]]), np.ones((1, 1))],
+    [
+        A,
+        np.zeros((3, 3)),
+        np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 1.0]),
+        np.array([[1.0, 2.0], [2.0, 4.0]]),
+        np.ones((1, 1)),
+    ],
 )
 def test_a_determinant_is_a_polynomial_also_where_it_vanishes(matrix):
     """det(M + t D + t^2 E), whose coefficients follow from its values at roots of unity."""
@@ -453,7 +468,7 @@ def test_a_loop_over_orders_inside_a_program(backend):
     def solution(y):
         a = y * y
         b = 2 * y * a
-        field = lambda z: z * z  # noqa: E731
+        field = lambda z: z * z
         c = dj.jet(field, (y,), ((a, b),))[1][1]
         d = dj.jet(field, (y,), ((a, b, c),))[1][2]
         return a, b, c, d
@@ -585,4 +600,4 @@ def test_growing_lists_of_arrays_are_refused():
 
     with pytest.raises(dj.TypeProblem) as found:
         dj.jet(f, (X, 3), ((X, X), (0, 0)), backend="python")
-    assert found.value.code == "DJ323"
+    assert found.value.code == "DJ329"

@@ -23,7 +23,7 @@ def series(f, *points):
 def agrees(kind, reference, *points):
     f = BY_KIND[kind]
     terms = tuple((s, *[0.0] * (ORDER - 1)) for s, _ in zip(SLOPES, points, strict=False))
-    found = dj.jet(lambda *x: f(*x), points, terms, factorial_scaled=False, backend="python")[1]
+    found = dj.jet(f, points, terms, factorial_scaled=False, backend="python")[1]
     wanted = series(reference, *points)[1:]
     scale = np.maximum.accumulate(np.abs(wanted))
     assert np.all(np.abs(np.array(found) - wanted) <= 1e-9 * scale + 1e-13), (found, wanted)
