@@ -163,6 +163,31 @@ class Forward(Companions, TangentRules):
         block.ops += custom.spliced(rule, inputs, [*op.outputs, *tangents], block)
 
 
+class Several(Forward):
+    """Several tangents beside each value, which share what they need of the values."""
+
+    def __init__(self, function: Function, wrt: list[int], count: int) -> None:
+        Companions.__init__(self, function, wrt, count)
+        self.lane = 0
+
+    def name(self, v: Value, n: int = 0) -> str | None:
+        """`x_dot`, `x_dot_1`, ..."""
+        name = TangentRules.name(self, v, n)
+        return f"{name}_{n}" if name and n else name
+
+    def tangent(self, v: Value) -> Value:
+        """The tangent of an active value, of those that are made now."""
+        return self.companions(v)[self.lane]
+
+    def rule(self, op: Op) -> list[Value]:
+        """The tangents of a pure operation's result."""
+        made: list[Value] = []
+        for lane in range(self.count):
+            self.lane = lane
+            made += super().rule(op)
+        return made
+
+
 def forward(function: Function, wrt: list[int]) -> Tangents:
     """The program that computes tangents for tangents of the given parameters."""
     return Forward(function, wrt).run()
