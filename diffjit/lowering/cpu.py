@@ -25,9 +25,9 @@ from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of
 
 
-def lowered_text(function: Function) -> str:
+def lowered_text(function: Function, *, large: bool = False) -> str:
     """The text that Numba compiles (`stage="lowered"`)."""
-    return lower(function).text
+    return lower(function, large=large).text
 
 
 def compile_function(
@@ -36,6 +36,7 @@ def compile_function(
     name_hint: str | None = None,
     residual_outs: frozenset[int] = frozenset(),
     settled: bool = False,
+    large: bool = False,
 ) -> Callable[..., tuple[Any, ...]]:
     """A callable of flat arguments that returns the tuple of results.
 
@@ -43,10 +44,11 @@ def compile_function(
     weak scalars, NumPy scalars for others, and Python lists for lists. Results at the positions `residual_outs` that
     are lists or stacks come back as opaque `Tape`s, which another compiled function takes where it has a list or stack
     as parameter: nothing is copied. A pullback that is called twice copies its stacks itself (`stack_copy`) before it
-    pops. `settled`: every call has arguments of the same types, down to layout and alignment.
+    pops. `settled`: every call has arguments of the same types, down to layout and alignment. `large`: operations on
+    arrays may have so many elements that threads pay.
     """
     _refuse_dtypes(function)
-    module = lower(function, residual_outs)
+    module = lower(function, residual_outs, large=large)
     key = int(cache.digest(module.text)[:15], 16)
     dispatcher = getattr(_load(module, name_hint or function.name, key), module.entry)
     words = {n: _words(op) for n, op in module.ops.items()}
@@ -85,7 +87,8 @@ def _refuse_dtypes(function: Function) -> None:
 
 
 def _words(op: Op) -> failures.Words:
-    return failures.Words(tuple(v.type for v in op.inputs), tuple(op.attrs.get("parts", ())), op.attrs.get("exception"))
+    types_in = tuple(v.type for v in op.inputs)
+    return failures.Words(types_in, tuple(op.attrs.get("parts", ())), op.attrs.get("exception"), op.attrs.get("found"))
 
 
 def _load(module: Module, hint: str, key: int) -> types.ModuleType:

@@ -998,3 +998,70 @@ def dj519_another_shape():
         return x[0] - a
 
     dj.root(model, np.ones(3), 2.0)
+
+
+def dj202_pullback_twice():
+    def inner(x, n):
+        s, k = x, 0
+        while k < n:
+            s = np.sin(s * s) + x
+            k += 1
+        return s
+
+    def model(x):
+        _, pullback = dj.vjp(lambda y: inner(y, 4), x)
+        return pullback(1.0)[0] * pullback(2.0)[0]
+
+    dj.grad(model)(1.3)
+
+
+def dj541_no_such_test():
+    dj.settings.nan_check = "inf"
+    try:
+        dj.grad(lambda x: x * x)(1.0)
+    finally:
+        dj.settings.nan_check = False
+
+
+def dj542_no_floats():
+    def model(n):
+        return 2 * n
+
+    dj.check_grads(model, (3,))
+
+
+def dj601_cotangent():
+    def model(x):
+        distance = np.sum(x * x)
+        return np.sqrt(distance)
+
+    dj.settings.nan_check = True
+    try:
+        dj.grad(model)(np.zeros(12))
+    finally:
+        dj.settings.nan_check = False
+
+
+def dj601_value():
+    def model(x):
+        y = np.log(x)
+        return np.sum(y)
+
+    dj.settings.nan_check = True
+    try:
+        dj.grad(model)(np.array([2.0, 1.0, 0.0, 3.0]))
+    finally:
+        dj.settings.nan_check = False
+
+
+def dj602_wrong_rule():
+    @dj.custom_jvp
+    def cube(x):
+        return x**3
+
+    @cube.defjvp
+    def rule(primals, tangents):
+        (x,), (x_dot,) = primals, tangents
+        return cube(x), 2 * x**2 * x_dot
+
+    dj.check_grads(cube, (1.5,), modes="fwd")
