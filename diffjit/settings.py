@@ -21,8 +21,7 @@ class Settings:
     cache_dir  folder of generated modules, machine code and manifests, or "" for the platform's; DIFFJIT_CACHE_DIR
     nan_check  True: raise `NonFinite` where a number first stops being finite ("nan": NaN alone); DIFFJIT_NAN_CHECK
     cache_mb   megabytes that the folder is cut down to, least used first; 0: text alone is kept; DIFFJIT_CACHE_MB
-    threads    how many threads large array operations use; 0: one for each core; DIFFJIT_THREADS. Results are the same
-               with any number of them
+    threads    of large array operations, with the same results in any number; 0: one for each core; DIFFJIT_THREADS
 
     `diffjit.clear_cache()` empties the folder.
     """
