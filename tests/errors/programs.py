@@ -669,6 +669,13 @@ def dj507_cotangent_shape():
     pullback(np.ones(2))
 
 
+def dj507_series():
+    def model(x, y):
+        return x * y
+
+    dj.jet(model, (2.0, 3.0), ((1.0, 0.0), (1.0,)))
+
+
 def dj508_stage():
     def model(x):
         return x * x
@@ -795,6 +802,61 @@ def dj322_integer_result():
         return np.argmax(x)
 
     dj.jacfwd(model)(np.ones(3))
+
+
+def dj323_matrix():
+    def model(m):
+        return np.sum(m * m)
+
+    dj.grad(model)(np.ones((2, 2)).view(np.matrix))
+
+
+def dj323_masked():
+    def model(x):
+        return np.sum(x * x)
+
+    dj.grad(model)(np.ma.array([1.0, 2.0], mask=[False, True]))
+
+
+def dj323_byte_order():
+    def model(x):
+        return np.sum(x * x)
+
+    dj.grad(model)(np.array([1.0, 2.0], dtype=">f8"))
+
+
+def dj323_objects():
+    def model(x):
+        return np.sum(x * x)
+
+    dj.grad(model)(np.array([1.0, 2.0], dtype=object))
+
+
+def dj323_half():
+    def model(x):
+        return np.sum(x * x)
+
+    dj.grad(model, backend="numba")(np.array([1.0, 2.0], dtype=np.float16))
+
+
+def dj404_columns():
+    def model(x):
+        picked = x[:, np.array([0, 2, 1])]
+        flat = picked.reshape(-1)
+        flat[0] = 0.0
+        return np.sum(picked * x)
+
+    dj.grad(model)(np.ones((4, 3)))
+
+
+def dj329_growing_list():
+    def model(x):
+        items = []
+        while len(items) < x.size:
+            items.append(x * len(items))
+        return items
+
+    dj.jet(model, (np.ones(3),), ((np.ones(3), np.ones(3)),))
 
 
 def dj512_axis():
