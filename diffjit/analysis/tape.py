@@ -202,7 +202,8 @@ class _Relevant:
         if op.kind in ("for", "while"):
             return [op.inputs[k + (3 if op.kind == "for" else 0)], _next(op, k)]
         if isinstance(op.outputs[k].type, Array) and op.kind not in CONTROL:
-            return shapes.read_for_shape(op)
+            viewed = op.inputs[:1] if is_view(op) or op.kind == "stop_gradient" else []
+            return [*viewed, *shapes.read_for_shape(op)]  # of a view, the memory that it shares
         return [v for v in op.inputs if isinstance(v.type, (Scalar, Array))]
 
 
@@ -425,7 +426,7 @@ class _Run:
         """A number, or an array's size; None: not known."""
         if isinstance(v.type, Array):
             return self._array(op, v)
-        if not isinstance(v.type, Scalar) or len(op.outputs) > 1:
+        if not isinstance(v.type, Scalar) or len(op.outputs) > 1 or op.kind in ("undef", "call"):
             return None
         if op.kind == "const":
             return self.evaluate.constant(op)
@@ -440,6 +441,9 @@ class _Run:
             return self.evaluate.operation(op)(*given)
 
     def _array(self, op: Op, v: Value) -> _Sized:
+        if op.kind == "call":
+            shape: shapes.Shape = (None,) * v.type.ndim
+            return _Sized(shape, _Buffer(op, _bytes(shape, v), counted=False))
         known = {x: self._number_or_shape(x) for x in op.inputs}
         shape = shapes.shape(op, known)
         base = self.known.get(op.inputs[0]) if op.inputs else None
