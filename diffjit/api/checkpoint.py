@@ -19,11 +19,13 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import BOOL, Array, Scalar
 from diffjit.ir.walk import dce
-from diffjit.transforms.checkpoint import recomputed
+from diffjit.transforms.checkpoint import APART, recomputed
 from diffjit.transforms.prepare import copied_params
 from diffjit.transforms.schedule import own
 
 T = TypeVar("T")
+
+_CURE = "return a copy"
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -59,8 +61,8 @@ class _Call:
             )
         given = {p: v for p, v in zip(f.params, inner.inputs, strict=True) if isinstance(p.type, Array)}
         itself = {k: given[v] for k, v in enumerate(f.results) if v in given}
-        self.refuse_views(f, itself)
         made, copies = copied_params(f)
+        pairs = self.one_memory(f, itself, frozenset(copies))
         self.refuse_overlap(f, copies)
         order = [k for k in range(len(f.results)) if k not in itself]
         made.body.results = own([*(made.results[k] for k in order), *copies.values()], made)
@@ -68,6 +70,8 @@ class _Call:
         rules = recomputed(self.name, made)
         types = [v.type for v in made.results]
         op = interpreter.build.op("call", inner.inputs, types, function=made, rules=rules)
+        if pairs:
+            op.attrs[APART] = tuple((a if a < 0 else order.index(a), order.index(b)) for a, b in pairs)
         for out, v in zip(op.outputs, made.results, strict=True):
             out.name = v.name
         for k, out in zip(copies, op.outputs[len(order) :], strict=True):
@@ -75,19 +79,22 @@ class _Call:
         outs: list[Value] = [itself.get(k) or op.outputs[order.index(k)] for k in range(len(f.results))]
         return interpreter.abstract(inner.program.result, outs)
 
-    def refuse_views(self, f: Function, itself: dict[int, Value]) -> None:
-        """A result that is a view of an argument would be cut loose from it."""
+    def one_memory(self, f: Function, itself: dict[int, Value], changed: frozenset[int]) -> list[tuple[int, int]]:
+        """Pairs of inputs (counted from -1 downwards) and results that may share memory, which the call cuts apart."""
         memory = Memory(f, Order(f), whole=True)
-        taken = {memory.find(p): p for p in f.params if isinstance(p.type, Array)}
+        taken = {memory.find(p): -1 - k for k, p in enumerate(f.params) if isinstance(p.type, Array)}
+        pairs: list[tuple[int, int]] = []
         for k, v in enumerate(f.results):
-            if not isinstance(v.type, Array):
+            if not isinstance(v.type, Array) or k in itself:
                 continue
-            other = taken.get(memory.find(v))
-            if other is not None and k not in itself:
-                what = f"`{other.name}`" if other.name else "an array that it also returns"
-                raise self.refused(f"returns an array that may share memory with {what}", "return a copy")
-            if other is None:
-                taken[memory.find(v)] = v
+            other = taken.setdefault(memory.find(v), k)
+            if other == k:
+                continue
+            if other < 0 and -1 - other in changed:
+                name = f.params[-1 - other].name or "an argument"
+                raise self.refused(f"returns an array that may share memory with `{name}`, which it changes", _CURE)
+            pairs.append((other, k))
+        return pairs
 
     def refuse_overlap(self, f: Function, copies: dict[int, Value]) -> None:
         """An array that the function changes must not have a second name among what it reads."""
@@ -115,8 +122,8 @@ def checkpoint(fun: Any = None) -> Any:
     """Mark a function so that derivatives keep only the inputs of its calls, and compute it again on the way back.
 
     As a decorator or bare: `checkpoint(f)(x)` is `f(x)`, in every mode. Reverse mode runs f twice and keeps what f
-    computes only while that call is reversed. Raises `MemoryProblem` where f returns a view of an array among its
-    arguments (the array itself is fine).
+    computes only while that call is reversed. f may change arrays among its arguments, and return such an array itself.
+    Raises `MemoryProblem` where f returns another view of it, or of an array that is changed after the call.
     """
     return CheckpointedFunction if fun is None else CheckpointedFunction(fun, None)
 

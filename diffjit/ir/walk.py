@@ -146,7 +146,8 @@ class _Liveness:
             for region in op.regions:
                 self._scan(region, op)
             if op.kind in WRITES or op.kind in EFFECTS or op.kind in ("call", "while"):
-                self._keep(op)
+                if not op.attrs.get("repeats"):
+                    self._keep(op)
 
     def _scan_loop(self, op: Op) -> None:
         for k, (v, init) in enumerate(zip(op.outputs, initial(op), strict=True)):

@@ -18,15 +18,42 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from diffjit.analysis.memory import Memory
+from diffjit.analysis.order import Order
+from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Value
 from diffjit.ir.types import is_ref
-from diffjit.ir.walk import dce
+from diffjit.ir.walk import dce, walk
 from diffjit.transforms.custom import Rules, floats, rename
 from diffjit.transforms.forward import Forward
 from diffjit.transforms.prepare import clone
 from diffjit.transforms.schedule import Schedule, own, silence, zeros
 from diffjit.transforms.timeloop import TimeLoop
+
+
+APART = "apart"  # attribute of a call: pairs of results, and inputs from -1 downwards, that may be one memory
+
+
+def refuse_changes(function: Function) -> None:
+    """A call gives arrays of its own, where the function might have given its argument: nobody must tell them apart."""
+    calls = [op for op in walk(function.body) if APART in op.attrs]
+    if not calls:
+        return
+    memory = Memory(function, Order(function))
+    for op in calls:
+        for pair in op.attrs[APART]:
+            for k in pair:
+                v = op.inputs[-1 - k] if k < 0 else op.outputs[k]
+                if memory.changes_after(v, op):
+                    name = op.attrs["rules"].name
+                    raise MemoryProblem(
+                        "DJ405",
+                        f"`{name}` is checkpointed and may return a view of its argument, and `{v.name or 'the array'}` "
+                        "is changed after the call",
+                        loc=op.loc,
+                        cure="return a copy",
+                    )
 
 
 def _like(function: Function, name: str, params: Sequence[Value]) -> tuple[Function, Builder]:
@@ -45,9 +72,11 @@ def _bars(values: Sequence[Value]) -> list[Value]:
     return [Value(values[k].type, f"{values[k].name or 'out'}_bar") for k in floats(list(values))]
 
 
-def _call(build: Builder, rules: Rules, inputs: list[Value]) -> list[Value]:
+def _call(build: Builder, rules: Rules, inputs: list[Value], *, repeats: bool = False) -> list[Value]:
     types = [v.type for v in rules.primal.results]
     op = build.op("call", inputs, types, function=rules.primal, rules=rules)
+    if repeats:
+        op.attrs["repeats"] = True
     for out, v in zip(op.outputs, rules.primal.results, strict=True):
         out.name = v.name
     return op.outputs
@@ -193,7 +222,7 @@ class LoopRules(Rules):
         dots = {k: outs[doubled.tangents[k]] if k in doubled.tangents else zeros(build, outs[k]) for k in floats(outs[:n])}
         results = outs[:n]
         if self.snapshots:
-            results += _call(build, self, made.params[: self.n_args])[n:]
+            results += _call(build, self, made.params[: self.n_args], repeats=True)[n:]
             dots |= {k: zeros(build, results[k]) for k in floats(results) if k >= n}
         made.body.results = results + [dots[k] for k in floats(results)]
         return made
@@ -301,7 +330,9 @@ class BackRules(Rules):
         ahead, build = _like(self.primal, f"{self.name}_ahead", _fresh(self.primal.params))
         first = len(ahead.params) - len(y)
         bars = ahead.params[first:]
-        ahead.body.results = [*_call(build, self.full or self, list(ahead.params)), *ahead.params[:x], *bars]
+        ahead.body.results = [
+            *_call(build, self.full or self, list(ahead.params), repeats=True), *ahead.params[:x], *bars,
+        ]  # fmt: skip
         doubled = self.doubled(loop.wrt)
         dotted = [k for k in y if k in doubled.tangents]
         by = [k for k in self.wrt if k < x]
