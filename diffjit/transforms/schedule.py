@@ -11,7 +11,10 @@ way there                                   way back
     while at < n:                                   state = the last snapshot
         take a snapshot                             while at < t:
         run to at + m(n - at, free)                     run to at + m(t + 1 - at, free), take a snapshot
-                                                    the pullback of step t; drop the snapshot if it was at t
+        (to n - 1 where none is free)               the pullback of step t; drop the snapshot if it was at t
+
+Where `break` ends a loop without a known length, the way there only has its first snapshot: the way back knows the
+length, and runs one sweep more in all than if it had been known before.
 """
 
 from __future__ import annotations
@@ -175,7 +178,7 @@ class Schedule:
     # Snapshots
 
     def room(self, n: Value, carried: list[Value]) -> Value:
-        """How many snapshots fit."""
+        """How many snapshots fit, beside the state before the last step, with which the way back begins."""
         kind, amount = self.loop.attrs[BUDGET]
         most = self.build.const(amount)
         if kind == "bytes":
@@ -185,7 +188,7 @@ class Schedule:
                 for axis in range(v.type.ndim):
                     held = self.int("multiply", held, self.build.value("dim", [v], INT, axis=axis))
                 size = self.int("add", size, held)
-            most = self.int("floor_divide", most, size)
+            most = self.int("subtract", self.int("floor_divide", most, size), self.build.const(1))
         fit = self.build.value("minimum", [most, n], INT)
         return self.build.value("maximum", [fit, self.build.const(1)], INT)
 
@@ -276,7 +279,7 @@ class Schedule:
         n = build.value("trip", bounds, INT)
         n = build.value("minimum", [n, build.const(LONGEST)], INT) if has_exit(self.loop) else n
         room = self.room(n, first)
-        storage = self.allocate(room, first)
+        storage = self.allocate(self.int("add", room, build.const(1)), first)
         ends = bool(has_exit(self.loop))
         names = ["at", "taken", *(a.name for a in self.args), "left"]
         types = [INT, INT, *(a.type for a in self.args), BOOL]
@@ -289,7 +292,8 @@ class Schedule:
             self.save(storage, taken, at, carried)
             free = self.int("subtract", room, taken)
             left = self.int("subtract", n, at)
-            stop = self.int("add", at, self.chunk(left, free, left))
+            rest = build.value("maximum", [self.int("subtract", left, build.const(1)), build.const(1)], INT)
+            stop = self.int("add", at, self.chunk(left, free, rest))
             outs = self.run(at, stop, carried, ends=ends)
             done = outs[-1] if ends else build.const(False)
             now = self.int("add", at, outs[-2]) if ends else stop
@@ -302,7 +306,7 @@ class Schedule:
         return f
 
     def chunk(self, length: Value, room: Value, all_of_it: Value) -> Value:
-        """How far to run: all of it where no place is left for another snapshot, or one step is left."""
+        """How far to run to the next snapshot; all of it where there is no room for another, or one step is left."""
         one = self.build.const(1)
         several = self.build.value("minimum", [length, room], INT)
         then, other = Block(), Block([])
@@ -380,7 +384,7 @@ class Schedule:
         assert storage.places is not None
         one = build.const(1)
         top = self.int("subtract", count, one)
-        room = build.value("dim", [storage.places], INT, axis=0)
+        room = self.int("subtract", build.value("dim", [storage.places], INT, axis=0), one)
         at = build.value("cast", [build.value("load", [storage.places, top], Scalar(np.dtype(np.int64)), inbounds=True)], INT)
         state = self.load(storage, top)
         names = ["at", "taken", *(a.name for a in self.args)]
