@@ -187,16 +187,16 @@ class _Enclosing:
         return any(region is block for block, _ in self.order.places[self.op].path)
 
     def _made_later(self, v: Value) -> bool:
-        """Whether a reference is made in the loop or behind it."""
+        """Whether a reference is made in the loop or behind it, or leaves something around it."""
         if v.op is not None:
-            return self._inside(v.op) or v.op is self.op or self.order.later(self.op, v.op)
+            return self._inside(v.op) or self._contains(v.op) or self.order.later(self.op, v.op)
         up = self.order.parent.get(v.block) if v.block is not None else None
-        return up is not None and (
-            up[0] is self.op or self._inside(up[0]) or self.order.later(self.op, up[0]) and not self._contains(up[0])
-        )
+        if up is None or (self._contains(up[0]) and up[0] is not self.op):
+            return False
+        return up[0] is self.op or self._inside(up[0]) or self.order.later(self.op, up[0])
 
     def _contains(self, op: Op) -> bool:
-        return any(self._within(region) for region in op.regions)
+        return op is self.op or any(self._within(region) for region in op.regions)
 
     # Building
 
