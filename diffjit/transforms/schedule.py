@@ -372,7 +372,7 @@ class Schedule:
         """Snapshots that may be overwritten."""
 
         def own(v: Value) -> Value:
-            return self.build.value("copy", [v], v.type, order="C", name=v.name)
+            return self.build.value("copy", [v], v.type, order="C", name=v.name, spent=True)
 
         assert given.places is not None
         packs = {dtype: own(v) for dtype, v in given.packs.items()}
