@@ -62,8 +62,10 @@ class Schedule:
         self.mapping: dict[Value, Value] = {}
         self.memory = Memory(made.function, Order(made.function))
         self.args = self.body.args[1:]
-        self.numbers = [k for k, a in enumerate(self.args) if isinstance(a.type, Scalar)]
-        self.carried = [k for k, a in enumerate(self.args) if isinstance(a.type, Array)]
+        read = {v for values in _read(self.body) for v in values}
+        self.live = live = [k for k, a in enumerate(self.args) if a in read]  # others are new in each step
+        self.numbers = [k for k in live if isinstance(self.args[k].type, Scalar)]
+        self.carried = [k for k in live if isinstance(self.args[k].type, Array)]
         self.restored = [v for v in made.memories if self._is_read(v)]
         self.quiet = False  # a step that is run again prints nothing
 
@@ -78,6 +80,10 @@ class Schedule:
                 if op.kind in ("store", "assign", "mask_set", "scatter") and k != 0:
                     return True
         return False
+
+    def is_new(self, k: int) -> bool:
+        """Whether an array that is carried is made anew in each step, without a look at the last one."""
+        return k not in self.live and isinstance(self.args[k].type, Array)
 
     # Pieces
 
@@ -226,16 +232,16 @@ class Schedule:
         arrays = iter(storage.arrays)
         for k in self.carried:
             array = next(arrays)
-            self._refuse_length(array, carried[k])
+            self._refuse_length(array, carried[k], known=not _is_undefined(initial(self.loop)[k]))
             self.build.op("assign", [self._stored(array, slot, self.args[k]), carried[k]])
         for v, array in zip(self.restored, arrays, strict=True):
             self.build.op("assign", [self._stored(array, slot, v), self.of(v)])
 
-    def _refuse_length(self, array: Value, v: Value) -> None:
-        """A snapshot has the lengths that the array had at first."""
+    def _refuse_length(self, array: Value, v: Value, *, known: bool) -> None:
+        """A snapshot has the lengths that the array had at first. `known`: types say what is known of them."""
         wrong: Value | None = None
         for axis, (a, b) in enumerate(zip(array.type.dims[1:], v.type.dims, strict=True)):
-            if a == b:
+            if a == b and known:
                 continue
             found = [self.build.value("dim", [x], INT, axis=axis + d) for x, d in ((array, 1), (v, 0))]
             other = self.build.value("not_equal", found, BOOL)
@@ -266,7 +272,8 @@ class Schedule:
             carried[k] = self.build.value("copy", [view], ty, order="C" if ty.layout == "A" else ty.layout)
         for v, array in zip(self.restored, arrays, strict=True):
             self.build.op("assign", [self.of(v), self._stored(array, slot, v)])
-        return [carried[k] for k in range(len(self.args))]
+        first = initial(self.loop)
+        return [carried[k] if k in carried else self.of(first[k]) for k in range(len(self.args))]
 
     # The way there
 
@@ -301,6 +308,10 @@ class Schedule:
         zero = build.const(0)
         op = build.op("while", [zero, zero, *first, build.const(False)], types, regions=[cond, body], exit=False)
         ran, taken, *outs = op.outputs[:-1]
+        self.mapping.update(zip(self.loop.outputs, outs, strict=True))
+        ops = self.made.function.body.ops
+        for op in ops[ops.index(self.loop) + 1 :]:
+            clone_op(op, self.mapping, f.body)
         f.body.results = own([*outs, *map(self.of, self.made.memories)], f)
         f.body.results += [*storage.values(), taken, ran]
         return f
@@ -337,8 +348,9 @@ class Schedule:
         storage = self._own(given)
         outer, step = self.step_function()
         state = len(self.args)
-        active = {k for k, a in enumerate(self.args) if activity.active(a)}
-        active |= {state + 1 + j for j, v in enumerate(outer) if activity.active(v)}
+        pairs = zip(self.args, self.loop.outputs, strict=True)
+        active = {k for k, both in enumerate(pairs) if any(map(activity.active, both))}
+        active |= {state + 2 + j for j, v in enumerate(outer) if activity.active(v)}
         back = step_back(step, active, state)
         pulled = _Pulled(self, back, outer, bars)
         inits = pulled.begin(carried)
@@ -347,7 +359,8 @@ class Schedule:
             t, count = block.args[:2]
             count, now = self.restore(storage, t, count)
             self.refuse_overlaps(now)
-            nexts = pulled.step(t, now, block.args[2:])
+            final = build.value("equal", [self.int("add", t, build.const(1)), ran], BOOL)
+            nexts = pulled.step(t, final, now, block.args[2:])
             top = self.int("subtract", count, build.const(1))
             at = build.value("load", [storage.places, top], Scalar(np.dtype(np.int64)), inbounds=True)  # pyright: ignore[reportArgumentType]
             spent = build.value("equal", [at, t], BOOL)
@@ -356,7 +369,7 @@ class Schedule:
             "for", [build.const(0), ran, build.const(1), taken, *inits], [INT, *(v.type for v in inits)],
             regions=[block], exit=False, reverse=True,
         )  # fmt: skip
-        f.body.results = pulled.gradients(op.outputs[1:])
+        f.body.results = pulled.gradients(op.outputs[1:], build.value("equal", [ran, build.const(0)], BOOL))
         return f, list(bars.values())
 
     def _parameters(self, carried: list[Value]) -> Storage:
@@ -406,7 +419,10 @@ class Schedule:
         return op.outputs[1], op.outputs[2:]
 
     def step_function(self) -> tuple[list[Value], Function]:
-        """One step as a function: of what is carried, the loop's counter, and what it reads outside (returned, too)."""
+        """One step as a function: of what is carried, the counter, whether it is the last, and what it reads outside.
+
+        What each step makes anew is the last step's result alone, and of its shape: other steps hand on what they got.
+        """
         made = {a for a in self.body.args} | {v for o in walk(self.body) for v in o.outputs}
         made |= {a for o in walk(self.body) for r in o.regions for a in r.args}
         read: dict[Value, None] = {}
@@ -415,13 +431,20 @@ class Schedule:
         constants = [v for v in read if is_const(v)]
         outer = [v for v in read if not is_const(v)]
         mapping: dict[Value, Value] = {}
-        params = [Value(v.type, v.name) for v in (*self.args, self.body.args[0], *outer)]
-        mapping.update(zip((*self.args, self.body.args[0], *outer), params, strict=True))
+        last = Value(BOOL, "last")
+        params = [Value(v.type, v.name) for v in (*self.args, self.body.args[0], last, *outer)]
+        mapping.update(zip((*self.args, self.body.args[0], last, *outer), params, strict=True))
         body = Block()
         for op in [*(v.op for v in constants), *self.body.ops]:
             assert op is not None
             clone_silently(op, mapping, body)
         body.results = [mapping.get(v, v) for v in self.body.results[has_exit(self.loop) :]]
+        build = Builder(body)
+        for k, v in enumerate(body.results):
+            if self.is_new(k):
+                sides = [Block([], [], [v]), Block([], [], [params[k]])]
+                op = build.op("if", [mapping[last]], [self.args[k].type], regions=sides)
+                body.results[k] = op.out
         f = self.made.function
         return outer, Function(f"{f.name}_step", params, body, "", f.source_file, f.source_line, f.comments)
 
@@ -440,7 +463,7 @@ class _Pulled:
         s = self.schedule
         outs = s.made.function.results
         for k in self.back.buffers:
-            v = self.outer[k - self.state - 1]
+            v = self.outer[k - self.state - 2]
             where = s.made.memories.index(v) if v in s.made.memories else None
             bar = None if where is None else self.bars.get(outs[self.state + where])
             ty = v.type
@@ -452,8 +475,8 @@ class _Pulled:
         inits: list[Value] = []
         for k in self.slots:
             if k >= self.state:
-                inits.append(s.build.const(0.0, self.outer[k - self.state - 1].type))
-                inits[-1].name = _bar(self.outer[k - self.state - 1])
+                inits.append(s.build.const(0.0, self.outer[k - self.state - 2].type))
+                inits[-1].name = _bar(self.outer[k - self.state - 2])
                 continue
             bar = self.bars[outs[k]]
             ty = s.args[k].type
@@ -462,12 +485,13 @@ class _Pulled:
             inits.append(bar)
         return inits
 
-    def step(self, t: Value, carried: list[Value], bars: Sequence[Value]) -> list[Value]:
+    def step(self, t: Value, last: Value, carried: list[Value], bars: Sequence[Value]) -> list[Value]:
         """The pullback of one step."""
         s, f = self.schedule, self.back.function
         have = dict(zip(self.slots, bars, strict=True))
         seeds = [have[k] for k in self.back.seeds]
-        given = [*carried, s.index(t), *map(s.of, self.outer), *seeds, *self.buffers]
+        carried = [have[k] if k in have and s.is_new(k) else v for k, v in enumerate(carried)]  # for its shape alone
+        given = [*carried, s.index(t), last, *map(s.of, self.outer), *seeds, *self.buffers]
         mapping = dict(zip(f.params, given, strict=True))
         for op in f.body.ops:
             clone_op(op, mapping, s.build.block)
@@ -479,16 +503,21 @@ class _Pulled:
             nexts.append(g)
         return nexts
 
-    def gradients(self, outs: list[Value]) -> list[Value]:
-        """The cotangents of the loop's parameters."""
+    def gradients(self, outs: list[Value], stood: Value) -> list[Value]:
+        """The cotangents of the loop's parameters; `stood`: no step ran."""
         s = self.schedule
         f = s.made.function
         parts: dict[Value, list[Value]] = {}
         for k, g in zip(self.slots, outs, strict=True):
-            v = initial(s.loop)[k] if k < self.state else self.outer[k - self.state - 1]
+            v = initial(s.loop)[k] if k < self.state else self.outer[k - self.state - 2]
+            if k < self.state and s.is_new(k):
+                none = Block()
+                with s.build.inside(none):
+                    none.results = [zeros(s.build, s.of(v))]
+                g = s.build.op("if", [stood], [s.args[k].type], regions=[Block([], [], [g]), none]).out
             parts.setdefault(_origin(v), []).append(g)
         for k, g in zip(self.back.buffers, self.buffers, strict=True):
-            parts.setdefault(_origin(self.outer[k - self.state - 1]), []).append(g)
+            parts.setdefault(_origin(self.outer[k - self.state - 2]), []).append(g)
         found: list[Value] = []
         for k in s.made.wrt:
             p = f.params[k]
@@ -515,6 +544,10 @@ def _read(block: Block) -> list[list[Value]]:
         for region in op.regions:
             found += _read(region)
     return found
+
+
+def _is_undefined(v: Value) -> bool:
+    return v.op is not None and v.op.kind == "undef"
 
 
 def _bar(v: Value) -> str | None:

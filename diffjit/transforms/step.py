@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diffjit.ir.nodes import Function, Value
-from diffjit.ir.types import Array, is_float
+from diffjit.ir.types import Array
 from diffjit.ir.walk import dce
 from diffjit.transforms import custom
 from diffjit.transforms.cotangents import Bar
@@ -87,6 +87,6 @@ def step_back(step: Function, active: set[int], state: int) -> StepBack:
     """The pullback of a step by its active parameters; the first `state` parameters are what it carries on."""
     wrt = sorted(active)
     buffers = [k for k in wrt if k >= state and isinstance(step.params[k].type, Array)]
-    results = [k for k, v in enumerate(step.results) if is_float(v.type)]
+    results = [k for k in wrt if k < state]
     back = _StepReverse(step, wrt, results, buffers)
     return back.step_back([k for k in wrt if k not in buffers], results)

@@ -114,7 +114,7 @@ class _Enclosing:
                     self._read(v, read)
         self.outer = list(read)
         for v in [*self.outer, *self.body.args]:
-            if is_ref(v.type) and not isinstance(v.type, Array) and (is_float(v.type) or self.written(v)):
+            if is_ref(v.type) and not isinstance(v.type, Array):
                 raise self.refused(
                     f"works on `{v.name or 'a list'}`, a list whose length is only known at run time",
                     "use an array, or compute what is collected behind the loop",
@@ -225,6 +225,10 @@ class _Enclosing:
         raw = Function(
             f"{f.name}_loop", params, body, "", f.source_file, f.source_line, f.comments, frozenset(), frozenset()
         )
+        ends = Builder(body)
+        ends.loc = loop.loc
+        for j, k in self._told_apart():
+            overlap(ends, loop.outputs[j], loop.outputs[k])
         body.results = list(loop.outputs)
         changed = [self.outer.index(v) for v in self.changed]
         made, copies = copied_params(raw)
@@ -237,6 +241,22 @@ class _Enclosing:
             and activity.is_varied(v)
         ]  # fmt: skip
         return TimeLoop(made, loop, memories, wrt)
+
+    def _told_apart(self) -> list[tuple[int, int]]:
+        """Pairs of results of the loop of which one is changed later: they must not be one array."""
+        outs = [(k, v) for k, v in enumerate(self.op.outputs) if isinstance(v.type, Array)]
+        around = self.order.loops_around(self.order.places[self.op].path[-1][0])
+        found: list[tuple[int, int]] = []
+        for n, (k, v) in enumerate(outs):
+            cls = self.memory.find(v)
+            writes = self.memory.writes.get(cls, ())
+            later = any(
+                (self.order.later(self.op, w) and not self._inside(w))
+                or any(loop in self.order.places[w].loops for loop in around)
+                for w in writes
+            )
+            found += [(j, k) for j, other in outs[:n] if later and self.memory.find(other) == cls]
+        return found
 
     def _constants(self) -> list[Value]:
         """Constants from outside."""
