@@ -31,7 +31,8 @@ __version__ = "0.1.0"
 
 # Verbs whose modules bring the frontend along: a gradient that another process has compiled does without.
 _LATER = {
-    "checkpoint": "checkpoint", "checkpointed": "checkpoint", "constant": "linear", "custom_jvp": "custom", "custom_vjp": "custom", "linear_transpose": "linear",
+    "checkpoint": "checkpoint", "checkpointed": "checkpoint",
+    "constant": "linear", "custom_jvp": "custom", "custom_vjp": "custom", "linear_transpose": "linear",
     "linearize": "linear", "hessian": "matrices", "hvp": "matrices", "jacfwd": "matrices", "jacobian": "matrices",
     "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
     "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",

@@ -20,8 +20,8 @@ from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import BOOL, Array, Scalar
 from diffjit.ir.walk import dce
 from diffjit.transforms.checkpoint import APART, recomputed
+from diffjit.transforms.outlined import own
 from diffjit.transforms.prepare import copied_params
-from diffjit.transforms.schedule import own
 
 T = TypeVar("T")
 
@@ -129,7 +129,7 @@ def checkpoint(fun: Any = None) -> Any:
 
 
 def checkpointed(iterable: Iterable[T], budget: int | str = 64) -> Iterable[T]:
-    """Mark a loop, `for t in checkpointed(range(n)):`, so that reverse mode keeps only snapshots of its state.
+    """Mark a loop so that reverse mode keeps only snapshots of its state.
 
     iterable  range(n), itertools.count() (then `break` ends the loop), an array, or enumerate, zip of such
     budget    how many snapshots may be kept: a number of them, or their memory, as "100MB" or "2GiB"

@@ -145,9 +145,9 @@ class _Liveness:
                     self.feeds[v] = [r.results[k] for r in op.regions]
             for region in op.regions:
                 self._scan(region, op)
-            if op.kind in WRITES or op.kind in EFFECTS or op.kind in ("call", "while"):
-                if not op.attrs.get("repeats"):
-                    self._keep(op)
+            effects = op.kind in WRITES or op.kind in EFFECTS or op.kind in ("call", "while")
+            if effects and not op.attrs.get("repeats"):
+                self._keep(op)
 
     def _scan_loop(self, op: Op) -> None:
         for k, (v, init) in enumerate(zip(op.outputs, initial(op), strict=True)):

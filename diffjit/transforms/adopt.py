@@ -5,8 +5,8 @@ a = empty(n)                    a = empty(n)
 b = a.copy()             ->     b = a
 b[0] = 1.0                      b[0] = 1.0
 
-A pullback copies what it overwrites, as it may be called again. Where it is part of the program it runs once. Such copies
-are marked (attribute `spent`), and looked at when no derivative will be taken any more: a derivative may want both.
+A pullback copies what it overwrites, as it may be called again. Where it is part of the program it runs once. Such
+copies are marked (attribute `spent`), and looked at when no derivative will be taken any more: it might want both.
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ from diffjit.ir.types import is_ref
 from diffjit.ir.walk import dce, walk
 from diffjit.transforms.custom import Rules, floats, rename
 from diffjit.transforms.forward import Forward
+from diffjit.transforms.outlined import own, silence, zeros
 from diffjit.transforms.prepare import clone
-from diffjit.transforms.schedule import Schedule, own, silence, zeros
+from diffjit.transforms.schedule import Schedule
 from diffjit.transforms.timeloop import TimeLoop
-
 
 APART = "apart"  # attribute of a call: pairs of results, and inputs from -1 downwards, that may be one memory
 
@@ -42,15 +42,15 @@ def refuse_changes(function: Function) -> None:
         return
     memory = Memory(function, Order(function))
     for op in calls:
-        for pair in op.attrs[APART]:
+        pairs: tuple[tuple[int, int], ...] = op.attrs[APART]
+        for pair in pairs:
             for k in pair:
                 v = op.inputs[-1 - k] if k < 0 else op.outputs[k]
                 if memory.changes_after(v, op):
-                    name = op.attrs["rules"].name
                     raise MemoryProblem(
                         "DJ405",
-                        f"`{name}` is checkpointed and may return a view of its argument, and `{v.name or 'the array'}` "
-                        "is changed after the call",
+                        f"`{op.attrs['rules'].name}` is checkpointed and may return a view of its argument, and "
+                        f"`{v.name or 'the array'}` is changed after the call",
                         loc=op.loc,
                         cure="return a copy",
                     )
@@ -110,7 +110,7 @@ class Recomputed(Rules):
         """The same function, with derivatives by these parameters."""
         return _narrowed(self, wrt, lambda: Recomputed(self.name, self.n_args, wrt, self.primal))
 
-    def tangents(self, loc: Loc | None = None) -> Function:
+    def tangents(self, loc: Loc | None = None) -> Function:  # noqa: ARG002 - as in other rules
         """The function with tangents, run again in its turn."""
         if "forward" not in self.transposes:
             self.transposes["forward"] = self._tangents()
@@ -128,7 +128,7 @@ class Recomputed(Rules):
         ]
         return made
 
-    def cotangents(self, loc: Loc | None = None) -> tuple[Function, Function]:
+    def cotangents(self, loc: Loc | None = None) -> tuple[Function, Function]:  # noqa: ARG002 - as above
         """The call as it is, and `back`."""
         if "reverse" not in self.transposes:
             self.transposes["reverse"] = self._cotangents()
@@ -207,7 +207,7 @@ class LoopRules(Rules):
             ),
         )  # fmt: skip
 
-    def tangents(self, loc: Loc | None = None) -> Function:
+    def tangents(self, loc: Loc | None = None) -> Function:  # noqa: ARG002 - as in other rules
         """The loop with tangents, again a checkpointed one."""
         if "forward" not in self.transposes:
             self.transposes["forward"] = self._tangents()
@@ -219,7 +219,9 @@ class LoopRules(Rules):
         made, n = doubled.function, len(plain.results)
         build = Builder(made.body)
         outs = list(made.body.results)
-        dots = {k: outs[doubled.tangents[k]] if k in doubled.tangents else zeros(build, outs[k]) for k in floats(outs[:n])}
+        dots = {
+            k: outs[doubled.tangents[k]] if k in doubled.tangents else zeros(build, outs[k]) for k in floats(outs[:n])
+        }
         results = outs[:n]
         if self.snapshots:
             results += _call(build, self, made.params[: self.n_args], repeats=True)[n:]
@@ -227,7 +229,7 @@ class LoopRules(Rules):
         made.body.results = results + [dots[k] for k in floats(results)]
         return made
 
-    def cotangents(self, loc: Loc | None = None) -> tuple[Function, Function]:
+    def cotangents(self, loc: Loc | None = None) -> tuple[Function, Function]:  # noqa: ARG002 - as above
         """The loop with snapshots, and the way back from them."""
         if "reverse" not in self.transposes:
             self.transposes["reverse"] = self._cotangents()
@@ -278,7 +280,7 @@ class BackRules(Rules):
         silence([quiet.body])
         return _doubled(quiet, by)
 
-    def tangents(self, loc: Loc | None = None) -> Function:
+    def tangents(self, loc: Loc | None = None) -> Function:  # noqa: ARG002 - as in other rules
         """The cotangents of the loop with tangents."""
         if "forward" not in self.transposes:
             self.transposes["forward"] = self._tangents()
@@ -316,7 +318,7 @@ class BackRules(Rules):
         made.body.results = own([*found[m:], *found[:m]], made)
         return _finished(made, f"{self.name}_jvp")
 
-    def cotangents(self, loc: Loc | None = None) -> tuple[Function, Function]:
+    def cotangents(self, loc: Loc | None = None) -> tuple[Function, Function]:  # noqa: ARG002 - as above
         """The way back as it is, and its transpose."""
         if "reverse" not in self.transposes:
             self.transposes["reverse"] = self._cotangents()
@@ -370,4 +372,3 @@ def recomputed(name: str, function: Function) -> Recomputed:
     """The rules of a function that keeps only its inputs."""
     function.writes, function.returns_views = frozenset(), frozenset()
     return Recomputed(name, len(function.params), floats(function.params), function)
-

@@ -29,9 +29,10 @@ from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import WRITES, Block, Function, Op, Value, is_const, is_view
+from diffjit.ir.nodes import WRITES, Block, Function, Value, is_const, is_view
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym, is_float
 from diffjit.ir.walk import clone_op, has_exit, initial, walk
+from diffjit.transforms.outlined import clone_silently, own, zeros
 from diffjit.transforms.step import StepBack, step_back
 from diffjit.transforms.timeloop import BUDGET, TimeLoop, overlap
 
@@ -353,7 +354,7 @@ class Schedule:
         active |= {state + 2 + j for j, v in enumerate(outer) if activity.active(v)}
         back = step_back(step, active, state)
         pulled = _Pulled(self, back, outer, bars)
-        inits = pulled.begin(carried)
+        inits = pulled.begin()
         block = Block([Value(INT, "t"), Value(INT, "taken"), *(Value(v.type, v.name) for v in inits)])
         with build.inside(block):
             t, count = block.args[:2]
@@ -398,7 +399,9 @@ class Schedule:
         one = build.const(1)
         top = self.int("subtract", count, one)
         room = self.int("subtract", build.value("dim", [storage.places], INT, axis=0), one)
-        at = build.value("cast", [build.value("load", [storage.places, top], Scalar(np.dtype(np.int64)), inbounds=True)], INT)
+        at = build.value(
+            "cast", [build.value("load", [storage.places, top], Scalar(np.dtype(np.int64)), inbounds=True)], INT
+        )
         state = self.load(storage, top)
         names = ["at", "taken", *(a.name for a in self.args)]
         types = [INT, INT, *(a.type for a in self.args)]
@@ -423,7 +426,7 @@ class Schedule:
 
         What each step makes anew is the last step's result alone, and of its shape: other steps hand on what they got.
         """
-        made = {a for a in self.body.args} | {v for o in walk(self.body) for v in o.outputs}
+        made = set(self.body.args) | {v for o in walk(self.body) for v in o.outputs}
         made |= {a for o in walk(self.body) for r in o.regions for a in r.args}
         read: dict[Value, None] = {}
         for values in _read(self.body):
@@ -458,7 +461,7 @@ class _Pulled:
         self.slots = back.carried  # parameters of the step whose cotangents are values
         self.buffers: list[Value] = []
 
-    def begin(self, carried: list[Value]) -> list[Value]:
+    def begin(self) -> list[Value]:
         """The cotangents before the way back."""
         s = self.schedule
         outs = s.made.function.results
@@ -481,7 +484,9 @@ class _Pulled:
             bar = self.bars[outs[k]]
             ty = s.args[k].type
             if isinstance(ty, Array):
-                bar = s.build.value("copy", [bar], ty, order="K" if ty.layout == "A" else ty.layout, name=_bar(s.args[k]))
+                bar = s.build.value(
+                    "copy", [bar], ty, order="K" if ty.layout == "A" else ty.layout, name=_bar(s.args[k])
+                )
             inits.append(bar)
         return inits
 
@@ -503,19 +508,24 @@ class _Pulled:
             nexts.append(g)
         return nexts
 
+    def _unless_new(self, k: int, bar: Value, v: Value, stood: Value) -> Value:
+        """Nothing comes back to the first of arrays that each step makes anew, if a step ran."""
+        s = self.schedule
+        if k >= self.state or not s.is_new(k):
+            return bar
+        none = Block()
+        with s.build.inside(none):
+            none.results = [zeros(s.build, s.of(v))]
+        return s.build.op("if", [stood], [s.args[k].type], regions=[Block([], [], [bar]), none]).out
+
     def gradients(self, outs: list[Value], stood: Value) -> list[Value]:
         """The cotangents of the loop's parameters; `stood`: no step ran."""
         s = self.schedule
         f = s.made.function
         parts: dict[Value, list[Value]] = {}
-        for k, g in zip(self.slots, outs, strict=True):
+        for k, out in zip(self.slots, outs, strict=True):
             v = initial(s.loop)[k] if k < self.state else self.outer[k - self.state - 2]
-            if k < self.state and s.is_new(k):
-                none = Block()
-                with s.build.inside(none):
-                    none.results = [zeros(s.build, s.of(v))]
-                g = s.build.op("if", [stood], [s.args[k].type], regions=[Block([], [], [g]), none]).out
-            parts.setdefault(_origin(v), []).append(g)
+            parts.setdefault(_origin(v), []).append(self._unless_new(k, out, v, stood))
         for k, g in zip(self.back.buffers, self.buffers, strict=True):
             parts.setdefault(_origin(self.outer[k - self.state - 2]), []).append(g)
         found: list[Value] = []
@@ -557,41 +567,3 @@ def _bar(v: Value) -> str | None:
 def _origin(v: Value) -> Value:
     """The parameter that a copy on entry is of."""
     return v.op.inputs[0] if v.op is not None and v.op.kind == "copy" else v
-
-
-def zeros(build: Builder, like: Value) -> Value:
-    """A zero cotangent."""
-    if isinstance(like.type, Scalar):
-        return build.const(0.0, like.type)
-    return build.value("zeros_like", [like], Array(like.type.dtype, like.type.dims, like.type.layout))
-
-
-def clone_silently(op: Op, mapping: dict[Value, Value], into: Block) -> None:
-    """A copy of an operation that prints nothing."""
-    if op.kind != "print":
-        silence(clone_op(op, mapping, into).regions)
-
-
-def silence(regions: list[Block]) -> None:
-    """In place: without prints."""
-    for region in regions:
-        region.ops = [op for op in region.ops if op.kind != "print"]
-        for op in region.ops:
-            silence(op.regions)
-
-
-def own(results: list[Value], function: Function) -> list[Value]:
-    """Results that share memory neither with parameters nor with each other."""
-    made = Function(function.name, function.params, Block([], function.body.ops, results))
-    memory = Memory(made, Order(made), whole=True)
-    taken = {memory.find(p) for p in function.params if isinstance(p.type, Array)}
-    build = Builder(function.body)
-    found: list[Value] = []
-    for v in results:
-        if isinstance(v.type, Array) and memory.find(v) in taken:
-            found.append(build.value("copy", [v], v.type, order="K" if v.type.layout == "A" else v.type.layout, name=v.name))
-            continue
-        if isinstance(v.type, Array):
-            taken.add(memory.find(v))
-        found.append(v)
-    return found

@@ -305,4 +305,3 @@ def overlap(build: Builder, a: Value, b: Value) -> None:
             parts=(f"the state of a checkpointed loop, {names}, shares memory: copy one of them [DJ406]",),
         )  # fmt: skip
     build.op("if", [build.value("share", [a, b], BOOL)], regions=[leave, Block()])
-
