@@ -102,8 +102,18 @@ def _doubled(function: Function, wrt: list[int]) -> _Doubled:
     return _Doubled(_finished(made, made.name), found)
 
 
+class Bounded(Rules):
+    """Rules that follow from a function's code, and keep only inputs."""
+
+    __slots__ = ()
+
+    def follows(self) -> bool:
+        """Whether the rules follow from the function's code."""
+        return True
+
+
 @dataclass(slots=True, eq=False)
-class Recomputed(Rules):
+class Recomputed(Bounded):
     """The rules of a function that is run again on the way back. All its parameters are arguments."""
 
     def narrowed(self, wrt: list[int]) -> Rules:
@@ -180,7 +190,7 @@ def _distinct(function: Function) -> None:
 
 
 @dataclass(slots=True, eq=False)
-class LoopRules(Rules):
+class LoopRules(Bounded):
     """The rules of a checkpointed loop; with `snapshots`, of the loop that takes them."""
 
     loop: TimeLoop = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -251,7 +261,7 @@ class LoopRules(Rules):
 
 
 @dataclass(slots=True, eq=False)
-class BackRules(Rules):
+class BackRules(Bounded):
     """The rules of a checkpointed loop's way back. Arguments: the loop's own, the snapshots, cotangents."""
 
     loop: TimeLoop = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]

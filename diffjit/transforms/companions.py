@@ -35,7 +35,7 @@ class Companions:
     """Builds the program with companions of one function."""
 
     def __init__(self, function: Function, wrt: list[int], count: int, *, nested: bool = False) -> None:
-        self.f = clone(function) if nested else own_copy(function)
+        self.f = self.prepared(clone(function) if nested else own_copy(function))
         self.count = count
         self.order = Order(self.f)
         self.memory = Memory(self.f, self.order)
@@ -47,6 +47,10 @@ class Companions:
         self.build = Builder()
         self.runner = rules.RuleRunner(self.build)
         self.beside: dict[Value, list[Value]] = {}
+
+    def prepared(self, function: Function) -> Function:
+        """The program's copy, before it is looked at."""
+        return function
 
     def name(self, v: Value, n: int) -> str | None:
         """The name of a companion, from the user's name for the value."""

@@ -48,6 +48,10 @@ class Rules:
     aside: frozenset[int] = frozenset()  # arguments that only repeat what follows from the others: no derivative's way
     transposes: dict[str, Any] = field(default_factory=dict[str, Any])
 
+    def follows(self) -> bool:
+        """Whether the rules follow from the function's code, and only say how to come by its derivative."""
+        return False
+
     def narrowed(self, wrt: list[int]) -> Rules:
         """The rules where no derivative is taken by other arguments than these."""
         del wrt
@@ -181,6 +185,18 @@ def without_rules(function: Function) -> Function:
     while replace(made.body, primal):
         pass
     return finish(made, "settled")
+
+
+def unfolded(function: Function) -> Function:
+    """In place: calls whose rules are derivatives of their own code give way to it."""
+
+    def primal(op: Op, block: Block) -> list[Op] | None:
+        rules = rules_of(op)
+        return spliced(rules.primal, op.inputs, op.outputs, block) if rules is not None and rules.follows() else None
+
+    while replace(function.body, primal):
+        pass
+    return function
 
 
 # Reverse mode ---------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from tests import modes
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -306,6 +307,20 @@ def test_a_budget_of_memory():
     close(dj.grad(f)(X, 60), jax.grad(f_jax)(X, 60))
 
 
+@pytest.mark.parametrize("k", [1, 6], ids=["loop", "function"])
+def test_series(k):
+    f, f_jax = PROGRAMS[k]
+    along = lambda g: lambda t: g(X + t * np.cos(X), P + 0.5 * t)
+    first = jax.grad(along(f_jax))
+    wanted = [first(0.0), jax.grad(first)(0.0), jax.grad(jax.grad(first))(0.0)]
+    straight = lambda x: (x, 0.0 * x, 0.0 * x)
+    value, series = dj.jet(f, (X, P), (straight(np.cos(X)), straight(0.5)))
+    close((value, list(series)), (f_jax(jnp.asarray(X), P), wanted))
+    # d/dt of the gradient along a line
+    _, slope = dj.jet(lambda x: dj.grad(f)(x, P), (X,), ((np.cos(X),),))
+    close(slope[0], jax.jvp(lambda x: jax.grad(f_jax)(x, P), (X,), (np.cos(X),))[1])
+
+
 # How often steps run
 
 
@@ -474,3 +489,49 @@ def test_the_schedule_can_be_read():
     text = dj.source(dj.grad(by_values), X, P, 9)
     assert "taken_at" in text
     assert "u_snapshots" in text
+
+
+# All of the corpus with each of its loops checkpointed: right, or refused
+
+
+@pytest.fixture
+def _marked(monkeypatch):
+    from diffjit.frontend import iterate
+
+    class Marked(iterate.Loop):
+        def __init__(self, *args, **facts):
+            super().__init__(*args, **facts)
+            if self.kind == "for" and self.budget is None:
+                self.budget = ("snapshots", 2)
+
+    monkeypatch.setattr(iterate, "Loop", Marked)
+
+
+NAMES = sorted(modes.PROGRAMS)
+# Names that no step binds, where no step runs; a global that counts calls.
+OTHERWISE = {"accumulator_types_with_no_passes", "counts_in_a_global"}
+
+
+def marked_case(name):
+    """Gradient or pullback against difference quotients; whether it was refused."""
+    c = modes.case(name)
+    try:
+        modes.grad(c, "python") if c.supports("grad") else modes.vjp(c, "python")
+    except dj.DiffjitError as error:
+        return error.code in ("DJ203", "DJ404", "DJ405")
+    except ValueError as error:
+        return "DJ406" in str(error)
+    return True
+
+
+@pytest.mark.usefixtures("_marked")
+@pytest.mark.parametrize("name", [n for n in NAMES[::12] if n not in OTHERWISE])
+def test_the_corpus_from_snapshots(name):
+    assert marked_case(name)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_marked")
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in OTHERWISE])
+def test_all_of_the_corpus_from_snapshots(name):
+    assert marked_case(name)
