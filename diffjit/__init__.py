@@ -20,6 +20,7 @@ from diffjit.errors import (
 from diffjit.settings import settings
 
 if TYPE_CHECKING:
+    from diffjit.api.checkpoint import checkpoint, checkpointed
     from diffjit.api.coloring import column_colors
     from diffjit.api.custom import custom_jvp, custom_vjp
     from diffjit.api.explain import explain
@@ -35,6 +36,7 @@ __version__ = "0.1.0"
 
 # Verbs whose modules bring the frontend along: a gradient that another process has compiled does without.
 _LATER = {
+    "checkpoint": "checkpoint", "checkpointed": "checkpoint",
     "constant": "linear", "custom_jvp": "custom", "custom_vjp": "custom", "linear_transpose": "linear",
     "linearize": "linear", "hessian": "matrices", "hvp": "matrices", "jacfwd": "matrices", "jacobian": "matrices",
     "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
@@ -62,6 +64,8 @@ __all__ = [
     "UnsupportedSyntax",
     "UsageError",
     "check_grads",
+    "checkpoint",
+    "checkpointed",
     "clear_cache",
     "column_colors",
     "constant",

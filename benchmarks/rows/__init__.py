@@ -14,6 +14,7 @@ NAMES = [
     "dtw",
     # time steps
     "lorenz",
+    "lorenz_snapshots",
     "nbody",
     "hmm",
     "lstm",

@@ -19,6 +19,7 @@ from diffjit.frontend.program import Program, specialise
 from diffjit.ir.nodes import Function, Loc
 from diffjit.ir.types import Array
 from diffjit.settings import settings
+from diffjit.transforms.checkpoint import refuse_changes
 from diffjit.transforms.custom import without_rules
 from diffjit.transforms.pipeline import finish, numbers
 
@@ -38,6 +39,7 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
             f"{type(error).__name__}: {error}",
             cure="this is a mistake in diffjit: please report it with the function",
         ) from error
+    refuse_changes(program.function)
     finish(program.function, "program")
     return program
 

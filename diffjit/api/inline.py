@@ -17,6 +17,7 @@ from diffjit.frontend.outputs import Out
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar, Type, is_float
+from diffjit.transforms.checkpoint import refuse_changes
 
 
 class Inside:
@@ -61,7 +62,10 @@ def nest(
 ) -> Inner | None:
     """The program of a verb's function, for these abstract arguments."""
     called = abstract_function(interpreter, function)
-    return interpreter.nest(called, args, kwargs, flatten_call, node, refusal=refusal)
+    inner = interpreter.nest(called, args, kwargs, flatten_call, node, refusal=refusal)
+    if inner is not None:
+        refuse_changes(inner.program.function)
+    return inner
 
 
 def inline_gradient(derived: Any, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:

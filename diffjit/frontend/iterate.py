@@ -57,6 +57,10 @@ class Iteration(Mixin):
         if isinstance(iterable, av.Opt):
             iterable = self.not_none(iterable)
         iterable = self.claim(self.as_iterable(iterable))
+        budget = None
+        if isinstance(iterable, av.Iter) and iterable.kind == "checkpointed":
+            iterable, budget = iterable.parts
+            self._refuse_uncounted(iterable, node)
         if self.is_lazy(iterable):
             self.iterate_lazily(iterable, body, node)
             return self.land("break", break_uid)
@@ -72,7 +76,7 @@ class Iteration(Mixin):
         if indexed is None:
             raise self.not_iterable(iterable, node)
         can_unroll = self.can_unroll(iterable)
-        loop = Loop(site, "for", [], body, None, assigned, break_uid, node, can_unroll)
+        loop = Loop(site, "for", [], body, None, assigned, break_uid, node, can_unroll, budget)
         saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
         try:
             broke = self._counted(indexed, body, loop)
@@ -88,6 +92,12 @@ class Iteration(Mixin):
             self.unroll.add(site)
             self.cells, self.dead = saved, False
             return self._unrolled(self.getters(iterable, node), body, break_uid)
+
+    def _refuse_uncounted(self, iterable: Any, node: Any) -> None:
+        """Steps of a checkpointed loop are run again by their number."""
+        if self.is_lazy(iterable) or not self._is_countable(iterable):
+            message = f"a checkpointed loop over {describe(iterable)}"
+            raise self.unsupported("DJ115", message, node, "go through range(n), itertools.count() or an array")
 
     def not_iterable(self, value: Any, node: Any) -> UnsupportedSyntax:
         """The error of an iteration over something else."""

@@ -76,6 +76,7 @@ class Loop:
     break_uid: Any = None
     node: Any = None
     can_unroll: bool = False
+    budget: Any = None  # of snapshots, where the loop is checkpointed
 
 
 @dataclass(slots=True, eq=False)
@@ -346,6 +347,8 @@ class Loops(Mixin):
         types = [fresh_lengths(a.type) for a in attempt.args]
         inputs = [*loop.bounds, *attempt.init]
         op = self.build.op(loop.kind, inputs, types, regions=regions, exit=leave_value is not None, reverse=False)
+        if loop.budget is not None:
+            op.attrs["budget"] = loop.budget
         for out, arg in zip(op.outputs, attempt.args, strict=True):
             out.name = arg.name
         outputs = iter(op.outputs)

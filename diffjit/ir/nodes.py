@@ -58,10 +58,12 @@ elementwise kinds            see `primitives.elementwise`; broadcast over arrays
 `for` (start, stop, step, *init)   regions [body(i, *carried)]; body.results are [*next carried], or, if attrs exit,
                              [leave, *next carried]: when `leave` is true the loop ends after this iteration. outputs:
                              final carried values. attrs reverse=True: the same indices last to first.
+                             attrs budget: the way back starts from snapshots (`transforms.timeloop`)
 `while` (*init)              regions [cond(*carried) -> [go_on], body(*carried) -> next carried (or [leave, *next])]
 `if` (cond)                  regions [then(), else()], results of both joined to outputs
 `call` (*args)               attrs function (a Function, maybe itself an ancestor: recursion)
                              attrs rules (`transforms.custom.Rules`): derivatives take these in place of the function
+             attrs repeats=True: its effects have been seen to elsewhere; it may be dropped when its outputs are unused
 `custom_link` (*args, *outs, *residuals)  attrs n_args, back; the outs, whose cotangents go to the args through `back`
                              (inside reverse mode alone)
 `undef`                      a value that is never read (the other path of a join); printed as nothing

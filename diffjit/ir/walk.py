@@ -145,7 +145,8 @@ class _Liveness:
                     self.feeds[v] = [r.results[k] for r in op.regions]
             for region in op.regions:
                 self._scan(region, op)
-            if op.kind in WRITES or op.kind in EFFECTS or op.kind in ("call", "while"):
+            effects = op.kind in WRITES or op.kind in EFFECTS or op.kind in ("call", "while")
+            if effects and not op.attrs.get("repeats"):
                 self._keep(op)
 
     def _scan_loop(self, op: Op) -> None:

@@ -37,7 +37,7 @@ class Companions:
     """Builds the program with companions of one function."""
 
     def __init__(self, function: Function, wrt: list[int], count: int, *, nested: bool = False) -> None:
-        self.f = clone(function) if nested else own_copy(function)
+        self.f = self.prepared(clone(function) if nested else own_copy(function))
         self.count = count
         self.order = Order(self.f)
         self.memory = Memory(self.f, self.order)
@@ -51,6 +51,10 @@ class Companions:
         self.beside: dict[Value, list[Value]] = {}
         self.tested = finite.level()
         self.guarded = finite.Guarded(self.f) if self.tested else None
+
+    def prepared(self, function: Function) -> Function:
+        """The program's copy, before it is looked at."""
+        return function
 
     def name(self, v: Value, n: int) -> str | None:
         """The name of a companion, from the user's name for the value."""

@@ -11,7 +11,7 @@ tangent map is the transpose of `back`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,7 +45,17 @@ class Rules:
     ahead: Function | None = None
     back: Function | None = None
     trusted: bool = False  # the forward rule is known to be linear: the flow of numbers need not show it
+    aside: frozenset[int] = frozenset()  # arguments that only repeat what follows from the others: no derivative's way
     transposes: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def follows(self) -> bool:
+        """Whether the rules follow from the function's code, and only say how to come by its derivative."""
+        return False
+
+    def narrowed(self, wrt: list[int]) -> Rules:
+        """The rules where no derivative is taken by other arguments than these."""
+        del wrt
+        return self
 
     def tangents(self, loc: Loc | None = None) -> Function:
         """The forward rule."""
@@ -77,7 +87,7 @@ def floats(values: list[Value]) -> list[int]:
 def refuse_outside(op: Op, rules: Rules, varied: Callable[[Value], bool]) -> None:
     """Derivatives flow through arguments alone."""
     for k, v in enumerate(op.inputs):
-        if k in rules.wrt or not varied(v):
+        if k in rules.wrt or k in rules.aside or not varied(v):
             continue
         what = "reads" if k >= rules.n_args else "takes"
         where = "from its surroundings" if k >= rules.n_args else "in `nondiff_argnums`"
@@ -183,22 +193,38 @@ def without_rules(function: Function) -> Function:
     return finish(copied(function), "settled")
 
 
+def unfolded(function: Function) -> Function:
+    """In place: calls whose rules are derivatives of their own code give way to it."""
+
+    def primal(op: Op, block: Block) -> list[Op] | None:
+        rules = rules_of(op)
+        return spliced(rules.primal, op.inputs, op.outputs, block) if rules is not None and rules.follows() else None
+
+    while replace(function.body, primal):
+        pass
+    return function
+
+
 # Reverse mode ---------------------------------------------------------------------------------------------------------
 
 
-def opened(function: Function, wrt: list[int], results: list[int]) -> Function:
-    """In place: active calls run `ahead`, and a link says what their cotangents become."""
+def opened(function: Function, wrt: list[int], results: list[int], buffers: Sequence[int] = ()) -> Function:
+    """In place: active calls run `ahead`, and a link says what their cotangents become.
+
+    `buffers`: parameters whose final contents matter like results.
+    """
     if not any(rules_of(op) for op in walk(function.body)):
         return function
     memory = Memory(function, Order(function))
     inputs, outputs = [function.params[k] for k in wrt], [function.results[k] for k in results]
-    activity = Activity(function, memory, inputs, outputs)
+    activity = Activity(function, memory, inputs, [*outputs, *(function.params[k] for k in buffers)])
 
     def linked(op: Op, block: Block) -> list[Op] | None:
         rules = rules_of(op)
         if rules is None or not any(activity.active(v) for v in op.outputs):
             return None
         refuse_outside(op, rules, activity.is_varied)
+        rules = rules.narrowed([k for k in rules.wrt if activity.is_varied(op.inputs[k])])
         ahead, back = rules.cotangents(op.loc)
         n = len(op.outputs)
         made = [Value(v.type, v.name) for v in (*op.outputs, *ahead.results[n:])]

@@ -149,6 +149,7 @@ class Forward(Companions, TangentRules):
             block.ops.append(op)
             return
         custom.refuse_outside(op, own, self.activity.is_varied)
+        own = own.narrowed([k for k in own.wrt if self.activity.is_varied(op.inputs[k])])
         rule, n = own.tangents(op.loc), own.n_args
         dots = [
             self.conform(self.tangent(v) if self.has(v) else self.zero(v), rule.params[n + j])

@@ -16,6 +16,10 @@ from diffjit.transforms.series import Expansion
 class Jet(Companions):
     """Builds the program that computes normalised Taylor coefficients 1, ..., `count` beside values."""
 
+    def prepared(self, function: Function) -> Function:
+        """Series keep nothing for a way back: what is only checkpointed is code like any other."""
+        return custom.unfolded(function)
+
     def name(self, v: Value, n: int) -> str | None:
         """`x_1` is the first coefficient."""
         return f"{v.name}_{n + 1}" if v.name else None

@@ -10,6 +10,7 @@ from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import Scalar, is_float
 from diffjit.ir.verify import verify
 from diffjit.settings import settings
+from diffjit.transforms.adopt import adopt
 from diffjit.transforms.cse import share_common
 from diffjit.transforms.dummies import define_dummies
 from diffjit.transforms.forward import Forward, Several, forward
@@ -32,6 +33,8 @@ def finish(function: Function, stage: str) -> Function:
             tidy(function)
             simplify(function)
             in_place(function)
+            if stage == "settled":
+                adopt(function)
     define_dummies(function)
     verify(function)
     dump(stage, function)

@@ -8,6 +8,7 @@ then brought over; that is when values are recorded (`transforms.keep`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +27,9 @@ from diffjit.primitives.registry import ELEMENTWISE, RULES
 from diffjit.transforms import custom, rules
 from diffjit.transforms.keep import Context, Keeper
 from diffjit.transforms.memory_rules import MemoryRules
-from diffjit.transforms.prepare import own_copy
+from diffjit.transforms.prepare import clone, own_copy
 from diffjit.transforms.shadows import Shadows
+from diffjit.transforms.timeloop import enclose
 
 _METADATA = frozenset({"dim", "zeros_like", "empty_like", "list_len"})  # they read no elements
 
@@ -46,15 +48,23 @@ class Reversed:
 class Reverse(MemoryRules):
     """Builds the reverse sweep of one function."""
 
-    def __init__(self, function: Function, wrt: list[int], results: list[int]) -> None:
-        self.f = custom.opened(own_copy(function), wrt, results)
+    def __init__(self, function: Function, wrt: list[int], results: list[int], buffers: Sequence[int] = ()) -> None:
+        """`buffers`: arrays among `wrt` that the function may change, and whose cotangents are given as buffers.
+
+        Their contents are the cotangents of what the function leaves in these arrays before the sweep, and the
+        cotangents of what it found there after it. (`transforms.step`)
+        """
+        self.f = own_copy(function) if not buffers else clone(function)
+        enclose(self.f, wrt, results, buffers)
+        custom.opened(self.f, wrt, results, buffers)
         self.order = Order(self.f)
         self.memory = Memory(self.f, self.order)
         self.build = Builder()
         self.runner = rules.RuleRunner(self.build)
         self.inputs = [self.f.params[k] for k in wrt]
         self.outputs = [self.f.body.results[k] for k in results]
-        self.activity = Activity(self.f, self.memory, self.inputs, self.outputs)
+        useful = [*self.outputs, *(self.f.params[k] for k in buffers)]
+        self.activity = Activity(self.f, self.memory, self.inputs, useful)
         self.keep = Keeper(self.order, self.memory, self.build)
         self.shadows = Shadows(self.f, self.memory, self.activity, self.keep, self.build)
         self.comment: str | None = None

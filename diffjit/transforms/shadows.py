@@ -38,7 +38,7 @@ class Shadows:
         """Extend the whole forward sweep."""
         body = self.function.body
         for p in self.function.params:
-            if self.wanted(p):
+            if self.wanted(p) and p not in self.of:
                 with self.keep.forward_ops(self.keep.at_start, body, body) as b:
                     self.of[p] = self._zeros(b, p)
         self._block(body)

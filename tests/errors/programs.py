@@ -1082,3 +1082,59 @@ def dj602_wrong_rule():
         return cube(x), 2 * x**2 * x_dot
 
     dj.check_grads(cube, (1.5,), modes="fwd")
+
+
+def dj405_list_in_a_checkpointed_loop():
+    def model(x, n):
+        u, energies = x * 1.0, []
+        for t in dj.checkpointed(range(n)):
+            u = u - 0.1 * np.sin(u)
+            energies.append(np.sum(u * u))
+        return energies[-1]
+
+    dj.grad(model)(np.ones(3), 10)
+
+
+def dj405_two_names():
+    def model(x, n):
+        u, old = x.copy(), x.copy()
+        for t in dj.checkpointed(range(n)):
+            u[0] = 0.5 * old[1] * u[2]
+            old = u
+        return np.sum(old)
+
+    dj.grad(model)(np.ones(3), 10)
+
+
+def dj405_view_changed_after_the_call():
+    @dj.checkpoint
+    def inner(u):
+        return u[1:]
+
+    def model(x):
+        u = x * 2.0
+        tail = inner(u)
+        u[1] = 0.0
+        return np.sum(tail)
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj406_shapes():
+    def model(x, n):
+        u = x * 1.0
+        for t in dj.checkpointed(range(n)):
+            u = np.append(u, np.sin(u[-1]))
+        return np.sum(u)
+
+    dj.grad(model)(np.ones(3), 10)
+
+
+def dj523_budget():
+    def model(x, n):
+        s = 0.0
+        for t in dj.checkpointed(range(n), budget="lots"):
+            s = s + x * np.cos(s)
+        return s
+
+    dj.grad(model)(1.0, 10)

@@ -1,0 +1,50 @@
+"""Functions that stand in a program as calls: what they give back is their own, and what runs again prints nothing."""
+
+from __future__ import annotations
+
+from diffjit.analysis.memory import Memory
+from diffjit.analysis.order import Order
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.types import Array, Scalar
+from diffjit.ir.walk import clone_op
+
+
+def zeros(build: Builder, like: Value) -> Value:
+    """A zero cotangent."""
+    if isinstance(like.type, Scalar):
+        return build.const(0.0, like.type)
+    return build.value("zeros_like", [like], Array(like.type.dtype, like.type.dims, like.type.layout))
+
+
+def clone_silently(op: Op, mapping: dict[Value, Value], into: Block) -> None:
+    """A copy of an operation that prints nothing."""
+    if op.kind != "print":
+        silence(clone_op(op, mapping, into).regions)
+
+
+def silence(regions: list[Block]) -> None:
+    """In place: without prints."""
+    for region in regions:
+        region.ops = [op for op in region.ops if op.kind != "print"]
+        for op in region.ops:
+            silence(op.regions)
+
+
+def own(results: list[Value], function: Function) -> list[Value]:
+    """Results that share memory neither with parameters nor with each other."""
+    made = Function(function.name, function.params, Block([], function.body.ops, results))
+    memory = Memory(made, Order(made), whole=True)
+    taken = {memory.find(p) for p in function.params if isinstance(p.type, Array)}
+    build = Builder(function.body)
+    found: list[Value] = []
+    for v in results:
+        if isinstance(v.type, Array) and memory.find(v) in taken:
+            found.append(
+                build.value("copy", [v], v.type, order="K" if v.type.layout == "A" else v.type.layout, name=v.name)
+            )
+            continue
+        if isinstance(v.type, Array):
+            taken.add(memory.find(v))
+        found.append(v)
+    return found
