@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from diffjit.api.implicit import fixed_point, linear_solve, minimize_implicit, root
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
+    from diffjit.api.ode import odeint
+    from diffjit.api.ode_solution import Event, OdeSolution
     from diffjit.api.sparse import sparse_hessian, sparse_jacobian, sparsity
     from diffjit.api.vmap import vmap
 
@@ -34,7 +36,8 @@ _LATER = {
     "linearize": "linear", "hessian": "matrices", "hvp": "matrices", "jacfwd": "matrices", "jacobian": "matrices",
     "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
     "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",
-    "sparse_jacobian": "sparse", "sparsity": "sparse",
+    "sparse_jacobian": "sparse", "sparsity": "sparse", "odeint": "ode",
+    "Event": "ode_solution", "OdeSolution": "ode_solution",
 }  # fmt: skip
 
 
@@ -48,9 +51,11 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "DiffjitError",
+    "Event",
     "InternalError",
     "MemoryProblem",
     "NoRule",
+    "OdeSolution",
     "TypeProblem",
     "UnsupportedSyntax",
     "UsageError",
@@ -73,6 +78,7 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "minimize_implicit",
+    "odeint",
     "root",
     "settings",
     "source",

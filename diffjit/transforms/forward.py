@@ -127,7 +127,7 @@ class Forward:
             "reshape",
         ):
             self.mirror(op, block)
-        elif kind in ("zeros", "empty", "zeros_like", "empty_like", "list_new", "stack_new", "undef"):
+        elif kind in ("zeros", "empty", "zeros_like", "empty_like", "list_new", "stack_new", "undef", "stop_gradient"):
             block.ops.append(op)
             self.fresh(op)
         elif kind == "full":
