@@ -96,17 +96,19 @@ class OdeInt(Composed):
         if not self.events and not self.dense:
             solver = solvers.continuous if self.adjoint == "continuous" else solvers.discrete
             found = interpreter.call(Static(solver), [Static(field), parts, ts, *given, *numbers], {}, node)
-            return state.formed(found)
+            return NONE if found is NONE else state.formed(found)
         events = [state.function(e.function, args[2:], node, "an event", scalar=True) for e in self.events]
         if None in events:
             return NONE
         gs = av.Tup(tuple(av.Tup((e.given(e.floats), e.given(e.others))) for e in events if e is not None))
         static = [Static(field), *map(_static, (events, [e.terminal for e in self.events], [e.direction for e in self.events]))]
         found = interpreter.call(Static(solvers.solved), [*static, parts, ts, *given, gs, *numbers], {}, node)
+        if found is NONE:  # it always raises
+            return NONE
         t, y, t_end, y_end, event, t_events, y_events, *steps = found.items
         fields = {
             "t": t, "y": state.formed(y), "t_end": t_end, "y_end": state.formed(y_end), "event": event,
-            "t_events": t_events, "y_events": av.Tup(tuple(map(state.formed, y_events.items))),
+            "t_events": t_events, "y_events": av.Tup(tuple(map(state.formed, interpreter.sequence_items(y_events, node)))),
             "y0": state.formed(parts), **dict(zip(("steps", "times", "states", "slopes"), steps, strict=True)),
         }  # fmt: skip
         return interpreter.new(av.ObjC(OdeSolution, fields))
@@ -160,9 +162,10 @@ class State:
             right = _is_part(program, program.result, 0)
             wanted = "a float"
         else:
-            results = []
-            tree = spec_tree(self.structure, iter(_Place(getattr(p.type, "ndim", 0)) for p in self.parts))
-            right = _paired(program, tree, program.result, results)
+            found: dict[int, Any] = {}
+            places = (_Place(k, getattr(p.type, "ndim", 0)) for k, p in enumerate(self.parts))
+            right = _paired(program, spec_tree(self.structure, places), program.result, found)
+            results = [found[k] for k in sorted(found)]
             wanted = "a slope of the form of the state"
         if not right:
             cure = "return a number" if scalar else "return a tree with a number or array for each of the state's"
@@ -173,8 +176,8 @@ class State:
 class _Place:
     """A leaf of the state, of so many dimensions."""
 
-    def __init__(self, ndim: int) -> None:
-        self.ndim = ndim
+    def __init__(self, index: int, ndim: int) -> None:
+        self.index, self.ndim = index, ndim
 
 
 def _is_part(program: Any, spec: Any, ndim: int) -> bool:
@@ -185,10 +188,10 @@ def _is_part(program: Any, spec: Any, ndim: int) -> bool:
     return getattr(ty, "ndim", 0) == ndim and ty.dtype.kind in "fiu"
 
 
-def _paired(program: Any, place: Any, spec: Any, found: list[Any]) -> bool:
+def _paired(program: Any, place: Any, spec: Any, found: dict[int, Any]) -> bool:
     """Find the slopes of a state's parts in a tree of results of the same form."""
     if isinstance(place, _Place):
-        found.append(spec)
+        found[place.index] = spec
         if isinstance(spec, (tuple, list)) and place.ndim == 1:  # [dx, dy] for an array
             return all(_is_part(program, s, 0) for s in spec)
         return _is_part(program, spec, place.ndim)
@@ -299,12 +302,18 @@ def _events_inside(interpreter: Any, value: Any) -> tuple[Event, ...]:
     held = interpreter.contents(value) if isinstance(value, av.Ref) else None
     if isinstance(value, av.Tup) or isinstance(held, av.ListC):
         return tuple(e for item in interpreter.sequence_items(value, None) for e in _events_inside(interpreter, item))
-    if isinstance(held, av.ObjC) and held.cls is Event:
-        function, terminal, direction = (held.fields[n] for n in ("function", "terminal", "direction"))
-        fields = {"terminal": terminal, "direction": direction}
-        return (Event(plain(interpreter, function), _constant(fields, "terminal"), _constant(fields, "direction")),)
     found = plain(interpreter, value)
     return (found if isinstance(found, Event) else Event(found),)
+
+
+def event_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    """`Event` called inside programs."""
+    given = {**dict(zip(("function", "terminal", "direction"), args, strict=False)), **kwargs}
+    if "function" not in given:
+        raise _refused("an event without a function", "Event(function, terminal, direction)")
+    terminal = interpreter.static_truth(given.get("terminal", Static(False)), "`terminal`")
+    direction = interpreter.static_int(given.get("direction", Static(0)), "`direction`", node)
+    return Static(Event(plain(interpreter, given["function"]), terminal, direction))
 
 
 odeint.__diffjit_inline__ = _odeint_inside  # type: ignore[attr-defined]

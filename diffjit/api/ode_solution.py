@@ -13,7 +13,6 @@ from diffjit import tree
 from diffjit.api.ode_steps import state_at
 
 
-@dataclass(frozen=True)
 class Event:
     """Something that happens where `function(y, t, *args)` is zero: a float that changes its sign there.
 
@@ -21,9 +20,27 @@ class Event:
     direction  1 where only changes from negative to positive count, -1 for the others, 0 for both
     """
 
-    function: Callable[..., Any]
-    terminal: bool = False
-    direction: int = 0
+    def __init__(self, function: Callable[..., Any], terminal: bool = False, direction: int = 0) -> None:
+        self.function, self.terminal, self.direction = function, terminal, direction
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Event) and self._all() == other._all()
+
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__name__", self.function)
+        return f"Event({name}, terminal={self.terminal}, direction={self.direction})"
+
+    def _all(self) -> tuple[Any, ...]:
+        return self.function, self.terminal, self.direction
+
+    @staticmethod
+    def __diffjit_inline__(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        from diffjit.api.ode import event_inside
+
+        return event_inside(interpreter, args, kwargs, node)
 
 
 @dataclass

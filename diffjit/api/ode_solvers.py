@@ -244,7 +244,7 @@ def mesh(field, events, stops, ways, y0, t0, t1, args, gs, rtol, atol, hmax, lim
     count, scale, before, rejected, last, stop = 0, 1.0, 1.0, False, False, -1
     while rejected or not (last or stop >= 0):
         last = not abs(h) < abs(t1 - t) * (1.0 - 1e-12)
-        h = guarded(t1 - t if last else h, t, span, count, limit)
+        h = float(guarded(t1 - t if last else h, t, span, count, limit))
         count += 1
         new, k3, k4, k5, k6, k7 = stages(slope, h, y, t, k1, args)
         error = error_of(h, y, new, k1, k3, k4, k5, k6, k7, rtol, atol)
@@ -279,7 +279,7 @@ def replayed(slope, hs, y0, t0, args):
     t, y = t0, y0
     k1 = like(y, slope(y, t, args))
     for i in range(m):
-        h = hs[i]
+        h = float(hs[i])
         new, k3, k4, k5, k6, k7 = stages(slope, h, y, t, k1, args)
         qs[i, 0], qs[i, 1], qs[i, 2], qs[i, 3] = interpolant(k1, k3, k4, k5, k6, k7)
         t, y, k1 = t + h, new, k7
@@ -287,39 +287,56 @@ def replayed(slope, hs, y0, t0, args):
     return times, ys, qs
 
 
-def over_zero(event, since, h, y, q, t, forms, g):
-    return height(event, between(y, h, since / h, q), t + since, forms, g)
+def inside(slope, since, h, y, q, t, args):
+    return between(y, h, since / h, q)
 
 
-def found_zero(event, since, h, y, q, t, forms, g):
+INSIDE = custom_jvp(inside, nondiff_argnums=(0,))
+
+
+@INSIDE.defjvp
+def inside_jvp(slope, primals, tangents):
+    """A state changes with its time by the slope: the interpolant's own derivatives lose an order each time."""
+    since, h, y, q, t, args = primals
+    found = INSIDE(slope, *primals)
+    moved = jvp(lambda y, q: between(y, h, since / h, q), (y, q), (tangents[2], tangents[3]))[1]
+    return found, moved + tangents[0] * slope(found, t + since, args)
+
+
+def over_zero(event, slope, since, h, y, q, t, args, g):
+    """An event function on the solution, so long after the start of a step."""
+    return height(event, INSIDE(slope, since, h, y, q, t, args), t + since, args[0], g)
+
+
+def found_zero(event, slope, since, h, y, q, t, args, g):
     return since
 
 
-ZERO = custom_jvp(found_zero, nondiff_argnums=(0,))
+ZERO = custom_jvp(found_zero, nondiff_argnums=(0, 1))
 
 
 @ZERO.defjvp
-def zero_jvp(event, primals, tangents):
+def zero_jvp(event, slope, primals, tangents):
     """The implicit function theorem: how long after the start of its step an event is."""
-    _, h, y, q, t, forms, g = primals
-    since = ZERO(event, *primals)
-    rate = jvp(lambda s: over_zero(event, s, h, y, q, t, forms, g), (since,), (1.0,))[1]
+    _, h, y, q, t, args, g = primals
+    since = ZERO(event, slope, *primals)
+    rate = jvp(lambda s: over_zero(event, slope, s, h, y, q, t, args, g), (since,), (1.0,))[1]
     if not abs(rate) > 0.0:
         raise RuntimeError("odeint: an event function touches zero without crossing it: the event has no derivative")
 
-    def at_rest(y, q, t, g):
-        return over_zero(event, since, h, y, q, t, forms, g)
+    def at_rest(y, q, t, args, g):
+        return over_zero(event, slope, since, h, y, q, t, args, g)
 
-    moved = jvp(at_rest, (y, q, t, g), (tangents[2], tangents[3], tangents[4], tangents[6]))[1]
+    moved = jvp(at_rest, (y, q, t, args, g), tangents[2:])[1]
     return since, -moved / rate
 
 
-ZERO.trusted = True
+INSIDE.trusted = ZERO.trusted = True
 
 
-def event_times(event, which, kinds, steps, thetas, solution, forms, g):
+def event_times(event, which, slope, hits, solution, args, g):
     """The times of one event, and the states there."""
-    hs, times, ys, qs = solution
+    (kinds, steps, thetas), (hs, times, ys, qs) = hits, solution
     n = 0
     for kind in kinds:
         n += kind == which
@@ -328,10 +345,10 @@ def event_times(event, which, kinds, steps, thetas, solution, forms, g):
     for j in range(kinds.size):
         if kinds[j] == which:
             i = steps[j]
-            h = hs[i]
-            since = ZERO(event, thetas[j] * h, h, ys[i], qs[i], times[i], forms, g)
-            found[n] = times[i] + since
-            states[n] = between(ys[i], h, since / h, qs[i])
+            h, y, q, t = hs[i], ys[i].copy(), qs[i].copy(), times[i]
+            since = ZERO(event, slope, thetas[j] * h, h, y, q, t, args, g)
+            found[n] = t + since
+            states[n] = INSIDE(slope, since, h, y, q, t, args)
             n += 1
     return found, states
 
@@ -348,24 +365,24 @@ def solved(field, events, stops, ways, parts, ts, floats, others, gs, rtol, atol
             stop_gradient(gs), rtol, atol, hmax, limit,
         )
     )  # fmt: skip
-    times, ys, qs = replayed(functools.partial(slope_of, field), hs, y0, ts[0], (parts, floats, others))
-    solution = hs, times, ys, qs
+    slope, args = functools.partial(slope_of, field), (parts, floats, others)
+    times, ys, qs = replayed(slope, hs, y0, ts[0], args)
     t_end = ts[-1]
+    end = state_at(hs, times, ys, qs, ts[-1:])[0].copy()
     t_events, y_events = [], []
     for k, (event, g) in enumerate(zip(events, gs)):  # noqa: B905
-        found, states = event_times(event, k, kinds, steps, thetas, solution, parts, g)
+        found, states = event_times(event, k, slope, (kinds, steps, thetas), (hs, times, ys, qs), args, g)
         t_events.append(found)
         y_events.append(rows(states, parts))
         if stop == k:
-            t_end = found[-1]
+            t_end, end = found[-1], states[-1].copy()
     done = 1
     while done < ts.size and abs(ts[done] - ts[0]) <= abs(t_end - ts[0]):
         done += 1
-    inside = ts[:done].copy()
-    at = state_at(hs, times, ys, qs, inside)
+    reached = ts[:done].copy()
+    at = state_at(hs, times, ys, qs, reached)
     at[0] = y0
-    end = state_at(hs, times, ys, qs, np.array([t_end]))
     return (
-        inside, rows(at, parts), t_end, unpacked(end[0].copy(), parts), stop, tuple(t_events), tuple(y_events), hs,
-        times, ys, qs,
+        reached, rows(at, parts), t_end, unpacked(end, parts), stop, tuple(t_events), tuple(y_events), hs, times, ys,
+        qs,
     )  # fmt: skip

@@ -134,7 +134,7 @@ def solution_at(slope, y0, ts, args, rtol, atol, hmax, limit):
     done, count, before, rejected = 1, 0, 1.0, False
     while done < ts.size:
         last = not abs(h) < abs(end - t) * (1.0 - 1e-12)
-        h = stop_gradient(guarded(end - t if last else h, t, span, count, limit))
+        h = float(stop_gradient(guarded(end - t if last else h, t, span, count, limit)))
         count += 1
         new, k3, k4, k5, k6, k7 = stages(slope, h, y, t, k1, args)
         error = stop_gradient(error_of(h, y, new, k1, k3, k4, k5, k6, k7, rtol, atol))
