@@ -97,7 +97,7 @@ class OdeInt(Composed):
             solver = solvers.continuous if self.adjoint == "continuous" else solvers.discrete
             found = interpreter.call(Static(solver), [Static(field), parts, ts, *given, *numbers], {}, node)
             return NONE if found is NONE else state.formed(found)
-        events = [state.function(e.function, args[2:], node, "an event", scalar=True) for e in self.events]
+        events = [state.function(e.function, args[2:], node, "odeint, as an event,", scalar=True) for e in self.events]
         if None in events:
             return NONE
         gs = av.Tup(tuple(av.Tup((e.given(e.floats), e.given(e.others))) for e in events if e is not None))
@@ -169,7 +169,7 @@ class State:
             wanted = "a slope of the form of the state"
         if not right:
             cure = "return a number" if scalar else "return a tree with a number or array for each of the state's"
-            raise _refused(f"`{name}` under {what} must return {wanted}", cure, code="DJ519")
+            raise UsageError("DJ519", f"`{name}` under {what} must return {wanted}", cure=cure)
         return Flat(inner, results, len(self.parts), scalar=scalar)
 
 
@@ -211,7 +211,7 @@ def _static(items: list[Any]) -> Any:
     return av.Tup(tuple(map(Static, items)))
 
 
-def _refused(problem: str, cure: str, code: str = "DJ523") -> UsageError:
+def _refused(problem: str, cure: str, code: str = "DJ530") -> UsageError:
     return UsageError(code, f"odeint: {problem}", cure=cure)
 
 

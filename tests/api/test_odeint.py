@@ -372,9 +372,8 @@ def crossings_exact(w, level, direction):
     return np.concatenate([times, -w * np.sin(w * times), np.array([2.0, np.cos(2.0 * w)])])
 
 
-@BOTH
 @pytest.mark.parametrize("direction", [-1, 1])
-def test_events_that_are_recorded(backend, direction):
+def test_events_that_are_recorded(direction):
     at = 1.6, 0.3
 
     def ours(w, level):
@@ -383,11 +382,12 @@ def test_events_that_are_recorded(backend, direction):
     def formula(w, level):
         return crossings_exact(w, level, direction)
 
-    close(dj.jit(ours, backend=backend)(*at), formula(*at), rtol=1e-6)
-    for k in (0, 1):
-        wanted = dj.jacfwd(formula, argnums=k)(*at)
-        close(dj.jacrev(ours, argnums=k, backend=backend)(*at), wanted, rtol=1e-6, atol=1e-7)
-        close(dj.jacfwd(ours, argnums=k, backend=backend)(*at), wanted, rtol=1e-6, atol=1e-7)
+    wanted = dj.jacfwd(formula, argnums=(0, 1))(*at)
+    for verb in (dj.jacrev, dj.jacfwd):
+        for found, right in zip(verb(ours, argnums=(0, 1))(*at), wanted, strict=True):
+            close(found, right, rtol=1e-6, atol=1e-7)
+    close(dj.jit(ours, backend="numba")(*at), formula(*at), rtol=1e-6)
+    close(dj.jacrev(ours, backend="numba")(*at), wanted[0], rtol=1e-6, atol=1e-7)
     second, wanted = (dj.jacfwd(dj.jacrev(f))(*at) for f in (ours, formula))
     close(second, wanted, rtol=1e-5, atol=1e-6)
 
@@ -512,7 +512,7 @@ def test_forms_and_options_that_do_not_fit():
         {"adjoint": "backwards"}, {"adjoint": "continuous", "dense": True},
         {"adjoint": "continuous", "events": GROUND}, {"events": dj.Event(ground, direction=2)},
     ):  # fmt: skip
-        with pytest.raises(dj.UsageError, match="DJ523"):
+        with pytest.raises(dj.UsageError, match="DJ530"):
             dj.odeint(spring, np.ones(2), ts, 1.0, **options)
     with pytest.raises(dj.UsageError, match="no option `method`"):
         dj.jit(lambda w: dj.odeint(spring, np.ones(2), ts, w, method="RK23"))(1.0)
