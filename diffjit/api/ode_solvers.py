@@ -25,6 +25,7 @@ from diffjit.api.ode_steps import (
     guarded,
     interpolant,
     like,
+    longest,
     solution_at,
     stages,
     state_at,
@@ -241,12 +242,12 @@ def mesh(field, events, stops, ways, y0, t0, t1, args, gs, rtol, atol, hmax, lim
     k1 = like(y, slope(y, t, args))
     h = first_step(slope, y, t, k1, span, args, rtol, atol, hmax)
     old = np.array([height(e, y, t, forms, g) for e, g in zip(events, gs)] + [0.0])  # noqa: B905
-    count, scale, before, rejected, last, stop = 0, 1.0, 1.0, False, False, -1
+    count, before, rejected, last, stop, most = 0, 1.0, False, False, -1, hmax
     while rejected or not (last or stop >= 0):
         last = not abs(h) < abs(t1 - t) * (1.0 - 1e-12)
         h = float(guarded(t1 - t if last else h, t, span, count, limit))
         count += 1
-        new, k3, k4, k5, k6, k7 = stages(slope, h, y, t, k1, args)
+        new, near, k3, k4, k5, k6, k7 = stages(slope, h, y, t, k1, args)
         error = error_of(h, y, new, k1, k3, k4, k5, k6, k7, rtol, atol)
         scale = factor(error, before, rejected)
         rejected = not error <= 1.0
@@ -266,8 +267,9 @@ def mesh(field, events, stops, ways, y0, t0, t1, args, gs, rtol, atol, hmax, lim
                     hit_step.append(len(hs))
                     hit_theta.append(thetas[k])
             hs.append(h)
+            most = longest(near, new, k6, k7, hmax)
             t, y, k1, before, old = t + h, new, k7, error, now
-        h = min(abs(h * scale), hmax) * (1.0 if span > 0.0 else -1.0)
+        h = min(abs(h * scale), most) * (1.0 if span > 0.0 else -1.0)
     return np.array(hs), np.array(hit_event), np.array(hit_step), np.array(hit_theta), stop
 
 
@@ -280,7 +282,7 @@ def replayed(slope, hs, y0, t0, args):
     k1 = like(y, slope(y, t, args))
     for i in range(m):
         h = float(hs[i])
-        new, k3, k4, k5, k6, k7 = stages(slope, h, y, t, k1, args)
+        new, _, k3, k4, k5, k6, k7 = stages(slope, h, y, t, k1, args)
         qs[i, 0], qs[i, 1], qs[i, 2], qs[i, 3] = interpolant(k1, k3, k4, k5, k6, k7)
         t, y, k1 = t + h, new, k7
         times[i + 1], ys[i + 1] = t, y
