@@ -127,4 +127,6 @@ def _turned(field, p, t, y):
     return field(y, t, p)
 
 
-CASES = {f"{name}_{what}": case(name, gradient=what == "gradient") for name in SYSTEMS for what in ("value", "gradient")}
+CASES = {
+    f"{name}_{what}": case(name, gradient=what == "gradient") for name in SYSTEMS for what in ("value", "gradient")
+}

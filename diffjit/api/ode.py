@@ -58,9 +58,7 @@ class Flat:
         items.update(zip(self.floats, interpreter.sequence_items(floats, node), strict=True))
         items.update(zip(self.others, interpreter.sequence_items(others, node), strict=True))
         function = self.inner.program.function
-        outs = interpreter.copy_in(
-            function, [fitting(interpreter, items[k], p) for k, p in enumerate(function.params)]
-        )
+        outs = interpreter.copy_in(function, [fitting(interpreter, items[k], p) for k, p in enumerate(function.params)])
         found: list[Any] = []
         for spec in self.results:
             part = interpreter.abstract(spec, outs)
@@ -101,7 +99,10 @@ class OdeInt(Composed):
         if None in events:
             return NONE
         gs = av.Tup(tuple(av.Tup((e.given(e.floats), e.given(e.others))) for e in events if e is not None))
-        static = [Static(field), *map(_static, (events, [e.terminal for e in self.events], [e.direction for e in self.events]))]
+        static = [
+            Static(field),
+            *map(_static, (events, [e.terminal for e in self.events], [e.direction for e in self.events])),
+        ]
         found = interpreter.call(Static(solvers.solved), [*static, parts, ts, *given, gs, *numbers], {}, node)
         if found is NONE:  # it always raises
             return NONE

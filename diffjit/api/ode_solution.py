@@ -99,7 +99,9 @@ def _formed(y0: Any, y: Any, first: tuple[int, ...]) -> Any:
     leaves, structure = tree.flatten(y0)
     ends = np.cumsum([np.size(leaf) for leaf in leaves])
     cut = [y[..., a:b] for a, b in itertools.pairwise((0, *ends))]
-    parts = [p.reshape(first + np.shape(leaf)).astype(np.asarray(leaf).dtype) for p, leaf in zip(cut, leaves, strict=True)]
+    parts = [
+        p.reshape(first + np.shape(leaf)).astype(np.asarray(leaf).dtype) for p, leaf in zip(cut, leaves, strict=True)
+    ]
     return structure.unflatten(iter([p if p.ndim else p[()] for p in parts]))
 
 
