@@ -45,7 +45,7 @@ def run(
 class Process:
     """One peer on one row."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - one of each
+    def __init__(
         self,
         name: str,
         peer: str,

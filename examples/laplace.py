@@ -2,9 +2,10 @@
 
 For 23 launches before the last one of Challenger, S. R. Dalal, E. B. Fowlkes and B. Hoadley (Journal of the American
 Statistical Association 84, 1989) list the temperature at the launch and whether O-rings were damaged. A logistic
-regression with normal priors has no posterior in closed form. diffjit gives SciPy's optimiser the gradient and the Hessian
-of its logarithm; the Hessian at the mode gives the covariance of the parameters, the marginal likelihood (with and
-without the temperature), and the band of the probability of damage down to the 31 degrees Fahrenheit of the last launch.
+regression with normal priors has no posterior in closed form. diffjit gives SciPy's optimiser the gradient and the
+Hessian of its logarithm; the Hessian at the mode gives the covariance of the parameters, the marginal likelihood (with
+and without the temperature), and the band of the probability of damage down to the 31 degrees Fahrenheit of the last
+launch.
 
 Run it with `python examples/laplace.py`. It prints a table and saves `laplace.png` beside this file.
 """

@@ -52,7 +52,7 @@ def validation_loss(settings, w, x, y, x_new, y_new):
 
 def plot(data, start, fit, path):
     """Save a figure of the loss along the learning rate with its slopes, and of the curves that were learnt."""
-    w, x, y, x_new, y_new = data
+    w, x, y = data[:3]
     loss, both = dj.jit(validation_loss), dj.value_and_grad(validation_loss)
     rates = np.log(np.geomspace(0.001, 0.1, 60))
     line = np.linspace(-1.0, 1.0, 200)

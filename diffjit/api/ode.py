@@ -7,7 +7,6 @@ right-hand side is interpreted once, and what it reads of its surroundings becom
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from diffjit.api import ode_solvers as solvers
 from diffjit.api.composed import Composed
 from diffjit.api.gradients import spec_tree
 from diffjit.api.implicit import fitting
-from diffjit.api.inline import Inside, nest, plain
+from diffjit.api.inline import nest, plain
 from diffjit.api.ode_solution import Event, OdeSolution
 from diffjit.api.programs import flatten_call
 from diffjit.errors import UsageError
@@ -107,9 +106,10 @@ class OdeInt(Composed):
         if found is NONE:  # it always raises
             return NONE
         t, y, t_end, y_end, event, t_events, y_events, *steps = found.items
+        there = av.Tup(tuple(map(state.formed, interpreter.sequence_items(y_events, node))))
         fields = {
             "t": t, "y": state.formed(y), "t_end": t_end, "y_end": state.formed(y_end), "event": event,
-            "t_events": t_events, "y_events": av.Tup(tuple(map(state.formed, interpreter.sequence_items(y_events, node)))),
+            "t_events": t_events, "y_events": there,
             "y0": state.formed(parts), **dict(zip(("steps", "times", "states", "slopes"), steps, strict=True)),
         }  # fmt: skip
         return interpreter.new(av.ObjC(OdeSolution, fields))
@@ -255,8 +255,7 @@ def odeint(
     rtol, atol  the error of a step that is tolerated in each component, relative to it and absolute
     hmax      the longest step
     mxstep    the most steps
-    adjoint   "discrete": reverse mode through the steps that were taken; "continuous": one more differential equation,
-              backwards in time, which keeps nothing of the steps
+    adjoint   how reverse mode goes: "discrete", through the steps that were taken, or "continuous", which keeps none
     events    functions `g(y, t, *args)` whose zeros are events, as they are or as `Event(g, terminal, direction)`
     dense     whether to give a solution that may be evaluated at any time
 

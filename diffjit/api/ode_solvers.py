@@ -7,7 +7,7 @@ Sizes of steps are constants to a derivative: which steps are taken is found wit
 # Operands are numbers or arrays of any kind, as the frontend finds them.
 # pyright: reportUnknownParameterType=false, reportMissingParameterType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownLambdaType=false
-# ruff: noqa: ANN001, ANN002, ANN201, D103
+# ruff: noqa: ANN001, ANN201, ANN202, ARG001, D103
 
 from __future__ import annotations
 

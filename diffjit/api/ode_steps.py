@@ -2,7 +2,8 @@
 
 The slope of a state is `slope(y, t, args)`, with the state as one vector.
 Sources: Dormand and Prince, J. Comput. Appl. Math. 6 (1980); Hairer, Norsett and Wanner, Solving Ordinary Differential
-Equations I, II.4-6 (the size of the first step, step control, dense output); Gustafsson, ACM TOMS 17 (1991) (PI control).
+Equations I, II.4-6 (the size of the first step, step control, dense output); Gustafsson, ACM TOMS 17 (1991) (PI
+control).
 """
 
 # Operands are numbers or arrays of any kind, as the frontend finds them.
@@ -109,8 +110,8 @@ def longest(last, new, k6, k7, hmax):
     """The longest step that damps what decays: the stability of the method ends where h times a rate of decay is 3.3.
 
     The rate is estimated from two states at the same time (Hairer and Wanner, Solving Ordinary Differential Equations
-    II, IV.2). The control of errors would keep a stiff solution in check where single steps amplify; with sizes of steps
-    held constant, its derivative would grow without bounds.
+    II, IV.2). The control of errors would keep a stiff solution in check where single steps amplify; with sizes of
+    steps held constant, its derivative would grow without bounds.
     """
     gap, change = np.sum((new - last) ** 2), np.sum((k7 - k6) ** 2)
     if not change * hmax**2 > 9.0 * gap:

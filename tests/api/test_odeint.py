@@ -428,6 +428,32 @@ def test_the_first_of_several_ends_stops(backend):
     close(dj.grad(lambda s: stops(s)[3], backend=backend)(1.6), 0.0)
 
 
+def creeping(y, t, mu):
+    """Van der Pol's oscillator, which is stiff where it creeps."""
+    return [y[1], mu * (1.0 - y[0] * y[0]) * y[1] - y[0]]
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-8])
+def test_fixed_steps_of_a_stiff_equation_do_not_amplify(tolerance):
+    """Where the control of errors is what holds the solution, the derivative with these steps would be 1e30."""
+
+    def both(t, z):
+        by_y = np.array([[0.0, 1.0], [-100.0 * z[0] * z[1] - 1.0, 50.0 * (1.0 - z[0] ** 2)]])
+        return np.concatenate([creeping(z[:2], t, 50.0), (by_y @ z[2:].reshape(2, 2)).ravel()])
+
+    start = [2.0, 0.0, 1.0, 0.0, 0.0, 1.0]
+    wanted = solve_ivp(both, (0.0, 30.0), start, method="Radau", rtol=1e-10, atol=1e-12).y[2:4, -1]
+
+    def place(y0, adjoint):
+        options = {"rtol": tolerance, "atol": tolerance, "adjoint": adjoint}
+        return dj.odeint(creeping, y0, np.array([0.0, 30.0]), 50.0, **options)[-1, 0]
+
+    gradient = dj.grad(place, backend="numba")
+    close(gradient(np.array([2.0, 0.0]), "discrete"), wanted, rtol=1e-5, atol=1e-5)
+    with pytest.raises(RuntimeError, match="too small"):  # backwards, it is unstable
+        gradient(np.array([2.0, 0.0]), "continuous")
+
+
 def test_events_in_lanes():
     def lands(h):
         return dj.odeint(fall, np.array([h, 0.0]), np.array([0.0, 9.0]), 9.81, events=GROUND).t_end
