@@ -176,6 +176,7 @@ def derive(derived: Gradient, inner: Program, call: Arguments) -> Program:
         spec,
         inner.fixed,
         inner.arg_names,
+        large=inner.large,
         followed=inner.followed,
     )
 

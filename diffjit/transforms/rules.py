@@ -128,12 +128,12 @@ def scaled_partial(runner: RuleRunner, op: Op, k: int, g: Any) -> Any:
         )
     before, runner.build.tried = runner.build.tried, bool(op.attrs.get(TRIED))
     try:
-        return _scaled(runner, partial_tree(text), elementwise_names(runner, op), g, guarded=_needs_guard(op, k))
+        return _scaled(runner, partial_tree(text), elementwise_names(runner, op), g, guarded=needs_guard(op, k))
     finally:
         runner.build.tried = before
 
 
-def _needs_guard(op: Op, k: int) -> bool:
+def needs_guard(op: Op, k: int) -> bool:
     """Whether the partial can be non-finite for these operands."""
     if op.attrs.get(TRIED):
         return True
