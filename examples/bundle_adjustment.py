@@ -2,9 +2,9 @@
 
 Twelve cameras stand around 300 points on a spiral and see each of them with a probability of one half, to half a
 pixel. The positions and directions of all cameras but two, which fix the frame, and all points are unknown: 960
-numbers, with some 3600 residuals of up to 9 unknowns each. `diffjit.sparsity` finds the pattern by running the loop over
-observations once, `diffjit.sparse_jacobian` evaluates it with a tangent for each colour, and SciPy's `least_squares`
-does the rest.
+numbers, with some 3600 residuals of up to 9 unknowns each. `diffjit.sparsity` finds the pattern by running the loop
+over observations once, `diffjit.sparse_jacobian` evaluates it with a tangent for each colour, and SciPy's
+`least_squares` does the rest.
 
 Run it with `python examples/bundle_adjustment.py`. It prints a table and saves `bundle_adjustment.png` beside this
 file.
