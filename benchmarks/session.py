@@ -45,8 +45,17 @@ def run(
 class Process:
     """One peer on one row."""
 
-    def __init__(self, name: str, peer: str, size: str, folder: Path, cores: list[int], limit: float) -> None:
-        self.command = [sys.executable, "-m", "benchmarks.worker", name, peer, size, str(folder / "by_hand.npz")]
+    def __init__(
+        self,
+        name: str,
+        peer: str,
+        size: str,
+        folder: Path,
+        cores: list[int],
+        limit: float,
+        module: str = "benchmarks.worker",
+    ) -> None:
+        self.command = [sys.executable, "-m", module, name, peer, size, str(folder / "by_hand.npz")]
         self.folder = folder
         self.cores = cores
         self.limit = limit

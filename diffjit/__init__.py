@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
     from diffjit.api.memory import memory
+    from diffjit.api.ode import odeint
+    from diffjit.api.ode_solution import Event, OdeSolution
     from diffjit.api.sparse import sparse_hessian, sparse_jacobian, sparsity
     from diffjit.api.vmap import vmap
 
@@ -42,6 +44,8 @@ _LATER = {
     "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
     "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",
     "sparse_jacobian": "sparse", "sparsity": "sparse", "jet": "jet", "memory": "memory", "explain": "explain",
+    "sparse_jacobian": "sparse", "sparsity": "sparse", "jet": "jet", "odeint": "ode",
+    "Event": "ode_solution", "OdeSolution": "ode_solution",
 }  # fmt: skip
 
 
@@ -55,11 +59,13 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "DiffjitError",
+    "Event",
     "GradientMismatch",
     "InternalError",
     "MemoryProblem",
     "NoRule",
     "NonFinite",
+    "OdeSolution",
     "TypeProblem",
     "UnsupportedSyntax",
     "UsageError",
@@ -87,6 +93,7 @@ __all__ = [
     "linearize",
     "memory",
     "minimize_implicit",
+    "odeint",
     "root",
     "settings",
     "source",

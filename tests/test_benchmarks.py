@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from benchmarks import measure, rows, session, worker
+from benchmarks import measure, rows, session, verbs, worker
 from benchmarks.peers import NotExpressible, difference, flat, prepare
 
+jax = pytest.importorskip("jax")
 ROOT = session.ROOT
 QUICK = {name: rows.load(name) for name in rows.NAMES}
 
@@ -131,3 +132,24 @@ def test_a_record_of_each_kind_is_shown():
 def test_the_memory_of_a_call_is_what_it_holds_at_most():
     held = measure.call_peak(lambda: np.ones(4_000_000).sum(), ())
     assert 30e6 < held < 60e6
+
+
+@pytest.mark.parametrize("name", verbs.CASES)
+def test_peers_agree_on_verbs(name, monkeypatch):
+    monkeypatch.setattr(dj.settings, "backend", "python")
+    case = verbs.load(name)
+    arguments = case.arguments(**case.quick)
+
+    def found(peer):
+        function, given = case.prepare(peer, arguments)
+        return flat(function(*given))
+
+    with jax.enable_x64(True):
+        wanted = found("jax")
+    if case.reference is not None:
+        by_jax, wanted = wanted, flat(case.reference(*arguments))
+        backwards_is_unstable = name == "vanderpol_gradient"
+        assert (difference(by_jax, wanted) < case.tolerance) != backwards_is_unstable
+    assert difference(found("diffjit"), wanted) < case.tolerance
+    if not isinstance(case.scipy, str):
+        assert difference(found("scipy"), wanted) < case.numerical

@@ -40,11 +40,12 @@ class Equation:
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         del kwargs, node
         function = self.inner.program.function
-        given = [_fitting(interpreter, a, p) for a, p in zip(args, function.params, strict=True)]
+        given = [fitting(interpreter, a, p) for a, p in zip(args, function.params, strict=True)]
         return interpreter.abstract(self.inner.program.result, interpreter.copy_in(function, given))
 
 
-def _fitting(interpreter: Any, value: Any, param: Value) -> Value:
+def fitting(interpreter: Any, value: Any, param: Value) -> Value:
+    """A value in the type of a parameter."""
     found, ty = interpreter.number(value), param.type
     if isinstance(ty, Scalar):
         return interpreter.cast(found, ty.dtype, weak=ty.weak)

@@ -153,7 +153,7 @@ class Companions:
             self.write(op, block)
         elif not op.outputs or not self.has(op.out):
             self.passive(op, block)
-        elif kind in ("zeros", "empty", "zeros_like", "empty_like", "list_new", "stack_new", "undef"):
+        elif kind in ("zeros", "empty", "zeros_like", "empty_like", "list_new", "stack_new", "undef", "stop_gradient"):
             block.ops.append(op)
             self.fresh(op)
         elif kind == "full" and not self.has(op.inputs[0]):

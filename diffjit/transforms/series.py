@@ -85,7 +85,9 @@ class Expansion(TangentRules):
         """What an operation computes from its (canonical) operands."""
         if op.kind == "const":
             return _constant(op.out)
-        types = [(v.type.dtype, v.type.ndim, v.type.layout) if isinstance(v.type, Array) else v.type for v in op.outputs]
+        types = [
+            (v.type.dtype, v.type.ndim, v.type.layout) if isinstance(v.type, Array) else v.type for v in op.outputs
+        ]
         attrs = sorted((n, a) for n, a in without_labels(op.attrs).items() if n not in (TRIED, "nowrap"))
         return op.kind, tuple(op.inputs), tuple(types), repr([(n, _stable(a)) for n, a in attrs])
 
@@ -124,7 +126,9 @@ class Expansion(TangentRules):
         if op.kind in _CHOICES:
             return range(1, 3)
         entry = RULES.get(op.kind)
-        everything = op.kind in _ADDITIVE or (entry is not None and entry.variadic and entry.linear and len(entry.params) == 1)
+        everything = op.kind in _ADDITIVE or (
+            entry is not None and entry.variadic and entry.linear and len(entry.params) == 1
+        )
         return range(len(op.inputs) if everything else 1)
 
     def varies(self, v: Value) -> bool:
@@ -425,7 +429,9 @@ class Expansion(TangentRules):
                 terms.append(self.ew(kind, a, b))
         twice = self.times(self.total(terms), 2)
         middle = self.coefficient(x, m // 2) if m % 2 == 0 else None
-        return self.total([t for t in (twice, None if middle is None else self.ew(kind, middle, middle)) if t is not None])
+        return self.total(
+            [t for t in (twice, None if middle is None else self.ew(kind, middle, middle)) if t is not None]
+        )
 
     def integrated_product(self, op: Op, m: int) -> Value | None:
         """The integral of a' b: (1/m) sum over i of i a_i b_(m - i)."""

@@ -279,3 +279,17 @@ def test_check_grads_fails_in_the_second_order_only(monkeypatch):
     dj.check_grads(f, (1.5,), order=1)
     with pytest.raises(AssertionError):
         dj.check_grads(f, (1.5,), order=2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_stopped_array_that_is_written_to(backend):
+    def energy(x):
+        y = dj.stop_gradient(x)
+        y[0] = 2.0 * x[1]
+        return np.sum(y * x)
+
+    x = np.array([1.0, 2.0, 3.0])
+    by_hand = np.array([4.0, 4.0, 3.0])
+    np.testing.assert_allclose(dj.grad(energy, backend=backend)(x), by_hand)
+    tangents = [dj.jvp(energy, (x,), (e,), backend=backend)[1] for e in np.eye(3)]
+    np.testing.assert_allclose(tangents, by_hand)

@@ -1138,3 +1138,31 @@ def dj523_budget():
         return s
 
     dj.grad(model)(1.0, 10)
+
+
+def dj519_another_slope():
+    def model(y, t):
+        return y[0] * t
+
+    dj.odeint(model, np.ones(3), np.array([0.0, 1.0]))
+
+
+def dj530_no_such_option():
+    def decay(y, t):
+        return -y
+
+    def model(y0):
+        return dj.odeint(decay, y0, np.array([0.0, 1.0]), method="Radau")[-1]
+
+    dj.grad(model)(1.0)
+
+
+def dj530_continuous_events():
+    def decay(y, t):
+        return -y
+
+    def model(y0):
+        half = dj.Event(lambda y, t: y - 0.5, terminal=True)
+        return dj.odeint(decay, y0, np.array([0.0, 1.0]), adjoint="continuous", events=half).t_end
+
+    dj.grad(model)(1.0)

@@ -1,0 +1,59 @@
+"""One peer on one case, in a process of its own; its last line of output is the record, as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from benchmarks.verbs import load
+from benchmarks.worker import summary
+
+
+def main() -> None:
+    """Run and report."""
+    name, peer, size, reference = sys.argv[1:]
+    try:
+        record = work(name, peer, size == "quick", Path(reference))
+    except Exception as error:  # noqa: BLE001 - whatever a peer raises is its result
+        traceback.print_exc()
+        record = {"status": "error", "why": summary(error)}
+    sys.stdout.write(json.dumps(record) + "\n")
+    sys.stdout.flush()
+    os._exit(0)  # neither threads nor finalisers of a library delay the next process
+
+
+def work(name: str, peer: str, quick: bool, reference: Path) -> dict[str, Any]:
+    """The record of this peer."""
+    import numpy as np
+
+    from benchmarks.measure import BUDGET, repeated
+    from benchmarks.peers import difference, flat
+
+    case = load(name)
+    if peer == "scipy" and isinstance(case.scipy, str):
+        return {"status": "none", "why": case.scipy}
+    function, arguments = case.prepare(peer, case.arguments(**case.size(quick=quick)))
+    start = time.perf_counter()
+    found = flat(function(*arguments))
+    record: dict[str, Any] = {"first_call": time.perf_counter() - start}
+    if case.reference is not None:
+        wanted = flat(case.reference(*case.arguments(**case.size(quick=quick))))
+    elif peer == "jax":
+        np.savez(reference, *found)
+        wanted = found
+    else:
+        with np.load(reference) as file:
+            wanted = [file[key] for key in file.files]
+    gap = record["difference"] = difference(found, wanted)
+    if not gap <= (case.numerical if peer == "scipy" else case.tolerance):
+        return {"status": "wrong", "why": f"differs by {gap:.1e}, relative"}
+    return {"status": "ok", **record, **repeated(function, arguments, budget=0.1 if quick else BUDGET)}
+
+
+if __name__ == "__main__":
+    main()
