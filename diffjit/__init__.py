@@ -44,7 +44,7 @@ _LATER = {
     "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
     "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",
     "sparse_jacobian": "sparse", "sparsity": "sparse", "jet": "jet", "memory": "memory", "explain": "explain",
-    "sparse_jacobian": "sparse", "sparsity": "sparse", "jet": "jet", "odeint": "ode",
+    "odeint": "ode",
     "Event": "ode_solution", "OdeSolution": "ode_solution",
 }  # fmt: skip
 
