@@ -8,8 +8,10 @@ from diffjit.api.grad import grad, value_and_grad
 from diffjit.api.products import jvp, vjp
 from diffjit.errors import (
     DiffjitError,
+    GradientMismatch,
     InternalError,
     MemoryProblem,
+    NonFinite,
     NoRule,
     TypeProblem,
     UnsupportedSyntax,
@@ -20,10 +22,12 @@ from diffjit.settings import settings
 if TYPE_CHECKING:
     from diffjit.api.coloring import column_colors
     from diffjit.api.custom import custom_jvp, custom_vjp
+    from diffjit.api.explain import explain
     from diffjit.api.implicit import fixed_point, linear_solve, minimize_implicit, root
     from diffjit.api.jet import jet
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
+    from diffjit.api.memory import memory
     from diffjit.api.ode import odeint
     from diffjit.api.ode_solution import Event, OdeSolution
     from diffjit.api.sparse import sparse_hessian, sparse_jacobian, sparsity
@@ -37,8 +41,8 @@ _LATER = {
     "linearize": "linear", "hessian": "matrices", "hvp": "matrices", "jacfwd": "matrices", "jacobian": "matrices",
     "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
     "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",
-    "sparse_jacobian": "sparse", "sparsity": "sparse", "jet": "jet", "odeint": "ode",
-    "Event": "ode_solution", "OdeSolution": "ode_solution",
+    "sparse_jacobian": "sparse", "sparsity": "sparse", "jet": "jet", "memory": "memory", "explain": "explain",
+    "odeint": "ode", "Event": "ode_solution", "OdeSolution": "ode_solution",
 }  # fmt: skip
 
 
@@ -53,9 +57,11 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "DiffjitError",
     "Event",
+    "GradientMismatch",
     "InternalError",
     "MemoryProblem",
     "NoRule",
+    "NonFinite",
     "OdeSolution",
     "TypeProblem",
     "UnsupportedSyntax",
@@ -66,6 +72,7 @@ __all__ = [
     "constant",
     "custom_jvp",
     "custom_vjp",
+    "explain",
     "fixed_point",
     "grad",
     "hessian",
@@ -79,6 +86,7 @@ __all__ = [
     "linear_solve",
     "linear_transpose",
     "linearize",
+    "memory",
     "minimize_implicit",
     "odeint",
     "root",

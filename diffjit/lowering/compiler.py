@@ -222,6 +222,11 @@ class _Inferer(typeinfer.TypeInferer):
         if not isinstance(inst, IR.Raise):  # pyright: ignore[reportPrivateImportUsage]
             super().constrain_statement(inst)
 
+    def propagate_refined_type(self, updated_var: Any, updated_type: Any) -> None:
+        """What is assigned to a variable for any strides keeps its own type: a list takes what is contiguous alone."""
+        if not isinstance(updated_type, types.Array):
+            super().propagate_refined_type(updated_var, updated_type)
+
     def typeof_arg(self, inst: Any, target: Any, arg: Any) -> None:
         """The type of the local variable that holds an argument."""
         source = self.typevars[self._mangle_arg_name(arg.name)]

@@ -196,3 +196,20 @@ def list_of_buffers_permuted(x, n):
         levels[0][k] = levels[1][k] * levels[2][k + 1]
         levels[2] = levels[2] + levels[0]
     return np.sum(levels[0] * levels[1]) + levels[2][0] * levels[2][2]
+
+
+@program(args=lambda: (np.linspace(0.4, 1.2, 5), np.linspace(1.1, 0.3, 5)), wrt=("x", "y"), tags=("memory",))
+def buffers_swapped_reversed_or_new(x, y):
+    """Two names for buffers that are swapped, and are a reversed view of each other or a new sum by turns."""
+    u, v = x.copy(), y.copy()
+    for i in range(4):
+        u, v = v, u
+        u[i] += v[i + 1]
+        v[:2], u[:2] = u[:2].copy(), v[:2].copy()
+        if i % 2:
+            u = v[::-1]
+        else:
+            v = u + v
+        w = u
+        w[0] *= 1.1
+    return np.sum(u * v) + w[1]
