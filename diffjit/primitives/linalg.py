@@ -169,7 +169,7 @@ def det_jvp(A: Any, A_dot: Any, out: Any) -> Any:
 def eliminated_det(A: Any) -> Any:
     """The determinant of one matrix, by elimination with complete pivoting.
 
-    Below a pivot that is 0 up to rounding, where the first orders of the series may vanish, nothing is divided any more.
+    Below a pivot that is 0 up to rounding, where the first orders of the series may vanish, nothing is divided.
     """
     n = A.shape[0]
     rest = A.copy()

@@ -1,7 +1,8 @@
-"""Walks a program and builds companions beside its values: the tangents of forward mode, the terms of Taylor mode.
+"""Walks a program and builds companions beside its values: tangents in forward mode, series in Taylor mode.
 
-Each active value has `count` companions of its type. Memory has companion memory, joined and viewed as the memory itself
-is, and loops carry companions beside what they carry. What the companions of a pure operation are, subclasses say.
+Each active value has `count` companions of its type. Memory has companion memory, joined and viewed as the memory
+itself is, and loops carry companions beside what they carry. What the companions of a pure operation are, subclasses
+say.
 """
 
 from __future__ import annotations

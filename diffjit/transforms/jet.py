@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from diffjit.errors import TypeProblem
@@ -98,7 +97,7 @@ class Derivatives(Jet):
         if not isinstance(elem, Scalar):
             f = self.f
             raise TypeProblem(
-                "DJ323",
+                "DJ329",
                 f"`{f.name}` returns a list of arrays or lists that grows at run time: its series has no form yet",
                 loc=Loc(f.source_file, f.source_line, 0, 0, f.name),
                 cure="return np.array(items)",
@@ -137,4 +136,4 @@ def jet_program(function: Function, wrt: list[int], order: int, *, scaled: bool)
     return Jets(f, terms)
 
 
-__all__ = ["Callable", "Derivatives", "Jet", "Jets", "jet_program"]
+__all__ = ["Derivatives", "Jet", "Jets", "jet_program"]

@@ -1,10 +1,10 @@
 """Truncated power series of one operation's result, order by order, from those of its inputs.
 
-Coefficients are normalised: x(t) = x_0 + x_1 t + x_2 t^2 + ... From y = f(x) follows y' = f'(x) x', where the right-hand
-side is the code that forward mode's own rule gives for y. Coefficient m of y is coefficient m - 1 of that, divided by m,
-which reads y and x to lower orders alone. So the code of the rule is expanded in the same way, and what it computes
-again (the cosine whose derivative is minus the sine that it came from) is found again, which ends in the known
-recurrences of O(m) operations for coefficient m (Griewank and Walther, Evaluating Derivatives, chapter 13).
+Coefficients are normalised: x(t) = x_0 + x_1 t + x_2 t^2 + ... From y = f(x) follows y' = f'(x) x', where the
+right-hand side is the code that forward mode's own rule gives for y. Coefficient m of y is coefficient m - 1 of that,
+divided by m, which reads y and x to lower orders alone. So the code of the rule is expanded in the same way, and what
+it computes again (the cosine whose derivative is minus the sine that it came from) is found again, which ends in the
+known recurrences of O(m) operations for coefficient m (Griewank and Walther, Evaluating Derivatives, chapter 13).
 
 What ends the expansion is what arithmetic of power series has closed forms for: linear operations, products, and
 quotients. A value of the rule's code that is linear in x' is stood for by the coefficients of its integral: that of x'
@@ -17,7 +17,6 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from diffjit.analysis.activity import PASSIVE
-from diffjit.errors import NoRule
 from diffjit.frontend.values import Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import TRIED, Block, Op, Value, const_of, is_const, is_view, without_labels
@@ -74,7 +73,7 @@ class Expansion(TangentRules):
         finally:
             self.build.tried = before
 
-    # Which values are the same, and what they depend on -----------------------------------------------------------------
+    # Which values are the same, and what they depend on
 
     def canonical(self, v: Value) -> Value:
         """The first of the values that are known to be equal."""
@@ -181,7 +180,7 @@ class Expansion(TangentRules):
             self.slopes[v] = Opaque(Opaque.program(self, block, op, [found], itself=True), 0)
             return self.slopes[v]
         with self.build.inside(block):
-            found = [self.tangent_of(op)] if own is None else self.own_rule(op, own)
+            found = [self.falling_power(op) or self.tangent_of(op)] if own is None else self.own_rule(op, own)
         made = self.expanded(block, op, found)
         if own is None:
             self.slopes[v] = made[0]
@@ -212,15 +211,25 @@ class Expansion(TangentRules):
         program = Opaque.program(self, block, op, results)
         return [Opaque(program, k) for k in range(len(results))]
 
+    def falling_power(self, op: Op) -> Value | None:
+        """x**c with a constant c < 0, infinite at x = 0: x' c out / x, where x**(c - 1) would lead on to c - 2."""
+        if op.kind not in ("power", "float_power"):
+            return None
+        x, c = op.inputs[0], const_of(op.inputs[1])
+        if c is None or not c < 0 or not is_float(x.type):
+            return None
+        partial = self.ew("divide", self.ew("multiply", float(c), op.out), x)
+        return self.runner.number(self.runner.ew("zmul", self.tangent(x), partial))
+
     def own_rule(self, op: Op, own: custom.Rules) -> list[Value]:
         """Copy the rule that a function has of its own: results, and derivatives of those that are floats."""
-        custom.refuse_outside(op, own, lambda v: self.has(v))
+        custom.refuse_outside(op, own, self.has)
         arguments = [op.inputs[k] for k in own.wrt]
         dots = [self.tangent(v) if self.has(v) else self.zero(v) for v in arguments]
         inputs = [*op.inputs[: own.n_args], *dots, *op.inputs[own.n_args :]]
         return custom.copied(self.build, own.tangents(op.loc), inputs)
 
-    # Coefficients -------------------------------------------------------------------------------------------------------
+    # Coefficients
 
     def value(self, v: Value) -> Value:
         """Coefficient 0, as a value of the program."""
@@ -342,7 +351,7 @@ class Expansion(TangentRules):
             c = self.build.value("cast", [c], other)
         return self.conform(c, v)
 
-    # Arithmetic of series -----------------------------------------------------------------------------------------------
+    # Arithmetic of series
 
     def ew(self, kind: str, *args: Any) -> Value:
         """An elementwise operation; a number is Python's."""
@@ -489,12 +498,13 @@ def _abstract(c: Value | float) -> Any:
 
 
 def _constant(v: Value) -> Hashable:
-    return "const", v.type, type(const_of(v)), repr(const_of(v))
+    number: Any = const_of(v)
+    return "const", v.type, type(number).__name__, repr(number)
 
 
 def _stable(a: Any) -> Any:
     """An attribute as it is told apart from others: functions and rules by identity."""
-    return a if isinstance(a, (int, float, str, tuple, bool, type(None))) else (type(a).__name__, id(a))
+    return a if a is None or type(a) in (int, float, str, tuple, bool) else (type(a).__name__, id(a))
 
 
-__all__ = ["Expansion", "NoRule"]
+__all__ = ["Expansion"]

@@ -669,6 +669,13 @@ def dj507_cotangent_shape():
     pullback(np.ones(2))
 
 
+def dj507_series():
+    def model(x, y):
+        return x * y
+
+    dj.jet(model, (2.0, 3.0), ((1.0, 0.0), (1.0,)))
+
+
 def dj508_stage():
     def model(x):
         return x * x
@@ -840,6 +847,16 @@ def dj404_columns():
         return np.sum(picked * x)
 
     dj.grad(model)(np.ones((4, 3)))
+
+
+def dj329_growing_list():
+    def model(x):
+        items = []
+        while len(items) < x.size:
+            items.append(x * len(items))
+        return items
+
+    dj.jet(model, (np.ones(3),), ((np.ones(3), np.ones(3)),))
 
 
 def dj512_axis():
