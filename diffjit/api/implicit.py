@@ -24,6 +24,9 @@ from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar, is_float
 
 
+_OPTIONS = ("tol", "maxiter")
+
+
 class Equation:
     """A function of x and of flat arguments, interpreted already: a callable for the solvers."""
 
@@ -107,7 +110,14 @@ def _made(name: str, function: Any, options: tuple[Any, Any]) -> Implicit:
 
 def _inside(name: str) -> Any:
     def inline(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        options = tuple(getattr(kwargs.get(k), "obj", None) for k in ("tol", "maxiter"))
+        for option, value in kwargs.items():
+            if option not in _OPTIONS:
+                raise UsageError("DJ530", f"{name}: there is no option `{option}`", cure="options are tol and maxiter")
+            if not isinstance(value, Static):
+                raise UsageError(
+                    "DJ530", f"{name}: `{option}` is only known at run time", cure="write it as a constant"
+                )
+        options = tuple(getattr(kwargs.get(k), "obj", None) for k in _OPTIONS)
         function = plain(interpreter, args[0])
         made = Implicit(name, function, options)  # type: ignore[arg-type]
         return made.__diffjit_inline__(interpreter, args[1:], {}, node)

@@ -1157,6 +1157,20 @@ def dj530_no_such_option():
     dj.grad(model)(1.0)
 
 
+def dj530_solver_at_run_time():
+    def model(a):
+        return dj.root(lambda x, a: x * x - a, 1.0, a, tol=a * 1e-9)
+
+    dj.grad(model)(2.0)
+
+
+def dj530_solver_option():
+    def model(a):
+        return dj.fixed_point(lambda x, a: 0.5 * (x + a / x), 1.0, a, rtol=1e-9)
+
+    dj.grad(model)(2.0)
+
+
 def dj530_continuous_events():
     def decay(y, t):
         return -y
