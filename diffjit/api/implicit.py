@@ -23,7 +23,6 @@ from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar, is_float
 
-
 _OPTIONS = ("tol", "maxiter")
 
 
