@@ -3,6 +3,7 @@
 from diffjit.primitives import (
     arithmetic,
     comparison,
+    complexes,
     indexing,
     library,
     linalg,
@@ -18,6 +19,7 @@ registry.settle()
 __all__ = [
     "arithmetic",
     "comparison",
+    "complexes",
     "indexing",
     "library",
     "linalg",

@@ -191,9 +191,6 @@ class Forward:
 
     def rule(self, op: Op) -> Value:
         """The tangent of a pure operation's result."""
-        for v in op.inputs:
-            if self.has(v):
-                rules.refuse_complex(op, v)
         if op.kind in ELEMENTWISE:
             return self.elementwise(op)
         entry = RULES.get(op.kind)
@@ -201,6 +198,7 @@ class Forward:
             raise NoRule(
                 "DJ202", f"`{op.kind}` has no forward rule", loc=op.loc, cure="stop_gradient marks it as constant"
             )
+        rules.on_complex(op)
         if entry.linear:
             inputs = [
                 self.tangent(v) if self.has(v) else (self.zeros_for(v) if entry.variadic or k == 0 else v)
@@ -230,7 +228,7 @@ class Forward:
         for k, v in enumerate(op.inputs):
             if not self.has(v):
                 continue
-            part = rules.scaled_partial(self.runner, op, k, self.tangent(v))
+            part = rules.tangent_part(self.runner, op, k, self.tangent(v))
             if part is not None:
                 total = part if total is None else self.runner.ew("add", total, part)
         if total is None:
