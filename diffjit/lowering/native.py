@@ -25,7 +25,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from diffjit.lowering import blas, failures
+from diffjit.lowering import blas, failures, fourier
 
 SUPPORTED = sys.platform == "linux" and struct.calcsize("P") == 8 and sys.byteorder == "little"
 _EXPECTED = (ImportError, OSError, AttributeError, KeyError, ValueError, struct.error)  # of a Numba built otherwise
@@ -159,6 +159,8 @@ def _address(name: str) -> int | None:
     if name.startswith("dj_"):
         if blas.provides(name):
             blas.register()
+        if fourier.provides(name):
+            fourier.register()
         return failures.ADDRESSES.get(name) or llvm.address_of_symbol(name)
     return helpers.c_helpers.get(name) or llvm.address_of_symbol(name)
 

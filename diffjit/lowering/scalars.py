@@ -208,6 +208,8 @@ def _emit(
         if done is not None:
             return done, B
     if group in "fc":
+        if kind == "divide" and group == "c":
+            return f"divide_complex({x[0]}, {x[1]})", dtype
         if kind in _ARITHMETIC:
             return f"({x[0]} {_ARITHMETIC[kind]} {x[1]})", dtype
         if kind == "negative":

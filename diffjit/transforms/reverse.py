@@ -102,9 +102,11 @@ class Reverse(MemoryRules):
         if self.inside or not rules.is_complex(bar):
             return bar
         ty = bar.type
-        return self.build.value(
-            "conjugate", [bar], Array(ty.dtype, ty.dims, ty.layout) if isinstance(ty, Array) else ty, name=bar.name
-        )
+        if not isinstance(ty, Array) or ty.ndim:
+            return self.build.value("conjugate", [bar], ty, name=bar.name)
+        number = Scalar(ty.dtype)  # NumPy's functions would make a number of an array without dimensions
+        found = self.build.value("conjugate", [self.build.value("load", [bar], number)], number)
+        return self.build.value("full", [found], ty, name=bar.name, order="C")
 
     def gradient_of(self, p: Value, top: Context) -> Value | None:
         """The cotangent of an input, as a value that shares memory with nothing else."""

@@ -8,6 +8,7 @@ from numba.core.dispatcher import Dispatcher
 from diffjit.lowering.runtime import (
     arithmetic,
     choices,
+    fourier,
     lanes,
     linear,
     lists,
@@ -19,7 +20,7 @@ from diffjit.lowering.runtime import (
     vecmath,
 )
 
-_MODULES = (scalars, choices, arithmetic, special, memory, moves, lists, lanes, linear, tape, vecmath)
+_MODULES = (scalars, choices, arithmetic, special, memory, moves, lists, lanes, linear, fourier, tape, vecmath)
 _KINDS = (extending._Intrinsic, Dispatcher, float)
 
 SOURCES: dict[str, str] = {}  # name -> module
