@@ -12,7 +12,7 @@ import numpy as np
 
 from diffjit.errors import NoRule
 from diffjit.frontend import values as av
-from diffjit.frontend.formulas import choice, formula, number, reciprocal
+from diffjit.frontend.formulas import choice, formula, is_name, number, reciprocal
 from diffjit.frontend.interpret import Frame, Interpreter
 from diffjit.frontend.values import Static
 from diffjit.ir.build import Builder
@@ -165,13 +165,16 @@ def _sum(runner: RuleRunner, parts: list[Any], like: Value) -> Any:
     return runner.ew("real", total) if is_complex(total) else total
 
 
-def conjugated(runner: RuleRunner, value: Any) -> Any:
-    """The complex conjugate, where there is one."""
+def conjugated(runner: RuleRunner, value: Any, *, formula: bool = False) -> Any:
+    """The complex conjugate, where there is one; that of a `formula` may be the number that it is the conjugate of.
+
+    Not so that of any array: it may have been written to since.
+    """
     if isinstance(value, Static):
         return Static(value.obj.conjugate()) if isinstance(value.obj, (complex, np.complexfloating)) else value
     if not (isinstance(value, Value) and is_complex(value)):
         return value
-    if value.op is not None and value.op.kind == "conjugate":
+    if formula and value.op is not None and value.op.kind == "conjugate":
         return value.op.inputs[0]
     return runner.ew("conjugate", value)
 
@@ -284,7 +287,7 @@ def _scaled(
         return runner.interpreter.np_where(test, Static(0.0) if yes is None else yes, Static(0.0) if no is None else no)
     partial = runner.expression(tree, names)
     if conjugate:
-        partial = conjugated(runner, partial)
+        partial = conjugated(runner, partial, formula=not is_name(tree))
     if isinstance(partial, Static) and partial.obj == 0:
         return None
     if isinstance(partial, Static) and np.isfinite(partial.obj):
@@ -292,7 +295,9 @@ def _scaled(
     denominator = None if guarded else reciprocal(tree)
     if denominator is not None:
         below = runner.expression(denominator, names)
-        return runner.ew("divide", g, conjugated(runner, below) if conjugate else below)
+        if conjugate:
+            below = conjugated(runner, below, formula=not is_name(denominator))
+        return runner.ew("divide", g, below)
     return runner.ew("zmul" if guarded else "multiply", g, partial)
 
 
