@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 
 def _text(name: str, default: str) -> str:
@@ -18,6 +20,8 @@ class Settings:
     dump       folder that receives every pass of every program as a numbered file, or ""; DIFFJIT_DUMP
     cache_dir  folder of generated modules, machine code and manifests, or "" for the platform's; DIFFJIT_CACHE_DIR
     cache_mb   megabytes that the folder is cut down to, least used first; 0: text alone is kept; DIFFJIT_CACHE_MB
+    threads    how many threads large array operations use; 0: one for each core; DIFFJIT_THREADS. Results are the same
+               with any number of them
 
     `diffjit.clear_cache()` empties the folder.
     """
@@ -26,6 +30,20 @@ class Settings:
     dump: str = field(default_factory=lambda: _text("DIFFJIT_DUMP", ""))
     cache_dir: str = field(default_factory=lambda: _text("DIFFJIT_CACHE_DIR", ""))
     cache_mb: float = field(default_factory=lambda: float(_text("DIFFJIT_CACHE_MB", "1000")))
+    threads: int = field(default_factory=lambda: int(_text("DIFFJIT_THREADS", "0")))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if name in _WATCHED:
+            _WATCHED[name](value)
+
+    def watch(self, name: str, changed: Callable[[Any], None]) -> None:
+        """Call a function with the value of a setting, now and whenever it changes."""
+        _WATCHED[name] = changed
+        changed(getattr(self, name))
+
+
+_WATCHED: dict[str, Callable[[Any], None]] = {}
 
 
 settings = Settings()

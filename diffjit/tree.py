@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+_LARGE = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
@@ -151,6 +153,11 @@ def known_lengths(shape: tuple[int, ...]) -> tuple[int | None, ...]:
     while first > max(0, ndim - 2) and 1 <= shape[first - 1] <= SMALL:
         first -= 1
     return tuple([n if n == 1 or k >= first else None for k, n in enumerate(shape)])
+
+
+def is_large(leaves: list[Any]) -> bool:
+    """Whether arrays have so many elements that operations on them, or on pairs of their elements, may pay threads."""
+    return sum([a.size for a in leaves if isinstance(a, np.ndarray)]) >= _LARGE
 
 
 def leaf_key(leaf: Any) -> Any:

@@ -60,11 +60,12 @@ def is_compiled(backend: str | None) -> bool:
 
 
 def compile_ir(
-    function: Function, backend: str | None, residuals: int = 0, *, settled: bool = False
+    function: Function, backend: str | None, residuals: int = 0, *, settled: bool = False, large: bool = False
 ) -> Callable[..., Any]:
     """An executable for IR: flat arguments in, tuple of flat results out.
 
-    `settled`: every call has arguments of the same types, down to layout and alignment.
+    `settled`: every call has arguments of the same types, down to layout and alignment. `large`: they are arrays with
+    many elements.
     """
     chosen = backend or settings.backend
     function = without_rules(function)
@@ -77,7 +78,8 @@ def compile_ir(
 
         function = numbers(function)
         n = len(function.results)
-        return compile_function(function, residual_outs=frozenset(range(n - residuals, n)), settled=settled)
+        tapes = frozenset(range(n - residuals, n))
+        return compile_function(function, residual_outs=tapes, settled=settled, large=large)
     raise UsageError("DJ503", f"unknown backend {chosen!r}", cure='backends are "numba" and "python"')
 
 
@@ -95,7 +97,7 @@ def executable(
     source = program.function
     place = Loc(source.source_file, source.source_line, 0, 0, source.name)
     return Compiled(
-        compile_ir(function, backend, residuals, settled=settled),
+        compile_ir(function, backend, residuals, settled=settled, large=program.large),
         program.captures,
         keys,
         program.guards,

@@ -72,7 +72,9 @@ def differentiated(
             name = _quoted(argument, program, leaves)
             if holomorphic and not is_complex:
                 raise not_holomorphic(
-                    program, f"a holomorphic derivative by argument {name}, which is real", f"pass complex({name[1:-1]})"
+                    program,
+                    f"a holomorphic derivative by argument {name}, which is real",
+                    f"pass complex({name[1:-1]})",
                 )
             if real and is_complex and not holomorphic:
                 cure = "if it is holomorphic, say holomorphic=True; else take `jacrev` of a real result, or `jvp`"
@@ -196,6 +198,7 @@ def derive(derived: Gradient, inner: Program, call: Arguments) -> Program:
         spec,
         inner.fixed,
         inner.arg_names,
+        large=inner.large,
         followed=inner.followed,
     )
 

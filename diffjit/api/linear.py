@@ -79,7 +79,7 @@ class Linearized(Derived):
         made = linear(program, call)
         residuals = len(made.forward.results) - made.n_primal
         compiled = executable(program, made.forward, self.backend, unchanged=True, residuals=residuals)
-        return compiled, (program, made, compile_ir(made.tangent, self.backend))
+        return compiled, (program, made, compile_ir(made.tangent, self.backend, large=program.large))
 
 
 def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = None) -> Any:

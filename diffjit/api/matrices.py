@@ -146,11 +146,8 @@ class Matrix:
         """A result with a Jacobian; refuses what is real or complex and should not be."""
         by_complex = any(v.type.dtype.kind == "c" for v in self.inputs)
         is_complex = ty.dtype.kind == "c"
-        if self.verb.holomorphic:
-            wrong = not is_complex
-        else:
-            wrong = is_complex and (by_complex or self.verb.mode == "reverse")
-        if wrong:
+        as_real = is_complex and (by_complex or self.verb.mode == "reverse")
+        if not is_complex if self.verb.holomorphic else as_real:
             raise wrong_result(
                 self.inner.program, f"{name} of `{self.function.name}` is", holomorphic=self.verb.holomorphic
             )

@@ -43,7 +43,7 @@ class CallKey:
 
     def __init__(self, value: Any, same: Any) -> None:
         self.value = value, same
-        self.same = same  # which lengths and which objects are equal
+        self.same = same  # which lengths and which objects are equal, and whether arrays are large
         self.hashed = hash(self.value)
 
     def __hash__(self) -> int:
@@ -115,7 +115,7 @@ def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         starts.append(len(leaves))
         leaves += more
         keywords[name] = structure
-    same = _equal_lengths(leaves), _twins((*args, *kwargs.values()))
+    same = _equal_lengths(leaves), _twins((*args, *kwargs.values())), tree.is_large(leaves)
     key = CallKey((tuple(positional), tuple(keywords.items())), same)
     return Arguments(positional, keywords, leaves, starts, key)
 

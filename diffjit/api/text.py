@@ -17,5 +17,5 @@ def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: 
     if stage == "lowered":
         from diffjit.lowering.cpu import lowered_text
 
-        return lowered_text(numbers(function))
+        return lowered_text(numbers(function), large=program.large)
     return source_text(function)

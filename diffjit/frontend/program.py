@@ -194,6 +194,7 @@ def _specialise(
         fixed,
         [p.name or "" for p in params],
         changes,
+        tree.is_large([*tree.flatten((args, kwargs))[0], *(c.getter() for c in captures)]),
         list(interpreter.followed) if interpreter.portable else None,
     )
 

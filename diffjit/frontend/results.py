@@ -31,6 +31,7 @@ class Program:
     fixed: frozenset[int] = frozenset()  # argument leaves whose `fixed_key` is part of the specialisation
     arg_names: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)  # containers among the arguments that the function changes
+    large: bool = False  # the arrays given have many elements: operations on them may run in threads
     followed: list[Any] | None = None  # the Python functions in it; None: it rests on more than those and its guards
 
 

@@ -38,6 +38,8 @@ from diffjit.lowering.emission import IR, Lower
 from diffjit.lowering.lifetimes import live_map
 from diffjit.lowering.machinecode import MachineCode
 
+_RECURSIVE = "depth_"  # a parameter of functions that may call themselves: Numba finds them by their machine code
+
 
 @contextmanager
 def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
@@ -64,6 +66,19 @@ class Library(codegen.JITCodeLibrary):
     out is the same.
     """
 
+    only_linked = False
+
+    def finalize(self) -> None:
+        """Make machine code, except of what is only linked into other libraries, and optimised there."""
+        if not self.only_linked:
+            super().finalize()
+            return
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)  # noqa: SLF001 - as Numba's own
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001
+        self._finalized = True
+
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
 
@@ -89,7 +104,19 @@ class LowerPass(typed_passes.BaseNativeLowering):
         if state.library is None:
             state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
-        return super().run_pass(state)
+        if not state.flags.no_cpython_wrapper or _RECURSIVE in state.func_ir.arg_names:
+            return super().run_pass(state)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        made = state["cr"]
+        if made.env.consts:
+            function = state.targetctx.get_executable(state.library, made.fndesc, made.env)
+        else:
+            state.library.only_linked = True
+            function = [].pop  # Numba wants a built-in function of its own for each; nobody calls it
+        state.targetctx.insert_user_function(function, made.fndesc, [state.library])
+        state["cr"] = made._replace(cfunc=function)
+        return True
 
 
 # Bytecode -------------------------------------------------------------------------------------------------------------

@@ -23,9 +23,9 @@ from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of
 
 
-def lowered_text(function: Function) -> str:
+def lowered_text(function: Function, *, large: bool = False) -> str:
     """The text that Numba compiles (`stage="lowered"`)."""
-    return lower(function).text
+    return lower(function, large=large).text
 
 
 def compile_function(
@@ -34,6 +34,7 @@ def compile_function(
     name_hint: str | None = None,
     residual_outs: frozenset[int] = frozenset(),
     settled: bool = False,
+    large: bool = False,
 ) -> Callable[..., tuple[Any, ...]]:
     """A callable of flat arguments that returns the tuple of results.
 
@@ -41,9 +42,10 @@ def compile_function(
     weak scalars, NumPy scalars for others, and Python lists for lists. Results at the positions `residual_outs` that
     are lists or stacks come back as opaque `Tape`s, which another compiled function takes where it has a list or stack
     as parameter: nothing is copied. A pullback that is called twice copies its stacks itself (`stack_copy`) before it
-    pops. `settled`: every call has arguments of the same types, down to layout and alignment.
+    pops. `settled`: every call has arguments of the same types, down to layout and alignment. `large`: operations on
+    arrays may have so many elements that threads pay.
     """
-    module = lower(function, residual_outs)
+    module = lower(function, residual_outs, large=large)
     key = int(cache.digest(module.text)[:15], 16)
     dispatcher = getattr(_load(module, name_hint or function.name, key), module.entry)
     words = {n: _words(op) for n, op in module.ops.items()}

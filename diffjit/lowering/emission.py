@@ -26,6 +26,7 @@ IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]
 
 MODULE_KEY = "__diffjit_module__"  # global of a generated module: its key in failures.SITES
 ENTRY = "__diffjit_entry__"  # the function whose array arguments never overlap: the wrapper has checked them
+APART = "__diffjit_apart__"  # a number for each argument of some functions: those with different ones never overlap
 INSIDE_LINES = "__diffjit_inside__"  # global of a generated module: lines whose indices are within bounds
 WRAPS_LINES = "__diffjit_wraps__"  # the same for indices that may count from the end
 NEST_LINES = "__diffjit_nests__"  # lines with loops that LLVM need not unroll
@@ -59,8 +60,9 @@ class Lower(lowering.Lower):
         self.wraps = scope.get(WRAPS_LINES, frozenset())
         self.groups: dict[int, Any] = {}  # id of a block -> the label of the outermost parallel loop around it
         self.marks: dict[Any, Any] = {}
-        entry = scope.get(ENTRY) == self.func_ir.func_id.func_name
-        self.scopes = Scopes(self.module, self.func_ir.blocks, self.fndesc.typemap, apart=entry)
+        name = self.func_ir.func_id.func_name
+        apart = scope.get(ENTRY) == name or scope.get(APART, {}).get(name, False)
+        self.scopes = Scopes(self.module, self.func_ir.blocks, self.fndesc.typemap, apart=apart)
         self.nests = self._nests(scope.get(NEST_LINES, frozenset()), scope.get(PARALLEL_LINES, frozenset()))
 
     def _nests(self, plain: frozenset[int], parallel: frozenset[int]) -> set[tuple[int, Any]]:

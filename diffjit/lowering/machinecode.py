@@ -23,7 +23,7 @@ import numba
 import numpy as np
 from numba.core import compiler, config, serialize
 
-from diffjit.lowering import blas, fourier
+from diffjit.lowering import blas, fourier, threads
 from diffjit.lowering.cache import digest, make_room, write_bytes
 from diffjit.lowering.native import UNRESOLVED, Native, native
 from diffjit.settings import settings
@@ -100,6 +100,8 @@ class MachineCode:
                 blas.register()
             if _TRANSFORMS.search(data):
                 fourier.register()
+            if threads.SYMBOL.encode() in data:
+                threads.start()
             found = pickle.loads(data[_SUMMED:])  # noqa: S301 - the folder is ours alone
             made = compiler.CompileResult._rebuild(context, *found)  # noqa: SLF001 - as Numba's own cache does
             self._note(made, found)

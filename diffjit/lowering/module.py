@@ -18,6 +18,7 @@ from diffjit.lowering.fusion import fuse_loops
 from diffjit.lowering.lines import INSIDE, NEST, PARALLEL, WRAPS
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
 from diffjit.lowering.source import LoweredPrinter
+from diffjit.lowering.spreading import Part
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -32,8 +33,11 @@ class Module:
     ops: dict[int, Op] = field(default_factory=dict)  # `raise` and `print` operations, by line number
 
 
-def lower(function: Function, residual_outs: frozenset[int] = frozenset()) -> Module:
-    """The module for a function and what it calls; results at `residual_outs` if lists or stacks, leave as tapes."""
+def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, large: bool = False) -> Module:
+    """The module for a function and what it calls; results at `residual_outs` if lists or stacks, leave as tapes.
+
+    `large`: nests may run in threads.
+    """
     sealed = frozenset(k for k in residual_outs if isinstance(function.results[k].type, (List, Stack)))
     function, functions = _fused(function)
     recursive = _recursive(functions)
@@ -42,8 +46,10 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset()) -> Mo
         names = _function_names(function, functions)
         definitions: dict[str, str] = {}
         bodies: list[tuple[Function, ast.FunctionDef]] = []
+        parts: dict[int, list[Part]] = {}
         for f in functions:
-            printer = LoweredPrinter(f, recursive, sealed if f is function else frozenset())
+            printer = LoweredPrinter(f, recursive, sealed if f is function else frozenset(), large=large)
+            printer.numbered = sum(map(len, parts.values()))
             made = function_def(f, printer, names)
             if id(f) in recursive:
                 default = [ast.Constant(value=0)] if f is function else []
@@ -52,10 +58,11 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset()) -> Mo
             made.body = [s for s in made.body if not _is_docstring(s)]
             definitions |= printer.definitions
             bodies.append((f, made))
+            parts[id(f)] = printer.parts
     finally:
         for value, name in hidden:
             value.name = name
-    return _assembled(function, names, definitions, bodies)
+    return _assembled(function, names, definitions, bodies, parts)
 
 
 def _fused(function: Function) -> tuple[Function, list[Function]]:
@@ -223,9 +230,16 @@ def _assembled(
     names: dict[int, str],
     definitions: dict[str, str],
     bodies: list[tuple[Function, ast.FunctionDef]],
+    parts: dict[int, list[Part]],
 ) -> Module:
     draft = _Writer()
     for f, made in bodies:
+        for part in parts[id(f)]:
+            draft.line("", 0)
+            draft.line("", 0)
+            draft.line("@inner", 0)
+            draft.line(f"def {part.name}({', '.join(part.parameters)}):", 0)
+            draft.body(part.body, 1)
         decorator = "compiled" if f is function else "inner"
         draft.line("", 0)
         draft.line("", 0)
@@ -241,6 +255,9 @@ def _assembled(
         marked = [n for n, line in enumerate(lines, 1) if line.endswith(mark)]
         if marked:
             tail.append(f"{name} = frozenset({marked})")
+    apart = {part.name: part.apart for found in parts.values() for part in found}
+    if apart:
+        tail.append(f"__diffjit_apart__ = {apart}")
     places = [None] * shift + draft.places
     return Module(
         "\n".join(lines + tail) + "\n", names[id(function)], places, {n + shift: op for n, op in draft.ops.items()}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import builtins
 import ctypes
-import importlib.machinery
 import importlib.util
 import os
 import struct
@@ -25,7 +24,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from diffjit.lowering import blas, failures, fourier
+from diffjit.lowering import blas, extensions, failures, fourier, threads
 
 SUPPORTED = sys.platform == "linux" and struct.calcsize("P") == 8 and sys.byteorder == "little"
 _EXPECTED = (ImportError, OSError, AttributeError, KeyError, ValueError, struct.error)  # of a Numba built otherwise
@@ -75,7 +74,7 @@ def load(made: Native) -> Callable[..., Any] | None:
         llvm.add_symbol(name, address)
     engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
     engine.finalize_object()
-    dynamic = _extension("_dynfunc")
+    dynamic = extensions.load("_dynfunc")
     scope: dict[str, Any] = {"__name__": "diffjit_generated"}
     kept: list[Any] = [engine]
     for name, constants in made.environments:
@@ -123,30 +122,9 @@ def setting() -> str:
 
 
 @cache
-def _extension(name: str) -> Any:
-    """One of Numba's extension modules, without the package around it.
-
-    They are shared with the package: they keep their state in C, and Python initialises such a module once.
-    """
-    full = f"numba.{name}"
-    if full in sys.modules:
-        return sys.modules[full]
-    package = importlib.util.find_spec("numba")
-    if package is None or not package.submodule_search_locations:
-        raise ImportError(full)
-    folder = Path(package.submodule_search_locations[0], *name.split(".")[:-1])
-    found = importlib.machinery.PathFinder.find_spec(full, [str(folder)])
-    if found is None or not isinstance(found.loader, importlib.machinery.ExtensionFileLoader):
-        raise ImportError(full)
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
-
-
-@cache
 def _address(name: str) -> int | None:
     """The address of a symbol as Numba would link it."""
-    helpers, dynamic, runtime = (_extension(n) for n in _EXTENSIONS)
+    helpers, dynamic, runtime = (extensions.load(n) for n in _EXTENSIONS)
     if name.startswith("NRT_"):
         return runtime.c_helpers.get(name[4:])
     if name.startswith("numba_"):
@@ -161,6 +139,8 @@ def _address(name: str) -> int | None:
             blas.register()
         if fourier.provides(name):
             fourier.register()
+        if name == threads.SYMBOL:
+            threads.start()
         return failures.ADDRESSES.get(name) or llvm.address_of_symbol(name)
     return helpers.c_helpers.get(name) or llvm.address_of_symbol(name)
 

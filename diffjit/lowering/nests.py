@@ -12,7 +12,7 @@ import numpy as np
 
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
-from diffjit.lowering import fuse, scalars
+from diffjit.lowering import fuse, scalars, spreading
 from diffjit.lowering.lines import NEST, PARALLEL, Lines, subscript, tuple_text
 from diffjit.lowering.loops import Nest, copy, identity, update, whole_assignment
 from diffjit.lowering.scalars import Operand
@@ -35,11 +35,11 @@ def loops(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str]
         args, done = whole_assignment(printer, op, args, lines)
         if done:
             return
-    _Loops(printer, op, args, outs, lines).write()
+    Loops(printer, op, args, outs, lines).write()
 
 
 @dataclass(slots=True, eq=False)
-class _Sum:
+class Sum:
     """A reduction, or a sum over what was broadcast."""
 
     op: Op
@@ -60,11 +60,11 @@ class _Sum:
         return f"{total} = {update(self.kind, self.dtype)}({total}, {value})"
 
 
-class _Loops:
+class Loops:
     """One nest under construction."""
 
     def __init__(self, printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
-        self.printer, self.lines = printer, lines
+        self.printer, self.lines, self.op = printer, lines, op
         self.members: list[Op] = op.attrs.get("members") or [op]
         self.args = dict(zip(op.inputs, args, strict=True))
         self.outs = dict(zip(op.outputs, outs, strict=True))
@@ -76,7 +76,7 @@ class _Loops:
         self.locals: dict[Value, str] = {}
         self.targets: dict[Value, str] = {}
         self.updated: set[Value] = set()  # what is made here and changed before it leaves
-        self.sums: dict[Op, _Sum] = {}
+        self.sums: dict[Op, Sum] = {}
         self._read()
         self.order = self.nest.order(self._layout())
         for m in self.members:
@@ -112,20 +112,20 @@ class _Loops:
         layouts = {t.layout for t in made if isinstance(t, Array) and t.ndim == len(self.space) > 1}
         return "F" if layouts == {"F"} else "C" if layouts else None
 
-    def _sum(self, op: Op) -> _Sum:
+    def _sum(self, op: Op) -> Sum:
         out, nest = op.out, self.nest
         dtype = out.type.dtype  # type: ignore[union-attr]
         if op.kind == "unbroadcast":
             like = op.inputs[1]
             axes = (fuse.summed_axes(op) if isinstance(like.type, Array) else None) or []
-            made = _Sum(op, "sum", dtype, axes, self.outs[out])
+            made = Sum(op, "sum", dtype, axes, self.outs[out])
             if isinstance(like.type, Scalar):
                 made.axes = list(range(len(self.space)))
             else:
                 self._places_like(made, like)
         else:
             axes = list(op.attrs["axes"])
-            made = _Sum(op, op.kind, dtype, axes, self.outs[out])
+            made = Sum(op, op.kind, dtype, axes, self.outs[out])
             if op.kind in ("max", "min") and axes:
                 self._require_some(made)
             if isinstance(out.type, Array):
@@ -141,7 +141,7 @@ class _Loops:
             made.part = self.printer.temp("part", dtype.name)
         return made
 
-    def _places_like(self, made: _Sum, like: Value) -> None:
+    def _places_like(self, made: Sum, like: Value) -> None:
         """Where the elements of a cotangent belong in what was broadcast."""
         ty, nest = like.type, self.nest
         assert isinstance(ty, Array)
@@ -165,7 +165,7 @@ class _Loops:
         self.lines.add(f"{made.out} = {empty}({tuple_text(lengths)})")
         made.place = subscript(made.out, places)
 
-    def _require_some(self, made: _Sum) -> None:
+    def _require_some(self, made: Sum) -> None:
         kept = [k for k in range(len(self.space)) if k not in made.axes]
         some = " & ".join(f"({self.nest.lengths[k]} > 0)" for k in made.axes)
         nothing = " | ".join(f"({self.nest.lengths[k]} == 0)" for k in kept)
@@ -175,7 +175,7 @@ class _Loops:
         self.lines.add(f"{check}({condition}, {int(made.kind == 'min')})")
         self.lines.origin = None
 
-    def _depth(self, made: _Sum) -> int | None:
+    def _depth(self, made: Sum) -> int | None:
         """How many loops are open where a register collects one element of the result; None if none can."""
         if made.axes == [-1]:
             return None
@@ -229,10 +229,34 @@ class _Loops:
                 self.lines.add(f"{made.out} = {made.start}")
             elif self._depth(made) is None:
                 self.lines.add(f"fill({made.out}, {made.start})")
-        rows = list(self.sums.values())
-        self._open(0, lambda: self._body(vector=vector, flag=flag), rows, PARALLEL)
+        if vector and spreading.pays(self):
+            spreading.write(self, flag)
+        else:
+            self._open(0, lambda: self._body(vector=vector, flag=flag), list(self.sums.values()), PARALLEL)
 
-    def _open(self, depth: int, body: Callable[[], None], sums: list[_Sum], mark: str) -> None:
+    # For `spreading`
+
+    def block_size(self, sums: list[Sum]) -> int:
+        """How many elements are summed by themselves."""
+        return min((_BLOCK.get(s.dtype.itemsize, 4096) for s in sums), default=4096)
+
+    def mark_of(self, depth: int) -> str:
+        """What is known of the loop at a depth."""
+        return self._mark(depth, list(self.sums.values()), PARALLEL)
+
+    def inside(self, depth: int, flag: str) -> None:
+        """The loops from the one at `depth` inwards."""
+        self._open(depth, lambda: self._body(vector=True, flag=flag), list(self.sums.values()), PARALLEL)
+
+    def in_blocks(self, head: str, flag: str) -> None:
+        """The one loop over a block, with its sums."""
+        sums = list(self.sums.values())
+        for s in sums:
+            s.part = s.part or self.printer.temp("part", s.dtype.name)
+        self._parts(head, PARALLEL, sums, 0, lambda: self._body(vector=True, flag=flag), sums)
+
+    # Loops
+    def _open(self, depth: int, body: Callable[[], None], sums: list[Sum], mark: str) -> None:
         """The loops from the one at `depth` inwards."""
         lines, nest = self.lines, self.nest
         rows = [s for s in sums if s.place and s.part and self._depth(s) == depth]
@@ -242,16 +266,12 @@ class _Loops:
             body()
         else:
             last = depth == len(self.order) - 1
-            in_memory = any(s.place and not s.part for s in sums)
             dim = self.order[depth]
-            safe = not in_memory or (
-                last and all(dim not in s.axes and s.axes != [-1] for s in sums if s.place and not s.part)
-            )
-            own = mark if safe else NEST
+            own = self._mark(depth, sums, mark)
             parts = [s for s in sums if not s.place and s.part] if last else []
             head = f"for {nest.indices[dim]} in range({nest.lengths[dim]}):"
             if parts and depth == 0 and len(self.order) == 1:
-                size = min(_BLOCK.get(s.dtype.itemsize, 4096) for s in parts)
+                size = self.block_size(parts)
                 block = self.printer.temp("block")
                 inner = f"for {nest.indices[dim]} in range({block}, minimum({block} + {size}, {nest.lengths[dim]})):"
                 with lines.block(f"for {block} in range(0, {nest.lengths[dim]}, {size}):"):
@@ -264,8 +284,14 @@ class _Loops:
         for s in rows:
             lines.add(f"{s.place} = {s.part}", inside=True)
 
+    def _mark(self, depth: int, sums: list[Sum], mark: str) -> str:
+        in_memory = [s for s in sums if s.place and not s.part]
+        last, dim = depth == len(self.order) - 1, self.order[depth]
+        safe = not in_memory or (last and all(dim not in s.axes and s.axes != [-1] for s in in_memory))
+        return mark if safe else NEST
+
     def _parts(
-        self, head: str, mark: str, parts: list[_Sum], depth: int, body: Callable[[], None], sums: list[_Sum]
+        self, head: str, mark: str, parts: list[Sum], depth: int, body: Callable[[], None], sums: list[Sum]
     ) -> None:
         """A block or row: its sums apart keep the rounding error of long sums small, as NumPy's pairs do."""
         for s in parts:
@@ -350,7 +376,7 @@ class _Loops:
         self._line(f"{name} = {text}")
         return Operand(name, out)
 
-    def _add(self, s: _Sum) -> None:
+    def _add(self, s: Sum) -> None:
         of_tests = s.kind in ("any", "all")
         value = scalars.cast(self._operand(s.op.inputs[0]), np.dtype(np.bool_) if of_tests else s.dtype)
         self._line(s.step(s.part or s.place or s.out, value))

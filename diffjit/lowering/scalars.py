@@ -168,16 +168,21 @@ def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = Fal
     return text
 
 
+_HALVES = {0.5: "power_half", 1.5: "power_three_halves", -0.5: "power_minus_half", -1.5: "power_minus_three_halves"}
+
+
 def _small_power(kind: str, operands: list[Operand], ins: tuple[np.dtype, ...], *, exact: bool) -> str | None:
-    """x**2, x**3, ... with a small constant exponent, by multiplication (as NumPy has it for 2)."""
+    """x**2, x**3, x**0.5, x**1.5 ... with a small constant exponent, by products and roots (as NumPy, for some)."""
     if kind not in ("power", "float_power") or operands[1].const is None or ins[0].kind not in "fc":
         return None
     exponent = operands[1].const
-    if isinstance(exponent, complex) or exponent != int(exponent) or not 1 <= abs(exponent) <= 8:
-        if exponent == 0.5:
-            return None
+    if np.iscomplexobj(exponent):
         return None
     base = cast(operands[0], ins[0])
+    if ins[0].kind == "f" and float(exponent) in _HALVES:
+        return f"{_HALVES[float(exponent)]}({base})"
+    if not 1 <= abs(exponent) <= 8 or exponent != int(exponent):
+        return None
     n = abs(int(exponent))
     text = base if n == 1 else f"power_{n}({base})"
     return text if exponent > 0 else f"reciprocal({text})"

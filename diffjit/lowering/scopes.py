@@ -44,8 +44,8 @@ def distinct(module: Any, *operands: Any) -> Distinct:
 class Scopes:
     """The arrays behind the variables of one function, and the metadata of accesses through them."""
 
-    def __init__(self, module: Any, blocks: Any, typemap: Any, *, apart: bool) -> None:
-        """`apart`: no two arguments overlap where one is written."""
+    def __init__(self, module: Any, blocks: Any, typemap: Any, *, apart: bool | tuple[int, ...]) -> None:
+        """`apart`: no two arguments overlap where one is written; or a number for each, those of others are apart."""
         self.module = module
         self.typemap = typemap
         self.apart = apart
@@ -75,7 +75,8 @@ class Scopes:
     def _of(self, value: Any, key: Any) -> set[Any]:
         """The arrays that an expression may stand for."""
         if isinstance(value, IR.Arg):
-            return {("argument", value.index if self.apart else 0)}
+            groups = self.apart
+            return {("argument", groups[value.index] if isinstance(groups, tuple) else value.index if groups else 0)}
         if isinstance(value, IR.Var):
             return self.origins.get(value.name, set())
         if not isinstance(value, IR.Expr):

@@ -26,6 +26,7 @@ from diffjit.lowering.ranges import Ranges
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.scalars import Operand
+from diffjit.lowering.spreading import Part
 from diffjit.primitives.registry import ELEMENTWISE
 
 _SIMPLE = frozenset(
@@ -40,7 +41,12 @@ class LoweredPrinter(OpPrinter):
     width = 100_000
 
     def __init__(
-        self, function: Function, recursive: frozenset[int] = frozenset(), sealed: frozenset[int] = frozenset()
+        self,
+        function: Function,
+        recursive: frozenset[int] = frozenset(),
+        sealed: frozenset[int] = frozenset(),
+        *,
+        large: bool = False,
     ) -> None:
         self.function = function
         self.sealed = sealed  # positions of results that leave as tapes
@@ -56,6 +62,16 @@ class LoweredPrinter(OpPrinter):
         while any(h and h.endswith(suffix) for h in hints):
             suffix += "_"
         self.temporaries = Temporaries(suffix)
+        self.large = large  # nests may run in threads
+        self.parts: list[Part] = []
+        self.numbered = 0  # parts of functions before this one
+        self._inside_loops: set[Op] = {
+            op
+            for loop in walk(function.body)
+            if loop.kind in ("for", "while")
+            for region in loop.regions
+            for op in walk(region)
+        }
 
     # Helpers for the other files of this room
 
@@ -77,6 +93,18 @@ class LoweredPrinter(OpPrinter):
         if order == "F":
             return self.define(f"empty_{dtype.name}_F", f'memory.empty("{dtype.name}", "F")')
         return self.define(f"empty_{dtype.name}", f'memory.empty("{dtype.name}")')
+
+    def empty_of(self, dtype: str) -> str:
+        """The function that allocates, by the name of the dtype."""
+        return self.empty(np.dtype(dtype))
+
+    def looped(self, op: Op) -> bool:
+        """Whether an operation is inside a loop."""
+        return op in self._inside_loops
+
+    def part_name(self) -> str:
+        """A name for one more function that this one calls."""
+        return f"loops{self.numbered + len(self.parts) + 1}{self.temporaries.suffix}"
 
     def filled(self, out: str, dtype: np.dtype, order: str, lengths: list[str], value: str, lines: Lines) -> None:
         """Allocate and fill."""

@@ -12,7 +12,7 @@ from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Op, Value, is_view, without_labels
-from diffjit.ir.types import Array, Dim, List, Scalar, Stack, not_one
+from diffjit.ir.types import Array, Dim, List, Scalar, Stack, Type, not_one
 from diffjit.transforms.keep import Context, Keeper
 from diffjit.transforms.rules import RuleRunner
 from diffjit.transforms.shadows import Shadows
@@ -54,7 +54,7 @@ class Cotangents:
             g = self.build.value("unbroadcast", [g, like], Array(g.type.dtype, ty.dims, "C"))
         return self.converted(g, ty)
 
-    def converted(self, g: Value, ty: Scalar | Array) -> Value:
+    def converted(self, g: Value, ty: Type) -> Value:
         """A cotangent in the dtype of its value: a real number that complex ones were made of gets the real part."""
         if g.type.dtype.kind == "c" and ty.dtype.kind != "c":
             real = np.dtype(f"f{g.type.dtype.itemsize // 2}")

@@ -171,7 +171,8 @@ def conjugated(runner: RuleRunner, value: Any, *, formula: bool = False) -> Any:
     Not so that of any array: it may have been written to since.
     """
     if isinstance(value, Static):
-        return Static(value.obj.conjugate()) if isinstance(value.obj, (complex, np.complexfloating)) else value
+        number: Any = value.obj
+        return Static(number.conjugate()) if np.iscomplexobj(number) else value
     if not (isinstance(value, Value) and is_complex(value)):
         return value
     if formula and value.op is not None and value.op.kind == "conjugate":
@@ -192,7 +193,7 @@ def scaled_partial(
 ) -> Any:
     """g times the partial derivative by input k (or `text`, or the conjugate of it); None where that is zero."""
     entry = ELEMENTWISE[op.kind]
-    text = entry.partials[k] if text == "" else text  # noqa: PLC1901 - None is refused
+    text = entry.partials[k] if text == "" else text
     if op.kind == "zmul" and text != "0":
         other = conjugated(runner, op.inputs[1 - k]) if conjugate else op.inputs[1 - k]
         return runner.ew("zmul", g, other) if k == 0 else runner.ew("zmul", other, g)

@@ -124,9 +124,7 @@ def _burgers_jax(u, nu):
     return jnp.sum(jnp.fft.irfft(hat, n) ** 4)
 
 
-@program(
-    args=lambda: (np.sin(np.arange(16) * 0.39) + 0.3, 0.2), wrt=("u", "nu"), jax=_burgers_jax, tags=("pde", "fft")
-)
+@program(args=lambda: (np.sin(np.arange(16) * 0.39) + 0.3, 0.2), wrt=("u", "nu"), jax=_burgers_jax, tags=("pde", "fft"))
 def burgers_pseudo_spectral(u, nu):
     """Burgers' equation on a circle: derivatives in Fourier space, products in real space, two thirds of the modes."""
     n = len(u)

@@ -11,7 +11,7 @@ import diffjit as dj
 from diffjit.errors import NoRule
 from diffjit.primitives.registry import ELEMENTWISE, HOLOMORPHIC, PLANAR, RULES
 
-jax.config.update("jax_enable_x64", True)  # noqa: FBT003 - JAX's own signature
+jax.config.update("jax_enable_x64", True)
 
 BACKENDS = ["python", "numba"]
 rng = np.random.default_rng(5)
@@ -121,7 +121,9 @@ row("parts", lambda xp, z: z.real * z.imag[::-1], Z)
 row("diagonal", lambda xp, z: xp.diagonal(z) + xp.diag(z), cnormal(3, 3))
 row("tril", lambda xp, z: xp.tril(z) @ xp.triu(z), cnormal(3, 3))
 row("clip_of_abs", lambda xp, z: xp.clip(xp.abs(z), 0.1, 10.0), Z)
-row("interpolated", lambda xp, z: xp.linspace(z[0], z[1], 4) if xp is np else z[0] + (z[1] - z[0]) * xp.arange(4) / 3, Z)
+row(
+    "interpolated", lambda xp, z: xp.linspace(z[0], z[1], 4) if xp is np else z[0] + (z[1] - z[0]) * xp.arange(4) / 3, Z
+)
 row("polyval", lambda xp, z: xp.polyval(z, 0.3 + 0.1j), Z)
 row("convolve", lambda xp, a, b: xp.convolve(a, b), Z, cnormal(2))
 row("diff", lambda xp, z: xp.diff(z), Z)
@@ -246,7 +248,9 @@ NARROW = [name for name in ROWS if name in HOLOMORPHIC | PLANAR.keys() | RULES.k
 def test_single_precision(name):
     """complex64 and float32 stay what they are: values, tangents, cotangents."""
     f, args = of(name, np)
-    args = tuple(x.astype(np.complex64 if np.iscomplexobj(x) else np.float32) for x in args if isinstance(x, np.ndarray))
+    args = tuple(
+        x.astype(np.complex64 if np.iscomplexobj(x) else np.float32) for x in args if isinstance(x, np.ndarray)
+    )
     if name in ("select", "cast_up", "cast_single") or not args:
         return
     value, tangent = dj.jvp(f, args, args, backend="python")
@@ -255,16 +259,19 @@ def test_single_precision(name):
         assert bar.dtype == x.dtype
 
 
-# What has no rule for complex numbers -----------------------------------------------------------------------------------
+# What has no rule for complex numbers ---------------------------------------------------------------------------------
 
-COMPLEX_LOOPS = {kind for kind, e in ELEMENTWISE.items()
-                 if e.ufunc is not None and isinstance(e.ufunc, np.ufunc) and any(t[0] in "FD" for t in e.ufunc.types)}  # fmt: skip
+COMPLEX_LOOPS = {
+    kind
+    for kind, entry in ELEMENTWISE.items()
+    if isinstance(entry.ufunc, np.ufunc) and any(types[0] in "FD" for types in entry.ufunc.types)
+}
 CONSTANT = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or",
             "logical_xor", "logical_not", "isnan", "isinf", "isfinite"}  # fmt: skip
 
 
 def test_every_elementwise_primitive_of_numpy_is_covered():
-    assert COMPLEX_LOOPS - CONSTANT <= HOLOMORPHIC | PLANAR.keys()
+    assert HOLOMORPHIC | PLANAR.keys() >= COMPLEX_LOOPS - CONSTANT
     tested = set(ROWS) | {"cast", "copy"}
     assert (HOLOMORPHIC | PLANAR.keys()) <= tested
 
@@ -277,5 +284,5 @@ def test_every_structural_primitive_is_covered():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_sinc_is_for_real_numbers(backend):
-    with pytest.raises(NoRule, match="DJ203.*`sinc`"):
+    with pytest.raises(NoRule, match=r"DJ203.*`sinc`"):
         dj.grad(lambda z: np.sum(np.abs(np.sinc(z))), backend=backend)(Z)

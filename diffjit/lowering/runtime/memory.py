@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import Any
 
@@ -36,6 +37,13 @@ from diffjit.lowering.failures import (
 )
 from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation
 from diffjit.lowering.runtime.typespec import numba_type
+
+# The system clears fresh memory page by page when it is first touched: for large arrays that takes longer than most
+# loops over them (1e6 floats: 1.2 of 1.5 ms). Pages of 2 MB are faster, which Linux uses where it is asked to.
+_HAS_HUGE_PAGES = sys.platform == "linux"
+_HUGE = 1 << 22  # bytes; as NumPy
+_PAGE = 4096
+_MADV_HUGEPAGE = 14
 
 
 def lengths_of(builder: Any, array: Any, ndim: int) -> list[Any]:
@@ -113,6 +121,13 @@ def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[
         give_up(overflow, TOO_BIG)
         found = b.call(memory, [total, I32(32)])
         give_up(cgutils.is_null(b, found), NO_MEMORY)
+        if _HAS_HUGE_PAGES:
+            with b.if_then(b.icmp_signed(">=", total, I64(_HUGE)), likely=False):
+                start = b.ptrtoint(context.nrt.meminfo_data(b, found), I64)
+                first = b.and_(b.add(start, I64(_PAGE - 1)), I64(-_PAGE))
+                rest = b.sub(b.add(start, total), first)
+                advise = declared(b, "madvise", I32, I64, I64, I32)
+                b.call(advise, [first, rest, I32(_MADV_HUGEPAGE)])  # a request: whether it is granted does not matter
         b.ret(found)
 
     arguments = [*place, size, *shape]

@@ -16,11 +16,14 @@ from diffjit.lowering.runtime import (
     moves,
     scalars,
     special,
+    spread,
     tape,
     vecmath,
 )
 
-_MODULES = (scalars, choices, arithmetic, special, memory, moves, lists, lanes, linear, fourier, tape, vecmath)
+_MODULES = (
+    scalars, choices, arithmetic, special, spread, memory, moves, lists, lanes, linear, fourier, tape, vecmath
+)  # fmt: skip
 _KINDS = (extending._Intrinsic, Dispatcher, float)
 
 SOURCES: dict[str, str] = {}  # name -> module

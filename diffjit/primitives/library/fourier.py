@@ -14,7 +14,7 @@ from diffjit.primitives.registry import implements
 
 def is_single(a):
     """Whether NumPy computes in single precision."""
-    return a.dtype == np.float32 or a.dtype == np.complex64 or a.dtype == np.float16
+    return a.dtype in (np.float32, np.complex64, np.float16)
 
 
 def as_complex(a):

@@ -1,0 +1,165 @@
+"""Large nests in threads: the same results with any number of them, in forked processes and under Python's threads."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+from diffjit.lowering import threads
+
+RNG = np.random.default_rng(0)
+LONG = RNG.standard_normal(400_000)
+WIDE = RNG.standard_normal((700, 900))
+
+
+def elementwise(x):
+    return np.exp(-x * x) * np.sin(3.0 * x)
+
+
+def total(x):
+    return np.sum(np.tanh(x) * np.exp(-x * x)) + np.max(x) * np.min(x)
+
+
+def rows(x):
+    shifted = x - np.max(x, axis=1, keepdims=True)
+    return np.log(np.sum(np.exp(shifted), axis=1)) + np.mean(np.sin(x), axis=1)
+
+
+def columns(x):
+    return np.sum(np.exp(np.sin(x)), axis=0)
+
+
+def changed(x):
+    y = x.copy()
+    y[1:-1] += 0.5 * np.sin(x[2:]) * np.cos(x[:-2])
+    y *= 2.0
+    return y
+
+
+def any_and_all(x):
+    return np.where(np.any(x > 3.0, axis=1), np.sum(x, axis=1), np.prod(np.cos(x), axis=1))
+
+
+def pairs(x):
+    d = x[:, None] - x[None, :]
+    return np.sum(np.exp(-d * d))
+
+
+def integers(x):
+    k = (x * 100).astype(np.int64)
+    return np.sum(k * k - 3 * k), k % 7
+
+
+def steps(x):
+    for _ in range(3):
+        x = x + 0.1 * np.sin(x) * np.exp(-x)
+    return np.sum(x * x)
+
+
+PROGRAMS = [
+    (elementwise, LONG),
+    (total, LONG),
+    (rows, WIDE),
+    (columns, WIDE),
+    (changed, WIDE),
+    (any_and_all, WIDE),
+    (pairs, LONG[:2000]),
+    (integers, LONG),
+    (steps, WIDE),
+    (rows, np.asfortranarray(WIDE)),
+    (total, LONG[::2]),
+    (elementwise, LONG.astype(np.float32)),
+    (total, np.append(LONG, 1e9)),  # out of the range of vectorised sines
+]
+
+
+@pytest.fixture
+def several(monkeypatch):
+    """At least two threads, also where there is one core."""
+    threads.start()
+    if not threads.available():
+        pytest.skip("this Numba has no pool of threads that is safe")
+    monkeypatch.setattr(threads, "cores", lambda: 3)
+    yield
+    monkeypatch.undo()
+    dj.settings.threads = 0
+
+
+def with_threads(n, f, *args):
+    dj.settings.threads = n
+    assert threads.running() == n
+    return f(*args)
+
+
+def scalar(f):
+    def loss(x):
+        out = f(x)
+        return np.sum(np.sin(out)) if not np.isscalar(out) else out
+
+    return loss
+
+
+NAMES = [f"{f.__name__}_{k}" for k, (f, _) in enumerate(PROGRAMS)]
+
+
+@pytest.mark.parametrize(("f", "x"), PROGRAMS, ids=NAMES)
+def test_values_do_not_depend_on_threads(several, f, x):
+    g = dj.jit(f)
+    alone, shared = with_threads(1, g, x), with_threads(3, g, x)
+    for a, b, plain in zip(*(r if isinstance(r, tuple) else (r,) for r in (alone, shared, f(x))), strict=True):
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_allclose(b, plain, rtol=2e-4 if x.dtype == np.float32 else 1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [pytest.param(f, x, id=name) for (f, x), name in zip(PROGRAMS, NAMES, strict=True) if f is not integers],
+)
+def test_gradients_do_not_depend_on_threads(several, f, x):
+    g = dj.grad(scalar(f))
+    alone, shared = with_threads(1, g, x), with_threads(3, g, x)
+    np.testing.assert_array_equal(alone, shared)
+
+
+def test_the_text_has_parts_where_arrays_are_large():
+    g = dj.value_and_grad(lambda x: np.sum(np.exp(x) * x))
+    assert "spread(" in dj.source(g, LONG, stage="lowered")
+    assert "spread(" not in dj.source(g, LONG[:10], stage="lowered")
+
+
+def test_python_threads_share_the_pool(several):
+    g = dj.grad(total)
+    expected = with_threads(1, g, LONG)
+    dj.settings.threads = 3
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(g, [LONG] * 12):
+            np.testing.assert_array_equal(found, expected)
+
+
+FORKS = """
+import os, sys
+import numpy as np
+import diffjit as dj
+
+g = dj.grad(lambda x: np.sum(np.exp(-x * x) * np.sin(x)))
+x = np.linspace(0.0, 1.0, 400_000)
+dj.settings.threads = 2
+first = g(x)
+if os.fork() == 0:
+    os._exit(0 if np.array_equal(g(x), first) else 1)
+_, status = os.wait()
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_goes_on_alone(tmp_path):
+    program = tmp_path / "forks.py"
+    program.write_text(FORKS)
+    for _ in range(2):  # the second run finds machine code of the first
+        made = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)  # noqa: S603
+        assert made.returncode == 0, made.stderr
