@@ -50,7 +50,7 @@ def _second(f: Any, args: tuple[Any, ...], direction: Any) -> Any:
     floats = [
         k
         for k, a in enumerate(args)
-        if any(isinstance(x, float) or (hasattr(x, "dtype") and x.dtype.kind == "f") for x in optree.tree_leaves(a))
+        if any(map(_floating, optree.tree_leaves(a)))  # pyright: ignore[reportArgumentType]
     ]
     if isinstance(f, Gradient):
         return jvp(f, args, direction)[1]
@@ -60,10 +60,11 @@ def _second(f: Any, args: tuple[Any, ...], direction: Any) -> Any:
 
 
 def _random_like(rng: Any, x: Any) -> Any:
-    if isinstance(x, np.ndarray) and x.dtype.kind == "f":
-        return rng.standard_normal(x.shape).astype(x.dtype)
-    if isinstance(x, (float, np.floating)):
-        return type(x)(rng.standard_normal())
+    if _floating(x):
+        drawn = rng.standard_normal(np.shape(x))
+        if np.iscomplexobj(x):
+            drawn = drawn + 1j * rng.standard_normal(np.shape(x))
+        return drawn.astype(x.dtype) if isinstance(x, np.ndarray) else type(x)(drawn)
     return np.zeros_like(x) if isinstance(x, np.ndarray) else 0 if isinstance(x, (int, np.integer)) else x
 
 
@@ -81,13 +82,14 @@ def _difference(f: Any, args: tuple[Any, ...], direction: Any, eps: float) -> An
 
 
 def _floating(x: Any) -> bool:
-    return isinstance(x, (float, np.floating)) or (isinstance(x, np.ndarray) and x.dtype.kind == "f")
+    return isinstance(x, (float, complex, np.inexact)) or (isinstance(x, np.ndarray) and x.dtype.kind in "fc")
 
 
 def _inner(a: Any, b: Any) -> float:
+    """The derivative along b that cotangents a give."""
     return float(
         sum(
-            np.sum(np.asarray(x) * np.asarray(y))
+            np.real(np.sum(np.asarray(x) * np.asarray(y)))
             for x, y in zip(optree.tree_leaves(a), optree.tree_leaves(b), strict=True)
             if _floating(x)
         )

@@ -143,7 +143,7 @@ def tangent_spec(spec: Any) -> Any:
         return [tangent_spec(s) for s in spec]
     if isinstance(spec, dict):
         return {k: tangent_spec(v) for k, v in spec.items()}
-    return 0.0 if isinstance(spec, float) else spec
+    return type(spec)(0) if isinstance(spec, (float, complex)) else spec
 
 
 def zero(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import cmath
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -330,6 +331,14 @@ def test_the_origin(backend):
     near(masked, np.array([0, 0.5 / np.sqrt(1 + 1j)]))
 
 
+def test_difference_quotients_of_complex_numbers():
+    x = Z.real.copy()
+    dj.check_grads(lambda z, x: (np.abs(z * x + z**2), np.exp(z) * x[0]), (Z, x))
+    dj.check_grads(lambda z: np.sum(np.abs(z**2 + z) ** 2), (Z,), order=2)
+    with pytest.raises(AssertionError, match="difference quotients"):
+        dj.check_grads(lambda z: dj.stop_gradient(z) * z, (Z,))
+
+
 def test_pullbacks_keep_to_real_numbers():
     _, pullback = dj.vjp(lambda x: x * 2.0, 1.0, backend="python")
     with pytest.raises(UsageError, match=r"DJ507.*the cotangent is complex"):
@@ -358,6 +367,23 @@ def test_refused_where_jax_refuses(verb, f, x, options):
         getattr(jax, verb)(f, **options)(x)
     with pytest.raises(TypeProblem, match="DJ325"):
         getattr(dj, verb)(f, backend="python", **options)(x)
+
+
+def in_order(z):
+    return 1.0 if z < 2 else z.real
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "f",
+    [math.exp, math.erf, float, int, round, np.float64, in_order, lambda z: np.quantile(np.array([z, 2 * z]), 0.5)],
+)
+def test_numbers_without_an_order_and_functions_of_real_ones(f, backend):
+    """What Python or NumPy refuses raises a TypeError here, too, instead of taking the real part."""
+    with pytest.raises(TypeError):
+        f(0.5 + 1j)
+    with pytest.raises(TypeError):
+        dj.vjp(lambda z: f(z) * 1.0, 0.5 + 1j, backend=backend)
 
 
 # Shapes and dtypes ----------------------------------------------------------------------------------------------------
