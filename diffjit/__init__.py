@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from diffjit.api.coloring import column_colors
     from diffjit.api.custom import custom_jvp, custom_vjp
     from diffjit.api.implicit import fixed_point, linear_solve, minimize_implicit, root
+    from diffjit.api.jet import jet
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
     from diffjit.api.sparse import sparse_hessian, sparse_jacobian, sparsity
@@ -34,7 +35,7 @@ _LATER = {
     "linearize": "linear", "hessian": "matrices", "hvp": "matrices", "jacfwd": "matrices", "jacobian": "matrices",
     "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
     "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",
-    "sparse_jacobian": "sparse", "sparsity": "sparse",
+    "sparse_jacobian": "sparse", "sparsity": "sparse", "jet": "jet",
 }  # fmt: skip
 
 
@@ -67,6 +68,7 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jet",
     "jit",
     "jvp",
     "linear_solve",

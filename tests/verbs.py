@@ -288,6 +288,75 @@ def jacobian_of_mapped(c, backend):
                 near(whole[n], wanted[n][k], c.exact, "jvp of vmap")
 
 
+def expanded(c, backend, order):
+    """`jet` along the case's line, order by order, against `jvp` taken again and again."""
+    args = c.args()
+    paths = []
+    for x, direction in zip(args, c.direction, strict=True):
+        paths.append(like(x, [(d, *[zero(d)] * (order - 1)) for d in leaves(direction)]))
+    with quiet():
+        found, series = dj.jet(c.function, tuple(args), tuple(paths), backend=backend)
+    c.unchanged(args, "jet")
+    near(found, c.wanted, c.exact, "value")
+    terms = leaves(series)
+    assert len(terms) == order * len(leaves(c.wanted))
+    n = len(args)
+
+    def f(*a):
+        return c.function(*a[:n])
+
+    for m in range(order):
+        f = along(f, n, backend)
+        with quiet():
+            wanted = leaves(f(*line(c)))
+        for x, y, q in zip(terms[m::order], wanted, c.quotient, strict=True):
+            if q is not None:
+                finite = np.isfinite(y)
+                near(np.where(finite, x, 0), np.where(finite, y, 0), c.exact * 10**m, f"jet against jvp, order {m + 1}")
+
+
+def along(f, n, backend):
+    """The derivative of f(*points, *directions, *zeros), n of each, by the points along the directions."""
+
+    def tangent(*a):
+        directions, zeros = a[n : 2 * n], a[2 * n :]
+        return dj.jvp(f, a, (*directions, *zeros, *zeros), backend=backend)[1]
+
+    return tangent
+
+
+def line(c):
+    """The arguments of such a function."""
+    return *c.args(), *c.direction, *(like(d, map(zero, leaves(d))) for d in c.direction)
+
+
+def series(c, backend):
+    """Two orders of `jet`, and two applications of `jvp`."""
+    expanded(c, backend, 2)
+
+
+def longer_series(c, backend):
+    """Three."""
+    expanded(c, backend, 3)
+
+
+def series_of_gradient(c, backend):
+    """`jet` of a gradient gives Hessian-vector products, and how they change along the line."""
+    args, direction, n = tuple(c.args()), tuple(c.direction), len(c.args())
+    paths = tuple(like(x, [(d, zero(d)) for d in leaves(y)]) for x, y in zip(args, direction, strict=True))
+
+    gradient = dj.grad(c.function, argnums=c.wrt)
+    first = along(lambda *a: gradient(*a[:n]), n, backend)
+    with quiet():
+        terms = leaves(dj.jet(gradient, args, paths, backend=backend)[1])
+        wanted = [leaves(f(*line(c))) for f in (first, along(first, n, backend))]
+    points = [x for k in c.wrt for x in leaves(args[k])]
+    for k, x in enumerate(points):
+        if is_float(x):
+            near(terms[2 * k], wanted[0][k], 1e-8, "jet of grad against jvp of grad")
+            near(terms[2 * k + 1], wanted[1][k], 1e-7, "jet of grad against jvp of jvp of grad")
+
+
 def blocks(sparse, dense):
     """Sparse matrices beside the dense ones, which have an axis for each axis of results and arguments."""
     if scipy.sparse.issparse(sparse):
@@ -334,10 +403,10 @@ VERBS = {
     f.__name__: f
     for f in (jacobians, linearized, vmapped, mapped_gradient, gradient_of_mapped, hessians, jacobian_of_gradient,
               third, linearized_gradient, mapped_linearize, transposes, jacobian_of_mapped,
-              sparse_jacobians, sparse_hessians)
+              sparse_jacobians, sparse_hessians, series, longer_series, series_of_gradient)
 }  # fmt: skip
 SCALAR = ("mapped_gradient", "gradient_of_mapped")
-TWICE = ("hessians", "jacobian_of_gradient", "third", "linearized_gradient", "sparse_hessians")
+TWICE = ("hessians", "jacobian_of_gradient", "third", "linearized_gradient", "sparse_hessians", "series_of_gradient")
 
 
 def supports(c, verb):

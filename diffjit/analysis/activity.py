@@ -10,7 +10,7 @@ from diffjit.ir.nodes import WRITES, Block, Function, Op, Value
 from diffjit.ir.types import is_float, is_ref
 from diffjit.ir.walk import walk
 
-_PASSIVE = frozenset(
+PASSIVE = frozenset(
     {"stop_gradient", "dim", "stride", "trip", "list_len", "const", "share", "zeros", "empty", "zeros_like",
     "empty_like", "argmax", "argmin", "argsort", "nonzero", "any",
      "all", "factorizes"}
@@ -77,7 +77,7 @@ class Activity:
             return pairs
         if op.kind in ("for", "while"):
             return _loop_pairs(op)
-        if op.kind in _PASSIVE:
+        if op.kind in PASSIVE:
             return []
         if op.kind == "custom_link":
             return [(v, out) for v in op.inputs[: op.attrs["n_args"]] for out in op.outputs]

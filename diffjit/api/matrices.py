@@ -7,6 +7,7 @@ gives a column per tangent, reverse mode a row per cotangent after one sweep for
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from diffjit.api.composed import Composed, certain
 from diffjit.api.derived import resolve, verb
+from diffjit.api.engine import is_compiled
 from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, place, spec_tree, without_extras, wrong_result
 from diffjit.api.inline import inline_jvp, nest, plain
@@ -30,10 +32,12 @@ from diffjit.ir.types import BOOL, Array, Scalar
 from diffjit.ir.walk import blocks, dce, walk
 from diffjit.transforms.basis import Basis, Unit
 from diffjit.transforms.lengths import Lengths, as_dim
-from diffjit.transforms.pipeline import finish, joint, tangents
+from diffjit.transforms.pipeline import finish, joint, several_tangents
 from diffjit.transforms.prepare import own_copy
 
 _FULL = av.Slice(NONE, NONE, NONE)
+_LANES = 8  # columns of a Jacobian at once, in programs of few operations: each has its own code
+_MOST_OPS = 1000
 
 
 class Jacobian(Composed):
@@ -232,10 +236,11 @@ class Matrix:
 
     def forward(self) -> None:
         """A column for each basis vector of the inputs."""
-        function, positions = tangents(self.function, self.wrt)
+        lanes = self.lanes()
+        function, positions = several_tangents(self.function, self.wrt, lanes)
         found = [(r, positions[row.index]) for r, row in enumerate(self.rows) if row.index is not None]
-        wanted = [(r, p) for r, p in found if p is not None]
-        function.body.results = [function.body.results[p] for _, p in wanted]
+        wanted = [(r, ps) for r, ps in found if ps is not None]
+        function.body.results = [function.body.results[p] for _, ps in wanted for p in ps]
         silence(function)
         dce(function)
         finish(function, "columns")
@@ -248,19 +253,32 @@ class Matrix:
             ):
                 self.fill(r, 0, value)
             return
-        basis = Basis(self.build, self.inputs)
+        basis = Basis(self.build, self.inputs, lanes)
 
-        def column(units: list[Unit]) -> None:
-            outs = self.interpreter.copy_in(function, [*self.inner.inputs, *(u.value for u in units)])
-            for k, unit in enumerate(units):
+        def columns(given: list[list[Unit]]) -> None:
+            seeds = [units[k].value for k in range(len(self.inputs)) for units in given]
+            outs = self.interpreter.copy_in(function, [*self.inner.inputs, *seeds])
+            for lane, units in enumerate(given):
+                for k, unit in enumerate(units):
 
-                def store(k: int = k, unit: Unit = unit) -> None:
-                    for (r, _), value in zip(wanted, outs, strict=True):
-                        self.put(r, k, [], list(unit.at), value)
+                    def store(k: int = k, unit: Unit = unit, lane: int = lane) -> None:
+                        for (r, _), value in zip(wanted, outs[lane::lanes], strict=True):
+                            self.put(r, k, [], list(unit.at), value)
 
-                basis.when(unit.here, store)
+                    basis.when(unit.here, store)
 
-        basis.each(column)
+        basis.each(columns)
+
+    def lanes(self) -> int:
+        """How many columns are computed at once: what they need of the values is computed once for all of them."""
+        most = 0
+        for v in self.inputs:
+            dims = v.type.dims if isinstance(v.type, Array) else ()
+            most += math.prod(d if isinstance(d, int) else _LANES for d in dims)
+        ops = list(walk(self.function.body))
+        if any(op.kind == "call" for op in ops) or not is_compiled(self.verb.backend):
+            return 1
+        return max(1, min(_LANES, most, _MOST_OPS // max(1, len(ops))))
 
     def gradient(self) -> list[Value]:
         """The one row of a scalar function; the function's results."""
@@ -288,7 +306,8 @@ class Matrix:
             return primal
         basis = Basis(self.build, [primal[i] for _, i in rows])
 
-        def row(units: list[Unit]) -> None:
+        def row(given: list[list[Unit]]) -> None:
+            (units,) = given
             seeds = {i: unit.value for (_, i), unit in zip(rows, units, strict=True)}
             zeros = [seeds[s] if s in seeds else self.interpreter.zeros_of(primal[s]) for s in made.seeds]
             bars = self.interpreter.copy_in(made.pullback, [*residuals, *zeros])

@@ -172,7 +172,7 @@ _HALVES = {0.5: "power_half", 1.5: "power_three_halves", -0.5: "power_minus_half
 
 
 def _small_power(kind: str, operands: list[Operand], ins: tuple[np.dtype, ...], *, exact: bool) -> str | None:
-    """x**2, x**3, x**0.5, x**1.5 ... with a small constant exponent, by products and roots (as NumPy, for some)."""
+    """x**2, x**3, x**0.5, ... with a small constant exponent, by products and roots (as NumPy has it for some)."""
     if kind not in ("power", "float_power") or operands[1].const is None or ins[0].kind not in "fc":
         return None
     exponent = operands[1].const

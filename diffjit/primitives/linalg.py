@@ -70,10 +70,21 @@ solve = rule("solve", "A b", numbers="holomorphic")
 @solve.jvp
 def solve_jvp(A: Any, b: Any, out: Any, A_dot: Any, b_dot: Any) -> Any:
     """A x_dot = b_dot - A_dot x."""
+    return solve_right(A, b, b_dot - solve_product(A_dot, b, out))
+
+
+def solve_product(A: Any, b: Any, x: Any) -> Any:
+    """A x, for an x of the form of the solution with right-hand side b."""
     if b.ndim == 1 and A.ndim > 2:
-        residual = b_dot - (A_dot @ out[..., None])[..., 0]
-        return np.linalg.solve(A, residual[..., None])[..., 0]
-    return np.linalg.solve(A, b_dot - A_dot @ out)
+        return (A @ x[..., None])[..., 0]
+    return A @ x
+
+
+def solve_right(A: Any, b: Any, r: Any) -> Any:
+    """The solution for the right-hand side r, which has the form of b or of a solution for it."""
+    if b.ndim == 1 and A.ndim > 2:
+        return np.linalg.solve(A, r[..., None])[..., 0]
+    return np.linalg.solve(A, r)
 
 
 @solve.vjp
@@ -115,6 +126,8 @@ def cofactors(A: Any, det_A: Any) -> Any:
     if det_A != 0:
         return det_A * np.transpose(np.linalg.inv(A))
     n = A.shape[0]
+    if n < 2:
+        return np.ones_like(A)
     result = np.empty_like(A)
     minor = np.empty((n - 1, n - 1), A.dtype)
     for i in range(n):
@@ -147,6 +160,77 @@ def stacked_cofactors(A: Any, det_A: Any) -> Any:
 def det_jvp(A: Any, A_dot: Any, out: Any) -> Any:
     """Jacobi's formula."""
     return np.sum(stacked_cofactors(A, out) * A_dot, axis=(-2, -1))
+
+
+# Power series of a determinant: elimination, carried out on series. Jacobi's formula would divide by the determinant
+# itself for each order, and be expanded anew for each minor where that is 0.
+
+
+def eliminated_det(A: Any) -> Any:
+    """The determinant of one matrix, by elimination with complete pivoting.
+
+    Below a pivot that is 0 up to rounding, where the first orders of the series may vanish, nothing is divided any more.
+    """
+    n = A.shape[0]
+    rest = A.copy()
+    value = 1.0
+    largest_of_all = 0.0
+    for i in range(n):
+        for j in range(n):
+            largest_of_all = max(largest_of_all, abs(A[i, j]))
+    least = (1e-8 if A.dtype == np.float64 else 1e-4) * largest_of_all
+    for k in range(n):
+        row, column, largest = k, k, -1.0
+        for i in range(k, n):
+            for j in range(k, n):
+                if abs(rest[i, j]) > largest:
+                    row, column, largest = i, j, abs(rest[i, j])
+        if largest <= least:
+            value = value * undivided_det(rest[k:, k:])
+            break
+        if row != k:
+            value = -value
+            for j in range(k, n):
+                rest[k, j], rest[row, j] = rest[row, j], rest[k, j]
+        if column != k:
+            value = -value
+            for i in range(k, n):
+                rest[i, k], rest[i, column] = rest[i, column], rest[i, k]
+        value = value * rest[k, k]
+        for i in range(k + 1, n):
+            factor = rest[i, k] / rest[k, k]
+            for j in range(k + 1, n):
+                rest[i, j] -= factor * rest[k, j]
+    return value
+
+
+def undivided_det(A: Any) -> Any:
+    """The determinant of one matrix from its powers, by Faddeev and Leverrier; for few rows."""
+    n = A.shape[0]
+    unit = np.eye(n, dtype=A.dtype)
+    power = np.eye(n, dtype=A.dtype)
+    value = 1.0
+    for k in range(1, n + 1):
+        product = A @ power
+        value = np.trace(product) / k  # minus the next coefficient of the characteristic polynomial
+        power = product - value * unit
+    return value * (2.0 * (n % 2) - 1.0)
+
+
+@det.program
+def det_program(A: Any) -> Any:
+    """The determinant of each matrix of a stack."""
+    if A.ndim == 2:
+        return eliminated_det(A)
+    n = A.shape[-1]
+    count = 1
+    for k in tuple(range(A.ndim - 2)):
+        count = count * A.shape[k]
+    matrices = np.reshape(A, (count, n, n))
+    values = np.empty(count, A.dtype)
+    for k in range(count):
+        values[k] = eliminated_det(matrices[k])
+    return np.reshape(values, A.shape[:-2])
 
 
 @det.vjp

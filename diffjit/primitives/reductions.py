@@ -131,6 +131,15 @@ def cumprod_jvp(a: Any, a_dot: Any, out: Any, *, axis: int) -> Any:
     return np.moveaxis(moved_dot, 0, axis)
 
 
+@running_product.program
+def cumprod_program(a: Any, *, axis: int) -> Any:
+    """The recurrence itself."""
+    out = np.moveaxis(a, axis, 0).copy()
+    for k in range(1, out.shape[0]):
+        out[k] = out[k - 1] * out[k]
+    return np.moveaxis(out, 0, axis)
+
+
 @running_product.vjp
 def cumprod_vjp(a: Any, out: Any, out_bar: Any, *, axis: int) -> Any:
     """The same recurrence backwards: what reaches out[k] passes on to out[k - 1] through a[k]."""

@@ -59,6 +59,7 @@ class Rule:
     linear: bool = False
     jvp_rule: Callable[..., Any] | None = None
     vjp_rule: Callable[..., Any] | None = None
+    code: Callable[..., Any] | None = None
     variadic: bool = field(default=False)
     # What the reverse rule is for complex inputs. "" refuses them. "real": a linear map with real coefficients.
     # "holomorphic": the transpose, without conjugates. "adjoint": the adjoint, its conjugates are written out.
@@ -67,6 +68,15 @@ class Rule:
     def jvp(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Attach the forward rule."""
         self.jvp_rule = function
+        _count["declared"] += 1
+        return function
+
+    def program(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Attach the operation in plain Python, which Taylor mode expands in place of the rule of `jvp`.
+
+        For rules that are not well expanded: they read the result in a loop, or need the operation itself.
+        """
+        self.code = function
         _count["declared"] += 1
         return function
 

@@ -9,7 +9,8 @@ over all their entries, in which each block tests whether its turn has come:
         ...                                         if 0 <= k - m < n: y_dot[k - m] = 1.0
                                                     ...
 
-The body is there once. (Carrying several basis vectors at once would begin here: by steps of the innermost loop.)
+The body is there once. It may take several basis vectors at once (`lanes`): then the last loop goes in steps, and those
+behind its end are zero.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Basis:
 
     build: Builder
     likes: list[Value]
+    lanes: int = 1
     shapes: list[list[Value]] = field(default_factory=list[list[Value]])
 
     def __post_init__(self) -> None:
@@ -44,8 +46,8 @@ class Basis:
             axes = range(v.type.ndim if isinstance(v.type, Array) else 0)
             self.shapes.append([self.build.value("dim", [v], INT, axis=axis) for axis in axes])
 
-    def each(self, body: Callable[[list[Unit]], None]) -> None:
-        """Run `body` for every basis vector."""
+    def each(self, body: Callable[[list[list[Unit]]], None]) -> None:
+        """Run `body` for every `lanes` basis vectors: for each of them, its parts."""
         if len(self.likes) == 1:
             self._nested(self.shapes[0], [], body)
         else:
@@ -58,28 +60,42 @@ class Basis:
             total = self._int("add", total, self._product(shape))
         return total
 
-    def _nested(self, lengths: list[Value], at: list[Value], body: Callable[[list[Unit]], None]) -> None:
-        if not lengths:
-            unit = self._zeros(self.likes[0])
-            one = self._one(self.likes[0])
-            if isinstance(unit.type, Array):
-                self.build.op("store", [unit, one, *at])
-            else:
-                unit = one
-            body([Unit(unit, at)])
-            return
-        self._loop(lengths[0], lambda i: self._nested(lengths[1:], [*at, i], body))
+    def _nested(self, lengths: list[Value], at: list[Value], body: Callable[[list[list[Unit]]], None]) -> None:
+        if len(lengths) > 1:
+            self._loop(lengths[0], lambda i: self._nested(lengths[1:], [*at, i], body))
+        elif lengths:
+            lanes = range(self.lanes)
+            self._loop(lengths[0], lambda i: body([[self._entry(at, i, k, lengths[0])] for k in lanes]), self.lanes)
+        elif isinstance(self.likes[0].type, Array):
+            body([[self._entry([], None, 0, None)]])
+        else:
+            body([[Unit(self._one(self.likes[0]), [])]])
 
-    def _flat(self, body: Callable[[list[Unit]], None]) -> None:
+    def _entry(self, at: list[Value], i: Value | None, lane: int, length: Value | None) -> Unit:
+        """The basis vector whose 1 is at the i-th place of the last axis, or as many behind it as the lane says."""
+        unit, here = self._zeros(self.likes[0]), None
+        if i is not None and length is not None:
+            if lane:
+                i = self._int("add", i, self.build.const(lane))
+                here = self.build.value("less", [i, length], BOOL)
+            at = [*at, i]
+        self.when(here, lambda: self.build.op("store", [unit, self._one(self.likes[0]), *at]))
+        return Unit(unit, at, here)
+
+    def _flat(self, body: Callable[[list[list[Unit]]], None]) -> None:
         sizes = [self._product(shape) for shape in self.shapes]
         starts = [self.build.const(0)]
         for n in sizes:
             starts.append(self._int("add", starts[-1], n))
 
-        def vector(k: Value) -> None:
-            body([self._unit(b, k, starts[b], sizes[b]) for b in range(len(sizes))])
+        def vectors(first: Value) -> None:
+            given: list[list[Unit]] = []
+            for lane in range(self.lanes):
+                k = self._int("add", first, self.build.const(lane)) if lane else first
+                given.append([self._unit(b, k, starts[b], sizes[b]) for b in range(len(sizes))])
+            body(given)
 
-        self._loop(starts[-1], vector)
+        self._loop(starts[-1], vectors, self.lanes)
 
     def _unit(self, b: int, k: Value, start: Value, size: Value) -> Unit:
         """The part of the k-th basis vector in block b."""
@@ -110,12 +126,13 @@ class Basis:
             action()
         self.build.op("if", [here], regions=[block, Block()])
 
-    def _loop(self, n: Value, body: Callable[[Value], None]) -> None:
+    def _loop(self, n: Value, body: Callable[[Value], None], step: int = 1) -> None:
         index = Value(INT, "k")
         block = Block([index])
         with self.build.inside(block):
             body(index)
-        self.build.op("for", [self.build.const(0), n, self.build.const(1)], regions=[block], exit=False, reverse=False)
+        bounds = [self.build.const(0), n, self.build.const(step)]
+        self.build.op("for", bounds, regions=[block], exit=False, reverse=False)
 
     def _zeros(self, v: Value) -> Value:
         if isinstance(v.type, Array):

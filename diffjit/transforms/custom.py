@@ -99,10 +99,19 @@ def spliced(function: Function, inputs: list[Value], outputs: list[Value], block
     into = Block()
     for op in function.body.ops:
         clone_op(op, mapping, into)
-    made = {v: op for op in into.ops for v in op.outputs}
+    defined_as(into, 0, [mapping.get(v, v) for v in function.results], outputs)
+    for op in into.ops:
+        for v in op.outputs:
+            v.block = block
+    return into.ops
+
+
+def defined_as(into: Block, start: int, results: list[Value], outputs: list[Value]) -> dict[Value, Value]:
+    """In place: the operations from `start` on define these very outputs, as results of theirs; what was renamed."""
+    made = {v: op for op in into.ops[start:] for v in op.outputs}
     renamed: dict[Value, Value] = {}
-    for result, out in zip(function.results, outputs, strict=True):
-        found = mapping.get(result, result)
+    for result, out in zip(results, outputs, strict=True):
+        found = result
         if found in made and found not in renamed and found.type == out.type:
             renamed[found] = out
             continue
@@ -115,15 +124,13 @@ def spliced(function: Function, inputs: list[Value], outputs: list[Value], block
             same = build.op("cast", [found], [out.type])
         made[same.out] = same
         renamed[same.out] = out
-    rename(into, renamed)
+    changed = Block(ops=into.ops[start:])
+    rename(changed, renamed)
     for old, new in renamed.items():
         op = made[old]
         op.outputs = [new if v is old else v for v in op.outputs]
-        new.op = op
-    for op in into.ops:
-        for v in op.outputs:
-            v.block = block
-    return into.ops
+        new.op, new.block = op, into
+    return renamed
 
 
 def rename(block: Block, mapping: dict[Value, Value]) -> None:
@@ -224,7 +231,7 @@ def _zeros(build: Builder, like: Value) -> Value:
     return build.value("zeros_like", [like], Array(like.type.dtype, like.type.dims, like.type.layout))
 
 
-def _copied(build: Builder, function: Function, inputs: list[Value]) -> list[Value]:
+def copied(build: Builder, function: Function, inputs: list[Value]) -> list[Value]:
     """Copy a function's operations to the end of what is built; its results."""
     mapping = dict(zip(function.params, inputs, strict=True))
     for op in function.body.ops:
@@ -255,7 +262,7 @@ def _reverse_of(rules: Rules, loc: Loc | None) -> tuple[Function, Function]:
         made, n_primal = parts.forward, parts.n_primal
         back, gradients = parts.pullback, parts.gradients
         bent = [k for k, reached in enumerate(hangs_on(made, dots)[n_primal:]) if reached]
-        found = _copied(build, made, given)
+        found = copied(build, made, given)
         residuals = found[n_primal:]
     else:
         r = reverse(rule, dots, outs)
@@ -266,7 +273,7 @@ def _reverse_of(rules: Rules, loc: Loc | None) -> tuple[Function, Function]:
             gradients.append(None if g is None else len(back.body.results))
             back.body.results += [] if g is None else [g]
         bent = list(dots)
-        found, residuals = _copied(build, rule, given), given
+        found, residuals = copied(build, rule, given), given
     reached = hangs_on(back, bent)
     if not rules.trusted and any(reached[k] for k in gradients if k is not None):
         raise UsageError(
@@ -281,7 +288,7 @@ def _reverse_of(rules: Rules, loc: Loc | None) -> tuple[Function, Function]:
     params = _parameters([*back.params[:held], *(args[k] for k in rules.wrt), *back.params[held:]])
     pulled = Function(f"{rules.name}_back", params, Block(), "", rule.source_file, rule.source_line, rule.comments)
     build = Builder(pulled.body)
-    bars = _copied(build, back, params[:held] + params[len(params) - seeds :])
+    bars = copied(build, back, params[:held] + params[len(params) - seeds :])
     pulled.body.results = [
         _zeros(build, params[held + k]) if position is None else bars[position] for k, position in enumerate(gradients)
     ]
@@ -317,8 +324,8 @@ def _forward_of(rules: Rules, loc: Loc | None) -> Function:
         ahead.source_line, ahead.comments,
     )  # fmt: skip
     build = Builder(made.body)
-    found = _copied(build, ahead, args)
-    tangents = _copied(build, transpose, [*found[n:], *(_zeros(build, found[k]) for k in outs), *dots])
+    found = copied(build, ahead, args)
+    tangents = copied(build, transpose, [*found[n:], *(_zeros(build, found[k]) for k in outs), *dots])
     given = iter(tangents)
     made.body.results = found[:n] + [
         _zeros(build, found[k]) if g is None else next(given) for k, g in zip(outs, r.gradients, strict=True)

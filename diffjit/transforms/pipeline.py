@@ -12,7 +12,7 @@ from diffjit.ir.verify import verify
 from diffjit.settings import settings
 from diffjit.transforms.cse import share_common
 from diffjit.transforms.dummies import define_dummies
-from diffjit.transforms.forward import forward
+from diffjit.transforms.forward import Forward, Several, forward
 from diffjit.transforms.reverse import Reversed, reverse
 from diffjit.transforms.scalarise import scalarise
 from diffjit.transforms.simplify import simplify
@@ -138,4 +138,21 @@ def tangents(function: Function, wrt: list[int], *, compiled: bool = False) -> t
     return finish(f, "forward"), positions
 
 
-__all__ = ["Any", "Block", "Value", "dump", "finish", "is_float", "joint", "seeded", "tangents"]
+def several_tangents(function: Function, wrt: list[int], count: int) -> tuple[Function, list[list[int] | None]]:
+    """Values and several tangents in one function: the primal results, then those of each result that has tangents.
+
+    Parameters: the function's own, then the tangents of each one in `wrt`, one after the other. Returns the function
+    and, for each result, the positions of its tangents (None: they are zero).
+    """
+    made = (Several(function, wrt, count) if count > 1 else Forward(function, wrt)).accompany()
+    f = made.function
+    f.body.results = list(made.primal)
+    positions: list[list[int] | None] = []
+    for beside in made.leaving:
+        positions.append(None if beside is None else [len(f.body.results) + n for n in range(count)])
+        f.body.results += beside or []
+    f.name = f"{function.name}_jvp"
+    return finish(f, "forward"), positions
+
+
+__all__ = ["Any", "Block", "Value", "dump", "finish", "is_float", "joint", "seeded", "several_tangents", "tangents"]

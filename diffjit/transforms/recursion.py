@@ -2,6 +2,7 @@
 
     f(args)                          -> results
     f_jvp(args, dots)                -> results, dots of results
+    f_jet3(args, terms)              -> results, terms of results, three for each
     f_vjp(args, bars of results, bars of written arguments as f leaves them)   -> bars of args
 
 `f_vjp` runs the body of `f` once more (its calls are calls of `f`), then back, where a call of `f` is one of `f_vjp`:
@@ -10,14 +11,18 @@ nothing has to be kept from the forward sweep of the caller, at the price of run
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from diffjit.analysis.memory import effects
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import Array, Scalar, is_float
 
-_forward: dict[int, tuple[Function, Function]] = {}
+if TYPE_CHECKING:
+    from diffjit.transforms.companions import Accompanied
+
+_forward: dict[tuple[int, str], tuple[Function, Function]] = {}
 _reverse: dict[int, tuple[Function, Function]] = {}
 
 
@@ -35,33 +40,54 @@ def final_positions(function: Function) -> list[int]:
 def forward_function(function: Function) -> Function:
     """The recursive function that computes tangents, made once."""
     from diffjit.transforms.forward import Forward
+
+    return _accompanied(function, "jvp", 1, lambda floats: Forward(function, floats, nested=True).accompany())
+
+
+def series_function(function: Function, order: int) -> Function:
+    """The recursive function that computes Taylor coefficients up to an order, made once."""
+    from diffjit.transforms.jet import Jet
+
+    return _accompanied(
+        function, f"jet{order}", order, lambda floats: Jet(function, floats, order, nested=True).accompany()
+    )
+
+
+def _accompanied(
+    function: Function, mode: str, count: int, accompany: Callable[[list[int]], Accompanied]
+) -> Function:
+    """The recursive function with `count` companions for each float among arguments and results."""
     from diffjit.transforms.pipeline import finish
 
-    if id(function) not in _forward:
+    key = (id(function), mode)
+    if key not in _forward:
         made = Function(
-            f"{function.name}_jvp", [], Block(), "", function.source_file, function.source_line, function.comments
+            f"{function.name}_{mode}", [], Block(), "", function.source_file, function.source_line, function.comments
         )
-        _forward[id(function)] = (function, made)
+        _forward[key] = (function, made)
         effects(function)
         n, floats = len(function.params), float_positions(function.params)
-        made.writes = frozenset(function.writes or ()) | {n + floats.index(k) for k in final_positions(function)}
+        written = [n + floats.index(k) * count + m for k in final_positions(function) for m in range(count)]
+        made.writes = frozenset(function.writes or ()) | frozenset(written)
         made.params = [Value(p.type, p.name) for p in function.params] + [
-            Value(function.params[k].type) for k in floats
+            Value(function.params[k].type) for k in floats for _ in range(count)
         ]
         made.body.results = [Value(v.type) for v in function.results]
-        made.body.results += [Value(function.results[k].type) for k in float_positions(function.results)]
-        t = Forward(function, floats, nested=True).run()
+        made.body.results += [
+            Value(function.results[k].type) for k in float_positions(function.results) for _ in range(count)
+        ]
+        t = accompany(floats)
         made.params, made.body = t.function.params, t.function.body
         results = list(t.primal)
         with_builder = Builder(made.body)
         for k in float_positions(t.primal):
-            dot = t.tangents[k]
-            results.append(dot if dot is not None else _zero(with_builder, t.primal[k]))
+            beside = t.leaving[k]
+            results += [_zero(with_builder, t.primal[k]) for _ in range(count)] if beside is None else beside
         made.body.results = results
         finish(made, "recursive_forward")
         made.writes = None
         effects(made)
-    return _forward[id(function)][1]
+    return _forward[key][1]
 
 
 def reverse_function(function: Function) -> Function:

@@ -207,12 +207,12 @@ def scaled_partial(
     before, runner.build.tried = runner.build.tried, bool(op.attrs.get(TRIED))
     try:
         names = elementwise_names(runner, op)
-        return _scaled(runner, partial_tree(text), names, g, guarded=_needs_guard(op, k), conjugate=conjugate)
+        return _scaled(runner, partial_tree(text), names, g, guarded=needs_guard(op, k), conjugate=conjugate)
     finally:
         runner.build.tried = before
 
 
-def _needs_guard(op: Op, k: int) -> bool:
+def needs_guard(op: Op, k: int) -> bool:
     """Whether the partial can be non-finite for these operands."""
     if op.attrs.get(TRIED):
         return True
