@@ -8,8 +8,10 @@ from diffjit.api.grad import grad, value_and_grad
 from diffjit.api.products import jvp, vjp
 from diffjit.errors import (
     DiffjitError,
+    GradientMismatch,
     InternalError,
     MemoryProblem,
+    NonFinite,
     NoRule,
     TypeProblem,
     UnsupportedSyntax,
@@ -20,10 +22,12 @@ from diffjit.settings import settings
 if TYPE_CHECKING:
     from diffjit.api.coloring import column_colors
     from diffjit.api.custom import custom_jvp, custom_vjp
+    from diffjit.api.explain import explain
     from diffjit.api.implicit import fixed_point, linear_solve, minimize_implicit, root
     from diffjit.api.jet import jet
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
+    from diffjit.api.memory import memory
     from diffjit.api.sparse import sparse_hessian, sparse_jacobian, sparsity
     from diffjit.api.vmap import vmap
 
@@ -35,7 +39,7 @@ _LATER = {
     "linearize": "linear", "hessian": "matrices", "hvp": "matrices", "jacfwd": "matrices", "jacobian": "matrices",
     "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
     "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",
-    "sparse_jacobian": "sparse", "sparsity": "sparse", "jet": "jet",
+    "sparse_jacobian": "sparse", "sparsity": "sparse", "jet": "jet", "memory": "memory", "explain": "explain",
 }  # fmt: skip
 
 
@@ -49,9 +53,11 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "DiffjitError",
+    "GradientMismatch",
     "InternalError",
     "MemoryProblem",
     "NoRule",
+    "NonFinite",
     "TypeProblem",
     "UnsupportedSyntax",
     "UsageError",
@@ -61,6 +67,7 @@ __all__ = [
     "constant",
     "custom_jvp",
     "custom_vjp",
+    "explain",
     "fixed_point",
     "grad",
     "hessian",
@@ -74,6 +81,7 @@ __all__ = [
     "linear_solve",
     "linear_transpose",
     "linearize",
+    "memory",
     "minimize_implicit",
     "root",
     "settings",

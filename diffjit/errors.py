@@ -1,13 +1,14 @@
 """Errors that show the user's own line, what is wrong with it, and what to write instead.
 
-Families: DJ1xx syntax, DJ2xx no rule, DJ3xx types, DJ4xx memory and aliasing, DJ5xx use of the API, DJ9xx ours.
+Families: DJ1xx syntax, DJ2xx no rule, DJ3xx types, DJ4xx memory and aliasing, DJ5xx use of the API, DJ6xx numbers
+that are not finite, DJ9xx ours.
 """
 
 from __future__ import annotations
 
 import functools
 import linecache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from diffjit.ir.nodes import Loc
@@ -84,6 +85,73 @@ class MemoryProblem(DiffjitError):
 
 class UsageError(DiffjitError):
     """The API was called with arguments that make no sense (DJ5xx)."""
+
+
+class NonFinite(DiffjitError, FloatingPointError):
+    """A number stopped being finite while `settings.nan_check` was on (DJ601)."""
+
+    def __init__(self, message: str, place: tuple[str, int, int, int, str] | None = None) -> None:
+        from diffjit.ir.nodes import Loc
+
+        super().__init__(
+            "DJ601",
+            message,
+            loc=None if place is None else Loc(*place),
+            cure="keep the operands away from where the function or its derivative is not finite; "
+            "settings.nan_check = False switches this test off",
+        )
+
+    @classmethod
+    def found(
+        cls,
+        what: str,
+        names: tuple[str, ...],
+        values: tuple[Any, ...],
+        place: tuple[str, int, int, int, str] | None = None,
+    ) -> NonFinite:
+        """The error for a result, the first of the values, and its operands."""
+        import numpy as np
+
+        result, *operands = (np.asarray(v) for v in values)
+        index = tuple(int(k[0]) for k in np.nonzero(~np.isfinite(result))) if result.ndim else ()
+        where = f"[{', '.join(map(str, index))}]" if index else ""
+        subject = what if not where else f"element {where} of {what}"
+        error = cls(f"{subject} became {result[index]}", place)
+        shown = [f"{name} = {_shown(v, result.shape, index)}" for name, v in zip(names, operands, strict=True)]
+        error.note = ", ".join(dict.fromkeys(shown))
+        return error
+
+
+def _shown(value: Any, shape: tuple[int, ...], index: tuple[int, ...]) -> str:
+    """An operand at the element in question, or what there is to say of an array as a whole."""
+    import numpy as np
+
+    if value.ndim and value.shape == shape:
+        return f"{value[index]} (at [{', '.join(map(str, index))}])"
+    if not value.ndim:
+        return str(value)
+    return np.array2string(value, threshold=8, edgeitems=2, separator=", ").replace("\n", "")
+
+
+class GradientMismatch(DiffjitError, AssertionError):
+    """`check_grads` has found derivatives that disagree (DJ602); `report` holds all that was compared."""
+
+    report: Any = None
+
+    @classmethod
+    def of(cls, report: Any, worst: Any) -> GradientMismatch:
+        """The error for a report and its worst row."""
+        place = worst.worst or worst.argument
+        error = cls(
+            "DJ602",
+            f"the derivative of `{report.name}` by `{place}` disagrees with its difference quotient "
+            f"(order {worst.order}, {worst.mode}): {worst.ad:.8g} and {worst.quotient:.8g}",
+            note=worst.note,
+            cure="a rule of your own may be wrong, or the function jumps or is rounded near this point; "
+            "all comparisons stand below\n" + str(report),
+        )
+        error.report = report
+        return error
 
 
 class InternalError(DiffjitError):

@@ -19,6 +19,7 @@ class Settings:
     backend    "numba" (compiled, default) or "python" (the readable text, under a debugger); DIFFJIT_BACKEND
     dump       folder that receives every pass of every program as a numbered file, or ""; DIFFJIT_DUMP
     cache_dir  folder of generated modules, machine code and manifests, or "" for the platform's; DIFFJIT_CACHE_DIR
+    nan_check  True: raise `NonFinite` where a number first stops being finite ("nan": NaN alone); DIFFJIT_NAN_CHECK
     cache_mb   megabytes that the folder is cut down to, least used first; 0: text alone is kept; DIFFJIT_CACHE_MB
     threads    how many threads large array operations use; 0: one for each core; DIFFJIT_THREADS. Results are the same
                with any number of them
@@ -28,6 +29,7 @@ class Settings:
 
     backend: str = field(default_factory=lambda: _text("DIFFJIT_BACKEND", "numba"))
     dump: str = field(default_factory=lambda: _text("DIFFJIT_DUMP", ""))
+    nan_check: bool | str = field(default_factory=lambda: _text("DIFFJIT_NAN_CHECK", "") or False)
     cache_dir: str = field(default_factory=lambda: _text("DIFFJIT_CACHE_DIR", ""))
     cache_mb: float = field(default_factory=lambda: float(_text("DIFFJIT_CACHE_MB", "1000")))
     threads: int = field(default_factory=lambda: int(_text("DIFFJIT_THREADS", "0")))

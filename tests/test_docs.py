@@ -42,7 +42,9 @@ def run(code, file, namespace):
 def test_the_programs_on_a_page(page, tmp_path, monkeypatch):
     module = types.ModuleType("page")
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(dj.settings, "backend", dj.settings.backend)  # a page may change it
+    monkeypatch.setattr(dj.settings, "backend", dj.settings.backend)  # a page may change them
+    monkeypatch.setattr(dj.settings, "nan_check", dj.settings.nan_check)
+    monkeypatch.setenv("COLUMNS", "100")  # reports are as wide as the terminal
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     for number, block in enumerate(BLOCK.finditer(page.read_text())):
         seen, raised = run(block["code"], tmp_path / str(number) / "program.py", vars(module))

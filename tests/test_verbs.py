@@ -21,12 +21,15 @@ COMPILED = {
     "sparse_jacobians": ("overlapping_source_and_target", "decay_euler"),
     "sparse_hessians": ("newton_while",),
     "jacobian_of_mapped": ("float32_throughout",),
+    "series": ("class_with_state", "float32_throughout", "element_writes"),
+    "longer_series": ("newton_while", "early_returns"),
+    "series_of_gradient": ("decay_euler",),
 }
 
 
 def sample(verb):
     """About one program in ten, another selection for each verb; third derivatives take longer."""
-    every = 40 if verb == "third" else 10
+    every = 40 if verb in ("third", "longer_series") else 10
     return [n for n in sorted(IN_FULL) if zlib.crc32(f"{verb} {n}".encode()) % every == 0]
 
 

@@ -24,6 +24,8 @@ REFUSED = {
     "sparse_jacobians": ("DJ322",),
     "sparse_hessians": ("DJ322",),
 }
+# Rates that are 0 / 0 at a voltage that the program passes: both ways lose digits there, more with each order.
+CANCELS = {"hodgkin_huxley": 1e-7}
 LARGE = 20_000  # numbers in a matrix
 
 
@@ -300,7 +302,7 @@ def expanded(c, backend, order):
     near(found, c.wanted, c.exact, "value")
     terms = leaves(series)
     assert len(terms) == order * len(leaves(c.wanted))
-    n = len(args)
+    n, tolerance = len(args), CANCELS.get(c.program.name, c.exact)
 
     def f(*a):
         return c.function(*a[:n])
@@ -312,7 +314,7 @@ def expanded(c, backend, order):
         for x, y, q in zip(terms[m::order], wanted, c.quotient, strict=True):
             if q is not None:
                 finite = np.isfinite(y)
-                near(np.where(finite, x, 0), np.where(finite, y, 0), c.exact * 10**m, f"jet against jvp, order {m + 1}")
+                near(np.where(finite, x, 0), np.where(finite, y, 0), tolerance * 10**m, f"jet and jvp, order {m + 1}")
 
 
 def along(f, n, backend):

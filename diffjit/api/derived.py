@@ -34,7 +34,7 @@ class Derived:
         self.backend = backend
         self._cache: dict[Any, tuple[Compiled, Any]] = {}
         self._fixed: dict[Any, frozenset[int]] = {}
-        self._shortcuts: dict[Any, tuple[str, Compiled, Callable[[tuple[Any, ...]], Any]]] = {}
+        self._shortcuts: dict[Any, tuple[Any, Compiled, Callable[[tuple[Any, ...]], Any]]] = {}
         functools.update_wrapper(self, function, updated=())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -46,8 +46,8 @@ class Derived:
         seen = None if kwargs else glance(args)
         known = self._shortcuts.get(seen)
         if known is not None:
-            backend, compiled, shortcut = known
-            if backend == (self.backend or settings.backend) and compiled.valid():
+            mode, compiled, shortcut = known
+            if mode == (self.backend or settings.backend, settings.nan_check) and compiled.valid():
                 return shortcut(args)
         call = flatten_call(args, kwargs)
         compiled, finish = self.lookup(call, args, kwargs)
@@ -56,7 +56,8 @@ class Derived:
             if shortcut is not None:
                 if len(self._shortcuts) >= MAX_SHORTCUTS:
                     self._shortcuts.clear()
-                self._shortcuts[seen] = self.backend or settings.backend, compiled, shortcut
+                mode = self.backend or settings.backend, settings.nan_check
+                self._shortcuts[seen] = mode, compiled, shortcut
         return finish(compiled(call.leaves), call)
 
     def shortcut(self, compiled: Compiled, finish: Any) -> Callable[[tuple[Any, ...]], Any] | None:
@@ -68,7 +69,7 @@ class Derived:
         """The executable for this structure of arguments; specialised again when something outside has changed."""
         backend = self.backend or settings.backend
         fixed = self._fixed.get(call.key, frozenset())
-        key = (call.key, backend, tuple(fixed_key(call.leaves[k]) for k in sorted(fixed)))
+        key = (call.key, (backend, settings.nan_check), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed)))
         found = self._cache.get(key)
         if found is not None and found[0].valid():
             return found
@@ -95,7 +96,9 @@ class Derived:
         if len(self._cache) >= MAX_SPECIALISATIONS:
             self._cache.clear()
             self._shortcuts.clear()
-        self._cache[call.key, backend, tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))] = made
+        self._cache[
+            call.key, (backend, settings.nan_check), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))
+        ] = made
 
     def recall(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any] | None:
         """What another process has compiled for such a call."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diffjit.api.derived import Derived, Jitted, verb
 from diffjit.errors import UsageError
+
+if TYPE_CHECKING:
+    from diffjit.api.checks import Report
 
 
 @verb
@@ -49,18 +52,45 @@ def check_grads(
     modes: Any = ("fwd", "rev"),
     atol: float | None = None,
     rtol: float | None = None,
-    eps: float = 1e-6,
-) -> None:
-    """Compare derivatives with central difference quotients in random directions.
+    eps: float | None = None,
+    *,
+    directions: int = 1,
+    seed: int = 0,
+    backend: str | None = None,
+) -> Report:
+    """Compare derivatives with complex steps and difference quotients, in random directions.
 
-    f       the function (any number of float results), args its arguments
-    order   1, or 2 to check derivatives of derivatives too
-    modes   "fwd" (jvp) and/or "rev" (vjp)
-    Raises AssertionError where they disagree.
+    f            the function (any tree of results; its floats count), args its arguments (trees, too)
+    order        derivatives up to this order, in all combinations of the modes
+    modes        "fwd" (jvp) and/or "rev" (vjp)
+    atol, rtol   tolerances of first derivatives; the defaults go by dtype, and grow tenfold with each order
+    eps          the step of difference quotients, for arguments of size 1; the default goes by dtype
+    directions   how many random directions for each argument; `seed` chooses them
+    backend      "numba" or "python"
+
+    First derivatives are compared with the complex step too, where the plain Python function takes complex numbers
+    (it must be complex-analytic for that to count). Second derivatives and higher ones are compared with quotients of
+    the derivatives one order below, which have been compared themselves.
+
+    Returns the report, which prints as a table. Raises `GradientMismatch` (an AssertionError, with the report in
+    `.report`) where they disagree: it names the argument and the element that is furthest off, and says where quotients
+    from the left and from the right disagree, as at a kink.
     """
     from diffjit.api.checks import check
 
-    check(f, args, order, [modes] if isinstance(modes, str) else list(modes), atol, rtol, eps)
+    listed = [modes] if isinstance(modes, str) else list(modes)
+    return check(
+        f,
+        args,
+        order,
+        listed,
+        atol=atol,
+        rtol=rtol,
+        eps=eps,
+        seed=seed,
+        directions=directions,
+        backend=backend,
+    )
 
 
 def clear_cache() -> None:

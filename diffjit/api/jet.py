@@ -56,9 +56,9 @@ def jet(
     factorial_scaled    False: terms are coefficients of power series, the m-th derivative divided by m!
     backend             "numba" (compiled) or "python" (readable text)
 
-    Returns f(x(0)), and as its series the list of f(x(t))'s derivatives of order 1, ..., k at t = 0. Terms have the shape
-    of what they belong to. A primal that is a tree has a tree of the same form with sequences of terms for leaves, and
-    a result that is a tree has a tree with lists of terms for leaves. Terms of integers have no meaning and no effect.
+    Returns f(x(0)), and as its series the list of f(x(t))'s derivatives of order 1, ..., k at t = 0. Terms have the
+    shape of what they belong to. A primal that is a tree has a tree of the same form with sequences of terms for
+    leaves, and a result that is a tree has a tree with lists of terms for leaves. Terms of integers have no effect.
 
     The cost grows with k squared for each nonlinear operation, where nested `jvp` doubles with each order.
 
@@ -66,10 +66,8 @@ def jet(
     """
     if not isinstance(primals, (tuple, list)) or not isinstance(series, (tuple, list)):
         raise UsageError("DJ507", "jet takes a tuple of primals and a tuple of their series", cure=_CURE)
-    if factorial_scaled:
-        made = cached(_JETS, Jet, fun, backend)
-    else:
-        made = cached(_COEFFICIENTS, Coefficients, fun, backend)
+    table, cls = (_JETS, Jet) if factorial_scaled else (_COEFFICIENTS, Coefficients)
+    made = cached(table, cls, fun, backend)
     _check_shapes(tuple(primals), tuple(series))
     return made(tuple(primals), tuple(series))
 

@@ -150,7 +150,18 @@ def _key(derived: Any, root: types.FunctionType, call: Arguments, args: tuple[An
         forms.append(form)
         derived = derived.function
     shape = [_shape(a) for a in args], {name: _shape(a) for name, a in kwargs.items()}
-    return repr((forms, root.__module__, _digest(root), _statics(root), shape, call.key.same, native.setting()))
+    return repr(
+        (
+            forms,
+            root.__module__,
+            _digest(root),
+            _statics(root),
+            shape,
+            call.key.same,
+            native.setting(),
+            settings.nan_check,
+        )
+    )
 
 
 def _fixed(call: Arguments, fixed: frozenset[int]) -> str:

@@ -60,6 +60,8 @@ class Indexing(Mixin):
         if isinstance(owner, Value):
             if isinstance(index, av.Tup) and not index.items:
                 return owner
+            if not owner.type.weak and self._only_axes(index):  # a NumPy scalar is an array without axes there
+                return self.array_get(self.array_from(owner), index, node)
             raise self.error(TypeProblem("DJ314", "a number cannot be indexed", python=TypeError), node)
         if isinstance(owner, av.Tup):
             return self.sequence_get(list(owner.items), index, node, lambda items: av.Tup(tuple(items)))
@@ -348,6 +350,10 @@ class Indexing(Mixin):
     def _has_ellipsis(self, index: Any) -> bool:
         items = index.items if isinstance(index, av.Tup) else (index,)
         return any(isinstance(i, Static) and i.obj is Ellipsis for i in items)
+
+    def _only_axes(self, index: Any) -> bool:
+        items = index.items if isinstance(index, av.Tup) else (index,)
+        return all(isinstance(i, Static) and (i.obj is Ellipsis or i.obj is None) for i in items)
 
     def array_set(self, array: Value, index: Any, value: Any, node: Any = None) -> None:
         """`array[index] = value`."""

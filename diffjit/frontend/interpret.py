@@ -127,8 +127,8 @@ class Interpreter(
         """The place of a node in the user's file."""
         if node is None or not self.frames or getattr(node, "lineno", None) is None:
             return self.build.loc
-        if self.in_library() or in_standard_library(self.frames[-1].fn.file):
-            return self.build.loc  # the place of the user's call
+        if self.in_library() or in_standard_library(self.frames[-1].fn.file) or (self.rule_mode and self.build.loc):
+            return self.build.loc  # the place of the user's call, or of the operation that a rule belongs to
         fn = self.frames[-1].fn
         end = node.end_col_offset if node.end_lineno == node.lineno else node.col_offset
         return Loc(fn.file, node.lineno, node.col_offset, end or node.col_offset, fn.name)

@@ -44,6 +44,8 @@ class Guard:
 
 def array_type(array: np.ndarray) -> Array:
     """What a specialisation knows of an array: dtype, lengths of 1 and of small vectors, layout."""
+    if type(array) is not np.ndarray or not array.dtype.isnative:
+        refuse_unusual(array)
     dims = tuple(Sym(not_one=True) if n is None else n for n in tree.known_lengths(array.shape))
     if array.flags.c_contiguous:
         layout = "C"
@@ -52,6 +54,21 @@ def array_type(array: np.ndarray) -> Array:
     else:
         layout = "A"
     return Array(array.dtype, dims, layout)
+
+
+def refuse_unusual(array: np.ndarray) -> None:
+    """Arrays whose operators mean something else, or whose numbers the processor cannot read."""
+    if isinstance(array, np.matrix):
+        what, cure = "`*` and `**` of an np.matrix are matrix products", "np.asarray(m) makes an array of it"
+    elif isinstance(array, np.ma.MaskedArray):
+        what = "operations on a masked array leave entries out"
+        cure = "pass its data and its mask as two arrays, or m.filled(0.0)"
+    elif not array.dtype.isnative:
+        what = f"an array of dtype {array.dtype.str!r}, in another byte order than the processor's"
+        cure = 'a.astype(a.dtype.newbyteorder("=")) turns the bytes round'
+    else:
+        return
+    raise TypeProblem("DJ323", what, cure=cure)
 
 
 class Lifting(Mixin):
@@ -244,5 +261,13 @@ class Lifting(Mixin):
 
     def lift_constant(self, array: np.ndarray) -> Value:
         """An array known while specialising becomes a capture that always reads the same array."""
+        if array.dtype.kind not in "biufc":
+            what = "objects" if array.dtype.kind == "O" else f"dtype {array.dtype}"
+            raise TypeProblem(
+                "DJ323",
+                f"an array of {what} is used where numbers are needed",
+                loc=self.build.loc,
+                cure="a.astype(float) makes numbers of it",
+            )
         key = ("constant", id(array))
         return self.lift_at(key, array, lambda: array, keep=array)

@@ -16,6 +16,7 @@ import numpy as np
 from diffjit import tree
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend import values as av
+from diffjit.frontend.finite import check_values
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.outputs import OptOut, Out, RecordOut
 from diffjit.frontend.read_only import decide_views
@@ -28,6 +29,7 @@ from diffjit.frontend.writeback import Arguments
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import clone_op, dce, walk
+from diffjit.settings import settings
 
 _RAISING = (
     (frozenset({"load", "store", "gather", "scatter", "list_get", "list_set", "list_pop"}), IndexError),
@@ -153,6 +155,7 @@ class Nested(Mixin):
         ir.source_file, ir.source_line = _home(function)
         decide_views(ir)
         dce(ir)
+        check_values(ir)
         for op in walk(ir.body):
             if op.loc is not None and op.loc.line not in ir.comments:
                 ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
@@ -196,6 +199,8 @@ class Nested(Mixin):
         for op in function.body.ops:
             copied = clone_op(op, mapping, block)
             copied.attrs.pop("section", None)
+            if settings.nan_check:
+                copied.attrs["derived"] = True
         return [
             self.copy(mapping.get(v, v)) if isinstance(v.type, Array) and memory.find(v) in given else mapping.get(v, v)
             for v in function.body.results

@@ -12,7 +12,7 @@ from diffjit.frontend.failures import words
 from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.reshapes import CONTIGUOUS, EXACT, MERGED
+from diffjit.frontend.reshapes import CONTIGUOUS, EXACT, MERGED, TAKEN
 from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
@@ -87,7 +87,8 @@ class NumpyShapes(Mixin):
             return self.build.value("view", [a], a.type, spec=(":",))
         sizes = [self.number(n) for n in lengths]
         if a.type.layout == "C":
-            return self.build.value("reshape", [a, *sizes], Array(a.type.dtype, dims, "C"), view=True)
+            mark = {} if self.rule_mode or a.type.ndim < 2 else {TAKEN: True}
+            return self.build.value("reshape", [a, *sizes], Array(a.type.dtype, dims, "C"), view=True, **mark)
         merged, exact = merged_axes(a.type, dims)
         if len(merged) < 2:
             return self.build.value("reshape", [a, *sizes], Array(a.type.dtype, dims, "A"), view=True)

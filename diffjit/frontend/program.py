@@ -14,6 +14,7 @@ import optree
 from diffjit import tree
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend import values as av
+from diffjit.frontend.finite import check_values
 from diffjit.frontend.frames import Learned, NeedStatic
 from diffjit.frontend.interpret import Interpreter
 from diffjit.frontend.lift import array_type
@@ -183,6 +184,7 @@ def _specialise(
     )
     decide_views(ir)
     dce(ir)
+    check_values(ir)
     _note_source(ir, function)
     guards = [(g.getter, g.expected) for g in interpreter.guards.values()]
     return Program(

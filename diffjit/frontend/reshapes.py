@@ -12,6 +12,7 @@ from __future__ import annotations
 from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import CONTROL, WRITES, Block, Function, Op, Value, is_view
+from diffjit.ir.orders import unlike
 from diffjit.ir.types import BOOL, INT, is_ref
 from diffjit.ir.walk import carried, initial, walk
 
@@ -22,28 +23,42 @@ EXACT = "exact"  # and whether a view needs all of them merged
 CONTIGUOUS = "contiguous"  # and whether it needs the last of them to be without gaps, too (`ravel`)
 
 
+TAKEN = "taken"  # attribute of a reshape that is taken for a view, because of its source's order
+
+
 def decide_reshapes(function: Function) -> None:
     """Settle the undecided reshapes of a program, in place."""
     undecided = [op for op in walk(function.body) if MERGED in op.attrs]
+    written: Classes | None = None
+    for op in unlike([function], TAKEN):
+        written = written or memory_classes(function)
+        if written.holds(op.out):
+            raise _indefinite(op)
+    for op in walk(function.body):
+        op.attrs.pop(TAKEN, None)
     if not undecided:
         return
-    written = memory_classes(function)
+    written = written or memory_classes(function)
     chosen = {op for op in undecided if written.holds(op.inputs[0]) or written.holds(op.out)}
     for op in chosen:
         if not op.attrs[EXACT]:
-            raise MemoryProblem(
-                "DJ404",
-                "whether this reshape is a view or a copy depends on the run-time layout, and its memory is written to",
-                loc=op.loc,
-                cure="make it definite: np.ascontiguousarray(a).reshape(...) for a view, "
-                "a.reshape(...).copy() for a copy",
-            )
+            raise _indefinite(op)
     if chosen:
         _branch(function.body, chosen)
     for op in undecided:
         op.attrs.pop(MERGED, None)
         op.attrs.pop(EXACT, None)
         op.attrs.pop(CONTIGUOUS, None)
+
+
+def _indefinite(op: Op) -> MemoryProblem:
+    what = "this reshape" if op.kind == "reshape" else "a reshape of this array"
+    return MemoryProblem(
+        "DJ404",
+        f"whether {what} is a view or a copy depends on the run-time layout, and its memory is written to",
+        loc=op.loc,
+        cure="make it definite: np.ascontiguousarray(a).reshape(...) for a view, a.reshape(...).copy() for a copy",
+    )
 
 
 class Classes:

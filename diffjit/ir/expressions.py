@@ -21,6 +21,7 @@ from diffjit.ir import indextext, syntax
 from diffjit.ir.elementwise_text import BINARY, NARROW, Elementwise, is_scalar
 from diffjit.ir.helpers import PRELUDE
 from diffjit.ir.nodes import WRITES, Function, Op, const_of, is_const
+from diffjit.ir.orders import unlike
 from diffjit.ir.statements_text import STATEMENTS, exception_text
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar
@@ -38,6 +39,7 @@ class SourcePrinter(Elementwise, OpPrinter):
 
     def __init__(self, scalar_functions: Mapping[str, Callable[..., Any]] | None = None) -> None:
         self.narrow = True
+        self.unlike: set[Op] = set()
         self.prelude = self._helpers = dict(PRELUDE)
         self.imports = self._imports = dict(OpPrinter.imports)
         self.scalar_functions: dict[str, str] = {}
@@ -45,8 +47,9 @@ class SourcePrinter(Elementwise, OpPrinter):
             self.scalar_functions[kind] = self._include(function)
 
     def begin(self, functions: Sequence[Function]) -> None:
-        """Look whether the program has narrow floats."""
+        """Look whether the program has narrow floats, and which arrays need to be told their memory order."""
         self.narrow = any(_is_narrow(f) for f in functions)
+        self.unlike = unlike(functions)
 
     def _include(self, function: Callable[..., Any]) -> str:
         """Make a Python function available to the text, with what it uses itself; returns its name."""
@@ -87,6 +90,10 @@ class SourcePrinter(Elementwise, OpPrinter):
 
     def expression(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """The NumPy expression of an operation."""
+        made = self._natural(op, args)
+        return made if op not in self.unlike else _ordered(op, made)
+
+    def _natural(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         structural = getattr(self, f"op_{op.kind}", None)
         if structural is not None:
             return structural(op, args)
@@ -360,6 +367,18 @@ class SourcePrinter(Elementwise, OpPrinter):
         """`items.pop(i)`."""
         last = len(op.inputs) == 1 or const_of(op.inputs[1]) == -1
         return syntax.method(args[0], "pop", *(args[1:] if not last else ()))
+
+
+def _ordered(op: Op, made: ast.expr) -> ast.expr:
+    """An array in the memory order that its type says."""
+    ty = op.out.type
+    assert isinstance(ty, Array)
+    if op.kind in ("copy", "empty_like", "zeros_like"):
+        assert isinstance(made, ast.Call)
+        others = [k for k in made.keywords if k.arg != "order"]
+        made.keywords = [*others, ast.keyword(arg="order", value=syntax.text(ty.layout))]
+        return made
+    return syntax.call("np.ascontiguousarray" if ty.layout == "C" else "np.asfortranarray", made)
 
 
 def _is_narrow(function: Function) -> bool:

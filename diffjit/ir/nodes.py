@@ -159,7 +159,9 @@ class Function:
         return self.body.results
 
 
-LABELS = ("section", "comment")  # attributes that are printed as comments above an operation, in this order
+# Attributes that stay with a place of the program when operations go: comments that are printed above an operation, and
+# where a sweep forward ends and the one back begins.
+LABELS = ("section", "comment", "turn")
 
 SUM = "cotangents"  # attribute of an addition that adds up cotangents: its order does not matter
 

@@ -115,6 +115,7 @@ class Emitter:
             self.notes.append(syntax.comment(line))
 
     def _ops(self, block: Block, out: list[ast.stmt]) -> None:
+        known = len(out)
         for op in block.ops:
             if op.kind in ALWAYS or (len(op.outputs) == 1 and op.out in self.folding.folded):
                 continue
@@ -129,6 +130,9 @@ class Emitter:
                 self._call(op, out)
             else:
                 self._statement(op, out)
+            for made in out[known:]:
+                made.maker = op  # type: ignore[attr-defined] - the operation that a statement prints (`api.explain`)
+            known = len(out)
             if _jumps(out):
                 return
 

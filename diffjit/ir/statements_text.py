@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 from typing import Any
 
 from diffjit.ir import indextext, syntax
@@ -132,6 +133,10 @@ def formatted(parts: Sequence[Any], args: Sequence[ast.expr]) -> ast.expr:
     return syntax.method(syntax.text(pattern), "format", *args)
 
 
+def _literal(value: object) -> ast.expr:
+    return ast.parse(repr(value), mode="eval").body
+
+
 def exception_text(op: Op, args: Sequence[ast.expr], imports: dict[str, str]) -> ast.expr:
     """The exception that a `raise` makes; an import that it needs is added to `imports`."""
     made: type[BaseException] = op.attrs["exception"]
@@ -145,6 +150,11 @@ def exception_text(op: Op, args: Sequence[ast.expr], imports: dict[str, str]) ->
         top = made.__module__.split(".")[0]
         imports[top] = f"import {made.__module__}"
         function = syntax.dotted(f"{made.__module__}.{made.__qualname__}")
+    if "found" in op.attrs:  # `errors.NonFinite.found`
+        what, names = op.attrs["found"]
+        place = None if op.loc is None else astuple(op.loc)
+        given = [_literal(what), _literal(names), syntax.tuple_of(list(args)), _literal(place)]
+        return syntax.call(syntax.attribute(function, "found"), *given)
     parts = [p for p in op.attrs.get("parts", ()) if p != ""]
     if not parts:
         return syntax.call(function)

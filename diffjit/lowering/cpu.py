@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.ir.nodes import Function, Op
+from diffjit.errors import TypeProblem
+from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.types import Array, List, Scalar, Stack
+from diffjit.ir.walk import callees, walk
 from diffjit.lowering import cache, failures
 from diffjit.lowering.emission import MODULE_KEY
 from diffjit.lowering.entry import Entry, no_garbage_collection, wrapper
@@ -45,6 +47,7 @@ def compile_function(
     pops. `settled`: every call has arguments of the same types, down to layout and alignment. `large`: operations on
     arrays may have so many elements that threads pay.
     """
+    _refuse_dtypes(function)
     module = lower(function, residual_outs, large=large)
     key = int(cache.digest(module.text)[:15], 16)
     dispatcher = getattr(_load(module, name_hint or function.name, key), module.entry)
@@ -62,8 +65,30 @@ def compile_function(
     return call
 
 
+_MACHINE = frozenset({"bool", "float32", "float64", "complex64", "complex128"}) | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+
+
+def _refuse_dtypes(function: Function) -> None:
+    """Half and extended precision: NumPy has them, Numba has not."""
+    for f in callees(function):
+        made = [(v, op.loc) for op in walk(f.body) for v in op.outputs]
+        for v, loc in [*((p, None) for p in f.params), *made]:
+            dtype = getattr(v.type, "dtype", None)
+            if dtype is not None and dtype.name not in _MACHINE:
+                source = Loc(f.source_file, f.source_line, 0, 0, f.name) if f.source_file else None
+                raise TypeProblem(
+                    "DJ323",
+                    f"numbers of dtype {dtype.name} cannot be compiled",
+                    loc=loc or source,
+                    cure='use np.float32 or np.float64; backend="python" takes them as they are',
+                )
+
+
 def _words(op: Op) -> failures.Words:
-    return failures.Words(tuple(v.type for v in op.inputs), tuple(op.attrs.get("parts", ())), op.attrs.get("exception"))
+    types_in = tuple(v.type for v in op.inputs)
+    return failures.Words(types_in, tuple(op.attrs.get("parts", ())), op.attrs.get("exception"), op.attrs.get("found"))
 
 
 def _load(module: Module, hint: str, key: int) -> types.ModuleType:

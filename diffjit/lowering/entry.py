@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from diffjit.errors import DiffjitError
 from diffjit.lowering import failures
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ def no_garbage_collection() -> Iterator[None]:
 def translated() -> BaseException:
     """The user's exception for the failure that compiled code has recorded, with the user's line as a note."""
     exception, loc = failures.failure()
+    if isinstance(exception, DiffjitError):
+        return exception.at(loc)
     if loc is not None:
         exception.diffjit_loc = loc  # type: ignore[attr-defined]
         _add_place(exception, loc)

@@ -42,6 +42,7 @@ class Words:
     types: tuple[Type, ...]
     parts: tuple[Any, ...]
     exception: Any = None
+    found: tuple[str, tuple[str, ...]] | None = None  # of `errors.NonFinite.found`
 
 
 @dataclass(slots=True)
@@ -100,6 +101,8 @@ def failure() -> tuple[BaseException, Loc | None]:
     if _record.kind == USER:
         sites, line = places[0]
         words = sites.words[line]
+        if words.found is not None:
+            return words.exception.found(*words.found, tuple(values_of(words, _record.payload))), loc
         text = render(words, _record.payload)
         return (words.exception(text) if words.parts else words.exception()), loc
     cls, text = message(_record.kind, _record.payload)
@@ -231,6 +234,18 @@ def _shape(lengths: Any) -> str:
 
 def render(words: Words, payload: tuple[int, ...]) -> str:
     """The text of a `print` or `raise` operation, given the bits of its values."""
+    out: list[str] = []
+    rest = iter(values_of(words, payload))
+    for part in words.parts:
+        if isinstance(part, str):
+            out.append(part)
+        else:
+            out.append(_formatted(next(rest), part))
+    return "".join(out)
+
+
+def values_of(words: Words, payload: tuple[int, ...]) -> list[Any]:
+    """The values that an operation reports, given their bits."""
     values: list[Any] = []
     k = 0
     for ty in words.types:
@@ -245,14 +260,7 @@ def render(words: Words, payload: tuple[int, ...]) -> str:
             width = 1
             values.append(_number(payload[k], ty))
         k += width
-    out: list[str] = []
-    rest = iter(values)
-    for part in words.parts:
-        if isinstance(part, str):
-            out.append(part)
-        else:
-            out.append(_formatted(next(rest), part))
-    return "".join(out)
+    return values
 
 
 def _formatted(value: Any, part: Any) -> str:

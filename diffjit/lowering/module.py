@@ -10,9 +10,9 @@ from typing import Any
 
 from diffjit.ir import syntax
 from diffjit.ir.names import BUILTINS, Names
-from diffjit.ir.nodes import Function, Loc, Op
+from diffjit.ir.nodes import Function, Loc, Op, Value
 from diffjit.ir.outofssa import function_def
-from diffjit.ir.types import List, Stack
+from diffjit.ir.types import Array, List, Stack
 from diffjit.ir.walk import callees, clone, walk
 from diffjit.lowering.fusion import fuse_loops
 from diffjit.lowering.lines import INSIDE, NEST, PARALLEL, WRAPS
@@ -63,6 +63,16 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
         for value, name in hidden:
             value.name = name
     return _assembled(function, names, definitions, bodies, parts)
+
+
+def melted(function: Function) -> set[Value]:
+    """The arrays that are never made, as their loops melt with those that use them."""
+    mapping: dict[Value, Value] = {}
+    copy = clone(function, mapping)
+    arrays = {v for op in walk(copy.body) for v in op.outputs if isinstance(v.type, Array)}
+    fuse_loops(copy)
+    arrays -= {v for op in walk(copy.body) for v in op.outputs}
+    return {v for v, image in mapping.items() if image in arrays}
 
 
 def _fused(function: Function) -> tuple[Function, list[Function]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from diffjit.ir.nodes import Function, Op, Value
+import numpy as np
+
+from diffjit.ir.nodes import Function, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 
@@ -11,6 +13,8 @@ Interval = tuple[int, int]
 _LOW, _HIGH = -(2**63), 2**63 - 1
 _FULL = (_LOW, _HIGH)
 _LENGTH = (0, 2**47)  # no array is longer: addresses have 47 bits
+_STEP = 256  # what a counter is moved by at most each time,
+_FAR = 2**60  # and how far it comes: as far takes weeks
 
 
 class Ranges:
@@ -18,10 +22,25 @@ class Ranges:
 
     def __init__(self, function: Function) -> None:
         self.loops: dict[Value, Op] = {}
+        self.joined: dict[Value, list[Value]] = {}  # what flows into values that loops carry and branches give
         for op in walk(function.body):
             if op.kind == "for":
                 self.loops[op.regions[0].args[0]] = op
+            if op.kind in ("for", "while"):
+                self._carried(op)
+            elif op.kind == "if":
+                for k, out in enumerate(op.outputs):
+                    self.joined[out] = [region.results[k] for region in op.regions]
         self.known: dict[Value, Interval] = {}
+
+    def _carried(self, op: Op) -> None:
+        counted = op.kind == "for"
+        init = op.inputs[3:] if counted else op.inputs
+        skip = 1 if op.attrs.get("exit") else 0
+        for k, out in enumerate(op.outputs):
+            into = [init[k], op.regions[-1].results[k + skip]]
+            for v in (out, *(region.args[k + counted] for region in op.regions)):
+                self.joined[v] = into
 
     def of(self, v: Value) -> Interval:
         """The least and greatest value that an integer can have."""
@@ -52,10 +71,36 @@ class Ranges:
         if ty.dtype.itemsize < 8:
             bits = 8 * ty.dtype.itemsize
             low, high = (0, 2**bits - 1) if ty.dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        if v in self.joined:
+            return self._counter(v) or (low, high)
         op = v.op
         if op is None:
             return low, high
         return self._of_op(op, (low, high))
+
+    def _counter(self, v: Value) -> Interval | None:
+        """The interval of a value that is only ever moved by small constants; None if there is more to it."""
+        todo, seen, starts, down, up = [v], {v}, [], 0, 0
+        while todo:
+            u = todo.pop()
+            into = self.joined.get(u)
+            if into is None:
+                step = _step(u)
+                if step is None:
+                    starts.append(self.of(u))
+                    continue
+                base, by = step
+                down, up, into = min(down, by), max(up, by), [base]
+            for w in into:
+                if w not in seen:
+                    seen.add(w)
+                    todo.append(w)
+        if not starts:
+            return None
+        low, high = min(a for a, _ in starts), max(b for _, b in starts)
+        if low < -_FAR or high > _FAR:
+            return None
+        return low - _FAR * (down < 0), high + _FAR * (up > 0)
 
     def _of_op(self, op: Op, default: Interval) -> Interval:
         kind = op.kind
@@ -111,3 +156,17 @@ class Ranges:
         if step_high < 0:
             return min(start_high, stop_low + 1), start_high
         return min(start_low, stop_low + 1), max(start_high, stop_high - 1)
+
+
+def _step(v: Value) -> tuple[Value, int] | None:
+    """What a small constant is added to, and the constant."""
+    op = v.op
+    if op is None or op.kind not in ("add", "subtract"):
+        return None
+    a, b = op.inputs
+    if op.kind == "add" and is_const(a):
+        a, b = b, a
+    by = const_of(b)
+    if not isinstance(by, (int, np.integer)) or abs(by) > _STEP:
+        return None
+    return a, int(by) if op.kind == "add" else -int(by)

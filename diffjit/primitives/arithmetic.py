@@ -37,11 +37,11 @@ elementwise("fmod(x, y)", "1", "rint((out - x) / y)", numpy=np.fmod, also=(math.
 
 # Powers -------------------------------------------------------------------------------------------------------------
 
-# x**0 is constant also at x = 0, where y * x**(y - 1) would be 0 * inf. 0**y is constant for y > 0: log(0) must not
-# enter.
+# x**0 is constant also at x = 0, where y * x**(y - 1) would be 0 * inf; elsewhere its partial is 0 as a product, whose
+# derivative by y is 1 / x. 0**y is constant for y > 0: log(0) must not enter.
 elementwise(
     "power(x, y)",
-    "where(y == 0, 0.0, y * x ** where(y == 0, 1, y - 1))",
+    "y * x ** where(y == 0, where(x == 0, 1, y - 1), y - 1)",
     "out * log(where(x == 0, 1.0, x))",
     numpy=np.power,
     also=(math.pow, operator.pow),
@@ -49,7 +49,7 @@ elementwise(
 )
 elementwise(
     "float_power(x, y)",
-    "where(y == 0, 0.0, y * float_power(x, where(y == 0, 1, y - 1)))",
+    "y * float_power(x, where(y == 0, where(x == 0, 1, y - 1), y - 1))",
     "out * log(where(x == 0, 1.0, x))",
     numpy=np.float_power,
     guarded=True,

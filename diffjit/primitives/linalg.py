@@ -129,7 +129,7 @@ def cofactors(A: Any, det_A: Any) -> Any:
     if n < 2:
         return np.ones_like(A)
     result = np.empty_like(A)
-    minor = np.empty((n - 1, n - 1), A.dtype)
+    minor = np.empty((max(n - 1, 0), max(n - 1, 0)), A.dtype)  # the derivative for n = 1 asks for n = 0
     for i in range(n):
         for j in range(n):
             minor[:i, :j] = A[:i, :j]
@@ -169,7 +169,7 @@ def det_jvp(A: Any, A_dot: Any, out: Any) -> Any:
 def eliminated_det(A: Any) -> Any:
     """The determinant of one matrix, by elimination with complete pivoting.
 
-    Below a pivot that is 0 up to rounding, where the first orders of the series may vanish, nothing is divided any more.
+    Below a pivot that is 0 up to rounding, where the first orders of the series may vanish, nothing is divided.
     """
     n = A.shape[0]
     rest = A.copy()

@@ -1,7 +1,8 @@
-"""Walks a program and builds companions beside its values: the tangents of forward mode, the terms of Taylor mode.
+"""Walks a program and builds companions beside its values: tangents in forward mode, series in Taylor mode.
 
-Each active value has `count` companions of its type. Memory has companion memory, joined and viewed as the memory itself
-is, and loops carry companions beside what they carry. What the companions of a pure operation are, subclasses say.
+Each active value has `count` companions of its type. Memory has companion memory, joined and viewed as the memory
+itself is, and loops carry companions beside what they carry. What the companions of a pure operation are, subclasses
+say.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
+from diffjit.frontend import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
@@ -47,6 +49,8 @@ class Companions:
         self.build = Builder()
         self.runner = rules.RuleRunner(self.build)
         self.beside: dict[Value, list[Value]] = {}
+        self.tested = finite.level()
+        self.guarded = finite.Guarded(self.f) if self.tested else None
 
     def name(self, v: Value, n: int) -> str | None:
         """The name of a companion, from the user's name for the value."""
@@ -82,7 +86,9 @@ class Companions:
         self.f.params += [t for ts in entering for t in ts]
         with self.build.inside(body):
             leaving = [
-                [self.left(t, given, n) for n, t in enumerate(self.companions(v))] if self.activity.is_varied(v) else None
+                [self.left(t, given, n) for n, t in enumerate(self.companions(v))]
+                if self.activity.is_varied(v)
+                else None
                 for v in results
             ]
         return Accompanied(self.f, entering, results, leaving)
@@ -157,6 +163,28 @@ class Companions:
             for n, t in enumerate(self.rule(op)):
                 made.append(self.own(t, op, n, made))
             self.beside[op.out] = made
+            self.test(op)
+
+    def test(self, op: Op) -> None:
+        """Where `settings.nan_check` asks for it: raise if the companions that come in are finite and one is not."""
+        if self.guarded is None or self.guarded(op.out) or op.out.type.dtype.kind != "f":
+            return
+        read = [v for v in op.inputs if self.has(v)]
+        shown = [
+            (finite.called(v, k), v)
+            for k, v in enumerate(op.inputs)
+            if isinstance(v.type, (Scalar, Array)) and v.type.dtype.kind == "f"
+        ]
+        for n, t in enumerate(self.beside[op.out]):
+            dots = [(self.told(v, n), self.companions(v)[n]) for v in read]
+            given = [t for v in read for t in self.companions(v)]
+            what = f"the {self.told(op.out, n)}"
+            finite.test(self.build, finite.Suspect(t, what, given, [*shown, *dots], op.loc), self.tested)
+
+    def told(self, v: Value, n: int) -> str:
+        """What to call a companion in messages."""
+        del n
+        return f"tangent of `{v.name}`" if v.name else "tangent of a value"
 
     def own(self, t: Value, op: Op, n: int, others: list[Value]) -> Value:
         """Copy a companion that is another value's too (that of `x + 1`, say) where either's memory changes later."""

@@ -22,7 +22,7 @@ from diffjit.errors import NoRule, UsageError
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Op, Value
 from diffjit.ir.types import Array, Scalar, is_float
-from diffjit.ir.walk import clone_op, dce, walk
+from diffjit.ir.walk import callees, clone_op, dce, walk
 
 LINK = "custom_link"  # outputs are the results that `ahead` gave; their cotangents go to the arguments, through `back`
 
@@ -161,20 +161,26 @@ def without_rules(function: Function) -> Function:
     from diffjit.transforms.pipeline import finish
     from diffjit.transforms.prepare import clone
 
-    if not any(rules_of(op) for op in walk(function.body)):
+    if not any(rules_of(op) for f in callees(function) for op in walk(f.body)):
         return function
-    made = clone(function)
-    for op in walk(made.body):
-        if op.kind == "call" and op.attrs["function"] is function:
-            op.attrs["function"] = made
+    copies: dict[int, Function] = {}
 
     def primal(op: Op, block: Block) -> list[Op] | None:
         rules = rules_of(op)
         return None if rules is None else spliced(rules.primal, op.inputs, op.outputs, block)
 
-    while replace(made.body, primal):
-        pass
-    return finish(made, "settled")
+    def copied(f: Function) -> Function:
+        """A copy that calls copies: one that calls itself through its rules then does so directly."""
+        if id(f) not in copies:
+            made = copies[id(f)] = clone(f)
+            while replace(made.body, primal):
+                pass
+            for op in walk(made.body):
+                if op.kind == "call":
+                    op.attrs["function"] = copied(op.attrs["function"])
+        return copies[id(f)]
+
+    return finish(copied(function), "settled")
 
 
 # Reverse mode ---------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from diffjit.errors import TypeProblem
@@ -20,6 +19,10 @@ class Jet(Companions):
     def name(self, v: Value, n: int) -> str | None:
         """`x_1` is the first coefficient."""
         return f"{v.name}_{n + 1}" if v.name else None
+
+    def told(self, v: Value, n: int) -> str:
+        """What to call a coefficient in messages."""
+        return f"Taylor coefficient {n + 1} of " + (f"`{v.name}`" if v.name else "a value")
 
     def known(self, v: Value) -> list[Value | None] | None:
         """The coefficients of a value of the program; None where it is constant, or one of them zero."""
@@ -94,7 +97,7 @@ class Derivatives(Jet):
         if not isinstance(elem, Scalar):
             f = self.f
             raise TypeProblem(
-                "DJ323",
+                "DJ329",
                 f"`{f.name}` returns a list of arrays or lists that grows at run time: its series has no form yet",
                 loc=Loc(f.source_file, f.source_line, 0, 0, f.name),
                 cure="return np.array(items)",
@@ -133,4 +136,4 @@ def jet_program(function: Function, wrt: list[int], order: int, *, scaled: bool)
     return Jets(f, terms)
 
 
-__all__ = ["Callable", "Derivatives", "Jet", "Jets", "jet_program"]
+__all__ = ["Derivatives", "Jet", "Jets", "jet_program"]

@@ -347,10 +347,18 @@ class Keeper:
 
     def record(self, v: Value, c: Context) -> Value:
         """Record a value in the forward sweep and read it in the mirrored block."""
-        block = c.fwd
-        loops = self.order.loops_around(block)
+        loops = self.order.loops_around(c.fwd)
         if not loops:
             return self.export(v)
+        # What is recorded is told line by line (`analysis.tape`): by the line that computes it.
+        outer, self.build.loc = self.build.loc, loops[0].loc if v.op is None else v.op.loc
+        try:
+            return self._record_in_loops(v, c, loops)
+        finally:
+            self.build.loc = outer
+
+    def _record_in_loops(self, v: Value, c: Context, loops: list[Op]) -> Value:
+        block = c.fwd
         named = v.name or (v.op.inputs[0].name if v.op is not None and v.op.kind == "load" else None)
         nest = self.rectangular(loops) if isinstance(v.type, Scalar) else []
         if nest:
@@ -414,7 +422,7 @@ class Keeper:
                 b.value("trip", [self.hoisted(b, x, outer, scope) for x in loop.inputs[:3]], INT) for loop in shape
             ]
             dims = tuple(Sym() for _ in lengths)
-            tape = b.value("empty", lengths, Array(v.type.dtype, dims, "C"), name=name, order="C")
+            tape = b.value("empty", lengths, Array(v.type.dtype, dims, "C"), name=name, order="C", record="tape")
         self.tapes[v] = tape
         with self.forward_ops(self.at_end, c.fwd, c.fwd) as b:
             index = [
@@ -513,8 +521,14 @@ class Keeper:
                 ty = v.type
                 layout = ty.layout if ty.layout != "A" else "A"
                 copy = b.value(
-                    "copy", [v], Array(ty.dtype, ty.dims, layout), name=f"{v.name or 'array'}_kept", order="K"
+                    "copy",
+                    [v],
+                    Array(ty.dtype, ty.dims, layout),
+                    name=f"{v.name or 'array'}_kept",
+                    order="K",
+                    record="copy",
                 )
+                b.block.ops[-1].loc = reader.loc
             self.snapshot_of[key] = copy
         return self.kept(self.snapshot_of[key], context)
 

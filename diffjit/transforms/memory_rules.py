@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.errors import NoRule
 from diffjit.ir.nodes import Block, Op, Value, const_of
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Stack, Type
 from diffjit.transforms.cotangents import Bar, Cotangents
@@ -365,6 +366,21 @@ class MemoryRules(Cotangents):
         if self._recorded(stack):
             g = self.build.value("pop", [self.stack_shadow(stack, c)], stack.type.elem, name=_bar(value))
             self.add(value, g, c)
+
+    def mirror_stack_copy(self, op: Op, c: Context) -> None:
+        """Nothing: the one copy, emptied by a pullback, has left its cotangents on the tape that both share."""
+        del c
+        if not self._recorded(op.out):
+            return
+        same = self.memory.find(op.out)
+        copies = [o for o in self.keep.order.places if o.kind == "stack_copy" and self.memory.find(o.out) is same]
+        if len(copies) > 1 or op.out.block is not self.memory.outermost(op.out).block:
+            raise NoRule(
+                "DJ202",
+                "reverse mode through a pullback that is called several times, or perhaps not at all",
+                loc=op.loc,
+                cure="call the pullback once, take the inner derivative with `grad`, or the outer one with `jvp`",
+            )
 
     def mirror_pop(self, op: Op, c: Context) -> None:
         """s_bar.append(out_bar)."""

@@ -46,7 +46,9 @@ def straightened(block: Block, results: list[Value]) -> list[Value]:
         if op.kind != "assign" or op.inputs[0] not in made or used[op.inputs[0]][0] != k:
             continue
         zeros, source = op.inputs
-        written = [n for n in used[zeros] if zeros in (block.ops[n].inputs[i] for i in WRITES.get(block.ops[n].kind, ()))]
+        written = [
+            n for n in used[zeros] if zeros in (block.ops[n].inputs[i] for i in WRITES.get(block.ops[n].kind, ()))
+        ]
         if written == [k] and source.type.dtype == zeros.type.dtype and not is_viewed_and_written(block, zeros):
             filled = mapping[zeros] = Value(zeros.type, zeros.name)
             block.ops[k] = filled.op = Op("add", [zeros, source], [filled], {}, [], op.loc)
@@ -117,9 +119,7 @@ class Program:
         for k in wrt:
             given += [into.solid(into.coefficient(self.free[k], m), self.free[k]) for m in range(1, order + 1)]
         types = [*params, *(params[k] for k in wrt for _ in range(order))]
-        mapping = {
-            p: into.conform(v, like) for p, v, like in zip(made.function.params, given, types, strict=True)
-        }
+        mapping = {p: into.conform(v, like) for p, v, like in zip(made.function.params, given, types, strict=True)}
         for op in made.function.body.ops:
             clone_op(op, mapping, into.build.block)
         found: list[list[Value | None]] = []

@@ -53,9 +53,7 @@ def series_function(function: Function, order: int) -> Function:
     )
 
 
-def _accompanied(
-    function: Function, mode: str, count: int, accompany: Callable[[list[int]], Accompanied]
-) -> Function:
+def _accompanied(function: Function, mode: str, count: int, accompany: Callable[[list[int]], Accompanied]) -> Function:
     """The recursive function with `count` companions for each float among arguments and results."""
     from diffjit.transforms.pipeline import finish
 

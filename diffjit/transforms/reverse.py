@@ -17,8 +17,9 @@ from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.errors import MemoryProblem
+from diffjit.frontend import finite
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import SUM, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import SUM, Block, Function, Loc, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
 from diffjit.ir.walk import clone_op, dce, walk
 from diffjit.primitives.registry import ELEMENTWISE, RULES
@@ -58,6 +59,7 @@ class Reverse(MemoryRules):
         self.keep = Keeper(self.order, self.memory, self.build)
         self.shadows = Shadows(self.f, self.memory, self.activity, self.keep, self.build)
         self.comment: str | None = None
+        self.tested = finite.level()
 
     def run(self) -> Reversed:
         """The whole transformation."""
@@ -75,6 +77,8 @@ class Reverse(MemoryRules):
                     self.add(out, self.outside(seed), top)
             self.sweep(f.body, top)
             gradients = [self.gradient_of(p, top) for p in self.inputs]
+            for p, g in zip(self.inputs, gradients, strict=True):
+                self.test_sum(p, g, seeds)
             gradients = [None if g is None else self.outside(g) for g in gradients]
         found = iter(self.keep.resolve(top, [g for g in gradients if g is not None]))
         gradients = [None if g is None else next(found) for g in gradients]
@@ -85,6 +89,7 @@ class Reverse(MemoryRules):
         first = next((op for op in top.block.ops if op.kind != "const"), None)
         if first is not None:
             first.attrs.setdefault("section", "Reverse sweep.")
+            first.attrs["turn"] = True
         f.body.ops += top.block.ops
         for op in top.block.ops:
             for out in op.outputs:
@@ -123,6 +128,15 @@ class Reverse(MemoryRules):
                 "copy", [value], Array(value.type.dtype, value.type.dims, _layout(p)), name=f"{p.name}_bar", order="K"
             )
         return value
+
+    def test_sum(self, p: Value, g: Value | None, seeds: list[Value]) -> None:
+        """Finite contributions may still add up to more than a float can hold."""
+        if not self.tested or g is None or not isinstance(g.type, (Scalar, Array)) or g.type.dtype.kind != "f":
+            return
+        given = [s for s in seeds if s.type.dtype.kind == "f"]
+        place = Loc(self.f.source_file, self.f.source_line, 0, 0, self.f.name)
+        what = f"the cotangent of `{p.name}`, a sum of finite numbers,"
+        finite.test(self.build, finite.Suspect(g, what, given, [], place), self.tested)
 
     # The sweep
 
@@ -188,7 +202,23 @@ class Reverse(MemoryRules):
         mapping = {g_in: g}
         self.bring(scratch, [v for _, v in found], op, c, mapping)
         for k, v in found:
-            self.add(op.inputs[k], mapping.get(v, v), c)
+            contribution = mapping.get(v, v)
+            self.test(op, op.inputs[k], contribution, [(op.out, g)], c)
+            self.add(op.inputs[k], contribution, c)
+
+    def test(self, op: Op, v: Value, contribution: Value, seeds: list[tuple[Value, Value]], c: Context) -> None:
+        """Where `settings.nan_check` asks for it: raise if the cotangents that come in are finite and this is not."""
+        if not self.tested:
+            return
+        shown = [
+            (finite.called(x, k), self.keep.contents(x, op, c))
+            for k, x in enumerate(op.inputs)
+            if isinstance(x.type, (Scalar, Array)) and x.type.dtype.kind == "f"
+        ]
+        shown += [(f"cotangent of `{out.name}`" if out.name else "cotangent of the result", g) for out, g in seeds]
+        what = f"the cotangent of `{v.name}`" if v.name else "a cotangent"
+        given = [g for _, g in seeds]
+        finite.test(self.build, finite.Suspect(contribution, what, given, shown, op.loc), self.tested)
 
     def rule_contributions(self, op: Op, g: Value, active: list[int]) -> list[tuple[int, Any]]:
         """What a structural primitive's reverse rule gives each input."""
@@ -290,6 +320,7 @@ class Reverse(MemoryRules):
             return
         cond = self.keep.kept(op.inputs[0], c)
         made = self.build.op("if", [cond], types, regions=blocks)
+        made.loc = op.loc
         for v, out in zip(outer_values, made.outputs, strict=True):
             out.name = f"{v.name}_bar" if v.name else None
             self.add(v, out, c)
@@ -353,6 +384,7 @@ class Reverse(MemoryRules):
             exit=False,
             reverse=counted and not op.attrs.get("reverse"),
         )
+        made.loc = op.loc
         for out, arg in zip(made.outputs, carried_args, strict=True):
             out.name = arg.name
         for k, out in zip(slots, made.outputs, strict=False):
@@ -431,12 +463,13 @@ class Reverse(MemoryRules):
         residuals = op.inputs[n + len(op.outputs) :]
         mapping = dict(zip(back.params, residuals, strict=False))
         given: dict[Value, Value] = {}
-        for out, param in zip(
-            (op.outputs[k] for k in custom.floats(op.outputs)), back.params[len(residuals) :], strict=True
-        ):
+        outs = [op.outputs[k] for k in custom.floats(op.outputs)]
+        seeds: list[Value] = []
+        for out, param in zip(outs, back.params[len(residuals) :], strict=True):
             g = self.take(out, c) if self.activity.active(out) else None
             seed = mapping[param] = Value(out.type, f"{out.name}_bar" if out.name else None)
             given[seed] = self.conform(self.outside(self.owned_or_zero(g, out, c)), param.type)
+            seeds.append(given[seed])
         scratch = Block()
         for o in back.body.ops:
             clone_op(o, mapping, scratch)
@@ -448,7 +481,9 @@ class Reverse(MemoryRules):
             ]
         self.bring(scratch, [v for _, v in found], op, c, given)
         for k, v in found:
-            self.add(op.inputs[k], given.get(v, v), c)
+            contribution = given.get(v, v)
+            self.test(op, op.inputs[k], contribution, list(zip(outs, seeds, strict=True)), c)
+            self.add(op.inputs[k], contribution, c)
 
     def refuse_aliases(self, op: Op, callee: Function) -> None:
         """Two array arguments that may share memory, one of them written, or results that share written memory."""

@@ -38,6 +38,7 @@ class RuleRunner:
         scope = av.Scope((), None, _NAMESPACE)
         node = formula("lambda: 0")
         self.fn = av.Fn(node, "rule", "<rule>", (), {}, scope)
+        self.singular: dict[Value, bool] = {}  # whether values may be non-finite for finite data
 
     def abstract(self, value: Value) -> Any:
         """A value as a rule sees it: constants are known."""
@@ -207,16 +208,16 @@ def scaled_partial(
     before, runner.build.tried = runner.build.tried, bool(op.attrs.get(TRIED))
     try:
         names = elementwise_names(runner, op)
-        return _scaled(runner, partial_tree(text), names, g, guarded=needs_guard(op, k), conjugate=conjugate)
+        return _scaled(runner, partial_tree(text), names, g, guarded=needs_guard(runner, op, k), conjugate=conjugate)
     finally:
         runner.build.tried = before
 
 
-def needs_guard(op: Op, k: int) -> bool:
+def needs_guard(runner: RuleRunner, op: Op, k: int) -> bool:
     """Whether the partial can be non-finite for these operands."""
     if op.attrs.get(TRIED):
         return True
-    if _reads_singular(op, k):
+    if _reads_singular(runner, op, k):
         return True
     if not ELEMENTWISE[op.kind].guarded or op.kind in _OVERFLOW:
         return False
@@ -229,9 +230,11 @@ def needs_guard(op: Op, k: int) -> bool:
 
 
 _OVERFLOW = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "square"})  # non-finite only where the value itself is
+_FINITE = _OVERFLOW | {"sqrt", "hypot", "cbrt", "remainder", "zmul"}  # guarded, but finite for finite operands
+_PASS_ON = frozenset({"divide", "power", "add", "subtract", "multiply", "negative", "absolute"})
 
 
-def _reads_singular(op: Op, k: int) -> bool:
+def _reads_singular(runner: RuleRunner, op: Op, k: int) -> bool:
     """Whether the partial by input k may be non-finite for finite data (a quotient, a logarithm, ...)."""
     text = ELEMENTWISE[op.kind].partials[k]
     if (
@@ -242,28 +245,42 @@ def _reads_singular(op: Op, k: int) -> bool:
         return False
     names = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
     entry = ELEMENTWISE[op.kind]
-    return any(_singular(v) for p, v in zip(entry.params, op.inputs, strict=True) if p in names)
+    return any(_singular(runner.singular, v) for p, v in zip(entry.params, op.inputs, strict=True) if p in names)
 
 
-def _singular(v: Value) -> bool:
+def _singular(known: dict[Value, bool], v: Value) -> bool:
+    """Whether a value may be non-finite for finite data; each value is looked at once, in whatever depth it lies."""
+    waiting = [v]
+    while waiting:
+        at = waiting[-1]
+        if at not in known:
+            if not _passes_on(at):
+                known[at] = _singular_itself(at)
+            elif _singular_itself(at):
+                known[at] = True
+            else:
+                missing = [i for i in at.op.inputs if i not in known]  # pyright: ignore[reportOptionalMemberAccess]
+                if missing:
+                    waiting += missing
+                    continue
+                known[at] = any(known[i] for i in at.op.inputs)  # pyright: ignore[reportOptionalMemberAccess]
+        waiting.pop()
+    return known[v]
+
+
+def _passes_on(v: Value) -> bool:
+    return v.op is not None and v.op.kind in _PASS_ON
+
+
+def _singular_itself(v: Value) -> bool:
     op = v.op
-    if op is None or op.kind not in ELEMENTWISE or op.kind in ("select", "where"):
+    if op is None or op.kind not in ELEMENTWISE or not ELEMENTWISE[op.kind].guarded:
         return False
-    if (
-        ELEMENTWISE[op.kind].guarded
-        and op.kind not in _OVERFLOW
-        and op.kind not in ("sqrt", "hypot", "cbrt", "remainder", "zmul")
-    ):
-        constant = const_of(op.inputs[-1])
-        if not (
-            op.kind in ("divide", "power", "float_power")
-            and isinstance(constant, (int, float, np.floating, np.integer))
-            and constant > 0
-        ):
-            return True
-    if op.kind in ("divide", "power", "add", "subtract", "multiply", "negative", "absolute"):
-        return any(_singular(i) for i in op.inputs)
-    return False
+    if op.kind in ("select", "where") or op.kind in _FINITE:
+        return False
+    constant = const_of(op.inputs[-1])
+    number = isinstance(constant, (int, float, np.floating, np.integer))
+    return not (op.kind in ("divide", "power", "float_power") and number and constant > 0)
 
 
 def _scaled(

@@ -27,7 +27,7 @@ from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.analysis.small import Small, constant, is_small, subscript, viewed
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import TRIED, WRITES, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import LABELS, TRIED, WRITES, Block, Function, Op, Value, is_const, is_view
 from diffjit.ir.types import INT, Array, Scalar
 from diffjit.ir.walk import blocks, clone, clone_op, has_exit, initial, walk
 from diffjit.transforms import elements
@@ -132,18 +132,21 @@ class _Scalariser:
 
     def ops(self, block: Block) -> None:
         """The operations of a block."""
+        labels: dict[str, Any] = {}
         for op in block.ops:
             self.build.loc, self.build.tried = op.loc, TRIED in op.attrs
             first = len(self.build.block.ops)
             self.op(op)
-            self._label(op, first)
+            labels = self._label(op, first, labels)
 
-    def _label(self, op: Op, first: int) -> None:
-        """The comments of an operation go to the first that it becomes."""
-        labels = {k: op.attrs[k] for k in ("comment", "section") if k in op.attrs}
-        made = self.build.block.ops[first:]
-        if labels and made:
-            made[0].attrs |= labels
+    def _label(self, op: Op, first: int, waiting: dict[str, Any]) -> dict[str, Any]:
+        """The labels of an operation go to the first that it becomes, or that later ones become; returns what waits."""
+        labels = waiting | {k: op.attrs[k] for k in LABELS if k in op.attrs}
+        made = next((o for o in self.build.block.ops[first:] if o.kind != "const"), None)
+        if made is None:
+            return labels
+        made.attrs |= labels
+        return {}
 
     def op(self, op: Op) -> None:
         """One operation."""
@@ -293,6 +296,8 @@ class _Scalariser:
         """What an operation yields."""
         if isinstance(v.type, Scalar):
             out: Value = values[()]
+            if out.name is None and not is_const(out):
+                out.name = v.name
             self.known[v] = out if out.type == v.type else self.build.value("cast", [out], v.type)
         elif self.small.holds(v):
             self.cells[v] = self.fresh(v, values)

@@ -1,10 +1,10 @@
 """Truncated power series of one operation's result, order by order, from those of its inputs.
 
-Coefficients are normalised: x(t) = x_0 + x_1 t + x_2 t^2 + ... From y = f(x) follows y' = f'(x) x', where the right-hand
-side is the code that forward mode's own rule gives for y. Coefficient m of y is coefficient m - 1 of that, divided by m,
-which reads y and x to lower orders alone. So the code of the rule is expanded in the same way, and what it computes
-again (the cosine whose derivative is minus the sine that it came from) is found again, which ends in the known
-recurrences of O(m) operations for coefficient m (Griewank and Walther, Evaluating Derivatives, chapter 13).
+Coefficients are normalised: x(t) = x_0 + x_1 t + x_2 t^2 + ... From y = f(x) follows y' = f'(x) x', where the
+right-hand side is the code that forward mode's own rule gives for y. Coefficient m of y is coefficient m - 1 of that,
+divided by m, which reads y and x to lower orders alone. So the code of the rule is expanded in the same way, and what
+it computes again (the cosine whose derivative is minus the sine that it came from) is found again, which ends in the
+known recurrences of O(m) operations for coefficient m (Griewank and Walther, Evaluating Derivatives, chapter 13).
 
 What ends the expansion is what arithmetic of power series has closed forms for: linear operations, products, and
 quotients. A value of the rule's code that is linear in x' is stood for by the coefficients of its integral: that of x'
@@ -17,7 +17,6 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from diffjit.analysis.activity import PASSIVE
-from diffjit.errors import NoRule
 from diffjit.frontend.values import Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import TRIED, Block, Op, Value, const_of, is_const, is_view, without_labels
@@ -74,7 +73,7 @@ class Expansion(TangentRules):
         finally:
             self.build.tried = before
 
-    # Which values are the same, and what they depend on -----------------------------------------------------------------
+    # Which values are the same, and what they depend on
 
     def canonical(self, v: Value) -> Value:
         """The first of the values that are known to be equal."""
@@ -86,7 +85,9 @@ class Expansion(TangentRules):
         """What an operation computes from its (canonical) operands."""
         if op.kind == "const":
             return _constant(op.out)
-        types = [(v.type.dtype, v.type.ndim, v.type.layout) if isinstance(v.type, Array) else v.type for v in op.outputs]
+        types = [
+            (v.type.dtype, v.type.ndim, v.type.layout) if isinstance(v.type, Array) else v.type for v in op.outputs
+        ]
         attrs = sorted((n, a) for n, a in without_labels(op.attrs).items() if n not in (TRIED, "nowrap"))
         return op.kind, tuple(op.inputs), tuple(types), repr([(n, _stable(a)) for n, a in attrs])
 
@@ -125,7 +126,9 @@ class Expansion(TangentRules):
         if op.kind in _CHOICES:
             return range(1, 3)
         entry = RULES.get(op.kind)
-        everything = op.kind in _ADDITIVE or (entry is not None and entry.variadic and entry.linear and len(entry.params) == 1)
+        everything = op.kind in _ADDITIVE or (
+            entry is not None and entry.variadic and entry.linear and len(entry.params) == 1
+        )
         return range(len(op.inputs) if everything else 1)
 
     def varies(self, v: Value) -> bool:
@@ -177,7 +180,7 @@ class Expansion(TangentRules):
             self.slopes[v] = Opaque(Opaque.program(self, block, op, [found], itself=True), 0)
             return self.slopes[v]
         with self.build.inside(block):
-            found = [self.tangent_of(op)] if own is None else self.own_rule(op, own)
+            found = [self.falling_power(op) or self.tangent_of(op)] if own is None else self.own_rule(op, own)
         made = self.expanded(block, op, found)
         if own is None:
             self.slopes[v] = made[0]
@@ -208,15 +211,25 @@ class Expansion(TangentRules):
         program = Opaque.program(self, block, op, results)
         return [Opaque(program, k) for k in range(len(results))]
 
+    def falling_power(self, op: Op) -> Value | None:
+        """x**c with a constant c < 0, infinite at x = 0: x' c out / x, where x**(c - 1) would lead on to c - 2."""
+        if op.kind not in ("power", "float_power"):
+            return None
+        x, c = op.inputs[0], const_of(op.inputs[1])
+        if c is None or not c < 0 or not is_float(x.type):
+            return None
+        partial = self.ew("divide", self.ew("multiply", float(c), op.out), x)
+        return self.runner.number(self.runner.ew("zmul", self.tangent(x), partial))
+
     def own_rule(self, op: Op, own: custom.Rules) -> list[Value]:
         """Copy the rule that a function has of its own: results, and derivatives of those that are floats."""
-        custom.refuse_outside(op, own, lambda v: self.has(v))
+        custom.refuse_outside(op, own, self.has)
         arguments = [op.inputs[k] for k in own.wrt]
         dots = [self.tangent(v) if self.has(v) else self.zero(v) for v in arguments]
         inputs = [*op.inputs[: own.n_args], *dots, *op.inputs[own.n_args :]]
         return custom.copied(self.build, own.tangents(op.loc), inputs)
 
-    # Coefficients -------------------------------------------------------------------------------------------------------
+    # Coefficients
 
     def value(self, v: Value) -> Value:
         """Coefficient 0, as a value of the program."""
@@ -338,7 +351,7 @@ class Expansion(TangentRules):
             c = self.build.value("cast", [c], other)
         return self.conform(c, v)
 
-    # Arithmetic of series -----------------------------------------------------------------------------------------------
+    # Arithmetic of series
 
     def ew(self, kind: str, *args: Any) -> Value:
         """An elementwise operation; a number is Python's."""
@@ -392,7 +405,7 @@ class Expansion(TangentRules):
         x, y = op.inputs[0], op.inputs[-1]
         if x is y and op.kind in ("multiply", "square"):
             return self.square(op, x, m)
-        guards = [rules.needs_guard(op, k) for k in range(2)] if op.kind == "multiply" else [False, False]
+        guards = [rules.needs_guard(self.runner, op, k) for k in range(2)] if op.kind == "multiply" else [False, False]
         terms: list[Value] = []
         for j in range(m + 1):
             a, b = self.coefficient(x, j), self.coefficient(y, m - j)
@@ -408,7 +421,7 @@ class Expansion(TangentRules):
 
     def square(self, op: Op, x: Value, m: int) -> Value | None:
         """Terms j and m - j of a square are equal."""
-        kind = "zmul" if op.kind == "multiply" and rules.needs_guard(op, 0) else "multiply"
+        kind = "zmul" if op.kind == "multiply" and rules.needs_guard(self.runner, op, 0) else "multiply"
         terms: list[Value] = []
         for j in range((m + 1) // 2):
             a, b = self.coefficient(x, m - j), self.coefficient(x, j)
@@ -416,7 +429,9 @@ class Expansion(TangentRules):
                 terms.append(self.ew(kind, a, b))
         twice = self.times(self.total(terms), 2)
         middle = self.coefficient(x, m // 2) if m % 2 == 0 else None
-        return self.total([t for t in (twice, None if middle is None else self.ew(kind, middle, middle)) if t is not None])
+        return self.total(
+            [t for t in (twice, None if middle is None else self.ew(kind, middle, middle)) if t is not None]
+        )
 
     def integrated_product(self, op: Op, m: int) -> Value | None:
         """The integral of a' b: (1/m) sum over i of i a_i b_(m - i)."""
@@ -439,7 +454,7 @@ class Expansion(TangentRules):
     def quotient(self, op: Op, z: Value, m: int) -> Value | None:
         """From z y = x: z_m = (x_m - sum over j > 0 of y_j z_(m - j)) / y_0; likewise for y z = x with a matrix y."""
         x, y = op.inputs if op.kind == "divide" else reversed(op.inputs)
-        guarded = op.kind == "divide" and rules.needs_guard(op, 1)
+        guarded = op.kind == "divide" and rules.needs_guard(self.runner, op, 1)
         terms: list[Value] = []
         for j in range(1, m + 1) if self.varies(y) else ():
             a, b = self.coefficient(y, j), self.coefficient(z, m - j)
@@ -471,7 +486,7 @@ class Expansion(TangentRules):
         y = self.value(below)
         if op.kind == "solve":
             return self.runner.number(self.runner.function(solve_right, {"A": y, "b": op.inputs[1], "r": c}))
-        if op.inputs[0] in self.integrals or not rules.needs_guard(op, 0):
+        if op.inputs[0] in self.integrals or not rules.needs_guard(self.runner, op, 0):
             return self.ew("divide", c, y)
         if below not in self.reciprocals:
             self.reciprocals[below] = self.ew("divide", 1.0, y)
@@ -483,12 +498,13 @@ def _abstract(c: Value | float) -> Any:
 
 
 def _constant(v: Value) -> Hashable:
-    return "const", v.type, type(const_of(v)), repr(const_of(v))
+    number: Any = const_of(v)
+    return "const", v.type, type(number).__name__, repr(number)
 
 
 def _stable(a: Any) -> Any:
     """An attribute as it is told apart from others: functions and rules by identity."""
-    return a if isinstance(a, (int, float, str, tuple, bool, type(None))) else (type(a).__name__, id(a))
+    return a if a is None or type(a) in (int, float, str, tuple, bool) else (type(a).__name__, id(a))
 
 
-__all__ = ["Expansion", "NoRule"]
+__all__ = ["Expansion"]

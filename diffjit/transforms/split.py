@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
-from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const
+from diffjit.ir.nodes import Block, Function, Loc, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar, Stack
 from diffjit.ir.walk import blocks, walk
 from diffjit.transforms.pipeline import finish
@@ -73,7 +73,7 @@ def split(function: Function, wrt: list[int], results: list[int]) -> Split | Non
     for v in residuals:
         if isinstance(v.type, Stack):
             own = Value(v.type, v.name)
-            op = Op("stack_copy", [mapping[v]], [own])
+            op = Op("stack_copy", [mapping[v]], [own], loc=Loc(f.source_file, f.source_line, 0, 0, f.name))
             own.op, own.block = op, body
             constants.append(op)
             mapping[v] = own

@@ -54,7 +54,7 @@ def listed(x):
     items = []
     for k in range(x.size):
         if x[k] > 0:
-            items.append(x[k] * x[k])
+            items.append(x[k] * x[k])  # noqa: PERF401 - a list that grows
     items.append(np.sum(x))
     return np.array(items)
 

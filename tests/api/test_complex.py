@@ -386,6 +386,27 @@ def test_numbers_without_an_order_and_functions_of_real_ones(f, backend):
         dj.vjp(lambda z: f(z) * 1.0, 0.5 + 1j, backend=backend)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda z: np.conj(z) * np.exp(z) * z.real + np.abs(z),
+        lambda z: np.abs(np.fft.fft(z * z)) ** 2,
+        lambda z: np.sign(z) * z**2.5 + np.log(z),
+    ],
+    ids=["parts", "transform", "powers"],
+)
+def test_taylor_series(f, backend):
+    """The terms of `jet` are derivatives along a line."""
+    along = ZS[0]
+    line = lambda t: f(Z + t * along)
+    slope = lambda t: dj.jvp(line, (t,), (1.0,))[1]
+    bend = dj.jit(lambda t: dj.jvp(slope, (t,), (1.0,))[1], backend="python")
+    _, (first, second) = dj.jet(f, (Z,), ((along, 0 * along),), backend=backend)
+    near(first, dj.jit(slope, backend="python")(0.0))
+    near(second, bend(0.0))
+
+
 # Shapes and dtypes ----------------------------------------------------------------------------------------------------
 
 KINDS = ["float32", "float64", "complex64", "complex128"]

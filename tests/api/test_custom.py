@@ -232,3 +232,24 @@ def test_value_rules_count_where_the_value_is_differentiated_again():
 
     assert dj.grad(f)(1000.0) == 1.0
     assert dj.grad(dj.grad(f))(50.0) == pytest.approx(np.exp(-50.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_recursion_through_the_rules(backend):
+    """A function that calls itself, and whose rules call it again."""
+
+    @dj.custom_vjp
+    def power(x, n):
+        return 1.0 if n == 0 else x * power(x, n - 1)
+
+    def ahead(x, n):
+        return power(x, n), (x, n)
+
+    def back(kept, bar):
+        x, n = kept
+        return 3.0 * bar * n * power(x, n - 1), None
+
+    power.defvjp(ahead, back)
+    assert dj.jit(power, backend=backend)(1.5, 4) == pytest.approx(1.5**4)
+    assert dj.grad(power, backend=backend)(1.5, 4) == pytest.approx(3 * 4 * 1.5**3)
+    assert dj.grad(dj.grad(power), backend=backend)(1.5, 4) == pytest.approx(9 * 12 * 1.5**2)

@@ -488,3 +488,15 @@ def test_of_something_else():
 def test_unknown_backend():
     with pytest.raises(dj.UsageError, match="DJ503"):
         dj.grad(energy, backend="fortran")(X, 0.5)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("has_aux", [False, True])
+def test_a_program_that_is_known_to_raise_raises(backend, has_aux):
+    def model(x, y):
+        z = np.zeros(3)
+        z[:] = y
+        return (np.sum(z * x), z) if has_aux else np.sum(z * x)
+
+    with pytest.raises(ValueError, match="broadcast"):
+        dj.grad(model, backend=backend, has_aux=has_aux)(np.ones(3), np.ones(2))

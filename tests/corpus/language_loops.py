@@ -316,3 +316,11 @@ def list_grows_while_looped_over(x, y):
         if v < 1.5 and len(work) < 12:
             work.append(v * 1.5 + 0.1 * x)
     return total * len(work)
+
+
+@program(args=lambda: (0.7, 0.4), wrt=("x", "y"), tags=("language",))
+def recurrence_written_out(x, y):
+    """Every value is used twice by the next two: as many paths as 2 to the number of steps."""
+    for weight in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0):
+        x, y = 0.5 * x + 0.3 * y * weight, 0.4 * y + 0.2 * x * y
+    return x * y

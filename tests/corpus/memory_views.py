@@ -235,3 +235,20 @@ def real_and_imaginary_parts_are_views(x, a):
     z *= 1j * z + a
     part[0] += z[1].imag
     return np.sum(np.abs(z) ** 2) + z[0].real * z.imag[2]
+
+
+@program(args=lambda: (_matrix(), np.array([2, 0, 1, 0])), wrt=("m",), tags=("memory",))
+def columns_that_numpy_lays_out_first(m, order):
+    """What NumPy puts into memory column by column is seen as one vector, also on the way back."""
+    picked = m[:, order]
+    sums = np.cumsum(m.T, axis=0).reshape(-1)
+    ranked = np.sort(m.T, axis=0).ravel()
+    total = np.prod(picked) + np.prod(sums[3:9]) + ranked @ ranked
+    return total + np.prod(picked.reshape(-1) + 0.5) * np.median(picked)
+
+
+@program(args=lambda: (np.float64(1.2), _vector()), wrt=("a", "x"), tags=("memory", "types"))
+def axes_for_a_number(a, x):
+    """NumPy's numbers take `...` and `np.newaxis` as an index, Python's do not."""
+    row = np.sum(x)[None] * a[...]
+    return row[0] + a[np.newaxis, ...][0] * x[1][..., None][0] + a[()]

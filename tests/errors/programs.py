@@ -655,6 +655,13 @@ def dj507_cotangent_shape():
     pullback(np.ones(2))
 
 
+def dj507_series():
+    def model(x, y):
+        return x * y
+
+    dj.jet(model, (2.0, 3.0), ((1.0, 0.0), (1.0,)))
+
+
 def dj508_stage():
     def model(x):
         return x * x
@@ -783,32 +790,59 @@ def dj322_integer_result():
     dj.jacfwd(model)(np.ones(3))
 
 
-def dj325_complex_result():
+def dj323_matrix():
+    def model(m):
+        return np.sum(m * m)
+
+    dj.grad(model)(np.ones((2, 2)).view(np.matrix))
+
+
+def dj323_masked():
     def model(x):
-        return x * (1.0 + 2.0j)
+        return np.sum(x * x)
 
-    dj.grad(model)(2.0)
-
-
-def dj325_real_result():
-    def model(z):
-        return abs(z) ** 2
-
-    dj.grad(model, holomorphic=True)(1.0 + 2.0j)
+    dj.grad(model)(np.ma.array([1.0, 2.0], mask=[False, True]))
 
 
-def dj325_real_argument():
-    def model(z):
-        return z * 1j
+def dj323_byte_order():
+    def model(x):
+        return np.sum(x * x)
 
-    dj.grad(model, holomorphic=True)(1.0)
+    dj.grad(model)(np.array([1.0, 2.0], dtype=">f8"))
 
 
-def dj325_complex_argument():
-    def model(z):
-        return abs(z) ** 2
+def dj323_objects():
+    def model(x):
+        return np.sum(x * x)
 
-    dj.hessian(model)(1.0 + 2.0j)
+    dj.grad(model)(np.array([1.0, 2.0], dtype=object))
+
+
+def dj323_half():
+    def model(x):
+        return np.sum(x * x)
+
+    dj.grad(model, backend="numba")(np.array([1.0, 2.0], dtype=np.float16))
+
+
+def dj404_columns():
+    def model(x):
+        picked = x[:, np.array([0, 2, 1])]
+        flat = picked.reshape(-1)
+        flat[0] = 0.0
+        return np.sum(picked * x)
+
+    dj.grad(model)(np.ones((4, 3)))
+
+
+def dj329_growing_list():
+    def model(x):
+        items = []
+        while len(items) < x.size:
+            items.append(x * len(items))
+        return items
+
+    dj.jet(model, (np.ones(3),), ((np.ones(3), np.ones(3)),))
 
 
 def dj512_axis():
@@ -967,3 +1001,98 @@ def dj519_another_shape():
         return x[0] - a
 
     dj.root(model, np.ones(3), 2.0)
+
+
+def dj202_pullback_twice():
+    def inner(x, n):
+        s, k = x, 0
+        while k < n:
+            s = np.sin(s * s) + x
+            k += 1
+        return s
+
+    def model(x):
+        _, pullback = dj.vjp(lambda y: inner(y, 4), x)
+        return pullback(1.0)[0] * pullback(2.0)[0]
+
+    dj.grad(model)(1.3)
+
+
+def dj541_no_such_test():
+    dj.settings.nan_check = "inf"
+    try:
+        dj.grad(lambda x: x * x)(1.0)
+    finally:
+        dj.settings.nan_check = False
+
+
+def dj542_no_floats():
+    def model(n):
+        return 2 * n
+
+    dj.check_grads(model, (3,))
+
+
+def dj601_cotangent():
+    def model(x):
+        distance = np.sum(x * x)
+        return np.sqrt(distance)
+
+    dj.settings.nan_check = True
+    try:
+        dj.grad(model)(np.zeros(12))
+    finally:
+        dj.settings.nan_check = False
+
+
+def dj601_value():
+    def model(x):
+        y = np.log(x)
+        return np.sum(y)
+
+    dj.settings.nan_check = True
+    try:
+        dj.grad(model)(np.array([2.0, 1.0, 0.0, 3.0]))
+    finally:
+        dj.settings.nan_check = False
+
+
+def dj602_wrong_rule():
+    @dj.custom_jvp
+    def cube(x):
+        return x**3
+
+    @cube.defjvp
+    def rule(primals, tangents):
+        (x,), (x_dot,) = primals, tangents
+        return cube(x), 2 * x**2 * x_dot
+
+    dj.check_grads(cube, (1.5,), modes="fwd")
+
+
+def dj325_complex_result():
+    def model(x):
+        return x * (1.0 + 2.0j)
+
+    dj.grad(model)(2.0)
+
+
+def dj325_real_result():
+    def model(z):
+        return abs(z) ** 2
+
+    dj.grad(model, holomorphic=True)(1.0 + 2.0j)
+
+
+def dj325_real_argument():
+    def model(z):
+        return z * 1j
+
+    dj.grad(model, holomorphic=True)(1.0)
+
+
+def dj325_complex_argument():
+    def model(z):
+        return abs(z) ** 2
+
+    dj.hessian(model)(1.0 + 2.0j)
