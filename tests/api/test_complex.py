@@ -331,14 +331,6 @@ def test_the_origin(backend):
     near(masked, np.array([0, 0.5 / np.sqrt(1 + 1j)]))
 
 
-def test_difference_quotients_of_complex_numbers():
-    x = Z.real.copy()
-    dj.check_grads(lambda z, x: (np.abs(z * x + z**2), np.exp(z) * x[0]), (Z, x))
-    dj.check_grads(lambda z: np.sum(np.abs(z**2 + z) ** 2), (Z,), order=2)
-    with pytest.raises(AssertionError, match="difference quotients"):
-        dj.check_grads(lambda z: dj.stop_gradient(z) * z, (Z,))
-
-
 def test_pullbacks_keep_to_real_numbers():
     _, pullback = dj.vjp(lambda x: x * 2.0, 1.0, backend="python")
     with pytest.raises(UsageError, match=r"DJ507.*the cotangent is complex"):
