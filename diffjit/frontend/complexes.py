@@ -32,7 +32,7 @@ class Complexes(Mixin):
     def real_only(self, what: str, *values: Any) -> None:
         """Python raises TypeError where a complex number would lose its imaginary part, or have an order."""
         for value in values:
-            known = value.obj if isinstance(value, Static) else None
+            known: Any = getattr(value, "obj", 0.0) if isinstance(value, Static) else 0.0
             ty = value.type if isinstance(value, Value) else None
             if np.iscomplexobj(known) or (isinstance(ty, (Scalar, Array)) and ty.dtype.kind == "c"):
                 cure = "take the real part, z.real, or the absolute value; cmath has functions of complex numbers"
