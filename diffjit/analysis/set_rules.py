@@ -113,6 +113,12 @@ def _running(op: Op, sets: list[Any], args: list[Any], value: Any) -> Sets:
     return nothing(value, UNION.accumulate(sets[0], axis=op.attrs["axis"]))
 
 
+def _transform(op: Op, sets: list[Any], args: list[Any], value: Any) -> Sets:
+    """Every number of a transform depends on all numbers along the axis."""
+    del args
+    return nothing(value, along(sets[0], [op.attrs["axis"]]))
+
+
 def _sort(op: Op, sets: list[Any], args: list[Any], value: Any) -> Sets:
     """Any element may come from anywhere along the axis: ties have no order of their own."""
     del args
@@ -220,6 +226,7 @@ RULES: dict[str, Callable[[Op, list[Any], list[Any], Any], Sets]] = {
     **dict.fromkeys(("solve", "inv", "det", "cholesky"), _linalg),
     **dict.fromkeys(("empty", "zeros", "empty_like", "zeros_like"), _empty),
     **dict.fromkeys(("list_new", "stack_new"), _list),
+    **dict.fromkeys(("fft", "rfft", "irfft"), _transform),
     "sort": _sort,
     "copy": _copy,
     "reshape": _reshape,

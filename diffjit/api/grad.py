@@ -54,11 +54,21 @@ class GradientResult:
 class Gradient(Derived):
     """The gradient of a scalar function, with or without its value."""
 
-    def __init__(self, function: Any, argnums: Any, *, has_aux: bool, with_value: bool, backend: str | None) -> None:
+    def __init__(
+        self,
+        function: Any,
+        argnums: Any,
+        *,
+        has_aux: bool,
+        with_value: bool,
+        backend: str | None,
+        holomorphic: bool = False,
+    ) -> None:
         super().__init__(function, backend)
         self.argnums = argnums
         self.has_aux = has_aux
         self.with_value = with_value
+        self.holomorphic = holomorphic
 
     def form(self) -> tuple[Any, ...] | None:
         """Which gradient."""
@@ -66,7 +76,7 @@ class Gradient(Derived):
             which: Any = self.argnums
         else:
             which = tuple(self.argnums)
-        return ("grad", which, self.has_aux, self.with_value)
+        return ("grad", which, self.has_aux, self.with_value, self.holomorphic)
 
     def shortcut(self, compiled: Compiled, finish: GradientResult) -> Callable[[tuple[Any, ...]], Any] | None:
         """Where the gradients stand among the results as they are."""
@@ -121,21 +131,48 @@ def _decorate(function: Any, make: Callable[[Any], Any]) -> Any:
 
 
 @verb
-def grad(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
+def grad(
+    fun: Any = None,
+    argnums: Any = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    backend: str | None = None,
+) -> Any:
     """The gradient of a function that returns one float.
 
-    fun       the function; without it, a decorator (`@dj.grad(argnums="w")`)
-    argnums   position or name of the argument to differentiate by, or a sequence of them
-    has_aux   the function returns (value, aux); the gradient function then returns (gradient, aux)
-    backend   "numba" (compiled) or "python" (readable text); the default is `settings.backend`
+    fun           the function; without it, a decorator (`@dj.grad(argnums="w")`)
+    argnums       position or name of the argument to differentiate by, or a sequence of them
+    has_aux       the function returns (value, aux); the gradient function then returns (gradient, aux)
+    holomorphic   the function is a holomorphic one of complex arguments: the result is its complex derivative
+    backend       "numba" (compiled) or "python" (readable text); the default is `settings.backend`
 
-    The result takes the same arguments; gradients have the shape, class and dtype of the arguments.
-    Raises `DiffjitError` with the user's line where a program cannot be differentiated.
+    The result takes the same arguments; gradients have the shape, class and dtype of the arguments. By a complex
+    argument x + iy it is df/dx - i df/dy, as JAX defines it: a step against its conjugate goes downhill.
+    Raises `DiffjitError` with the user's line where a program cannot be differentiated, and where the result (or, with
+    `holomorphic`, an argument) is not of the kind asked for (DJ325).
     """
-    return _decorate(fun, lambda f: Gradient(f, argnums, has_aux=has_aux, with_value=False, backend=backend))
+    return _decorate(
+        fun,
+        lambda f: Gradient(
+            f, argnums, has_aux=has_aux, with_value=False, backend=backend, holomorphic=bool(holomorphic)
+        ),
+    )
 
 
 @verb
-def value_and_grad(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
+def value_and_grad(
+    fun: Any = None,
+    argnums: Any = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    backend: str | None = None,
+) -> Any:
     """Like `grad`, but the result is (value, gradient); with `has_aux`, ((value, aux), gradient)."""
-    return _decorate(fun, lambda f: Gradient(f, argnums, has_aux=has_aux, with_value=True, backend=backend))
+    return _decorate(
+        fun,
+        lambda f: Gradient(
+            f, argnums, has_aux=has_aux, with_value=True, backend=backend, holomorphic=bool(holomorphic)
+        ),
+    )

@@ -12,7 +12,7 @@ from diffjit.api.derived import resolve
 from diffjit.api.engine import executable, is_compiled, program_of
 from diffjit.api.grad import GradientResult
 from diffjit.api.programs import Arguments, Compiled, flatten_call
-from diffjit.errors import NoRule, TypeProblem, UsageError
+from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.outputs import OptOut, Out, RecordOut
 from diffjit.frontend.results import Program
 from diffjit.ir.build import Builder
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def build(derived: Gradient, program: Program, call: Arguments) -> tuple[Compiled, GradientResult]:
     """The compiled gradient, and how its flat results become what the gradient function returns."""
     which = resolve(derived.function, derived.argnums, call)
-    wrt = differentiated(program, which, call)
+    wrt = differentiated(program, which, call, holomorphic=derived.holomorphic)
     value = scalar_result(derived, program)
     function, positions = joint(program.function, wrt, value.index, compiled=is_compiled(derived.backend))
     compiled = executable(program, function, derived.backend, unchanged=True, settled=True)
@@ -54,8 +54,13 @@ def gradient_program(derived: Gradient, args: tuple[Any, ...], kwargs: dict[str,
     return derive(derived, program_of(derived.function, args, kwargs), flatten_call(args, kwargs))
 
 
-def differentiated(program: Program, which: list[int | str], call: Arguments) -> list[int]:
-    """The float leaves among the chosen arguments; refuses ints with a message that says so."""
+def differentiated(
+    program: Program, which: list[int | str], call: Arguments, *, holomorphic: bool = False, real: str = ""
+) -> list[int]:
+    """The float leaves among the chosen arguments; refuses ints with a message that says so.
+
+    With `holomorphic` all must be complex; with `real`, the name of the verb that says so, none may be.
+    """
     wrt: list[int] = []
     for argument in which:
         leaves = list(call.leaf_range(argument))
@@ -63,16 +68,28 @@ def differentiated(program: Program, which: list[int | str], call: Arguments) ->
         if not floats:
             refuse_int(argument, leaves, program, call)
         for k in floats:
-            if program.function.params[k].type.dtype.kind == "c":
-                raise NoRule(
-                    "DJ203",
-                    f"gradient by the complex argument {_quoted(argument, program, leaves)}",
-                    loc=place(program),
-                    cure="complex gradients are not supported yet: pass the real and imaginary parts "
-                    "as separate arguments",
+            is_complex = program.function.params[k].type.dtype.kind == "c"
+            name = _quoted(argument, program, leaves)
+            if holomorphic and not is_complex:
+                raise not_holomorphic(
+                    program,
+                    f"a holomorphic derivative by argument {name}, which is real",
+                    f"pass complex({name[1:-1]})",
                 )
+            if real and is_complex and not holomorphic:
+                cure = "if it is holomorphic, say holomorphic=True; else take `jacrev` of a real result, or `jvp`"
+                raise not_holomorphic(program, f"{real} by the complex argument {name}", cure)
         wrt += floats
     return wrt
+
+
+def not_holomorphic(program: Program, problem: str, cure: str) -> TypeProblem:
+    """The error where numbers are not of the kind that a derivative asks for, real or complex."""
+    return TypeProblem("DJ325", problem, loc=place(program), cure=cure, python=TypeError)
+
+
+COMPLEX_RESULT = "return its real part, or abs(z)**2; if the function is holomorphic, say holomorphic=True"
+REAL_RESULT = "leave out holomorphic=True: the gradient of a real function has a meaning by complex arguments, too"
 
 
 def refuse_int(argument: int | str, leaves: list[int], program: Program, call: Arguments) -> None:
@@ -121,21 +138,19 @@ def scalar_result(derived: Gradient, program: Program) -> Out:
     spec = program.result
     if derived.has_aux:
         spec = without_extras(program)
-    if isinstance(spec, float):
+    if isinstance(spec, complex if derived.holomorphic else float):
         return constant_result(program)
     if isinstance(spec, OptOut) and isinstance(spec.inner, Out):
         spec = certain_result(derived, program, spec)
     if isinstance(spec, Out):
         ty = program.function.results[spec.index].type
-        if isinstance(ty, (Scalar, Array)) and (isinstance(ty, Scalar) or ty.ndim == 0) and ty.dtype.kind == "f":
-            return spec
-        if isinstance(ty, (Scalar, Array)) and ty.dtype.kind == "c" and (isinstance(ty, Scalar) or ty.ndim == 0):
-            raise NoRule(
-                "DJ203",
-                f"`{program.function.name}` returns a complex number",
-                loc=place(program),
-                cure="return its real part, or abs(z)**2",
-            )
+        if isinstance(ty, (Scalar, Array)) and (isinstance(ty, Scalar) or ty.ndim == 0):
+            if ty.dtype.kind == ("c" if derived.holomorphic else "f"):
+                return spec
+            if ty.dtype.kind in "cf":
+                raise wrong_result(program, f"`{program.function.name}` returns", derived.holomorphic)
+    elif isinstance(spec, (float, complex)):
+        raise wrong_result(program, f"`{program.function.name}` returns", derived.holomorphic)
     from diffjit.frontend.join import describe_type
 
     returned = (
@@ -148,6 +163,13 @@ def scalar_result(derived: Gradient, program: Program) -> Out:
         cure="return a float (for example a sum), or use `vjp`/`jvp` for several results; "
         "`has_aux=True` for (value, extras)",
     )
+
+
+def wrong_result(program: Program, subject: str, holomorphic: bool) -> TypeProblem:
+    """The error for a real result of a holomorphic function, and for a complex one of another."""
+    if holomorphic:
+        return not_holomorphic(program, f"{subject} a real number, which no holomorphic function does", REAL_RESULT)
+    return not_holomorphic(program, f"{subject} a complex number", COMPLEX_RESULT)
 
 
 def _always_raises(block: Block) -> bool:
@@ -172,7 +194,7 @@ def certain_result(derived: Gradient, program: Program, spec: OptOut) -> Out:
 def derive(derived: Gradient, inner: Program, call: Arguments) -> Program:
     """The gradient of a program."""
     which = resolve(derived.function, derived.argnums, call)
-    wrt = differentiated(inner, which, call)
+    wrt = differentiated(inner, which, call, holomorphic=derived.holomorphic)
     value = scalar_result(derived, inner)
     function, positions = joint(inner.function, wrt, value.index)
     where = dict(zip(wrt, positions, strict=True))
@@ -225,7 +247,7 @@ def constant_result(program: Program) -> Out:
     """A function that returns a constant: its gradient is zero."""
     f = program.function
     spec = program.result[0] if isinstance(program.result, tuple) else program.result
-    f.body.results.append(Builder(f.body).const(float(spec)))
+    f.body.results.append(Builder(f.body).const(complex(spec) if isinstance(spec, complex) else float(spec)))
     return Out(len(f.body.results) - 1)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
+
 from diffjit.api.derived import Derived
 from diffjit.api.gradients import derive, spec_tree
 from diffjit.api.product_programs import forward_program, reversible
@@ -139,8 +141,15 @@ class Pullback:
 
 def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:
     """A tangent or cotangent in the type, shape and layout of the value that it belongs to."""
-    value = entry.dummies[id(leaf)][1] if id(leaf) in entry.dummies else interpreter.number(Static(float(leaf)))
+    if id(leaf) in entry.dummies:
+        value = entry.dummies[id(leaf)][1]
+    else:
+        value = interpreter.number(Static(complex(leaf) if np.iscomplexobj(leaf) else float(leaf)))
     ty: Type = like.type
+    if value.type.dtype.kind == "c" and ty.dtype.kind != "c":
+        raise UsageError(
+            "DJ507", "a tangent or cotangent is complex, its value is real", cure="take the real part: g.real"
+        )
     if isinstance(value.type, Array) and value.type.ndim != getattr(ty, "ndim", 0):
         message = f"a tangent or cotangent has {value.type.ndim} dimensions, its value has {getattr(ty, 'ndim', 0)}"
         raise UsageError("DJ507", message, cure="shapes must agree")

@@ -204,8 +204,8 @@ def _zeros(value: Any) -> Any:
 
     def leaf(x: Any) -> Any:
         if isinstance(x, np.ndarray):
-            return np.zeros_like(x, subok=False) if x.dtype.kind == "f" else x
-        if isinstance(x, (float, np.floating)):
+            return np.zeros_like(x, subok=False) if x.dtype.kind in "fc" else x
+        if isinstance(x, (float, complex, np.inexact)):
             return type(x)(0)
         if hasattr(x, "shape") and hasattr(x, "dtype"):
             return np.zeros(x.shape, x.dtype)

@@ -17,11 +17,11 @@ from diffjit.api.composed import Composed, certain
 from diffjit.api.derived import resolve, verb
 from diffjit.api.engine import is_compiled
 from diffjit.api.grad import grad
-from diffjit.api.gradients import differentiated, place, spec_tree, without_extras
+from diffjit.api.gradients import differentiated, place, spec_tree, without_extras, wrong_result
 from diffjit.api.inline import inline_jvp, nest, plain
 from diffjit.api.product_programs import reversible
 from diffjit.api.products import jvp
-from diffjit.errors import NoRule, TypeProblem
+from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.nested import Inner
 from diffjit.frontend.outputs import Out, RecordOut
@@ -43,9 +43,12 @@ _MOST_OPS = 1000
 class Jacobian(Composed):
     """The Jacobian of a function."""
 
-    def __init__(self, function: Any, mode: str, argnums: Any, *, has_aux: bool, backend: str | None) -> None:
+    def __init__(
+        self, function: Any, mode: str, argnums: Any, *, has_aux: bool, backend: str | None, holomorphic: bool = False
+    ) -> None:
         super().__init__(function, backend)
         self.mode = mode
+        self.holomorphic = holomorphic
         self.argnums = argnums
         self.has_aux = has_aux
 
@@ -71,7 +74,13 @@ class Matrix:
         self.build = interpreter.build
         self.function = inner.program.function
         self.which = resolve(verb.function, verb.argnums, inner.call)
-        self.wrt = differentiated(inner.program, self.which, inner.call)
+        self.wrt = differentiated(
+            inner.program,
+            self.which,
+            inner.call,
+            holomorphic=verb.holomorphic,
+            real="a Jacobian by forward mode" if verb.mode == "forward" else "",
+        )
         self.place = place(inner.program)
         self.inputs = [inner.inputs[k] for k in self.wrt]
         self.rows: list[Row] = []
@@ -116,11 +125,7 @@ class Matrix:
                     raise self.refused(
                         name, "a growing list" if not isinstance(ty, (Scalar, Array)) else f"of type {ty.dtype}"
                     )
-                if ty.dtype.kind == "c":
-                    raise NoRule("DJ203", f"{name} of `{self.function.name}` is complex", loc=self.place,
-                                 cure="return the real and imaginary parts")  # fmt: skip
-                self.rows.append(Row(spec.index, ty, []))
-                return self.rows[-1]
+                return self.row(spec.index, ty, name)
             case RecordOut():
                 return RecordOut(
                     spec.cls, {n: self.scan(v, f"{name.removeprefix('the ')}.{n}") for n, v in spec.fields.items()}
@@ -134,13 +139,24 @@ class Matrix:
                 return {k: self.scan(v, f"{name.removeprefix('the ')}[{k!r}]") for k, v in spec.items()}
             case None:
                 return None
-            case float() | np.floating():
-                self.rows.append(Row(None, scalar_type_of(spec), []))
-                return self.rows[-1]
+            case float() | np.floating() | complex() | np.complexfloating():
+                return self.row(None, scalar_type_of(spec), name)
             case _:
                 raise self.refused(
                     name, f"a {type(spec).__name__}" if not is_number(spec) else f"the {type(spec).__name__} {spec}"
                 )
+
+    def row(self, index: int | None, ty: Any, name: str) -> Row:
+        """A result with a Jacobian; refuses what is real or complex and should not be."""
+        by_complex = any(v.type.dtype.kind == "c" for v in self.inputs)
+        is_complex = ty.dtype.kind == "c"
+        as_real = is_complex and (by_complex or self.verb.mode == "reverse")
+        if not is_complex if self.verb.holomorphic else as_real:
+            raise wrong_result(
+                self.inner.program, f"{name} of `{self.function.name}` is", holomorphic=self.verb.holomorphic
+            )
+        self.rows.append(Row(index, ty, []))
+        return self.rows[-1]
 
     def refused(self, name: str, what: str) -> TypeProblem:
         """The error for a result without a derivative."""
@@ -161,6 +177,10 @@ class Matrix:
         scalar_inputs = all(isinstance(v.type, Scalar) for v in self.inputs)
         if self.verb.mode != "cheaper":
             return self.verb.mode
+        if not self.verb.holomorphic and any(r.type.dtype.kind == "c" for r in self.rows):
+            return "forward"
+        if not self.verb.holomorphic and any(v.type.dtype.kind == "c" for v in self.inputs):
+            return "reverse"
         if scalar_rows and len(self.rows) <= 1:
             return "reverse"
         if (scalar_inputs and len(self.inputs) == 1) or self.square():
@@ -363,48 +383,78 @@ def silence(function: Function) -> None:
         block.ops = [op for op in block.ops if op.kind != "print"]
 
 
-def _jacobian(fun: Any, mode: str, argnums: Any, has_aux: bool, backend: str | None) -> Any:
+def _jacobian(fun: Any, mode: str, argnums: Any, has_aux: bool, holomorphic: bool, backend: str | None) -> Any:
     def make(f: Any) -> Jacobian:
-        return Jacobian(f, mode, argnums, has_aux=has_aux, backend=backend)
+        return Jacobian(f, mode, argnums, has_aux=has_aux, backend=backend, holomorphic=bool(holomorphic))
 
     return make if fun is None else make(fun)
 
 
 @verb
-def jacfwd(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
+def jacfwd(
+    fun: Any = None,
+    argnums: Any = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    backend: str | None = None,
+) -> Any:
     """The Jacobian by forward mode: one run of the program for each number among the inputs.
 
-    fun       the function; without it, a decorator with arguments
-    argnums   position or name of the argument to differentiate by, or a sequence of them
-    has_aux   the function returns (value, aux); the result is then (Jacobian, aux)
-    backend   "numba" (compiled) or "python" (readable text)
+    fun           the function; without it, a decorator with arguments
+    argnums       position or name of the argument to differentiate by, or a sequence of them
+    has_aux       the function returns (value, aux); the result is then (Jacobian, aux)
+    holomorphic   the function is a holomorphic one of complex arguments, and entries are complex derivatives
+    backend       "numba" (compiled) or "python" (readable text)
 
     The result has the structure of the function's result, and in the place of each array there a tree with the
-    structure of the argument; an entry has the result's axes, then the argument's.
+    structure of the argument; an entry has the result's axes, then the argument's. As in JAX, forward mode takes real
+    arguments and reverse mode real results unless the function is `holomorphic` (DJ325).
     """
-    return _jacobian(fun, "forward", argnums, has_aux, backend)
+    return _jacobian(fun, "forward", argnums, has_aux, holomorphic, backend)
 
 
 @verb
-def jacrev(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
+def jacrev(
+    fun: Any = None,
+    argnums: Any = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    backend: str | None = None,
+) -> Any:
     """The Jacobian by reverse mode: one run forward, then one back for each number among the results.
 
     Parameters and result are those of `jacfwd`.
     """
-    return _jacobian(fun, "reverse", argnums, has_aux, backend)
+    return _jacobian(fun, "reverse", argnums, has_aux, holomorphic, backend)
 
 
 @verb
-def jacobian(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
+def jacobian(
+    fun: Any = None,
+    argnums: Any = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    backend: str | None = None,
+) -> Any:
     """The Jacobian, by forward mode where there are at most as many inputs as results, else by reverse mode.
 
     Parameters and result are those of `jacfwd`. Where the sizes are only known at run time, both are compiled.
     """
-    return _jacobian(fun, "cheaper", argnums, has_aux, backend)
+    return _jacobian(fun, "cheaper", argnums, has_aux, holomorphic, backend)
 
 
 @verb
-def hessian(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend: str | None = None) -> Any:
+def hessian(
+    fun: Any = None,
+    argnums: Any = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    backend: str | None = None,
+) -> Any:
     """The matrix of second derivatives: `jacfwd` of `jacrev`.
 
     Parameters as for `jacfwd`. In the place of each result there is a tree with the structure of the argument, and in
@@ -412,8 +462,8 @@ def hessian(fun: Any = None, argnums: Any = 0, has_aux: bool = False, *, backend
     """
 
     def make(f: Any) -> Jacobian:
-        rows = Jacobian(f, "reverse", argnums, has_aux=has_aux, backend=backend)
-        return Jacobian(rows, "forward", argnums, has_aux=has_aux, backend=backend)
+        options: dict[str, Any] = {"has_aux": has_aux, "backend": backend, "holomorphic": bool(holomorphic)}
+        return Jacobian(Jacobian(f, "reverse", argnums, **options), "forward", argnums, **options)
 
     return make if fun is None else make(fun)
 

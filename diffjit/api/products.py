@@ -98,6 +98,7 @@ def matching(call: Arguments, tangents: tuple[Any, ...]) -> dict[int, Any]:
 
 def as_like(value: Any, like: Any, what: str) -> Any:
     """A cotangent or tangent in the form of the value it belongs to."""
+    refuse_complex(value, like, what)
     if isinstance(like, np.ndarray):
         array = np.asarray(value, dtype=like.dtype)
         if array.shape != like.shape:
@@ -118,6 +119,19 @@ def as_like(value: Any, like: Any, what: str) -> Any:
     return value
 
 
+def refuse_complex(value: Any, like: Any, what: str) -> None:
+    """A real number has a real derivative: an imaginary part would be lost."""
+    if _complex(value) and not _complex(like):
+        raise UsageError("DJ507", f"{what} is complex, its value is real", cure="take the real part")
+
+
+def _complex(value: Any) -> bool:
+    if isinstance(value, (float, int)):
+        return False
+    dtype = getattr(value, "dtype", None)
+    return dtype.kind == "c" if isinstance(dtype, np.dtype) else np.iscomplexobj(value)
+
+
 def tangent_spec(spec: Any) -> Any:
     """The tree of tangents: static results have none."""
     if isinstance(spec, (Out, OptOut, RecordOut)):
@@ -129,7 +143,7 @@ def tangent_spec(spec: Any) -> Any:
         return [tangent_spec(s) for s in spec]
     if isinstance(spec, dict):
         return {k: tangent_spec(v) for k, v in spec.items()}
-    return 0.0 if isinstance(spec, float) else spec
+    return type(spec)(0) if isinstance(spec, (float, complex)) else spec
 
 
 def zero(value: Any) -> Any:
@@ -205,6 +219,7 @@ def _seed(value: Any, shape: tuple[int, ...], like: Any, *, fortran: bool) -> An
     if isinstance(like, np.ndarray):
         if value is None:
             return np.zeros(shape, like.dtype, order="F" if fortran else "C")
+        refuse_complex(value, like, "the cotangent")
         array = np.array(value, dtype=like.dtype, order="F" if fortran else "C")
         if array.shape != shape:
             raise UsageError(

@@ -20,10 +20,10 @@ from diffjit.api.composed import certain
 from diffjit.api.derived import Derived, resolve, verb
 from diffjit.api.engine import executable, is_compiled
 from diffjit.api.grad import grad
-from diffjit.api.gradients import differentiated, place, spec_tree, without_extras
+from diffjit.api.gradients import differentiated, not_holomorphic, place, spec_tree, without_extras
 from diffjit.api.matrices import silence
 from diffjit.api.programs import Arguments, Compiled, flatten_call
-from diffjit.errors import NoRule, TypeProblem, UsageError
+from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.outputs import Out, RecordOut, rebuild
 from diffjit.frontend.program import Program
 from diffjit.frontend.values import is_number
@@ -82,7 +82,7 @@ class Sparse(Derived):
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Made]:
         """The program of one tangent, and where its results belong."""
         which = resolve(self.function, self.argnums, call)
-        wrt = differentiated(program, which, call)
+        wrt = differentiated(program, which, call, real="a sparse matrix of derivatives")
         value = program.result
         if self.has_aux:
             value = without_extras(program)
@@ -317,8 +317,8 @@ def scan(program: Program, spec: Any, name: str, rows: list[int | None]) -> Any:
                 what = "a growing list" if not isinstance(ty, (Scalar, Array)) else f"of type {ty.dtype}"
                 raise refused(program, name, what)
             if ty.dtype.kind == "c":
-                raise NoRule("DJ203", f"{name} of `{program.function.name}` is complex", loc=place(program),
-                             cure="return the real and imaginary parts")  # fmt: skip
+                problem = f"a sparse matrix of derivatives of {name} of `{program.function.name}`, which is complex"
+                raise not_holomorphic(program, problem, "return the real and imaginary parts")
             rows.append(spec.index)
             return Row(len(rows) - 1)
         case RecordOut():

@@ -248,6 +248,8 @@ class Arith(Mixin):
 
     def sign(self, value: Any) -> str:
         """What is known of an int: "+" never negative, "-" negative at times, "" nothing."""
+        if isinstance(value, Value) and isinstance(value.type, (Scalar, Array)) and value.type.dtype.kind == "c":
+            return ""
         if isinstance(value, Static):
             return "-" if value.obj < 0 else "+"
         least = self.least(value)

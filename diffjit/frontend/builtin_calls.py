@@ -46,6 +46,7 @@ class BuiltinCalls(Mixin):
         if isinstance(x, av.Ref):
             return self.call_method(x, "__float__", [])
         value = self.number(x)
+        self.real_only("float()", value)
         number = self.item(value, TypeError) if isinstance(value.type, Array) else value
         return self.cast(number, np.float64, weak=True)
 
@@ -58,6 +59,7 @@ class BuiltinCalls(Mixin):
 
     def to_int(self, value: Any) -> Any:
         """A whole number as Python's int."""
+        self.real_only("a conversion to int", value)
         self.check_rounding(value)
         return self.cast(value, np.int64, weak=True)
 

@@ -250,6 +250,7 @@ class Calls(Mixin):
         if isinstance(value, Static):
             return value
         number = self.number(value)
+        self.real_only(f"`math.{kind}`", number)
         if isinstance(number.type, Array):
             if all(d == 1 for d in number.type.dims):
                 number = self.item(number)

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.handlers import CORE, core
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.values import Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array, Scalar
 
 _KINDS = {
     cmath.exp: "exp", cmath.log10: "log10", cmath.sqrt: "sqrt", cmath.sin: "sin", cmath.cos: "cos", cmath.tan: "tan",
@@ -25,6 +28,17 @@ class Complexes(Mixin):
     def complex_number(self, value: Any) -> Any:
         """Anything as a Python complex number."""
         return Static(complex(value.obj)) if isinstance(value, Static) else self.cast(value, np.complex128, weak=True)
+
+    def real_only(self, what: str, *values: Any) -> None:
+        """Python raises TypeError where a complex number would lose its imaginary part, or have an order."""
+        for value in values:
+            known: Any = getattr(value, "obj", 0.0) if isinstance(value, Static) else 0.0
+            ty = value.type if isinstance(value, Value) else None
+            if np.iscomplexobj(known) or (isinstance(ty, (Scalar, Array)) and ty.dtype.kind == "c"):
+                cure = "take the real part, z.real, or the absolute value; cmath has functions of complex numbers"
+                raise self.error(
+                    TypeProblem("DJ302", f"{what} does not take complex numbers", cure=cure, python=TypeError)
+                )
 
     @core(cmath.log)
     def cm_log(self, x: Any, base: Any = None) -> Any:

@@ -19,6 +19,11 @@ def number(tree: Any) -> Any:
     return tree.value if isinstance(tree, gast.Constant) else None
 
 
+def is_name(tree: Any) -> bool:
+    """Whether a formula is an operand or the result, as it is."""
+    return isinstance(tree, gast.Name)
+
+
 def choice(tree: Any) -> tuple[Any, Any, Any] | None:
     """(test, yes, no) of a formula `where(test, yes, no)`."""
     if isinstance(tree, gast.Call) and isinstance(tree.func, gast.Name) and tree.func.id == "where":

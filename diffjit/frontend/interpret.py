@@ -62,6 +62,7 @@ from diffjit.frontend.sums import Sums
 from diffjit.frontend.tables import Tables
 from diffjit.frontend.templates import Sites, describe, kind_of, split
 from diffjit.frontend.text import Text
+from diffjit.frontend.transforms import FourierTransforms
 from diffjit.frontend.values import NONE, UNBOUND, Static
 from diffjit.frontend.warned import Warned
 from diffjit.ir.build import Builder
@@ -82,6 +83,7 @@ class Interpreter(
     Iteration, Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes,
     NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion, Nested, Sums,
     IndexTricks, Warned, Questions, DataclassCalls, SetOperators, Managers, Tables, Portable, ReadOnly,
+    FourierTransforms,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

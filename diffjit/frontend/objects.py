@@ -70,6 +70,8 @@ class Objects(Mixin):
             return Static(self.evaluated(cls, args[0].obj))
         if len(args) > 1 or issubclass(cls, (np.character, np.datetime64, np.timedelta64)):
             raise self.no_rule(cls, node)
+        if not issubclass(cls, (np.complexfloating, np.bool_)):
+            self.real_only(f"np.{cls.__name__}()", args[0])
         return self.cast(args[0], np.dtype(cls))
 
     def method_fn(self, function: Any, owner: type) -> av.Fn:

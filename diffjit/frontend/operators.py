@@ -191,6 +191,8 @@ class Operators(Mixin):
             return self.compare_sequences(kind, left, right, node)
         if kind in ("equal", "not_equal") and (_never_equal(left, right) or _never_equal(right, left)):
             return Static(kind == "not_equal")
+        if kind not in ("equal", "not_equal") and self.is_weak(left) and self.is_weak(right):
+            self.real_only("an order of Python's numbers", left, right)
         return self.ew(kind, left, right)
 
     def compare_objects(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:

@@ -181,6 +181,20 @@ class SourcePrinter(Elementwise, OpPrinter):
 
     op_argmin = op_argmax
 
+    def op_fft(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """`np.fft.fft(a, axis=k)`; the other direction without NumPy's factor."""
+        if op.attrs["forward"]:
+            return syntax.call("np.fft.fft", args[0], axis=syntax.number(op.attrs["axis"]))
+        return syntax.call("np.fft.ifft", args[0], axis=syntax.number(op.attrs["axis"]), norm=ast.Constant("forward"))
+
+    def op_rfft(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """`np.fft.rfft(a, axis=k)`."""
+        return syntax.call("np.fft.rfft", args[0], axis=syntax.number(op.attrs["axis"]))
+
+    def op_irfft(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """`np.fft.irfft(a, n, axis=k)` without NumPy's factor."""
+        return syntax.call("np.fft.irfft", *args, axis=syntax.number(op.attrs["axis"]), norm=ast.Constant("forward"))
+
     def op_cumsum(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """`np.cumsum(a)` of a vector, else with its axis."""
         ty = op.inputs[0].type

@@ -19,6 +19,8 @@ elementwise kinds            see `primitives.elementwise`; broadcast over arrays
 `sum prod max min any all` (a)  attrs axes (a sorted tuple), keepdims             -> scalar (0-d result) or fresh array
 `argmax argmin` (a)          attrs axis (int, or None for the flattened array), keepdims
 `cumsum cumprod` (a)         attrs axis (int)
+`fft` (a)                    attrs axis, forward: Fourier transform without factor, of complex numbers
+`rfft` (a), `irfft` (a, n)   attrs axis: half a transform of real numbers, and n real numbers from it
 `matmul` (a, b)              NumPy's @ for 1-D, 2-D and stacked operands
 `concatenate` (*arrays)      attrs axis
 `gather` (a, *indices)       attrs spec; integer-array indexing, NumPy's rules    -> fresh array

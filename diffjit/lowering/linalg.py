@@ -280,6 +280,37 @@ def _factorizes(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: lis
         lines.add(f"{outs[0]} = {outs[0]} & {function}({a.item(indices)}, {', '.join(spare)})", inside=True)
 
 
+# Fourier transforms ---------------------------------------------------------------------------------------------------
+
+
+def _transform(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
+    """Rows of transforms along one axis; the longest other axis that is known, the last, is gone through inside."""
+    source, ty, axis = op.inputs[0], op.out.type, op.attrs["axis"]
+    assert isinstance(ty, Array)
+    name = printer.named(args[0], source, lines)
+    lengths = [f"{name}.shape[{k}]" for k in range(ty.ndim)]
+    shape = list(lengths)
+    kind = op.kind
+    if kind == "fft" and not op.attrs["forward"]:
+        kind = "ifft"
+    elif kind == "rfft":
+        shape[axis] = f"{lengths[axis]} // 2 + 1"
+    elif kind == "irfft":
+        shape[axis] = printer.named(args[1], op.inputs[1], lines)
+    order = "F" if ty.layout == "F" else "C"
+    lines.add(f"{outs[0]} = {printer.empty(ty.dtype, order)}({tuple_text(shape)})")
+    others = [k for k in range(ty.ndim) if k != axis]
+    inner = others.pop() if others else None
+    indices = {k: printer.temp(loops.INDEX_NAMES[k % 6]) for k in others}
+    item = ", ".join(indices.get(k, ":") for k in range(ty.ndim))
+    a, out = (f"{v}[{item}]" if others else v for v in (name, outs[0]))
+    if inner is not None and axis < inner:
+        turned = printer.define("transpose_10_A", 'memory.transpose(1, 0, order="A")')
+        a, out = f"{turned}({a})", f"{turned}({out})"
+    with lines.loops([indices[k] for k in others], [lengths[k] for k in others]):
+        lines.add(f"{kind}_rows({a}, {out})", inside=True)
+
+
 STATEMENTS: dict[str, Callable[..., None]] = {
     "matmul": _matmul,
     "solve": _solve,
@@ -287,4 +318,5 @@ STATEMENTS: dict[str, Callable[..., None]] = {
     "cholesky": _inv,
     "det": _det,
     "factorizes": _factorizes,
+    **dict.fromkeys(("fft", "rfft", "irfft"), _transform),
 }

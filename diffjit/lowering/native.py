@@ -24,7 +24,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from diffjit.lowering import blas, extensions, failures, threads
+from diffjit.lowering import blas, extensions, failures, fourier, threads
 
 SUPPORTED = sys.platform == "linux" and struct.calcsize("P") == 8 and sys.byteorder == "little"
 _EXPECTED = (ImportError, OSError, AttributeError, KeyError, ValueError, struct.error)  # of a Numba built otherwise
@@ -137,6 +137,8 @@ def _address(name: str) -> int | None:
     if name.startswith("dj_"):
         if blas.provides(name):
             blas.register()
+        if fourier.provides(name):
+            fourier.register()
         if name == threads.SYMBOL:
             threads.start()
         return failures.ADDRESSES.get(name) or llvm.address_of_symbol(name)

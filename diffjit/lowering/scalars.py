@@ -176,7 +176,7 @@ def _small_power(kind: str, operands: list[Operand], ins: tuple[np.dtype, ...], 
     if kind not in ("power", "float_power") or operands[1].const is None or ins[0].kind not in "fc":
         return None
     exponent = operands[1].const
-    if isinstance(exponent, complex):
+    if np.iscomplexobj(exponent):
         return None
     base = cast(operands[0], ins[0])
     if ins[0].kind == "f" and float(exponent) in _HALVES:
@@ -213,6 +213,8 @@ def _emit(
         if done is not None:
             return done, B
     if group in "fc":
+        if kind == "divide" and group == "c":
+            return f"divide_complex({x[0]}, {x[1]})", dtype
         if kind in _ARITHMETIC:
             return f"({x[0]} {_ARITHMETIC[kind]} {x[1]})", dtype
         if kind == "negative":

@@ -3,6 +3,8 @@
 from diffjit.primitives import (
     arithmetic,
     comparison,
+    complexes,
+    fourier,
     indexing,
     library,
     linalg,
@@ -18,6 +20,8 @@ registry.settle()
 __all__ = [
     "arithmetic",
     "comparison",
+    "complexes",
+    "fourier",
     "indexing",
     "library",
     "linalg",

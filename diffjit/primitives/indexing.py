@@ -14,10 +14,10 @@ for _kind in ("nonzero", "argsort"):
 
 # Linear in `a` alone. The transpose is the engine's kind `scatter_add` into zeros, with the same indices and `spec`:
 # which entries of an index are arrays is the IR's notation, which plain NumPy code cannot spell.
-gather = rule("gather", "a *indices", linear=True)
+gather = rule("gather", "a *indices", linear=True, numbers="real")
 
 
-masked = rule("mask_get", "a m", linear=True)
+masked = rule("mask_get", "a m", linear=True, numbers="real")
 
 
 @masked.vjp
@@ -28,7 +28,7 @@ def mask_get_vjp(a: Any, m: Any, out_bar: Any) -> Any:
     return a_bar, None
 
 
-sort = rule("sort", "a")
+sort = rule("sort", "a", numbers="real")
 
 
 @sort.jvp

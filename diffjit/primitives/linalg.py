@@ -22,7 +22,7 @@ def turned(a: Any) -> Any:
     return np.swapaxes(a, -1, -2)
 
 
-matmul = rule("matmul", "a b")
+matmul = rule("matmul", "a b", numbers="holomorphic")
 
 
 @matmul.jvp
@@ -64,7 +64,7 @@ def matmul_right_bar(a: Any, b: Any, out_bar: Any) -> Any:
 
 # Solving A x = b. NumPy takes b as a vector only if it has one dimension.
 
-solve = rule("solve", "A b")
+solve = rule("solve", "A b", numbers="holomorphic")
 
 
 @solve.jvp
@@ -99,7 +99,7 @@ def solve_vjp(A: Any, b: Any, out: Any, out_bar: Any) -> Any:
     return -b_bar @ turned(out), b_bar
 
 
-inv = rule("inv", "A")
+inv = rule("inv", "A", numbers="holomorphic")
 
 
 @inv.jvp
@@ -118,7 +118,7 @@ def inv_vjp(out: Any, out_bar: Any) -> Any:
 # LU gives det and inverse with the same rounded last pivot, so their product is accurate however small det is, unless
 # it is 0; then the cofactors come from their definition, in O(n^5).
 
-det = rule("det", "A")
+det = rule("det", "A", numbers="holomorphic")
 
 
 def cofactors(A: Any, det_A: Any) -> Any:
@@ -242,9 +242,10 @@ def det_vjp(A: Any, out: Any, out_bar: Any) -> Any:
 
 
 # Cholesky. NumPy reads the lower triangle of A alone, so the exact derivative by the entries of A lives there: an
-# off-diagonal entry stands for two of the symmetric matrix.
+# off-diagonal entry stands for two of the symmetric matrix. For a complex matrix, which is Hermitian, it reads the real
+# part of the diagonal.
 
-cholesky = rule("cholesky", "A")
+cholesky = rule("cholesky", "A", numbers="adjoint")
 
 
 def lower_half(a: Any) -> Any:
@@ -252,19 +253,24 @@ def lower_half(a: Any) -> Any:
     return 0.5 * (np.tril(a) + np.tril(a, -1))
 
 
+def adjoint(a: Any) -> Any:
+    """Each matrix of a stack transposed, and conjugated."""
+    return np.conjugate(turned(a)) if a.dtype.kind == "c" else turned(a)
+
+
 @cholesky.jvp
 def cholesky_jvp(A_dot: Any, out: Any) -> Any:
-    """L_dot = L Phi(L^-1 A_dot L^-T), where A_dot is symmetric by its lower triangle."""
-    symmetric = np.tril(A_dot) + turned(np.tril(A_dot, -1))
-    half = np.linalg.solve(out, symmetric)
-    whole = np.linalg.solve(out, turned(half))
+    """L_dot = L Phi(L^-1 A_dot L^-H), where A_dot is Hermitian by its lower triangle."""
+    half_of = lower_half(A_dot)
+    half = np.linalg.solve(out, half_of + adjoint(half_of))
+    whole = np.linalg.solve(out, adjoint(half))
     return out @ lower_half(whole)
 
 
 @cholesky.vjp
 def cholesky_vjp(out: Any, out_bar: Any) -> Any:
-    """A_bar = Phi(S + S^T), S = L^-T Phi(L^T L_bar) L^-1."""
-    inner = lower_half(turned(out) @ np.tril(out_bar))
-    half = np.linalg.solve(turned(out), inner)
-    whole = np.linalg.solve(turned(out), turned(half))
-    return lower_half(whole + turned(whole))
+    """A_bar = Phi(S + S^H), S = L^-H Phi(L^H L_bar) L^-1."""
+    inner = lower_half(adjoint(out) @ np.tril(out_bar))
+    half = np.linalg.solve(adjoint(out), inner)
+    whole = np.linalg.solve(adjoint(out), adjoint(half))
+    return lower_half(whole + adjoint(whole))

@@ -24,7 +24,7 @@ def spread(reduced: Any, a: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return np.broadcast_to(reduced, a.shape)
 
 
-total = rule("sum", "a", linear=True)
+total = rule("sum", "a", linear=True, numbers="real")
 
 
 @total.vjp
@@ -36,8 +36,8 @@ def sum_vjp(a: Any, out_bar: Any, *, axes: tuple[int, ...], keepdims: bool) -> A
 # Largest and smallest: elements that tie share the derivative equally. With a NaN nothing is equal to the result, and
 # no element draws a derivative, as with `maximum`.
 
-largest = rule("max", "a")
-smallest = rule("min", "a")
+largest = rule("max", "a", numbers="real")
+smallest = rule("min", "a", numbers="real")
 
 
 def ties_of(a: Any, out: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -67,7 +67,7 @@ def extremum_vjp(a: Any, out: Any, out_bar: Any, *, axes: tuple[int, ...], keepd
 # Product: the partial by each element is the product of all others, from running products of both sides. Division by
 # the element would fail at zeros, for second derivatives too.
 
-product = rule("prod", "a")
+product = rule("prod", "a", numbers="holomorphic")
 
 
 def products_of_others(a: Any) -> Any:
@@ -106,7 +106,7 @@ def prod_vjp(a: Any, out_bar: Any, *, axes: tuple[int, ...], keepdims: bool) -> 
     return product_partials(a, axes) * spread(out_bar, a, axes, keepdims)
 
 
-running_sum = rule("cumsum", "a", linear=True)
+running_sum = rule("cumsum", "a", linear=True, numbers="real")
 
 
 @running_sum.vjp
@@ -117,7 +117,7 @@ def cumsum_vjp(out_bar: Any, *, axis: int) -> Any:
 
 # Running product: out[k] = out[k - 1] * a[k], and the linear recurrences that follow from it, right at zeros.
 
-running_product = rule("cumprod", "a")
+running_product = rule("cumprod", "a", numbers="holomorphic")
 
 
 @running_product.jvp

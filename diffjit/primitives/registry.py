@@ -8,6 +8,7 @@
     are plain NumPy functions. A rule asks by parameter name for what it reads: inputs, `out`, `<input>_dot`, `out_bar`,
     and the operation's attributes as keyword-only parameters. `linear=True` says that the tangent is the operation
     applied to the tangents. Rules are parsed by the same frontend as users' code, so they are differentiable again.
+    What they do to complex numbers is said by `numbers=` (see `Rule`); without it these are refused.
 `@implements(np.var)`
     a NumPy function written with others, in plain Python; it is inlined where users call it.
 """
@@ -23,6 +24,8 @@ ELEMENTWISE: dict[str, Elementwise] = {}
 RULES: dict[str, Rule] = {}
 COMPOSITES: dict[Any, Callable[..., Any]] = {}  # NumPy's (or math's) function -> the same function in plain Python
 FUNCTIONS: dict[Any, str] = {}  # NumPy's (or math's) function -> elementwise kind
+HOLOMORPHIC: set[str] = set()  # elementwise kinds whose partial derivatives hold for complex parameters
+PLANAR: dict[str, tuple[tuple[str, str], ...]] = {}  # elementwise kind -> derivatives by complex parameters
 _count = {"declared": 0, "own": 0}
 
 
@@ -58,6 +61,9 @@ class Rule:
     vjp_rule: Callable[..., Any] | None = None
     code: Callable[..., Any] | None = None
     variadic: bool = field(default=False)
+    # What the reverse rule is for complex inputs. "" refuses them. "real": a linear map with real coefficients.
+    # "holomorphic": the transpose, without conjugates. "adjoint": the adjoint, its conjugates are written out.
+    numbers: str = ""
 
     def jvp(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Attach the forward rule."""
@@ -99,10 +105,30 @@ def elementwise(
     return entry
 
 
-def rule(kind: str, params: str, *, linear: bool = False) -> Rule:
+def holomorphic(*kinds: str) -> None:
+    """Elementwise primitives that are differentiable by complex parameters: their partial derivatives hold there."""
+    HOLOMORPHIC.update(kinds)
+    _count["declared"] += 1
+
+
+def planar(kind: str, *derivatives: tuple[str, str]) -> None:
+    """Derivatives (p, q) by complex parameters: the tangent is p * x_dot + q * conj(x_dot), real for a real result."""
+    PLANAR[kind] = derivatives
+    _count["declared"] += 1
+
+
+def by_complex(kind: str) -> tuple[tuple[str, str], ...] | None:
+    """The derivatives (p, q) of an elementwise primitive by complex parameters; None where it has no such rule."""
+    if kind in HOLOMORPHIC:
+        return tuple((p or "0", "0") for p in ELEMENTWISE[kind].partials)
+    return PLANAR.get(kind)
+
+
+def rule(kind: str, params: str, *, linear: bool = False, numbers: str = "") -> Rule:
     """Declare a structural primitive with the names of its inputs; a last name `*xs` takes any number of inputs."""
     names = tuple(params.replace(",", " ").split())
-    entry = Rule(kind, tuple(n.lstrip("*") for n in names), linear, variadic=bool(names) and names[-1].startswith("*"))
+    variadic = bool(names) and names[-1].startswith("*")
+    entry = Rule(kind, tuple(n.lstrip("*") for n in names), linear, variadic=variadic, numbers=numbers)
     RULES[kind] = entry
     _count["declared"] += 1
     return entry

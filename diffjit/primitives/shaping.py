@@ -11,7 +11,7 @@ import numpy as np
 
 from diffjit.primitives.registry import rule
 
-concatenate = rule("concatenate", "*arrays", linear=True)
+concatenate = rule("concatenate", "*arrays", linear=True, numbers="real")
 
 
 @concatenate.vjp
@@ -26,7 +26,7 @@ def concatenate_vjp(arrays: tuple[Any, ...], out_bar: Any, *, axis: int) -> Any:
     return pieces
 
 
-unbroadcast = rule("unbroadcast", "g like", linear=True)
+unbroadcast = rule("unbroadcast", "g like", linear=True, numbers="real")
 
 
 @unbroadcast.vjp

@@ -28,7 +28,7 @@ elementwise("bessel_i(n, x)", "0", "0.5 * (bessel_i(n - 1, x) + bessel_i(n + 1, 
 # x * 2**n.
 elementwise("ldexp(x, n)", "ldexp(1.0, n)", "0", numpy=np.ldexp, also=(math.ldexp,), guarded=True)
 
-# For real x. The gradients of complex values are not holomorphic here and have their own issue.
+# For real x; `complexes` says what they are for complex ones.
 elementwise("real(x)", "1", also=(np.real,))
 elementwise("imag(x)", "0", also=(np.imag,))
 elementwise("conjugate(x)", "1", numpy=np.conjugate)

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Op, Value, is_view, without_labels
-from diffjit.ir.types import Array, Dim, List, Scalar, Stack, not_one
+from diffjit.ir.types import Array, Dim, List, Scalar, Stack, Type, not_one
 from diffjit.transforms.keep import Context, Keeper
 from diffjit.transforms.rules import RuleRunner
 from diffjit.transforms.shadows import Shadows
@@ -50,6 +52,15 @@ class Cotangents:
                 g = self.build.value("sum", [g], Scalar(g.type.dtype), axes=tuple(range(g.type.ndim)), keepdims=False)
         elif isinstance(ty, Array) and (not isinstance(g.type, Array) or not _same_shape(g.type.dims, ty.dims)):
             g = self.build.value("unbroadcast", [g, like], Array(g.type.dtype, ty.dims, "C"))
+        return self.converted(g, ty)
+
+    def converted(self, g: Value, ty: Type) -> Value:
+        """A cotangent in the dtype of its value: a real number that complex ones were made of gets the real part."""
+        if g.type.dtype.kind == "c" and ty.dtype.kind != "c":
+            real = np.dtype(f"f{g.type.dtype.itemsize // 2}")
+            weak = isinstance(g.type, Scalar) and g.type.weak
+            part = Scalar(real, weak) if isinstance(g.type, Scalar) else Array(real, g.type.dims, g.type.layout)
+            g = self.build.value("real", [g], part)
         if g.type.dtype != ty.dtype:
             if isinstance(ty, Scalar):
                 return self.build.value("cast", [g], ty)

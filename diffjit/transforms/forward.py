@@ -49,9 +49,6 @@ class TangentRules:
 
     def tangent_of(self, op: Op) -> Value:
         """The tangent of a pure operation's result."""
-        for v in op.inputs:
-            if self.has(v):
-                rules.refuse_complex(op, v)
         if op.kind in ELEMENTWISE:
             return self.elementwise(op)
         entry = RULES.get(op.kind)
@@ -59,6 +56,7 @@ class TangentRules:
             raise NoRule(
                 "DJ202", f"`{op.kind}` has no forward rule", loc=op.loc, cure="stop_gradient marks it as constant"
             )
+        rules.on_complex(op)
         if entry.linear:
             inputs = [
                 self.tangent(v) if self.has(v) else (self.zeros_for(v) if entry.variadic or k == 0 else v)
@@ -88,7 +86,7 @@ class TangentRules:
         for k, v in enumerate(op.inputs):
             if not self.has(v):
                 continue
-            part = rules.scaled_partial(self.runner, op, k, self.tangent(v))
+            part = rules.tangent_part(self.runner, op, k, self.tangent(v))
             if part is not None:
                 total = part if total is None else self.runner.ew("add", total, part)
         if total is None:

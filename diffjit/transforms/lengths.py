@@ -20,7 +20,7 @@ from diffjit.ir.walk import blocks, walk
 from diffjit.primitives.registry import ELEMENTWISE
 
 _LIKE = frozenset({"copy", "zeros_like", "empty_like", "cumsum", "cumprod", "sort", "stop_gradient", "real_view",
-                   "imag_view", "inv", "cholesky"})  # fmt: skip
+                   "imag_view", "inv", "cholesky", "fft"})  # fmt: skip
 _ALLOCATED = frozenset({"zeros", "empty"})
 _BROADCAST = frozenset({"where", "cast", "zmul", *ELEMENTWISE})
 _REDUCED = frozenset({"sum", "prod", "max", "min", "any", "all"})
@@ -154,6 +154,15 @@ class Lengths:
         return self.of(op.inputs[1], axis)
 
     _of_solve = _of_unbroadcast
+
+    def _of_rfft(self, op: Op, axis: int, _: Value) -> Value:
+        n = self.of(op.inputs[0], axis)
+        if axis != op.attrs["axis"]:
+            return n
+        return self._made("add", [self._made("floor_divide", [n, self.const(2)], INT), self.const(1)], INT)
+
+    def _of_irfft(self, op: Op, axis: int, _: Value) -> Value:
+        return self.number(op.inputs[1]) if axis == op.attrs["axis"] else self.of(op.inputs[0], axis)
 
     def _of_transpose(self, op: Op, axis: int, _: Value) -> Value:
         return self.of(op.inputs[0], op.attrs["perm"][axis])

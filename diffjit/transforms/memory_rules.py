@@ -99,9 +99,7 @@ class MemoryRules(Cotangents):
         if isinstance(like.type, Array) and isinstance(g.type, Array) and like.type.dims != g.type.dims:
             reached = self.keep.kept(like, c)
             g = self.build.value("unbroadcast", [g, reached], Array(g.type.dtype, like.type.dims, "C"))
-            if g.type.dtype != like.type.dtype:
-                g = self.build.value("cast", [g], Array(like.type.dtype, g.type.dims, "C"))
-            return g
+            return self.converted(g, Array(like.type.dtype, g.type.dims, "C"))
         return self.fit(g, like)
 
     def mirror_accum(self, op: Op, c: Context) -> None:

@@ -90,7 +90,7 @@ def seeded(result: Reversed) -> Function:
     for seed in result.seeds:
         ty = seed.type
         one = seed if isinstance(ty, Scalar) else Value(Scalar(ty.dtype), None)
-        op = Op("const", [], [one], {"value": 1.0 if isinstance(ty, Scalar) and ty.weak else ty.dtype.type(1.0)})
+        op = Op("const", [], [one], {"value": _one(ty)})
         one.op, one.block = op, f.body
         constants.append(op)
         if one is not seed:  # a 0-d array
@@ -100,6 +100,12 @@ def seeded(result: Reversed) -> Function:
         f.params.remove(seed)
     f.body.ops[:0] = constants
     return f
+
+
+def _one(ty: Any) -> Any:
+    if isinstance(ty, Scalar) and ty.weak:
+        return 1.0 + 0.0j if ty.dtype.kind == "c" else 1.0
+    return ty.dtype.type(1.0)
 
 
 def joint(

@@ -112,7 +112,7 @@ def reverse_function(function: Function) -> Function:
         for k in finals:
             outputs.append(len(f.body.results))
             f.body.results.append(copies[k])
-        r = Reverse(f, floats, outputs).run()
+        r = Reverse(f, floats, outputs, inside=True).run()
         made.params, made.body = r.function.params, r.function.body
         builder = Builder(made.body)
         made.body.results = [

@@ -48,12 +48,22 @@ class Reversed:
 class Reverse(MemoryRules):
     """Builds the reverse sweep of one function."""
 
-    def __init__(self, function: Function, wrt: list[int], results: list[int], buffers: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        function: Function,
+        wrt: list[int],
+        results: list[int],
+        buffers: Sequence[int] = (),
+        *,
+        inside: bool = False,
+    ) -> None:
         """`buffers`: arrays among `wrt` that the function may change, and whose cotangents are given as buffers.
 
         Their contents are the cotangents of what the function leaves in these arrays before the sweep, and the
-        cotangents of what it found there after it. (`transforms.step`)
+        cotangents of what it found there after it. (`transforms.step`) `inside`: a part of another reverse sweep, so
+        that cotangents go in and out as they are.
         """
+        self.inside = inside
         self.f = own_copy(function) if not buffers else clone(function)
         enclose(self.f, wrt, results, buffers)
         custom.opened(self.f, wrt, results, buffers)
@@ -83,12 +93,12 @@ class Reverse(MemoryRules):
                 seed = Value(out.type, "out_bar" if len(self.outputs) == 1 else f"out{k}_bar")
                 seeds.append(seed)
                 if self.activity.active(out):
-                    rules.refuse_complex(Op("return", []), out)
-                    self.add(out, seed, top)
+                    self.add(out, self.outside(seed), top)
             self.sweep(f.body, top)
             gradients = [self.gradient_of(p, top) for p in self.inputs]
             for p, g in zip(self.inputs, gradients, strict=True):
                 self.test_sum(p, g, seeds)
+            gradients = [None if g is None else self.outside(g) for g in gradients]
         found = iter(self.keep.resolve(top, [g for g in gradients if g is not None]))
         gradients = [None if g is None else next(found) for g in gradients]
         primal = list(f.body.results)
@@ -106,6 +116,26 @@ class Reverse(MemoryRules):
         f.params += seeds
         return Reversed(f, boundary, seeds, primal, gradients)
 
+    def outside(self, bar: Value) -> Value:
+        """A complex cotangent as callers have it, from one in the sweep, or the other way round.
+
+        Callers' convention is JAX's, d/dx - i d/dy, for which a pullback is the transpose of the tangent map. In the
+        sweep cotangents are gradients in the plane, d/dx + i d/dy: memory seen as real and imaginary parts then has
+        shadow memory seen the same way.
+        """
+        return bar if self.inside else self.turned(bar)
+
+    def turned(self, bar: Value) -> Value:
+        """A cotangent in the other of the two conventions."""
+        if not rules.is_complex(bar):
+            return bar
+        ty = bar.type
+        if not isinstance(ty, Array) or ty.ndim:
+            return self.build.value("conjugate", [bar], ty, name=bar.name)
+        number = Scalar(ty.dtype)  # NumPy's functions would make a number of an array without dimensions
+        found = self.build.value("conjugate", [self.build.value("load", [bar], number)], number)
+        return self.build.value("full", [found], ty, name=bar.name, order="C")
+
     def gradient_of(self, p: Value, top: Context) -> Value | None:
         """The cotangent of an input, as a value that shares memory with nothing else."""
         if not self.activity.active(p):
@@ -116,7 +146,7 @@ class Reverse(MemoryRules):
         if bar is None:
             return None
         value = self.value_of(bar)
-        if isinstance(value.type, Array) and not bar.owned:
+        if isinstance(value.type, Array) and not bar.owned and (self.inside or not rules.is_complex(value)):
             return self.build.value(
                 "copy", [value], Array(value.type.dtype, value.type.dims, _layout(p)), name=f"{p.name}_bar", order="K"
             )
@@ -175,7 +205,6 @@ class Reverse(MemoryRules):
         elif self.activity.active(op.out):
             bar = self.take(op.out, c)
             if bar is not None:
-                rules.refuse_complex(op, op.out)
                 self.apply_rule(op, bar, c)
 
     def apply_rule(self, op: Op, g: Value, c: Context) -> None:
@@ -189,7 +218,7 @@ class Reverse(MemoryRules):
         with self.build.inside(scratch):
             self.build.loc = op.loc
             if op.kind in ELEMENTWISE:
-                contributions = [(k, rules.scaled_partial(self.runner, op, k, g_in)) for k in active]
+                contributions = [(k, rules.cotangent_part(self.runner, op, k, g_in)) for k in active]
             else:
                 contributions = self.rule_contributions(op, g_in, active)
             found = [(k, self.fit(self.runner.number(x), op.inputs[k])) for k, x in contributions if x is not None]
@@ -223,13 +252,17 @@ class Reverse(MemoryRules):
             raise NoRule(
                 "DJ202", f"`{op.kind}` has no reverse rule", loc=op.loc, cure="stop_gradient marks it as constant"
             )
-        values = rules.rule_values(self.runner, op, {"out_bar": g})
+        transposed = rules.on_complex(op) == "holomorphic"
+        values = rules.rule_values(self.runner, op, {"out_bar": rules.conjugated(self.runner, g) if transposed else g})
         result = self.runner.function(entry.vjp_rule, values)
         from diffjit.frontend import values as av
 
         parts = list(result.items) if isinstance(result, av.Tup) else [result]
         if len(parts) < len(op.inputs):
             parts += [None] * (len(op.inputs) - len(parts))
+        if transposed:
+            parts = [rules.conjugated(self.runner, x) if rules.is_complex(v) else x
+                     for x, v in zip(parts, op.inputs, strict=False)]  # fmt: skip
         return [(k, None if av.is_none(parts[k]) else parts[k]) for k in active]
 
     # Bringing scratch operations over
@@ -458,14 +491,14 @@ class Reverse(MemoryRules):
         for out, param in zip(outs, back.params[len(residuals) :], strict=True):
             g = self.take(out, c) if self.activity.active(out) else None
             seed = mapping[param] = Value(out.type, f"{out.name}_bar" if out.name else None)
-            given[seed] = self.conform(self.owned_or_zero(g, out, c), param.type)
+            given[seed] = self.conform(self.turned(self.owned_or_zero(g, out, c)), param.type)
             seeds.append(given[seed])
         scratch = Block()
         for o in back.body.ops:
             clone_op(o, mapping, scratch)
         with self.build.inside(scratch):
             found = [
-                (k, self.fit(_renamed(v, mapping), op.inputs[k]))
+                (k, self.fit(self.turned(_renamed(v, mapping)), op.inputs[k]))
                 for k, v in enumerate(back.results)
                 if self.activity.active(op.inputs[k])
             ]

@@ -12,13 +12,13 @@ import numpy as np
 
 from diffjit.errors import NoRule
 from diffjit.frontend import values as av
-from diffjit.frontend.formulas import choice, formula, number, reciprocal
+from diffjit.frontend.formulas import choice, formula, is_name, number, reciprocal
 from diffjit.frontend.interpret import Frame, Interpreter
 from diffjit.frontend.values import Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import TRIED, Block, Op, Value, const_of, is_const
-from diffjit.ir.types import Array, Scalar, is_float
-from diffjit.primitives.registry import ELEMENTWISE, RULES
+from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.registry import ELEMENTWISE, RULES, by_complex
 
 
 @dataclass(slots=True, eq=False)
@@ -110,16 +110,94 @@ def elementwise_names(runner: RuleRunner, op: Op) -> dict[str, Any]:
     """The names that a partial expression may use."""
     entry = ELEMENTWISE[op.kind]
     names = {p: runner.abstract(v) for p, v in zip(entry.params, op.inputs, strict=True)}
+    if op.kind in _POWERS and is_complex(op.out):  # logarithms and powers of negative numbers exist
+        names = {p: runner.interpreter.cast(v, op.out.type.dtype, weak=_weak(op.out)) if p == "x" else v
+                 for p, v in names.items()}  # fmt: skip
     names["out"] = op.out
     return names
 
 
-def scaled_partial(runner: RuleRunner, op: Op, k: int, g: Any) -> Any:
-    """g times the partial derivative by input k; None where that is zero."""
+_POWERS = ("power", "float_power")
+
+
+def is_complex(v: Value) -> bool:
+    """Whether a value is a complex number, or an array of them."""
+    return isinstance(v.type, (Scalar, Array)) and v.type.dtype.kind == "c"
+
+
+def _weak(v: Value) -> bool:
+    return isinstance(v.type, Scalar) and v.type.weak
+
+
+def tangent_part(runner: RuleRunner, op: Op, k: int, dot: Any) -> Any:
+    """What the tangent of input k gives the tangent of an elementwise operation; None where that is zero."""
+    if not (is_complex(op.out) or is_complex(op.inputs[k])):
+        return scaled_partial(runner, op, k, dot)
+    direct, mirrored = planar(op)[k]
+    parts = [scaled_partial(runner, op, k, dot, direct)]
+    if is_complex(op.inputs[k]):
+        parts.append(scaled_partial(runner, op, k, conjugated(runner, dot), mirrored))
+    return _sum(runner, parts, op.out)
+
+
+def cotangent_part(runner: RuleRunner, op: Op, k: int, bar: Any) -> Any:
+    """What the cotangent of an elementwise operation gives input k; None where that is zero.
+
+    Cotangents are gradients in the plane: that of p * x_dot + q * conj(x_dot) is conj(p) * bar + q * conj(bar).
+    """
+    if not (is_complex(op.out) or is_complex(op.inputs[k])):
+        return scaled_partial(runner, op, k, bar)
+    direct, mirrored = planar(op)[k]
+    parts = [scaled_partial(runner, op, k, bar, direct, conjugate=True)]
+    if is_complex(op.inputs[k]):
+        parts.append(scaled_partial(runner, op, k, conjugated(runner, bar), mirrored))
+    return _sum(runner, parts, op.inputs[k])
+
+
+def _sum(runner: RuleRunner, parts: list[Any], like: Value) -> Any:
+    """The sum of what is not zero; its real part for a real number."""
+    total: Any = None
+    for part in parts:
+        if part is not None:
+            total = part if total is None else runner.ew("add", total, part)
+    if total is None or is_complex(like):
+        return total
+    total = runner.number(total)
+    return runner.ew("real", total) if is_complex(total) else total
+
+
+def conjugated(runner: RuleRunner, value: Any, *, formula: bool = False) -> Any:
+    """The complex conjugate, where there is one; that of a `formula` may be the number that it is the conjugate of.
+
+    Not so that of any array: it may have been written to since.
+    """
+    if isinstance(value, Static):
+        number: Any = value.obj
+        return Static(number.conjugate()) if np.iscomplexobj(number) else value
+    if not (isinstance(value, Value) and is_complex(value)):
+        return value
+    if formula and value.op is not None and value.op.kind == "conjugate":
+        return value.op.inputs[0]
+    return runner.ew("conjugate", value)
+
+
+def planar(op: Op) -> tuple[tuple[str, str], ...]:
+    """The derivatives of an elementwise operation on complex numbers."""
+    found = by_complex(op.kind)
+    if found is None:
+        raise refused(op)
+    return found
+
+
+def scaled_partial(
+    runner: RuleRunner, op: Op, k: int, g: Any, text: str | None = "", *, conjugate: bool = False
+) -> Any:
+    """g times the partial derivative by input k (or `text`, or the conjugate of it); None where that is zero."""
     entry = ELEMENTWISE[op.kind]
-    text = entry.partials[k]
-    if op.kind == "zmul":
-        return runner.ew("zmul", g, op.inputs[1]) if k == 0 else runner.ew("zmul", op.inputs[0], g)
+    text = entry.partials[k] if text == "" else text
+    if op.kind == "zmul" and text != "0":
+        other = conjugated(runner, op.inputs[1 - k]) if conjugate else op.inputs[1 - k]
+        return runner.ew("zmul", g, other) if k == 0 else runner.ew("zmul", other, g)
     if text is None:
         raise NoRule(
             "DJ202",
@@ -129,7 +207,8 @@ def scaled_partial(runner: RuleRunner, op: Op, k: int, g: Any) -> Any:
         )
     before, runner.build.tried = runner.build.tried, bool(op.attrs.get(TRIED))
     try:
-        return _scaled(runner, partial_tree(text), elementwise_names(runner, op), g, guarded=needs_guard(runner, op, k))
+        names = elementwise_names(runner, op)
+        return _scaled(runner, partial_tree(text), names, g, guarded=needs_guard(runner, op, k), conjugate=conjugate)
     finally:
         runner.build.tried = before
 
@@ -204,8 +283,10 @@ def _singular_itself(v: Value) -> bool:
     return not (op.kind in ("divide", "power", "float_power") and number and constant > 0)
 
 
-def _scaled(runner: RuleRunner, tree: Any, names: dict[str, Any], g: Any, *, guarded: bool) -> Any:
-    """g * expression; a choice is applied branch by branch, so that 0 stays 0 whatever g is."""
+def _scaled(
+    runner: RuleRunner, tree: Any, names: dict[str, Any], g: Any, *, guarded: bool, conjugate: bool = False
+) -> Any:
+    """g * expression, or its conjugate; a choice is applied branch by branch, so that 0 stays 0 whatever g is."""
     factor = number(tree)
     if factor == 0:
         return None
@@ -217,19 +298,24 @@ def _scaled(runner: RuleRunner, tree: Any, names: dict[str, Any], g: Any, *, gua
     if branches is not None:
         test = runner.expression(branches[0], names)
         if isinstance(test, Static):
-            return _scaled(runner, branches[1 if test.obj else 2], names, g, guarded=guarded)
-        yes, no = (_scaled(runner, t, names, g, guarded=guarded) for t in branches[1:])
+            return _scaled(runner, branches[1 if test.obj else 2], names, g, guarded=guarded, conjugate=conjugate)
+        yes, no = (_scaled(runner, t, names, g, guarded=guarded, conjugate=conjugate) for t in branches[1:])
         if yes is None and no is None:
             return None
         return runner.interpreter.np_where(test, Static(0.0) if yes is None else yes, Static(0.0) if no is None else no)
     partial = runner.expression(tree, names)
+    if conjugate:
+        partial = conjugated(runner, partial, formula=not is_name(tree))
     if isinstance(partial, Static) and partial.obj == 0:
         return None
     if isinstance(partial, Static) and np.isfinite(partial.obj):
         guarded = False
     denominator = None if guarded else reciprocal(tree)
     if denominator is not None:
-        return runner.ew("divide", g, runner.expression(denominator, names))
+        below = runner.expression(denominator, names)
+        if conjugate:
+            below = conjugated(runner, below, formula=not is_name(denominator))
+        return runner.ew("divide", g, below)
     return runner.ew("zmul" if guarded else "multiply", g, partial)
 
 
@@ -250,24 +336,37 @@ def rule_values(runner: RuleRunner, op: Op, extra: dict[str, Any]) -> dict[str, 
     return values
 
 
-def refuse_complex(op: Op, value: Value) -> None:
-    """Gradients of complex values come with a later version."""
-    if isinstance(value.type, (Scalar, Array)) and value.type.dtype.kind == "c" and is_float(value.type):
-        raise NoRule(
-            "DJ203",
-            f"a derivative would flow through complex numbers at `{op.kind}`",
-            loc=op.loc,
-            cure="complex gradients are not supported yet: write the real and imaginary parts as separate real numbers",
-        )
+def refused(op: Op) -> NoRule:
+    """The error for an operation whose rule is for real numbers alone."""
+    return NoRule(
+        "DJ203",
+        f"`{op.kind}` has no derivative rule for complex numbers",
+        loc=op.loc,
+        cure="write it with functions that have one, or its real and imaginary parts as separate real numbers",
+    )
+
+
+def on_complex(op: Op) -> str:
+    """What the rules of a structural operation are for complex numbers; "" if there are none among its operands."""
+    if not any(is_complex(v) for v in (*op.inputs, *op.outputs)):
+        return ""
+    numbers = RULES[op.kind].numbers
+    if not numbers:
+        raise refused(op)
+    return numbers
 
 
 __all__ = [
     "RuleRunner",
     "Scratch",
     "ast",
+    "conjugated",
+    "cotangent_part",
     "elementwise_names",
+    "is_complex",
+    "on_complex",
     "partial_tree",
-    "refuse_complex",
     "rule_values",
     "scaled_partial",
+    "tangent_part",
 ]

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diffjit.ir.nodes import Function, Value
+from diffjit.errors import NoRule
+from diffjit.ir.nodes import Function, Loc, Value
 from diffjit.ir.types import Array
 from diffjit.ir.walk import dce
-from diffjit.transforms import custom
+from diffjit.transforms import custom, rules
 from diffjit.transforms.cotangents import Bar
 from diffjit.transforms.reverse import Reverse
 
@@ -86,6 +87,13 @@ def _bar(v: Value) -> str | None:
 def step_back(step: Function, active: set[int], state: int) -> StepBack:
     """The pullback of a step by its active parameters; the first `state` parameters are what it carries on."""
     wrt = sorted(active)
+    if any(rules.is_complex(step.params[k]) for k in wrt):
+        raise NoRule(
+            "DJ203",
+            "a `checkpointed` loop carries complex numbers that have derivatives",
+            loc=Loc(step.source_file, step.source_line, 0, 0, step.name),
+            cure="carry their real and imaginary parts, or leave `checkpointed` out",
+        )
     buffers = [k for k in wrt if k >= state and isinstance(step.params[k].type, Array)]
     results = [k for k in wrt if k < state]
     back = _StepReverse(step, wrt, results, buffers)

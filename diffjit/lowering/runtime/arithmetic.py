@@ -58,6 +58,32 @@ power_2, power_3, power_4, power_5, power_6, power_7, power_8 = (_power_n(n) for
 square = _power_n(2)
 
 
+@helper
+def _complex_quotient(x: Any, y: Any) -> Any:
+    """x / y by R. L. Smith's algorithm (Comm. ACM 5, 1962), as NumPy has it; Numba's own raises where y is 0."""
+    a, b = abs(y.real), abs(y.imag)
+    if a >= b:
+        if a == 0.0:
+            return complex(x.real / a, x.imag / a)
+        ratio = y.imag / y.real
+        scale = 1.0 / (y.real + y.imag * ratio)
+        return complex((x.real + x.imag * ratio) * scale, (x.imag - x.real * ratio) * scale)
+    ratio = y.real / y.imag
+    scale = 1.0 / (y.imag + y.real * ratio)
+    return complex((x.real * ratio + x.imag) * scale, (x.imag * ratio - x.real) * scale)
+
+
+def _emit_complex_quotient(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    wide = [context.cast(builder, a, kinds[0], types.complex128) for a in args]
+    result = call_python(context, builder, _complex_quotient, (types.complex128,) * 2, wide)
+    return context.cast(builder, result, types.complex128, kinds[0])
+
+
+divide_complex = operation(
+    "divide_complex", 2, lambda x, _y: x if isinstance(x, types.Complex) else None, _emit_complex_quotient
+)
+
+
 def _magnitude(builder: Any, x: Any) -> Any:
     return builder.call(builder.module.declare_intrinsic("llvm.fabs", [x.type]), [x])
 
@@ -92,7 +118,7 @@ def _emit_reciprocal(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         return builder.fdiv(x.type(1.0), x)
     if isinstance(kind, types.Complex):
         one = context.get_constant_generic(builder, kind, 1.0 + 0.0j)
-        return call_python(context, builder, operator.truediv, (kind, kind), (one, x))
+        return _emit_complex_quotient(context, builder, (kind, kind), (one, x))
     # 1 / x rounded to zero; of 0 what the conversion of inf gives.
     unit = builder.icmp_unsigned(
         "<=", builder.add(x, x.type(1)) if kind.signed else x, x.type(2) if kind.signed else x.type(1)
@@ -152,7 +178,7 @@ def _complex_power(x: Any, y: Any) -> Any:
                 result = result * base
             base = base * base
             n >>= 1
-        return result if y.real > 0.0 else 1.0 / result
+        return result if y.real > 0.0 else divide_complex(complex(1.0, 0.0), result)
     return cmath.exp(y * cmath.log(x))
 
 

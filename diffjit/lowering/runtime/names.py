@@ -8,6 +8,7 @@ from numba.core.dispatcher import Dispatcher
 from diffjit.lowering.runtime import (
     arithmetic,
     choices,
+    fourier,
     lanes,
     linear,
     lists,
@@ -20,7 +21,9 @@ from diffjit.lowering.runtime import (
     vecmath,
 )
 
-_MODULES = (scalars, choices, arithmetic, special, spread, memory, moves, lists, lanes, linear, tape, vecmath)
+_MODULES = (
+    scalars, choices, arithmetic, special, spread, memory, moves, lists, lanes, linear, fourier, tape, vecmath
+)  # fmt: skip
 _KINDS = (extending._Intrinsic, Dispatcher, float)
 
 SOURCES: dict[str, str] = {}  # name -> module

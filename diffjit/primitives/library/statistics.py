@@ -97,7 +97,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """The middle of the sorted values, or the mean of the two in the middle; NaN if there is one."""
     a = np.asarray(a)
-    return np.quantile(a, 0.5, axis=axis, keepdims=keepdims)
+    return in_order(a, 0.5, axis, "linear", keepdims)
 
 
 @implements(np.percentile)
@@ -143,6 +143,13 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     """Quantiles of the values along axes by linear interpolation between neighbours in order."""
     if weights is not None:
         raise NotImplementedError("np.quantile with weights: use np.cumsum of the weights in order, and np.interp")
+    if np.asarray(a).dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    return in_order(a, q, axis, method, keepdims)
+
+
+def in_order(a, q, axis, method, keepdims):
+    """Values at places between the smallest and the largest."""
     a, q = as_float(np.asarray(a)), np.asarray(q)
     axes = all_axes(axis, a.ndim)
     ordered = np.sort(merged_first(a, axes), axis=0)
