@@ -13,7 +13,7 @@ from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import CONTROL, WRITES, Block, Function, Op, Value, is_view
 from diffjit.ir.orders import unlike
-from diffjit.ir.types import BOOL, INT, is_ref
+from diffjit.ir.types import BOOL, INT, Array, is_ref
 from diffjit.ir.walk import carried, initial, walk
 
 MERGED = "merged"  # attribute of an undecided reshape: the source axes that a view would have to merge
@@ -40,8 +40,9 @@ def decide_reshapes(function: Function) -> None:
         return
     written = written or memory_classes(function)
     chosen = {op for op in undecided if written.holds(op.inputs[0]) or written.holds(op.out)}
+    unsettled = {written.find(op.out) for op in walk(function.body) if _of_any_order(op)}
     for op in chosen:
-        if not op.attrs[EXACT]:
+        if not op.attrs[EXACT] or written.find(op.inputs[0]) in unsettled:
             raise _indefinite(op)
     if chosen:
         _branch(function.body, chosen)
@@ -49,6 +50,13 @@ def decide_reshapes(function: Function) -> None:
         op.attrs.pop(MERGED, None)
         op.attrs.pop(EXACT, None)
         op.attrs.pop(CONTIGUOUS, None)
+
+
+def _of_any_order(op: Op) -> bool:
+    """Whether an operation makes an array whose order in NumPy hangs on strides: compiled code makes it row by row."""
+    if op.kind in CONTROL or is_view(op) or op.kind in ("list_get", "list_pop", "pop", "undef", "call"):
+        return False
+    return any(isinstance(v.type, Array) and v.type.layout == "A" and v.type.ndim > 1 for v in op.outputs)
 
 
 def _indefinite(op: Op) -> MemoryProblem:
