@@ -53,7 +53,8 @@ def test_every_composite_has_a_case() -> None:
     containers = {
         f for f, plain in COMPOSITES.items() if plain.__module__.endswith((".containers", ".queues", ".tables"))
     }
-    assert not set(COMPOSITES) - tested - outers - containers
+    transforms = {f for f in COMPOSITES if f in vars(np.fft).values()}  # rows of test_complex
+    assert not set(COMPOSITES) - tested - outers - containers - transforms
 
 
 def test_heaps() -> None:
