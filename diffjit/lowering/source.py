@@ -94,10 +94,6 @@ class LoweredPrinter(OpPrinter):
             return self.define(f"empty_{dtype.name}_F", f'memory.empty("{dtype.name}", "F")')
         return self.define(f"empty_{dtype.name}", f'memory.empty("{dtype.name}")')
 
-    def empty_of(self, dtype: str) -> str:
-        """The function that allocates, by the name of the dtype."""
-        return self.empty(np.dtype(dtype))
-
     def looped(self, op: Op) -> bool:
         """Whether an operation is inside a loop."""
         return op in self._inside_loops

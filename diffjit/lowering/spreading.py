@@ -18,6 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array
 from diffjit.lowering import fuse
@@ -109,8 +111,8 @@ class _Spread:
         if blocks:
             count = self.printer.temp("count")
             lines.add(f"{count} = ({length} + {size - 1}) // {size}")
-        kept = [self._note(s.dtype.name, count) for s in totals]
-        flags = self._note("bool", "1") if self.flag else ""
+        kept = [self._note(s.dtype, count) for s in totals]
+        flags = self._note(np.dtype(np.bool_), "1") if self.flag else ""
         if flags:
             lines.add(f"{flags}[0] = False", inside=True)
         body = self._body(blocks=blocks, size=size, kept=kept, flags=flags)
@@ -125,9 +127,9 @@ class _Spread:
         if flags:
             lines.add(f"{self.flag} = {flags}[0]", inside=True)
 
-    def _note(self, dtype: str, count: str) -> str:
-        name = self.printer.temp("notes", f"{dtype}:1C")
-        self.lines.add(f"{name} = {self.printer.empty_of(dtype)}(({count},))")
+    def _note(self, dtype: np.dtype, count: str) -> str:
+        name = self.printer.temp("notes", f"{dtype.name}:1C")
+        self.lines.add(f"{name} = {self.printer.empty(dtype)}(({count},))")
         self.notes.append(name)
         return name
 

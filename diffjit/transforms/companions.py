@@ -32,6 +32,15 @@ class Accompanied:
     primal: list[Value]
     leaving: list[list[Value] | None]
 
+    def returned(self) -> list[list[int] | None]:
+        """Make companions results behind the values; for each value, the positions of its own (None: it has none)."""
+        results = self.function.body.results = list(self.primal)
+        positions: list[list[int] | None] = []
+        for beside in self.leaving:
+            positions.append(None if beside is None else [len(results) + n for n in range(len(beside))])
+            results += beside or []
+        return positions
+
 
 class Companions:
     """Builds the program with companions of one function."""

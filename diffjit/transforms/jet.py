@@ -130,14 +130,8 @@ def jet_program(function: Function, wrt: list[int], order: int, *, scaled: bool)
     Terms are derivatives if `scaled`, else the coefficients of the power series.
     """
     made = (Derivatives if scaled else Jet)(function, wrt, order).accompany()
-    f = made.function
-    f.body.results = list(made.primal)
-    terms: list[list[int] | None] = []
-    for beside in made.leaving:
-        terms.append(None if beside is None else [len(f.body.results) + n for n in range(order)])
-        f.body.results += beside or []
-    f.name = f"{function.name}_jet"
-    return Jets(f, terms)
+    made.function.name = f"{function.name}_jet"
+    return Jets(made.function, made.returned())
 
 
 __all__ = ["Derivatives", "Jet", "Jets", "jet_program"]

@@ -13,7 +13,7 @@ from diffjit.settings import settings
 from diffjit.transforms.adopt import adopt
 from diffjit.transforms.cse import share_common
 from diffjit.transforms.dummies import define_dummies
-from diffjit.transforms.forward import Forward, Several, forward
+from diffjit.transforms.forward import Several, forward
 from diffjit.transforms.reverse import Reversed, reverse
 from diffjit.transforms.scalarise import scalarise
 from diffjit.transforms.simplify import simplify
@@ -147,15 +147,10 @@ def several_tangents(function: Function, wrt: list[int], count: int) -> tuple[Fu
     Parameters: the function's own, then the tangents of each one in `wrt`, one after the other. Returns the function
     and, for each result, the positions of its tangents (None: they are zero).
     """
-    made = (Several(function, wrt, count) if count > 1 else Forward(function, wrt)).accompany()
-    f = made.function
-    f.body.results = list(made.primal)
-    positions: list[list[int] | None] = []
-    for beside in made.leaving:
-        positions.append(None if beside is None else [len(f.body.results) + n for n in range(count)])
-        f.body.results += beside or []
-    f.name = f"{function.name}_jvp"
-    return finish(f, "forward"), positions
+    made = Several(function, wrt, count).accompany()
+    positions = made.returned()
+    made.function.name = f"{function.name}_jvp"
+    return finish(made.function, "forward"), positions
 
 
 __all__ = ["Any", "Block", "Value", "dump", "finish", "is_float", "joint", "seeded", "several_tangents", "tangents"]

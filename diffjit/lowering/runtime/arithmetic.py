@@ -84,31 +84,23 @@ divide_complex = operation(
 )
 
 
-def _magnitude(builder: Any, x: Any) -> Any:
-    return builder.call(builder.module.declare_intrinsic("llvm.fabs", [x.type]), [x])
-
-
 def _half_power(name: str, at_minus_infinity: float, emit_of: Any) -> Any:
     """A power by a square root: as `pow` at signed zeros and infinities, too; within 1.5 units of the last place."""
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-        x = args[0]
+        x = builder.fadd(args[0], args[0].type(0.0))  # of -0.0 and 0.0, powers are the same
         root = builder.call(builder.module.declare_intrinsic("llvm.sqrt", [x.type]), [x])
-        unsigned = builder.fadd(root, x.type(0.0))  # the root of -0.0 is -0.0, its power 0.0
-        found = emit_of(builder, x, unsigned)
         below = builder.fcmp_ordered("==", x, x.type(-math.inf))
-        return builder.select(below, x.type(at_minus_infinity), found)
+        return builder.select(below, x.type(at_minus_infinity), emit_of(builder, x, root))
 
     return operation(name, 1, float_only, emit)
 
 
 power_half = _half_power("power_half", math.inf, lambda _b, _x, root: root)
-power_three_halves = _half_power(
-    "power_three_halves", math.inf, lambda b, x, root: b.fadd(b.fmul(x, root), x.type(0.0))
-)
+power_three_halves = _half_power("power_three_halves", math.inf, lambda b, x, root: b.fmul(x, root))
 power_minus_half = _half_power("power_minus_half", 0.0, lambda b, x, root: b.fdiv(x.type(1.0), root))
 power_minus_three_halves = _half_power(  # one division could overflow where the result is subnormal
-    "power_minus_three_halves", 0.0, lambda b, x, root: b.fdiv(_magnitude(b, b.fdiv(x.type(1.0), x)), root)
+    "power_minus_three_halves", 0.0, lambda b, x, root: b.fdiv(b.fdiv(x.type(1.0), x), root)
 )
 
 
