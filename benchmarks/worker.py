@@ -11,11 +11,12 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 
-def main() -> None:
+def main(work: Callable[[str, str, bool, Path], dict[str, Any]]) -> None:
     """Run and report."""
     name, peer, size, reference = sys.argv[1:]
     try:
@@ -77,4 +78,4 @@ def check(result: Any, reference: Path, peer: str, tolerance: float) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(work)

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import time
-import traceback
 from pathlib import Path
 from typing import Any
 
 from benchmarks.verbs import load
-from benchmarks.worker import summary
-
-
-def main() -> None:
-    """Run and report."""
-    name, peer, size, reference = sys.argv[1:]
-    try:
-        record = work(name, peer, size == "quick", Path(reference))
-    except Exception as error:  # noqa: BLE001 - whatever a peer raises is its result
-        traceback.print_exc()
-        record = {"status": "error", "why": summary(error)}
-    sys.stdout.write(json.dumps(record) + "\n")
-    sys.stdout.flush()
-    os._exit(0)  # neither threads nor finalisers of a library delay the next process
+from benchmarks.worker import main
 
 
 def work(name: str, peer: str, quick: bool, reference: Path) -> dict[str, Any]:
@@ -56,4 +39,4 @@ def work(name: str, peer: str, quick: bool, reference: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    main(work)
