@@ -26,6 +26,7 @@ from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.types import BOOL, INT, Array, Scalar
 from diffjit.ir.walk import clone_op
+from diffjit.transforms.lanes import LANES
 from diffjit.transforms.lengths import Lengths, as_dim
 
 _FULL = av.Slice(NONE, NONE, NONE)
@@ -131,7 +132,7 @@ class Lanes:
     def loop(self, count: Value, body: Block, start: int = 0) -> None:
         """The loop over the lanes."""
         bounds = [self.build.const(start), count, self.build.const(1)]
-        self.build.op("for", bounds, regions=[body], exit=False, reverse=False)
+        self.build.op("for", bounds, regions=[body], exit=False, reverse=False, **{LANES: True})
 
     # Results
 
