@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 
-from diffjit.ir.nodes import Block, Op, Value, const_of, is_const
+from diffjit.ir.nodes import LANES, Block, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.ir.walk import walk
 from diffjit.primitives.registry import ELEMENTWISE
@@ -33,9 +33,10 @@ _NEVER = frozenset(
      "cumsum", "cumprod", "unbroadcast", "fft", "rfft", "sort", "argsort"}
 )  # fmt: skip
 _BY_LENGTHS = frozenset(
-    {"zeros", "empty", "full", "max", "min", "argmax", "argmin", "reshape", "broadcast_to", "concatenate", "diagonal",
+    {"max", "min", "argmax", "argmin", "reshape", "broadcast_to", "concatenate", "diagonal",
      "irfft"}
 )  # fmt: skip
+_ALLOCATED = frozenset({"zeros", "empty", "full"})
 _BY_ELEMENT = frozenset({"where", "zmul", "assign", "accum"})
 _EXACT = frozenset({"maximum", "minimum", "where", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"})
 _INDEXED = {"load": 1, "store": 2, "accum_at": 2}  # kind -> where the indices begin
@@ -66,6 +67,9 @@ class Failing:
             return Failure.NEVER
         if op.kind == "matmul":
             return Failure.NEVER if inner_lengths_agree(op) else self._by_lengths(op)
+        if op.kind in _ALLOCATED:
+            lengths = op.inputs[op.kind == "full" :]
+            return Failure.NEVER if all(map(_is_length, lengths)) else self._by_lengths(op)
         if op.kind in _BY_LENGTHS:
             return self._by_lengths(op)
         if op.kind == "view":
@@ -95,6 +99,8 @@ class Failing:
         """Whether arithmetic of integers cannot leave their range."""
         if op.kind == "cast":
             return op.inputs[0].type.dtype.kind in "biu"
+        if op.kind == "multiply" and any(const_of(v) == 1 for v in op.inputs):
+            return True
         return bool(op.attrs.get("nowrap")) or op.kind in _EXACT
 
     def _view(self, op: Op) -> Failure:
@@ -125,12 +131,19 @@ class Failing:
         if v is self.counter:
             return True
         loop = self.counters.get(v)
+        if loop is not None and LANES in loop.attrs:
+            return True
         if loop is None or const_of(loop.inputs[2]) != 1 or const_of(loop.inputs[0], -1) < 0:
             return False
         stop = loop.inputs[1]
         if stop.op is None or stop.op.kind != "dim":
             return const_of(stop) is not None and const_of(stop) == length
         return stop.op.inputs[0].type.dims[stop.op.attrs["axis"]] == length
+
+
+def _is_length(v: Value) -> bool:
+    """Whether a number is never negative, as it is a length."""
+    return const_of(v, -1) >= 0 or (v.op is not None and v.op.kind in ("dim", "trip"))
 
 
 def inner_lengths_agree(op: Op) -> bool:

@@ -24,14 +24,14 @@ from diffjit.analysis.failing import Failing, Failure, inner_lengths_agree
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import EFFECTS, Block, Function, Op, Value, const_of, is_pure, is_view, without_labels
-from diffjit.ir.strategy import reads_memory
+from diffjit.ir.nodes import EFFECTS, LANES, Block, Function, Op, Value, const_of, is_view, without_labels
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Type, is_ref
 from diffjit.ir.walk import blocks, has_exit, initial, walk
 from diffjit.transforms.lengths import Lengths, as_dim
 
-LANES = "lanes"  # attribute of a loop whose iterations are lanes: they share no numbers, and its counter is in bounds
+GUARDED = "product"  # attribute of an `if`: there are rows to be multiplied
 _SMALL = 16  # elements of a matrix whose product with a vector is as cheap alone
+_SHARED = frozenset({"const", "dim", "reshape", "multiply"})  # besides views: what reshapes are made of
 _AGAIN = frozenset({"const", "undef", "trip"})
 _FRESH = frozenset({"empty", "zeros", "full", "empty_like", "zeros_like", "copy", "arange"})
 _HELD = frozenset({"list_get", "list_pop", "pop", "call"})  # their references may be known elsewhere
@@ -60,7 +60,15 @@ def _products(loop: Op) -> list[Op]:
         return []
     if const_of(loop.inputs[0]) is None or const_of(loop.inputs[2]) != 1:
         return []
-    return [op for op in loop.regions[0].ops if op.kind == "matmul" and _pays(op)]
+    return [op for op in loop.regions[0].ops if (found := _product(op)) is not None and _pays(found)]
+
+
+def _product(op: Op) -> Op | None:
+    """The product that an operation is, or computes unless there are no rows."""
+    if op.kind == "if" and GUARDED in op.attrs:
+        (first, *more) = op.regions[0].ops
+        return first if first.kind == "matmul" and not more else None
+    return op if op.kind == "matmul" else None
 
 
 def _pays(op: Op) -> bool:
@@ -78,12 +86,16 @@ class Split:
     def __init__(self, memory: Memory, block: Block, loop: Op, product: Op) -> None:
         self.memory, self.order = memory, memory.order
         self.block, self.loop, self.product = block, loop, product
+        matmul = _product(product)
+        assert matmul is not None
+        self.matmul = matmul
         self.body = loop.regions[0]
         self.lane = self.body.args[0]
-        self.inside = set(walk(self.body))
-        self.written = {
-            cls for cls, writes in memory.writes.items() if any(op in self.inside for op in writes)
-        }  # classes that the loop changes
+        self.changed_by: dict[Op, list[Any]] = {}
+        for cls, writes in memory.writes.items():
+            for op in writes:
+                self.changed_by.setdefault(op, []).append(cls)
+        self.written = self.changes(self.body.ops)
         self.pre = Block()
         self.build = Builder(self.pre)
         front = Builder(self.pre)
@@ -93,6 +105,7 @@ class Split:
         self.failing = Failing(loop, lambda values: self.shapes(values) is not None)
         self.first: list[Op] = []
         self.second: list[Op] = []
+        self.changed_later: set[Any] = set()
         self.kept: dict[Value, Value] = {}  # value of the first loop -> the array that keeps it for all lanes
         self.later: dict[Value, Value] = {}  # what stands for a value in the second loop
 
@@ -106,14 +119,14 @@ class Split:
 
     def apply(self) -> bool:
         """Split the loop if that may be done; whether it was."""
-        sides = [self.shared(v) for v in self.product.inputs]
-        if sides[0] == sides[1] or self.shapes(self.product.inputs) is None:
+        sides = [self.shared(v) for v in self.matmul.inputs]
+        if sides[0] == sides[1] or self.shapes(self.matmul.inputs) is None:
             return False
-        matrix, operand = self.product.inputs[:: 1 if sides[0] else -1]
+        matrix, operand = self.matmul.inputs[:: 1 if sides[0] else -1]
         if matrix.type.ndim != 2 or _count(matrix.type) <= _SMALL:
             return False
         self.divide(operand)
-        if not self.is_legal():
+        if not self.is_legal(matrix):
             return False
         try:
             needed = self.crossing(operand)
@@ -131,7 +144,7 @@ class Split:
         if not self.own(v):
             return True
         op = v.op
-        if op is None or not (is_view(op) or op.kind == "const") or self.failing.of(op) is not Failure.NEVER:
+        if op is None or not (is_view(op) or op.kind in _SHARED) or self.failing.of(op) is Failure.APART:
             return False
         return all(self.shared(i) for i in op.inputs)
 
@@ -140,35 +153,50 @@ class Split:
         position = self.body.ops.index(self.product)
         needed = {operand}
         late: list[Op] = []
+        touched: set[Any] = set()  # memory that the first loop reads or changes, behind the operation at hand
+        changed: set[Any] = set()
         for op in reversed(self.body.ops[:position]):
-            if needed.isdisjoint(op.outputs) and self.may_wait(op):
+            if needed.isdisjoint(op.outputs) and self.may_wait(op, touched, changed):
                 late.append(op)
                 continue
             self.first.append(op)
             needed.update(_uses([op]))
+            touched |= self.touched([op])
+            changed |= self.changes([op])
         self.first.reverse()
         self.second = [*reversed(late), *self.body.ops[position + 1 :]]
 
-    def may_wait(self, op: Op) -> bool:
+    def may_wait(self, op: Op, touched: set[Any], changed: set[Any]) -> bool:
         """Whether an operation may be moved behind all others in front of the product."""
-        if not is_pure(op) or op.regions or self.failing.of(op) is not Failure.NEVER:
+        if self.failing.of(op) is not Failure.NEVER or self.prints([op]):
             return False
-        return not reads_memory(op) or not any(is_ref(v.type) and self.memory.find(v) in self.written for v in op.inputs)
+        return touched.isdisjoint(self.changes([op])) and changed.isdisjoint(self.touched([op]))
 
     # Whether anybody can tell
 
-    def is_legal(self) -> bool:
+    def is_legal(self, matrix: Value) -> bool:
         """No memory passes between lanes in another order, and errors and effects stay as they are."""
         one, two = self.touched(self.first), self.touched(self.second)
-        changed = [{c for c in self.written if self.writes(c, ops)} for ops in (self.first, self.second)]
+        changed = [self.changes(self.first), self.changes(self.second)]
         shared = {c for c in self.written if self.is_outer(c)}
         if any(c in shared and c in two for c in changed[0]) or any(c in shared and c in one for c in changed[1]):
             return False
-        fails = [self.failing.worst(self.first), self.failing.worst([self.product, *self.second])]
+        fails = [self.failing.worst(self.first), max(self.fails(matrix), self.failing.worst(self.second))]
         seen = [self.visible(ops, c) for ops, c in zip((self.first, self.second), changed, strict=True)]
         if fails[0] is Failure.APART and (fails[1] or seen[1]):
             return False
         return not (fails[1] and seen[0]) and not (self.prints(self.first) and self.prints(self.second))
+
+    def fails(self, matrix: Value, *, made: bool = False) -> Failure:
+        """When the product raises, or what its shared factor is made of; `made`: that alone."""
+        worst = Failure.NEVER if made else self.failing.of(self.matmul)
+        todo = [matrix]
+        while todo:
+            v = todo.pop()
+            if self.own(v) and v.op is not None:
+                worst = max(worst, self.failing.of(v.op))
+                todo += v.op.inputs
+        return worst
 
     def touched(self, ops: Iterable[Op]) -> set[Any]:
         """The memory whose contents some operations read or change."""
@@ -178,10 +206,9 @@ class Split:
                 found.update(self.memory.find(v) for v in op.inputs if is_ref(v.type))
         return found
 
-    def writes(self, cls: Any, ops: Iterable[Op]) -> bool:
-        """Whether some operations change memory of a class."""
-        inside = set(_deep(ops))
-        return any(op in inside for op in self.memory.writes.get(cls, ()))
+    def changes(self, ops: Iterable[Op]) -> set[Any]:
+        """The memory that some operations change."""
+        return {cls for op in _deep(ops) for cls in self.changed_by.get(op, ())}
 
     def is_outer(self, cls: Any) -> bool:
         """Whether memory may be the same in several lanes."""
@@ -206,6 +233,7 @@ class Split:
     def crossing(self, operand: Value) -> list[Value]:
         """Values of the first loop that the second one needs; the ones that cannot be made again are put into `kept`."""
         made = {v for op in self.first for v in op.outputs}
+        self.changed_later = self.changes(self.second)
         needed = [v for v in dict.fromkeys(_uses(self.second)) if v in made]
         for v in needed:
             self.require(v, made)
@@ -226,7 +254,7 @@ class Split:
         if not isinstance(v.type, (Scalar, Array)) or v.type.dtype.kind not in "biufc":
             raise Infeasible
         if isinstance(v.type, Array) and (
-            self.writes(self.memory.find(v), self.second) or self.shapes([v]) is None or _may_be_missing(v)
+            self.memory.find(v) in self.changed_later or self.shapes([v]) is None or _may_be_missing(v)
         ):
             raise Infeasible
         self.kept[v] = v
@@ -249,7 +277,7 @@ class Split:
 
     def turned(self, operand: Value) -> bool:
         """Whether the operand is a matrix on the right: the product is that of the transposes."""
-        return operand is self.product.inputs[1] and operand.type.ndim == 2
+        return operand is self.matmul.inputs[1] and operand.type.ndim == 2
 
     def rows(self, operand: Value) -> Value | None:
         """The array from outside whose lanes the operand is: all of them, along its first axis."""
@@ -283,7 +311,7 @@ class Split:
         for v in list(self.kept):
             self.kept[v] = self.store(v, at, ahead, count, dim)
         rows = self.rows_of(operand, at, ahead, count, dim)
-        after = self.joined(operand, self.upfront(matrix), rows, count)
+        after = self.joined(operand, matrix, rows)
         lane = Value(INT, self.lane.name)
         behind = Block([lane])
         mapping = self.later = {self.lane: lane}
@@ -320,7 +348,7 @@ class Split:
         """An array in front of the loops."""
         with self.build.inside(self.pre):
             ty = Array(like.dtype, dims, "C")
-            return self.build.value("empty", lengths, ty, order="C", name=name)
+            return self.build.value("empty", lengths, ty, order="C", name=f"{name or 'lane'}_rows")
 
     def store(self, v: Value, at: Value, ahead: Block, count: Value, dim: Dim) -> Value:
         """Keep a value of every lane; arrays in Fortran's order as their transposes."""
@@ -375,14 +403,13 @@ class Split:
         row.name = v.name
         return self.transposed(row) if _columns(v.type) else row
 
-    def upfront(self, v: Value) -> Value:
-        """The shared operand, in front of the loops."""
+    def between(self, v: Value) -> Value:
+        """The shared operand, between the loops."""
         if not self.own(v):
             return v
         op = v.op
         assert op is not None
-        with self.build.inside(self.pre):
-            return self.build.value(op.kind, [self.upfront(i) for i in op.inputs], v.type, **without_labels(op.attrs))
+        return self.build.value(op.kind, [self.between(i) for i in op.inputs], v.type, **without_labels(op.attrs))
 
     def rows_of(self, operand: Value, at: Value, ahead: Block, count: Value, dim: Dim) -> Value:
         """The operands of all lanes, along the first axis; those on the right as their transposes."""
@@ -406,20 +433,18 @@ class Split:
             self.build.op("assign", [self.row(array, at), source])
         return array
 
-    def joined(self, operand: Value, matrix: Value, rows: Value, count: Value) -> Block:
+    def joined(self, operand: Value, matrix: Value, rows: Value) -> Block:
         """The product of all lanes: a row, or a block of rows, for each."""
         after = Block()
         self.build.loc = self.product.loc
         with self.build.inside(after):
-            if operand is self.product.inputs[1]:
-                matrix = self.transposed(matrix)
             dims = rows.type.dims
             lengths = [self.build.value("dim", [rows], INT, axis=k) for k in range(len(dims))]
             if len(dims) == 3:
                 flat = self.build.value("multiply", lengths[:2], INT, nowrap=True)
                 ty = Array(rows.type.dtype, (as_dim(flat), dims[2]), "C")
                 rows = self.build.value("reshape", [rows, flat, lengths[2]], ty, view=True)
-            out = self.guarded(rows, matrix, count)
+            out = self.guarded(operand, matrix, rows)
             if len(dims) == 3:
                 width = self.build.value("dim", [out], INT, axis=1)
                 ty = Array(out.type.dtype, (*dims[:2], out.type.dims[1]), "C")
@@ -427,22 +452,30 @@ class Split:
             after.results = [out]
         return after
 
-    def guarded(self, rows: Value, matrix: Value, count: Value) -> Value:
+    def guarded(self, operand: Value, matrix: Value, rows: Value) -> Value:
         """A product; of no lanes there is none that could fail."""
+        columns = 0 if operand is self.matmul.inputs[1] else 1
         name = self.product.out.name
-        ty = Array(self.product.out.type.dtype, (rows.type.dims[0], matrix.type.dims[1]), "C")
-        if inner_lengths_agree(self.product):
-            return self.build.value("matmul", [rows, matrix], ty, name=name)
+        ty = Array(self.product.out.type.dtype, (rows.type.dims[0], matrix.type.dims[columns]), "C")
+
+        def factor() -> Value:
+            made = self.between(matrix)
+            return made if columns else self.transposed(made)
+
+        chain = self.fails(matrix, made=True)
+        ready = factor() if chain is Failure.NEVER else None
+        if ready is not None and inner_lengths_agree(self.matmul):
+            return self.build.value("matmul", [rows, ready], ty, name=name)
         some, none = Block(), Block()
         with self.build.inside(some):
-            some.results = [self.build.value("matmul", [rows, matrix], ty, name=name)]
+            some.results = [self.build.value("matmul", [rows, ready or factor()], ty, name=name)]
+        shape = self.shapes([matrix])
+        assert shape is not None
+        count = self.build.value("dim", [rows], INT, axis=0)
         with self.build.inside(none):
-            lengths = [
-                self.build.value("dim", [v], INT, axis=axis) for v, axis in ((rows, 0), (matrix, 1))
-            ]
-            none.results = [self.build.value("zeros", lengths, ty, order="C")]
-        any_lane = self.build.value("greater", [count, self.build.const(0)], BOOL)
-        return self.build.op("if", [any_lane], (ty,), name=name, regions=[some, none]).out
+            none.results = [self.build.value("zeros", [count, shape[0][columns]], ty, order="C")]
+        some_rows = self.build.value("greater", [count, self.build.const(0)], BOOL)
+        return self.build.op("if", [some_rows], (ty,), name=name, regions=[some, none], **{GUARDED: True}).out
 
     def lane_of(self, out: Value, at: Value, operand: Value) -> Value:
         """The product of one lane."""
