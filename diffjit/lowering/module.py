@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from diffjit.analysis.separate import mark_separate
 from diffjit.ir import syntax
 from diffjit.ir.names import BUILTINS, Names
 from diffjit.ir.nodes import Function, Loc, Op, Value
@@ -39,7 +40,7 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
     `large`: nests may run in threads.
     """
     sealed = frozenset(k for k in residual_outs if isinstance(function.results[k].type, (List, Stack)))
-    function, functions = _fused(function)
+    function, functions = _fused(function, large=large)
     recursive = _recursive(functions)
     hidden = _hide_clashes(functions)
     try:
@@ -75,13 +76,15 @@ def melted(function: Function) -> set[Value]:
     return {v for v, image in mapping.items() if image in arrays}
 
 
-def _fused(function: Function) -> tuple[Function, list[Function]]:
+def _fused(function: Function, *, large: bool) -> tuple[Function, list[Function]]:
     """Copies of a function and of those that it calls, with array operations put into common loops."""
     copies = {id(f): clone(f) for f in callees(function)}
     for copy in copies.values():
         for op in walk(copy.body):
             if op.kind == "call":
                 op.attrs["function"] = copies.get(id(op.attrs["function"]), op.attrs["function"])
+        if large:
+            mark_separate(copy)
         fuse_loops(copy)
     return copies[id(function)], callees(copies[id(function)])
 

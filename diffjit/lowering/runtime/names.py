@@ -16,13 +16,14 @@ from diffjit.lowering.runtime import (
     moves,
     scalars,
     special,
+    lane_parts,
     spread,
     tape,
     vecmath,
 )
 
 _MODULES = (
-    scalars, choices, arithmetic, special, spread, memory, moves, lists, lanes, linear, fourier, tape, vecmath
+    scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, linear, fourier, tape, vecmath
 )  # fmt: skip
 _KINDS = (extending._Intrinsic, Dispatcher, float)
 
