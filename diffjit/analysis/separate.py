@@ -56,9 +56,7 @@ class _Marking:
         outer = [v for op in inside for v in op.inputs if is_ref(v.type) and not self.order.inside(v, loop)]
         if not all(isinstance(v.type, Array) for v in outer):
             return False
-        changed = [
-            cls for cls, writes in self.memory.writes.items() if any(op in inside for op in writes)
-        ]
+        changed = [cls for cls, writes in self.memory.writes.items() if any(op in inside for op in writes)]
         return all(self.is_own(cls, loop) or self.is_filled(cls, loop, inside) for cls in changed)
 
     def is_own(self, cls: Any, loop: Op) -> bool:

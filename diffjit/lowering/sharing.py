@@ -46,6 +46,8 @@ def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value]
     part = Part(printer.part_name(), [low, high, *free], (0, 0, *groups_of(free, behind, printer.roots)), body)
     printer.parts.append(part)
     given = syntax.tuple_of([syntax.variable(n) for n in free])
-    call = syntax.expr("run_lanes(function, count, given)", function=syntax.variable(part.name), count=count, given=given)
+    call = syntax.expr(
+        "run_lanes(function, count, given)", function=syntax.variable(part.name), count=count, given=given
+    )
     call.origin = op  # type: ignore[attr-defined] - the place of a failure
     return [ast.Expr(value=call)]

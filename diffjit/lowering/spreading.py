@@ -198,9 +198,7 @@ class _Spread:
         return (0, 0, *groups_of(names, behind, roots, fresh))
 
 
-def groups_of(
-    names: list[str], behind: dict[str, list[Value]], roots: Roots, fresh: Collection[str] = ()
-) -> list[int]:
+def groups_of(names: list[str], behind: dict[str, list[Value]], roots: Roots, fresh: Collection[str] = ()) -> list[int]:
     """A number for each of the names, the same where arrays may overlap; `behind`: what they stand for."""
     groups: list[int] = []
     known: list[tuple[int, list[Value]]] = []

@@ -64,9 +64,7 @@ def pool_state(builder: Any) -> tuple[Any, Any]:
     return address, builder.load(builder.gep(pool, [I32(0), I32(1)]))
 
 
-def run_parts(
-    builder: Any, name: str, address: Any, several: Any, count: Any, given: list[Any], direct: Any
-) -> None:
+def run_parts(builder: Any, name: str, address: Any, several: Any, count: Any, given: list[Any], direct: Any) -> None:
     """Have the pool call `direct(builder, lo, hi, given)` for parts of a range, four for each thread."""
     chunks = builder.mul(several, I64(_CHUNKS))
     data = cgutils.alloca_once_value(builder, cgutils.pack_struct(builder, [count, chunks, *given]))
