@@ -20,7 +20,7 @@ from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, walk
 from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.transforms.policy import Policy
-from diffjit.transforms.running import Sum
+from diffjit.analysis.running import Sum
 from diffjit.transforms.tidy import labelled
 
 
@@ -384,7 +384,7 @@ class Keeper:
         at = ops.index(copy)
         into = Block()
         with self.build.inside(into):
-            row = self.build.value("view", [tape, *self._index(self.build, shape)], ty, spec=spec)
+            row = self.build.value("view", [tape, *self._index(self.build, shape)], ty, spec=spec, inbounds=True)
             self.build.op("assign", [row, source])
         for op in into.ops:
             op.loc = copy.loc
@@ -394,7 +394,7 @@ class Keeper:
         reached = self.kept(tape, c)
         index = self._index_back(c, shape)
         with self.build.inside(c.spot):
-            return self.build.value("view", [reached, *index], ty, name=v.name, spec=spec)
+            return self.build.value("view", [reached, *index], ty, name=v.name, spec=spec, inbounds=True)
 
     def _emitted(self) -> Iterator[list[Op]]:
         for place in (self.before, self.after):
