@@ -43,7 +43,10 @@ def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value]
             known = name(v) if isinstance(v.type, Array) else None
             if known in free:
                 behind.setdefault(known, []).append(v)
-    part = Part(printer.part_name(), [low, high, *free], (0, 0, *groups_of(free, behind, printer.roots)), body)
+    groups = (0, 0, *groups_of(free, behind, printer.roots))
+    rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in ast.walk(loop))
+    printer.rooms -= rooms
+    part = Part(printer.part_name(), [low, high, *free], groups, body, rooms)
     printer.parts.append(part)
     given = syntax.tuple_of([syntax.variable(n) for n in free])
     call = syntax.expr(

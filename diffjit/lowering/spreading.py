@@ -69,6 +69,7 @@ class Part:
     parameters: list[str]
     apart: tuple[int, ...]  # a number for each parameter: arrays with different ones never overlap
     body: list[ast.stmt]
+    rooms: int = 0  # places where it makes arrays that use memory again
 
 
 def pays(nest: Loops) -> bool:
@@ -130,7 +131,7 @@ class _Spread:
 
     def _note(self, dtype: np.dtype, count: str) -> str:
         name = self.printer.temp("notes", f"{dtype.name}:1C")
-        self.lines.add(f"{name} = {self.printer.empty(dtype)}(({count},))")
+        self.lines.add(f"{name} = {self.printer.empty(dtype, name)}(({count},))")
         self.notes.append(name)
         return name
 
