@@ -138,7 +138,8 @@ class Failing:
         stop = loop.inputs[1]
         if stop.op is None or stop.op.kind != "dim":
             return const_of(stop) is not None and const_of(stop) == length
-        return stop.op.inputs[0].type.dims[stop.op.attrs["axis"]] == length
+        axis: int = stop.op.attrs["axis"]
+        return stop.op.inputs[0].type.dims[axis] == length
 
 
 def _is_length(v: Value) -> bool:

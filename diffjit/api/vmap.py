@@ -105,14 +105,14 @@ class Lanes:
     def count(self, lanes: list[Lane]) -> Value:
         """The number of lanes; that all arrays have as many is tested when the program runs."""
         asked = None if self.mapped.axis_size is None else self.asked(self.mapped.axis_size)
-        if not lanes and asked is None:
+        if not lanes:
+            if asked is not None:
+                return asked
             raise UsageError(
                 "DJ513",
                 "vmap has no arrays to take lanes from",
                 cure="in_axes must name an axis of at least one argument, or axis_size the number of lanes",
             )
-        if not lanes:
-            return asked
         first = lanes[0]
         n = self.interpreter.dim(first.array, first.axis)
         if asked is not None:

@@ -8,10 +8,11 @@ for lane in range(n):                          U = empty((n, k))
                                                    v = V[lane]
                                                    out[lane] = v / sum(v)
 
-(Loop distribution: Allen and Kennedy, "Optimizing Compilers for Modern Architectures", 2001, section 5.) What the second
-loop needs of the first is made again where that costs nothing, else kept for each lane. A loop is split only where
-nobody can tell: no memory passes from one lane to another, errors leave it from the same lane, and what is printed and
-written by then is the same. Derivatives are taken of the split loops, so that the cotangent of W is one product as well.
+(Loop distribution: Allen and Kennedy, "Optimizing Compilers for Modern Architectures", 2001, section 5.) What the
+second loop needs of the first is made again where that costs nothing, else kept for each lane. A loop is split only
+where nobody can tell: no memory passes from one lane to another, errors leave it from the same lane, and what is
+printed and written by then is the same. Derivatives are taken of the split loops, so that the cotangent of W is one
+product as well.
 """
 
 from __future__ import annotations
@@ -231,7 +232,7 @@ class Split:
     # What the second loop needs of the first
 
     def crossing(self, operand: Value) -> list[Value]:
-        """Values of the first loop that the second one needs; the ones that cannot be made again are put into `kept`."""
+        """Values of the first loop that the second one needs; those that cannot be made again are put into `kept`."""
         made = {v for op in self.first for v in op.outputs}
         self.changed_later = self.changes(self.second)
         needed = [v for v in dict.fromkeys(_uses(self.second)) if v in made]
@@ -273,7 +274,8 @@ class Split:
         if v.op is None or v.op.kind != "dim":
             return None
         shape = self.shapes([v.op.inputs[0]])
-        return None if shape is None else shape[0][v.op.attrs["axis"]]
+        axis: int = v.op.attrs["axis"]
+        return None if shape is None else shape[0][axis]
 
     def turned(self, operand: Value) -> bool:
         """Whether the operand is a matrix on the right: the product is that of the transposes."""
@@ -292,10 +294,7 @@ class Split:
             return None
         axis = spec.index("i")
         stop = self.loop.inputs[1]
-        n: Dim | None = const_of(stop)
-        if stop.op is not None and stop.op.kind == "dim":
-            n = stop.op.inputs[0].type.dims[stop.op.attrs["axis"]]
-        if n != base.type.dims[axis] or (operand.type.ndim == 2 and (axis or base.type.layout != "C")):
+        if _number(stop) != base.type.dims[axis] or (operand.type.ndim == 2 and (axis or base.type.layout != "C")):
             return None
         return base
 
@@ -331,8 +330,7 @@ class Split:
         """The number of lanes."""
         start, stop = self.loop.inputs[:2]
         if const_of(start) == 0 and stop.op is not None and stop.op.kind in ("dim", "trip", "const"):
-            known = stop.op.inputs[0].type.dims[stop.op.attrs["axis"]] if stop.op.kind == "dim" else as_dim(stop)
-            return stop, known
+            return stop, _number(stop) or as_dim(stop)
         count = self.build.value("trip", self.loop.inputs[:3], INT)
         return count, as_dim(count)
 
@@ -344,7 +342,7 @@ class Split:
         first = self.build.const(const_of(start))
         return self.build.value("subtract", [lane, first], INT, nowrap=True)
 
-    def empty(self, lengths: list[Value], like: Array, dims: tuple[Dim, ...], name: str | None) -> Value:
+    def empty(self, lengths: list[Value], like: Type, dims: tuple[Dim, ...], name: str | None) -> Value:
         """An array in front of the loops."""
         with self.build.inside(self.pre):
             ty = Array(like.dtype, dims, "C")
@@ -493,7 +491,15 @@ def _columns(ty: Type) -> bool:
     return isinstance(ty, Array) and ty.ndim > 1 and ty.layout == "F"
 
 
-def _count(ty: Array) -> float:
+def _number(v: Value) -> Dim | None:
+    """A constant, or a length as its type knows it."""
+    if v.op is None or v.op.kind != "dim":
+        return const_of(v)
+    axis: int = v.op.attrs["axis"]
+    return v.op.inputs[0].type.dims[axis]
+
+
+def _count(ty: Type) -> float:
     """The number of elements, as far as it is known."""
     return math.prod(d if isinstance(d, int) else math.inf for d in ty.dims)
 

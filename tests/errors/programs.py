@@ -883,6 +883,13 @@ def dj513_nothing_mapped():
     dj.vmap(model, in_axes=None)(np.ones((4, 3)))
 
 
+def dj513_axis_size():
+    def model(x):
+        return np.sum(x)
+
+    dj.vmap(model, in_axes=None, axis_size=-2)(np.ones((4, 3)))
+
+
 def dj514_in_axes():
     def model(layer, x):
         return layer["w"] @ x + layer["b"]

@@ -110,7 +110,8 @@ MATRICES = [
 def test_matrices_in_lanes(k, backend):
     product = MATRICES[k]
     stack = RNG.standard_normal((4, 6, 6))
-    for axis, arrays in ((0, stack), (2, np.moveaxis(stack, 0, 2)), (1, np.asfortranarray(np.moveaxis(stack, 0, 1)))):
+    stacks = [(0, stack), (2, np.moveaxis(stack, 0, 2)), (1, np.asfortranarray(np.moveaxis(stack, 0, 1)))]
+    for axis, arrays in stacks if backend == "python" else stacks[k % 3 :][:1]:
         f = dj.vmap(product, axis, backend=backend)
         assert per_lane(dj.source(f, arrays)) == []
         close(f(arrays), np.array([product(m) for m in stack]))
@@ -200,7 +201,7 @@ LINES = [
 
 def program(seed, folder):
     """A function of one lane, of lines drawn by chance, at least two of them products."""
-    rng = random.Random(seed)  # noqa: S311 - no secrets
+    rng = random.Random(seed)
     lines = rng.choices(LINES, k=rng.randint(3, 7)) + rng.choices(LINES[:5], k=2)
     rng.shuffle(lines)
     start = ["h = x * 1.0", "g = x + 1.0", "s = x[0]", "M = np.outer(x, x)"]

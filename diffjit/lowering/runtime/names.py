@@ -9,6 +9,7 @@ from diffjit.lowering.runtime import (
     arithmetic,
     choices,
     fourier,
+    lane_parts,
     lanes,
     linear,
     lists,
@@ -16,14 +17,14 @@ from diffjit.lowering.runtime import (
     moves,
     scalars,
     special,
-    lane_parts,
     spread,
     tape,
     vecmath,
 )
 
 _MODULES = (
-    scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, linear, fourier, tape, vecmath
+    scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, linear, fourier, tape,
+    vecmath,
 )  # fmt: skip
 _KINDS = (extending._Intrinsic, Dispatcher, float)
 
