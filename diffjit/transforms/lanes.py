@@ -261,13 +261,14 @@ class Split:
         self.kept[v] = v
 
     def cheap(self, v: Value) -> bool:
-        """Whether a value is made again in the second loop."""
+        """Whether a value is made again in the second loop: nothing is then left in the first that might raise."""
         op = v.op
         if op is None or len(op.outputs) != 1:
             return False
-        if op.kind in _AGAIN or is_view(op) or self.length(v) is not None:
+        if op.kind in _AGAIN or self.length(v) is not None:
             return True
-        return op.kind == "load" and self.memory.find(op.inputs[0]) not in self.written
+        unchanged = op.kind == "load" and self.memory.find(op.inputs[0]) not in self.written
+        return (unchanged or is_view(op)) and self.failing.of(op) is Failure.NEVER
 
     def length(self, v: Value) -> Value | None:
         """A length that is known in front of the loop."""

@@ -165,6 +165,19 @@ def test_an_error_leaves_from_the_lane_of_the_loop():
         dj.vmap(f)(rows)
 
 
+def test_what_may_raise_stays_in_its_place(capsys):
+    """The element is read before the product, so that no later lane prints."""
+
+    def f(x, j):
+        print(j)  # noqa: T201 - what the test is about
+        s = x[j]
+        return V @ (x * 2.0) + s
+
+    with pytest.raises(IndexError):
+        dj.vmap(f)(X[:3], np.array([1, 17, 2]))
+    assert capsys.readouterr().out.split() == ["1", "17"]
+
+
 LINES = [
     "h = np.tanh(h @ W)",
     "h = V @ h",
