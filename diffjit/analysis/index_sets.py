@@ -162,7 +162,9 @@ class Frame:
             return
         if op.kind == "foreign":
             values = [value] if len(op.outputs) == 1 else list(value)
-            self.bind(op.outputs, values, [self.foreign(op, args, v, x) for v, x in zip(op.outputs, values, strict=True)])
+            self.bind(
+                op.outputs, values, [self.foreign(op, args, v, x) for v, x in zip(op.outputs, values, strict=True)]
+            )
             return
         self.values[op.out] = value
         if is_float(op.out.type):

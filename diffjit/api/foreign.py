@@ -51,9 +51,12 @@ def foreign(function: Any = None, result: Any = None, *, reads: Any = (), writes
                     them or not); each pointer has to be among them
 
     The function must depend on its arguments alone, and change nothing but what it `writes`: a program may leave calls
-    out whose results it does not need, and make others again. Its derivative is refused (DJ205) unless
-    `custom_jvp` or `custom_vjp` has given it a rule. What Python raises comes out of the program as it is; a result that
-    is not what was declared raises (DJ541).
+    out whose results it does not need, and make others again. An array that C writes to is a copy, which is assigned to
+    the caller's afterwards: what C reads is what was there before the call, also where arguments share memory.
+
+    Its derivative is refused (DJ205) unless `custom_jvp` or `custom_vjp` has given it a rule. A declaration that is not
+    enough is refused (DJ540). What Python raises comes out of the program as it is; a result that is not what was
+    declared raises (DJ541).
     """
     if function is None:
         return lambda f: foreign(f, result, reads=reads, writes=writes)
@@ -98,7 +101,9 @@ def _python_routine(function: Any, result: Any, reads: Any, writes: Any) -> Rout
     if isinstance(function, np.ufunc) and function.signature is None and result is None:
         return Routine(function, name, "ufunc")
     if result is None:
-        what = "has no C signature" if not (is_ctypes(function) or is_low_level(function)) else "is called through Python"
+        what = (
+            "has no C signature" if not (is_ctypes(function) or is_low_level(function)) else "is called through Python"
+        )
         raise undeclared(
             name, f"{what}, and does not say what it returns",
             f"foreign({name}, result=float), or a function of its arguments that gives something of the same shape "

@@ -44,9 +44,16 @@ def qualified(function: Any) -> str:
     return f"{home}.{name}" if home and home not in ("builtins", "ctypes", "__main__") else str(name)
 
 
+def types_of(values: list[Value]) -> tuple[Any, ...]:
+    """The types of operands: numbers and arrays."""
+    return tuple(v.type for v in values)
+
+
 def without_source(function: Any) -> bool:
     """Whether calls of a function become operations of kind `foreign`."""
-    return isinstance(function, np.ufunc) or is_ctypes(function) or isinstance(getattr(function, "routine", None), Routine)
+    return (
+        isinstance(function, np.ufunc) or is_ctypes(function) or isinstance(getattr(function, "routine", None), Routine)
+    )
 
 
 class ForeignCalls(Mixin):
@@ -138,7 +145,7 @@ class ForeignCalls(Mixin):
             lengths = self.extents(arrays[0])
         slots = tuple(Slot(k) for k in range(len(gives)))
         made = site(
-            routine, tuple(v.type for v in operands), tuple(types), loop=loop if way == "ufunc" else "",
+            routine, types_of(operands), tuple(types), loop=loop if way == "ufunc" else "",
             arguments=(tuple(Slot(k) for k in range(len(operands))), {}) if way == "python" else None,
             results=(slots[0] if len(slots) == 1 else slots) if way == "python" else None,
         )  # fmt: skip
@@ -149,9 +156,7 @@ class ForeignCalls(Mixin):
         """The loop that NumPy chooses, by its rules for Python's own numbers: "dd->d"."""
         ufunc = routine.function
         kinds = {"b": np.dtype(bool), "i": int, "f": float, "c": complex}
-        asked: list[Any] = [
-            kinds[t.dtype.kind] if isinstance(t, Scalar) and t.weak else t.dtype for t in types
-        ]
+        asked: list[Any] = [kinds[t.dtype.kind] if isinstance(t, Scalar) and t.weak else t.dtype for t in types]
         if all(isinstance(t, type) for t in asked):
             asked = [np.dtype(t) for t in asked]
         try:
@@ -181,7 +186,7 @@ class ForeignCalls(Mixin):
         targets = [self.array(args[k]) for k in written]
         types: list[Any] = [] if signature.result is None else [_WEAK[signature.result.kind]]
         types += [Array(operands[k].type.dtype, operands[k].type.dims, operands[k].type.layout) for k in written]
-        made = site(routine, tuple(v.type for v in operands), tuple(types))
+        made = site(routine, types_of(operands), tuple(types))
         outs = self.emit_foreign(made, operands, [self.extents(v) for v in targets], types)
         for target, new in zip(targets, outs[len(outs) - len(targets) :], strict=True):
             self.build.op("assign", [target, new])
@@ -236,9 +241,7 @@ class ForeignCalls(Mixin):
         types: list[Any] = []
         lengths: list[list[Value]] = []
         results = self.result_form(found, types, lengths, routine, node)
-        made = site(
-            routine, tuple(v.type for v in operands), tuple(types), arguments=(given, named), results=results
-        )
+        made = site(routine, types_of(operands), tuple(types), arguments=(given, named), results=results)
         if not types:
             raise self.error(UsageError("DJ540", f"`{routine.name}` returns no number or array",
                                         cure="call it outside the program"), node)  # fmt: skip

@@ -68,7 +68,10 @@ def _called(site: Site, words: Any) -> int:
             place += _width(ty)
         outs = site.call_python(given, shapes)
         for at, ty, shape, value in zip(places, site.outputs, shapes, outs, strict=True):
-            _memory(words[at], shape, ty.dtype)[...] = value
+            if type(value) is float and ty.dtype == np.float64:
+                ctypes.c_double.from_address(words[at]).value = value
+            else:
+                _memory(words[at], shape, ty.dtype)[...] = value
     except BaseException as error:  # noqa: BLE001 - KeyboardInterrupt, too, has to come out of the program
         failures.keep(error)
         return 1
@@ -82,6 +85,8 @@ def _width(ty: Scalar | Array) -> int:
 def _read(words: Any, place: int, ty: Scalar | Array) -> Any:
     """An operand: a number, or a copy of an array, which the function may keep."""
     if isinstance(ty, Scalar):
+        if ty.weak and ty.dtype == np.float64:
+            return ctypes.c_double.from_address(words[place]).value
         number = _memory(words[place], (), ty.dtype)[()]
         return number.item() if ty.weak else number
     shape = tuple(words[place + 1 + k] for k in range(ty.ndim))
@@ -94,4 +99,5 @@ def _memory(address: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray
     size = math.prod(shape) * dtype.itemsize
     if size == 0:
         return np.empty(shape, dtype)
-    return np.frombuffer((ctypes.c_char * size).from_address(address), dtype).reshape(shape)
+    buffer: Any = (ctypes.c_char * size).from_address(address)
+    return np.frombuffer(buffer, dtype).reshape(shape)

@@ -95,7 +95,7 @@ def translated() -> BaseException:
     """The user's exception for the failure that compiled code has recorded, with the user's line as a note."""
     exception, loc = failures.failure()
     if isinstance(exception, DiffjitError):
-        return exception.at(loc).as_python()
+        return exception.at(loc)
     if loc is not None:
         if exception.__traceback__ is None:  # what another function has raised stays as it is
             exception.diffjit_loc = loc  # type: ignore[attr-defined]

