@@ -55,14 +55,14 @@ def foreign(function: Any = None, result: Any = None, *, reads: Any = (), writes
     the caller's afterwards: what C reads is what was there before the call, also where arguments share memory.
 
     Its derivative is refused (DJ205) unless `custom_jvp` or `custom_vjp` has given it a rule. A declaration that is not
-    enough is refused (DJ540). What Python raises comes out of the program as it is; a result that is not what was
-    declared raises (DJ541).
+    enough is refused (DJ551). What Python raises comes out of the program as it is; a result that is not what was
+    declared raises (DJ552).
     """
     if function is None:
         return lambda f: foreign(f, result, reads=reads, writes=writes)
     if isinstance(function, Inside) or not (callable(function) or is_low_level(function)):
         raise UsageError(
-            "DJ540", f"foreign is given {getattr(function, '__name__', repr(function))}",
+            "DJ551", f"foreign is given {getattr(function, '__name__', repr(function))}",
             cure="give it a function that exists outside of the program, not its result",
         )  # fmt: skip
     signature = signature_of(function) if result is None else None

@@ -22,6 +22,7 @@ from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Array, Scalar
 from diffjit.primitives.routines import Held, Routine, Site, Slot, module_of, site
 from diffjit.primitives.signatures import Parameter, Signature, declared, is_ctypes, loop_of, signature_of, undeclared
 
+_LENGTHS_AT = {"zeros": 0, "empty": 0, "full": 1}  # operations that are given lengths, from this operand on
 _MACHINE = frozenset("?bBhHiIlLqQfdFD")  # dtypes that compiled code has
 _WEAK = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 _TYPES: dict[Any, Scalar] = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX}
@@ -105,9 +106,18 @@ class ForeignCalls(Mixin):
         lengths = [n for found in like for n in found]
         return self.build.op("foreign", [*operands, *lengths], types, site=made).outputs
 
-    def extents(self, v: Value) -> list[Value]:
-        """The lengths of an array."""
-        return [self.number(self.dim(v, k)) for k in range(v.type.ndim)]
+    def extents(self, v: Value, operands: list[Value]) -> list[Value]:
+        """The lengths of an array, of operands where these have them: what only shows a shape need not be made."""
+        return [self.number(self.extent(v, k, operands)) for k in range(v.type.ndim)]
+
+    def extent(self, v: Value, axis: int, operands: list[Value]) -> Any:
+        """One of the lengths."""
+        for a in (x for x in operands if isinstance(x.type, Array)):
+            if v.type.dims[axis] in a.type.dims:
+                return self.dim(a, a.type.dims.index(v.type.dims[axis]))
+        if v.op is not None and v.op.kind in _LENGTHS_AT:
+            return v.op.inputs[_LENGTHS_AT[v.op.kind] + axis]
+        return self.dim(v, axis)
 
     def of_dtype(self, value: Value, dtype: np.dtype[Any]) -> Value:
         """A number or array in the dtype that is taken."""
@@ -142,7 +152,7 @@ class ForeignCalls(Mixin):
                 operands = [self.number(next(wide)) if isinstance(v.type, Array) else v for v in operands]
                 arrays = [v for v in operands if isinstance(v.type, Array)]
             types = [Array(np.dtype(code), dims, "C") for code in gives]
-            lengths = self.extents(arrays[0])
+            lengths = self.extents(arrays[0], [])
         slots = tuple(Slot(k) for k in range(len(gives)))
         made = site(
             routine, types_of(operands), tuple(types), loop=loop if way == "ufunc" else "",
@@ -187,7 +197,7 @@ class ForeignCalls(Mixin):
         types: list[Any] = [] if signature.result is None else [_WEAK[signature.result.kind]]
         types += [Array(operands[k].type.dtype, operands[k].type.dims, operands[k].type.layout) for k in written]
         made = site(routine, types_of(operands), tuple(types))
-        outs = self.emit_foreign(made, operands, [self.extents(v) for v in targets], types)
+        outs = self.emit_foreign(made, operands, [self.extents(v, operands) for v in targets], types)
         for target, new in zip(targets, outs[len(outs) - len(targets) :], strict=True):
             self.build.op("assign", [target, new])
         return Static(None) if signature.result is None else outs[0]
@@ -240,10 +250,10 @@ class ForeignCalls(Mixin):
             found = self.lift_static(declared_result)
         types: list[Any] = []
         lengths: list[list[Value]] = []
-        results = self.result_form(found, types, lengths, routine, node)
+        results = self.result_form(found, types, lengths, operands, routine.name, node)
         made = site(routine, types_of(operands), tuple(types), arguments=(given, named), results=results)
         if not types:
-            raise self.error(UsageError("DJ540", f"`{routine.name}` returns no number or array",
+            raise self.error(UsageError("DJ551", f"`{routine.name}` returns no number or array",
                                         cure="call it outside the program"), node)  # fmt: skip
         return self.from_slots(results, self.emit_foreign(made, operands, lengths, types))
 
@@ -264,12 +274,14 @@ class ForeignCalls(Mixin):
             return {k: self.passed_on(v, operands, routine, node) for k, v in held.items.items()}
         raise self.error(
             UsageError(
-                "DJ540", f"`{routine.name}` is given {describe(value)}",
+                "DJ551", f"`{routine.name}` is given {describe(value)}",
                 cure="functions without source take numbers, arrays, and tuples, lists and dicts of them",
             ), node,
         )  # fmt: skip
 
-    def result_form(self, value: Any, types: list[Any], lengths: list[list[Value]], routine: Routine, node: Any) -> Any:
+    def result_form(
+        self, value: Any, types: list[Any], lengths: list[list[Value]], operands: list[Value], told: str, node: Any
+    ) -> Any:
         """The tree of results, given something that looks like them."""
         if isinstance(value, Static) and isinstance(value.obj, type | np.dtype):
             known = _TYPES.get(value.obj)
@@ -279,18 +291,20 @@ class ForeignCalls(Mixin):
         if isinstance(value, Value) and isinstance(value.type, Scalar):
             return self.result_leaf(value.type, types, lengths, [])
         if isinstance(value, Value) and isinstance(value.type, Array):
-            return self.result_leaf(Array(value.type.dtype, value.type.dims, "C"), types, lengths, self.extents(value))
+            return self.result_leaf(
+                Array(value.type.dtype, value.type.dims, "C"), types, lengths, self.extents(value, operands)
+            )
         if isinstance(value, av.Tup):
-            items = [self.result_form(v, types, lengths, routine, node) for v in value.items]
+            items = [self.result_form(v, types, lengths, operands, told, node) for v in value.items]
             return value.cls(*items) if value.cls is not None else tuple(items)
         held = self.contents(value) if isinstance(value, av.Ref) else None
         if isinstance(held, av.ListC):
-            return [self.result_form(v, types, lengths, routine, node) for v in held.items]
+            return [self.result_form(v, types, lengths, operands, told, node) for v in held.items]
         if isinstance(held, av.DictC) and not held.is_set:
-            return {k: self.result_form(v, types, lengths, routine, node) for k, v in held.items.items()}
+            return {k: self.result_form(v, types, lengths, operands, told, node) for k, v in held.items.items()}
         raise self.error(
             UsageError(
-                "DJ540", f"the declared result of `{routine.name}` is {describe(value)}",
+                "DJ551", f"the declared result of `{told}` is {describe(value)}",
                 cure="say what it returns: result=float, or a function of its arguments that gives something of the "
                 "same shape and dtype: result=lambda a: a",
             ), node,

@@ -83,7 +83,7 @@ def _width(ty: Scalar | Array) -> int:
 
 
 def _read(words: Any, place: int, ty: Scalar | Array) -> Any:
-    """An operand: a number, or a copy of an array, which the function may keep."""
+    """An operand: a number, or an array as long as the call lasts."""
     if isinstance(ty, Scalar):
         if ty.weak and ty.dtype == np.float64:
             return ctypes.c_double.from_address(words[place]).value
@@ -91,7 +91,7 @@ def _read(words: Any, place: int, ty: Scalar | Array) -> Any:
         return number.item() if ty.weak else number
     shape = tuple(words[place + 1 + k] for k in range(ty.ndim))
     strides = tuple(words[place + 1 + ty.ndim + k] for k in range(ty.ndim))
-    return failures.array_at(words[place], shape, strides, ty.dtype)
+    return failures.view_at(words[place], shape, strides, ty.dtype)
 
 
 def _memory(address: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -298,14 +298,14 @@ def _number(bits: int, ty: Any) -> Any:
 
 def _array(words: tuple[int, ...], ty: Any) -> np.ndarray:
     """A copy of an array of compiled code, from its address, lengths and strides."""
-    return array_at(words[0], words[1 : 1 + ty.ndim], words[1 + ty.ndim :], ty.dtype)
+    return view_at(words[0], words[1 : 1 + ty.ndim], words[1 + ty.ndim :], ty.dtype).copy()
 
 
-def array_at(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """A copy of an array of compiled code."""
+def view_at(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array of compiled code, for as long as that keeps it."""
     if math.prod(shape) == 0:
         return np.empty(shape, dtype)
     low = address + sum(min(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True))
     high = address + sum(max(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
     buffer: Any = (ctypes.c_char * (high - low)).from_address(low)
-    return np.ndarray(shape, dtype, buffer, address - low, strides).copy()
+    return np.ndarray(shape, dtype, buffer, address - low, strides)

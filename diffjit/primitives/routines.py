@@ -152,10 +152,21 @@ class Site:
         return made[0] if len(made) == 1 else made
 
     def call_python(self, given: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
-        """What a Python callable returns, seen to have the form that was declared."""
-        args, kwargs = filled(self.arguments, given)
+        """What a Python callable returns, seen to have the form that was declared.
+
+        It gets copies of arrays, which it may keep; what it would change of them would be lost, and is refused.
+        """
+        passed: list[Any] = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in given]
+        args, kwargs = filled(self.arguments, passed)
         found: dict[int, Any] = {}
-        self._collect(self.results, self.routine.function(*args, **kwargs), found)
+        returned = self.routine.function(*args, **kwargs)
+        for x, own in zip(given, passed, strict=True):
+            if isinstance(x, np.ndarray) and not _same(x, own):
+                raise UsageError(
+                    "DJ552", f"`{self.routine.name}` changed an array that it was given",
+                    cure="return what it computes, or change a copy",
+                )  # fmt: skip
+        self._collect(self.results, returned, found)
         return [
             self._fitting(found[k], ty, shape) for k, (ty, shape) in enumerate(zip(self.outputs, shapes, strict=True))
         ]
@@ -191,9 +202,14 @@ class Site:
     def unfit(self, problem: str) -> DiffjitError:
         """The error for a result that is not what was declared."""
         return UsageError(
-            "DJ541", f"`{self.routine.name}` returned {problem}", python=ValueError,
+            "DJ552", f"`{self.routine.name}` returned {problem}", python=ValueError,
             cure="let `result` of diffjit.foreign say what the function returns",
         ).as_python()  # fmt: skip
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two arrays are equal, NaN for NaN."""
+    return a.shape == b.shape and (np.array_equal(a, b) or bool(np.all((a == b) | ((a != a) & (b != b)))))  # noqa: PLR0124
 
 
 def _ndim(ty: Scalar | Array) -> int:
@@ -218,10 +234,10 @@ def filled(spec: Any, values: list[Any]) -> Any:
     if isinstance(spec, Slot):
         return values[spec.index]
     if isinstance(spec, (tuple, list)):
-        made: Any = type(cast("Any", spec))
         items = [filled(s, values) for s in cast("tuple[Any, ...]", spec)]
         if isinstance(spec, list):
             return items
+        made: Any = cast("Any", spec).__class__
         return made(*items) if hasattr(made, "_fields") else tuple(items)
     if isinstance(spec, dict):
         return {k: filled(s, values) for k, s in cast("dict[Any, Any]", spec).items()}

@@ -103,7 +103,7 @@ def _name(function: Any) -> str:
 
 def undeclared(name: str, problem: str, cure: str) -> UsageError:
     """The error about what a function without source does not say of itself."""
-    return UsageError("DJ540", f"`{name}` {problem}", cure=cure)
+    return UsageError("DJ551", f"`{name}` {problem}", cure=cure)
 
 
 # ctypes ---------------------------------------------------------------------------------------------------------------
