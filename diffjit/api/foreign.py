@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.api.derived import verb
-from diffjit.api.inline import Inside
 from diffjit.errors import UsageError
 from diffjit.frontend.foreign import qualified
 from diffjit.primitives.routines import Routine
@@ -38,7 +36,6 @@ class ForeignFunction:
         return f"<diffjit.foreign {self.routine.name}>"
 
 
-@verb
 def foreign(function: Any = None, result: Any = None, *, reads: Any = (), writes: Any = ()) -> Any:
     """A function without source, to be called inside programs.
 
@@ -60,17 +57,23 @@ def foreign(function: Any = None, result: Any = None, *, reads: Any = (), writes
     """
     if function is None:
         return lambda f: foreign(f, result, reads=reads, writes=writes)
-    if isinstance(function, Inside) or not (callable(function) or is_low_level(function)):
-        raise UsageError(
-            "DJ551", f"foreign is given {getattr(function, '__name__', repr(function))}",
-            cure="give it a function that exists outside of the program, not its result",
-        )  # fmt: skip
+    if not (callable(function) or is_low_level(function)):
+        raise UsageError("DJ551", f"{function!r} is not a function", cure="pass the function itself, not its result")
     signature = signature_of(function) if result is None else None
     return ForeignFunction(
         _c_routine(function, signature, _positions(reads), _positions(writes))
         if signature is not None
         else _python_routine(function, result, reads, writes)
     )
+
+
+def _inside(*_: Any) -> Any:
+    raise UsageError(
+        "DJ551", "a function without source is declared inside a program", cure="declare it outside, and call it there"
+    )
+
+
+foreign.__diffjit_inline__ = _inside  # type: ignore[attr-defined]
 
 
 def _positions(given: int | Iterable[int]) -> frozenset[int]:

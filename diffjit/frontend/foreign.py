@@ -41,7 +41,7 @@ def routine_for(function: Any, way: str, signature: Signature | None = None) -> 
 def qualified(function: Any) -> str:
     """The name of a function without source, for messages."""
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__name__
-    home = module_of(function) or getattr(function, "__module__", None) or ""
+    home = module_of(function) or getattr(getattr(function, "__wrapped__", function), "__module__", None) or ""
     return f"{home}.{name}" if home and home not in ("builtins", "ctypes", "__main__") else str(name)
 
 

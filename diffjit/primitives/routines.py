@@ -14,6 +14,7 @@ function writes to is an operand, and once more, changed, a result.
 from __future__ import annotations
 
 import ctypes
+import keyword
 import re
 import sys
 from dataclasses import dataclass, field
@@ -50,7 +51,8 @@ class Routine:
     @property
     def stem(self) -> str:
         """A word for names in generated code."""
-        return re.sub(r"\W", "_", self.name.rsplit(".", 1)[-1]).strip("_") or "function"
+        word = re.sub(r"\W", "_", self.name.rsplit(".", 1)[-1]).strip("_") or "function"
+        return word + "_" if keyword.iskeyword(word) or word[0].isdigit() else word
 
     def call_c(self, given: list[Any], *, copied: bool = False) -> Any:
         """Call a C function: its result; with `copied`, that and the arrays that it writes to, which are copies."""
