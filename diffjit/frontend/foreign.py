@@ -40,9 +40,11 @@ def routine_for(function: Any, way: str, signature: Signature | None = None) -> 
 
 def qualified(function: Any) -> str:
     """The name of a function without source, for messages."""
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__name__
-    home = module_of(function) or getattr(getattr(function, "__wrapped__", function), "__module__", None) or ""
-    return f"{home}.{name}" if home and home not in ("builtins", "ctypes", "__main__") else str(name)
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    if name is None:
+        return "function" if is_ctypes(function) else type(function).__name__
+    home = module_of(function)
+    return f"{home}.{name}" if home and home != "builtins" else str(name).rpartition("<locals>.")[2]
 
 
 def types_of(values: list[Value]) -> tuple[Any, ...]:
