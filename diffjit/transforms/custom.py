@@ -79,7 +79,7 @@ class Rules:
         if self.transposes["reverse"] is None:
             raise UsageError(
                 "DJ518",
-                f"the forward rule of `{self.name}` calls it for tangents, so that its transpose would follow from itself",
+                f"the forward rule of `{self.name}` calls it for tangents: its transpose would follow from itself",
                 loc=loc,
                 cure=f"give it one: `{self.name}.defvjp(fwd, bwd)`",
             )
