@@ -30,7 +30,7 @@ def _foreign(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
         if isinstance(v.type, Array):
             shapes.append([next(lengths) for _ in v.type.dims])
             order = "F" if v.type.layout == "F" else "C"
-            lines.add(f"{out} = {printer.empty(v.type.dtype, order)}({tuple_text(shapes[-1])})")
+            lines.add(f"{out} = {printer.empty(v.type.dtype, out, order)}({tuple_text(shapes[-1])})")
     arrays = [out for out, v in zip(outs, op.outputs, strict=True) if isinstance(v.type, Array)]
     numbers = [out for out, v in zip(outs, op.outputs, strict=True) if isinstance(v.type, Scalar)]
     if site.routine.way == "ufunc" and arrays:

@@ -303,6 +303,38 @@ def test_ndpointers():
         norm(PLANE.astype(np.float32), 5)
 
 
+def test_writing_in_fortran_order():
+    pointer = np.ctypeslib.ndpointer(np.float64, ndim=2, flags="F_CONTIGUOUS")
+    add = ctypes.CFUNCTYPE(None, pointer, pointer, ctypes.c_long)(_add_squares.address)
+    add = dj.foreign(add, reads=0, writes=1)
+
+    def f(x, out):
+        for k in range(3):
+            add(x[:, k : k + 3], out[:, k : k + 3], 12)
+        return out
+
+    wanted, found = np.ones((4, 6)), np.ones((4, 6), order="F")
+    f(PLANE, wanted)
+    dj.jit(f)(PLANE, found)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("size", [5, 40_000])
+def test_arrays_that_a_loop_makes_anew(size):
+    turned = dj.foreign(lambda a: a[::-1] * 2.0, lambda a: a)
+
+    def f(x):
+        total = x * 0.0
+        for k in range(4):
+            part = turned(x[k:] * 0.5)
+            ADD_SQUARES(part, part, part.size)
+            total[: part.size] += expit(part) + turned(part)
+        return total
+
+    x = np.linspace(0.0, 1.0, size)
+    np.testing.assert_allclose(dj.jit(f)(x), f(x), rtol=1e-14)
+
+
 @numba.cfunc(numba.types.float64(numba.types.float64, _P))
 def _scaled(x, p):
     return x * p[0]
