@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import threading
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -24,6 +25,7 @@ from diffjit.primitives.routines import Site
 _WORDS = ctypes.POINTER(ctypes.c_int64)
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, _WORDS)
 _made: dict[str, Any] = {}  # label -> what keeps the function alive
+_lock = threading.Lock()
 
 
 def symbol(site: Site) -> str:
@@ -33,8 +35,12 @@ def symbol(site: Site) -> str:
 
 def register(site: Site) -> None:
     """Make a site's function known to the linker."""
-    if site.label in _made:
-        return
+    with _lock:
+        if site.label not in _made:
+            _register(site)
+
+
+def _register(site: Site) -> None:
     name = symbol(site)
     if site.routine.way == "ufunc":
         function, data = site.loops()

@@ -17,6 +17,7 @@ import ctypes
 import keyword
 import re
 import sys
+import threading
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -265,6 +266,7 @@ def _prototype(signature: Signature) -> Any:
 
 SITES: dict[str, Site] = {}  # by label
 _known: dict[Any, Site] = {}
+_lock = threading.Lock()
 
 
 def site(
@@ -281,13 +283,14 @@ def site(
         routine.way, id(routine.function), id(routine), tuple(map(_kind, inputs)), tuple(map(_kind, outputs)),
         _key(arguments), _key(results), loop,
     )  # fmt: skip
-    if key not in _known:
-        k = 0
-        while f"{routine.stem}_{k}" in SITES:
-            k += 1
-        made = Site(routine, f"{routine.stem}_{k}", inputs, outputs, arguments, results, loop, [arguments])
-        _known[key] = SITES[made.label] = made
-    return _known[key]
+    with _lock:
+        if key not in _known:
+            k = 0
+            while f"{routine.stem}_{k}" in SITES:
+                k += 1
+            made = Site(routine, f"{routine.stem}_{k}", inputs, outputs, arguments, results, loop, [arguments])
+            _known[key] = SITES[made.label] = made
+        return _known[key]
 
 
 def _kind(ty: Scalar | Array) -> Any:

@@ -133,6 +133,21 @@ def test_lanes_call_a_function_one_by_one():
     np.testing.assert_allclose(dj.vmap(lambda x: airy(x)[1])(rows), airy(rows)[1], rtol=1e-14)
 
 
+def test_a_rule_for_complex_numbers():
+    faddeeva = dj.custom_jvp(wofz)
+    faddeeva.defjvps(lambda t, out, z: t * (2j / np.sqrt(np.pi) - 2.0 * z * out))
+
+    def f(x):
+        return np.abs(faddeeva(x[0] + 1j * x[1])) ** 2
+
+    x = np.array([0.4, 0.3])
+    wanted = [quotient(lambda y: abs(wofz(y[0] + 1j * y[1])) ** 2, x, d) for d in np.eye(2)]
+    np.testing.assert_allclose(dj.grad(f)(x), wanted, rtol=1e-8)
+    np.testing.assert_allclose(dj.jacfwd(f)(x), wanted, rtol=1e-8)
+    slope = dj.grad(f)
+    np.testing.assert_allclose(dj.hessian(f)(x), [quotient(slope, x, d) for d in np.eye(2)], rtol=1e-7)
+
+
 def test_the_pattern_of_a_ufunc_is_elementwise():
     bessel = dj.custom_jvp(j0)
     bessel.defjvps(lambda t, out, x: -t * jv(1, x))
