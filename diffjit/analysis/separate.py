@@ -21,7 +21,7 @@ SEPARATE = "separate"  # attribute of a loop: it may run in threads
 
 _FRESH = frozenset({"empty", "zeros", "full", "empty_like", "zeros_like"})
 _HELD = frozenset({"list_get", "list_pop", "pop"})  # their references may be known elsewhere
-_ALONE = frozenset({"print", "call", "fft", "rfft", "irfft"})
+_ALONE = frozenset({"print", "call", "foreign", "fft", "rfft", "irfft"})
 _SHAPES = frozenset({"dim", "stride"})
 
 

@@ -21,6 +21,7 @@ from diffjit.lowering.reuse import borrow
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
 from diffjit.lowering.source import LoweredPrinter
 from diffjit.lowering.spreading import Part
+from diffjit.lowering.versions import in_two_versions
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -91,6 +92,7 @@ def _fused(function: Function, *, large: bool) -> tuple[Function, list[Function]
                 op.attrs["function"] = copies.get(id(op.attrs["function"]), op.attrs["function"])
         if large:
             mark_separate(copy)
+        in_two_versions(copy)
         fuse_loops(copy)
     return copies[id(function)], callees(copies[id(function)])
 

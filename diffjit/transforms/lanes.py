@@ -227,7 +227,7 @@ class Split:
 
     def prints(self, ops: Iterable[Op]) -> bool:
         """Whether some operations may print."""
-        return any(op.kind == "call" or (op.kind in EFFECTS and op.kind != "raise") for op in _deep(ops))
+        return any(op.kind in ("call", "foreign") or (op.kind in EFFECTS and op.kind != "raise") for op in _deep(ops))
 
     # What the second loop needs of the first
 
