@@ -1,12 +1,12 @@
 """The way there with snapshots where nobody knows how many steps there are: online checkpointing.
 
 A snapshot has a level; one whose level is lower than that of a later one may be dropped. With f places that are free or
-may become so, snapshots of level q follow each other at distances beta(f, q), beta(f - 1, q), ..., beta(0, q) = 1, where
+may become so, snapshots of level q follow at distances beta(f, q), beta(f - 1, q), ..., beta(0, q) = 1, where
 beta(f, q) = (f + q)! / (f! q!). When no place is left, the last one moves on by one step, and up by one level: after
 beta(f, q + 1) steps in all. So with s places beside the first, and h the highest level so far, beta(s, h) steps have
 been left behind, and no step of up to beta(s, r) is run more than r times before it is reversed. No schedule has less,
-not even where the number of steps is known (Wang, Moin and Iaccarino, "Minimal repetition dynamic checkpointing algorithm
-for unsteady adjoint calculation", SIAM Journal on Scientific Computing 31, 2009, where q is 0).
+not even where the number of steps is known (Wang, Moin and Iaccarino, "Minimal repetition dynamic checkpointing
+algorithm for unsteady adjoint calculation", SIAM Journal on Scientific Computing 31, 2009, where q is 0).
 
     while the loop goes on:
         a place: a free one, or the last that may be dropped; else that of the last snapshot, a level higher
@@ -44,11 +44,12 @@ class Online:
         """Run until the loop is left, or to step n: the number of steps, the snapshots, and what is carried."""
         s, build = self.s, self.build
 
-        def on(at: Value, *carried: Value) -> Value:
-            goes_on = build.value("logical_not", [carried[-1]], BOOL)
-            return build.value("logical_and", [goes_on, s.less(at, n)], BOOL)
+        def on(now: list[Value]) -> Value:
+            goes_on = build.value("logical_not", [now[-1]], BOOL)
+            return build.value("logical_and", [goes_on, s.less(now[0], n)], BOOL)
 
-        def piece(at: Value, *carried: Value) -> list[Value]:
+        def piece(now: list[Value]) -> list[Value]:
+            at, *carried = now
             above, loose, height, *state = carried[len(HELD) : -1]
             held, above, loose, height = self.place(at, Held(*carried[: len(HELD)]), above, loose, height)
             floor = self.floor(height)
@@ -89,8 +90,8 @@ class Online:
             below = s.read(self.storage.previous, held.top)
             _, count = s.repeat(
                 [below, zero], ["slot", "loose"],
-                lambda slot, _: s.less(s.read(self.levels, slot), level),
-                lambda slot, count: [s.read(self.storage.previous, slot), s.int("add", count, one)],
+                lambda now: s.less(s.read(self.levels, now[0]), level),
+                lambda now: [s.read(self.storage.previous, now[0]), s.int("add", now[1], one)],
             )  # fmt: skip
             return [*held.values(), held.top, count, build.value("maximum", [height, level], INT)]
 
@@ -102,10 +103,10 @@ class Online:
         s = self.s
         level = s.int("add", floor, self.build.const(1))
 
-        def tight(*carried: Value) -> Value:
+        def tight(carried: list[Value]) -> Value:
             return s.less(self.beta(s.int("subtract", self.slots, carried[0]), level), gap)
 
-        def drop(*carried: Value) -> list[Value]:
+        def drop(carried: list[Value]) -> list[Value]:
             return self.drop(Held(*carried[: len(HELD)]), *carried[len(HELD) :])
 
         *now, a, count = s.repeat([*held.values(), above, loose], [*HELD, "above", "loose"], tight, drop)
@@ -115,11 +116,11 @@ class Online:
         """Give back the place of the last snapshot that may be dropped: the levels of those behind it do not rise."""
         s = self.s
 
-        def higher(slot: Value) -> Value:
-            below = s.read(self.levels, s.read(self.storage.previous, slot))
-            return self.build.value("logical_not", [s.less(below, s.read(self.levels, slot))], BOOL)
+        def higher(slot: list[Value]) -> Value:
+            below = s.read(self.levels, s.read(self.storage.previous, *slot))
+            return self.build.value("logical_not", [s.less(below, s.read(self.levels, *slot))], BOOL)
 
-        (a,) = s.repeat([above], ["above"], higher, lambda slot: [s.read(self.storage.previous, slot)])
+        (a,) = s.repeat([above], ["above"], higher, lambda slot: [s.read(self.storage.previous, *slot)])
         rest = s.drop(self.storage, held, a)
         return [*rest.values(), a, s.int("subtract", loose, self.build.const(1))]
 
@@ -136,11 +137,12 @@ class Online:
         """(free + level)! / (free! level!)."""
         s, one = self.s, self.build.const(1)
 
-        def factor(k: Value, product: Value) -> list[Value]:
+        def factor(now: list[Value]) -> list[Value]:
+            k, product = now
             more = s.int("add", k, one)
             grown = s.int("multiply", product, s.int("add", free, more))
             return [more, s.int("floor_divide", grown, more)]
 
         return s.repeat(
-            [self.build.const(0), one], ["k", "beta"], lambda k, _: s.less(k, level), factor
+            [self.build.const(0), one], ["k", "beta"], lambda now: s.less(now[0], level), factor
         )[1]  # fmt: skip

@@ -85,7 +85,8 @@ class Schedule(Steps):
         """All of a known number of steps, with the snapshots of revolve."""
         one = self.build.const(1)
 
-        def piece(at: Value, *carried: Value) -> list[Value]:
+        def piece(now: list[Value]) -> list[Value]:
+            at, *carried = now
             held, state = Held(*carried[:4]), list(carried[4:])
             free, left = self.int("subtract", room, held.taken), self.int("subtract", n, at)
             held = self.push(storage, held)
@@ -96,7 +97,7 @@ class Schedule(Steps):
 
         names = ["at", *HELD, *(a.name for a in self.args)]
         begin = [self.build.const(0), *self.nothing().values(), *first]
-        ran, *outs = self.repeat(begin, names, lambda at, *_: self.less(at, n), piece)
+        ran, *outs = self.repeat(begin, names, lambda now: self.less(now[0], n), piece)
         return ran, Held(*outs[:4]), outs[4:]
 
     def chunk(self, length: Value, room: Value, all_of_it: Value) -> Value:
@@ -172,7 +173,8 @@ class Schedule(Steps):
         one = build.const(1)
         slots = build.value("dim", [storage.places], INT, axis=0)
 
-        def piece(now: Value, *carried: Value) -> list[Value]:
+        def piece(args: list[Value]) -> list[Value]:
+            now, *carried = args
             held, state = Held(*carried[:4]), list(carried[4:])
             left = self.int("subtract", t, now)
             free = self.int("subtract", slots, held.taken)
@@ -189,7 +191,7 @@ class Schedule(Steps):
 
         first = [self.read(storage.places, held.top), *held.values(), *self.load(storage, held.top)]
         names = ["at", *HELD, *(a.name for a in self.args)]
-        outs = self.repeat(first, names, lambda at, *_: self.less(at, t), piece)
+        outs = self.repeat(first, names, lambda now: self.less(now[0], t), piece)
         return Held(*outs[1:5]), outs[5:]
 
     def step_function(self) -> tuple[list[Value], Function]:

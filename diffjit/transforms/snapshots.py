@@ -140,16 +140,16 @@ class Steps:
         self,
         first: Sequence[Value],
         names: Sequence[str | None],
-        cond: Callable[..., Value],
-        step: Callable[..., list[Value]],
+        cond: Callable[[list[Value]], Value],
+        step: Callable[[list[Value]], list[Value]],
     ) -> list[Value]:
         """A `while` loop."""
         types = [v.type for v in first]
         test, body = (Block([Value(ty, name) for ty, name in zip(types, names, strict=True)]) for _ in range(2))
         with self.build.inside(test):
-            test.results = [cond(*test.args)]
+            test.results = [cond(test.args)]
         with self.build.inside(body):
-            body.results = step(*body.args)
+            body.results = step(body.args)
         return self.build.op("while", first, types, regions=[test, body], exit=False).outputs
 
     def read(self, array: Value, slot: Value) -> Value:
