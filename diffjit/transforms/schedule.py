@@ -26,7 +26,7 @@ from diffjit.ir.nodes import Block, Function, Value, is_const
 from diffjit.ir.types import BOOL, INT, Array, is_float
 from diffjit.ir.walk import clone_op, has_exit, initial, walk
 from diffjit.transforms.online import Online
-from diffjit.transforms.outlined import clone_silently, own, zeros
+from diffjit.transforms.outlined import clone_silently, own, turned, zeros
 from diffjit.transforms.snapshots import HELD, Held, Steps, Storage, reads
 from diffjit.transforms.step import StepBack, step_back
 
@@ -246,6 +246,7 @@ class _Pulled:
             if bar is None:
                 made = s.build.value("zeros_like", [s.of(v)], ty, name=_bar(v))
             else:
+                bar = turned(s.build, bar)
                 made = s.build.value("copy", [bar], ty, order="K" if ty.layout == "A" else ty.layout, name=_bar(v))
             self.buffers.append(made)
         inits: list[Value] = []
@@ -254,7 +255,7 @@ class _Pulled:
                 inits.append(s.build.const(0.0, self.outer[k - self.state - 2].type))
                 inits[-1].name = _bar(self.outer[k - self.state - 2])
                 continue
-            bar = self.bars[outs[k]]
+            bar = turned(s.build, self.bars[outs[k]])
             ty = s.args[k].type
             if isinstance(ty, Array):
                 bar = s.build.value(
@@ -312,7 +313,7 @@ class _Pulled:
                     total = s.build.value("add", [total, g], Array(g.type.dtype, p.type.dims, "C"), name=_bar(p))
                 else:
                     total = s.build.value("add", [total, g], p.type, name=_bar(p))
-            found.append(zeros(s.build, s.of(p)) if total is None else total)
+            found.append(zeros(s.build, s.of(p)) if total is None else turned(s.build, total))
         return found
 
 

@@ -1126,16 +1126,6 @@ def dj406_shapes():
     dj.grad(model)(np.ones(3), 10)
 
 
-def dj203_in_a_checkpointed_loop():
-    def model(x, n):
-        z = x * (1.0 + 2.0j)
-        for t in dj.checkpointed(range(n)):
-            z = z * np.exp(0.1j * np.abs(z))
-        return np.sum(z.real)
-
-    dj.grad(model)(np.ones(3), 10)
-
-
 def dj523_budget():
     def model(x, n):
         s = 0.0
