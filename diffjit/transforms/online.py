@@ -63,7 +63,7 @@ class Online:
         zero = build.const(0)
         names = ["at", *HELD, "above", "loose", "height", *(a.name for a in s.args), "left"]
         begin = [zero, *s.nothing().values(), zero, zero, zero, *first, build.const(False)]
-        ran, *outs = s.repeat(begin, names, on, piece)
+        ran, *outs = s.repeat(begin, names, on, piece, state=len(HELD) + 4)
         return ran, Held(*outs[: len(HELD)]), outs[len(HELD) + 3 : -1]
 
     def place(

@@ -97,7 +97,7 @@ class Schedule(Steps):
 
         names = ["at", *HELD, *(a.name for a in self.args)]
         begin = [self.build.const(0), *self.nothing().values(), *first]
-        ran, *outs = self.repeat(begin, names, lambda now: self.less(now[0], n), piece)
+        ran, *outs = self.repeat(begin, names, lambda now: self.less(now[0], n), piece, state=5)
         return ran, Held(*outs[:4]), outs[4:]
 
     def chunk(self, length: Value, room: Value, all_of_it: Value) -> Value:
@@ -191,7 +191,7 @@ class Schedule(Steps):
 
         first = [self.read(storage.places, held.top), *held.values(), *self.load(storage, held.top)]
         names = ["at", *HELD, *(a.name for a in self.args)]
-        outs = self.repeat(first, names, lambda now: self.less(now[0], t), piece)
+        outs = self.repeat(first, names, lambda now: self.less(now[0], t), piece, state=5)
         return Held(*outs[1:5]), outs[5:]
 
     def step_function(self) -> tuple[list[Value], Function]:

@@ -142,9 +142,12 @@ class Steps:
         names: Sequence[str | None],
         cond: Callable[[list[Value]], Value],
         step: Callable[[list[Value]], list[Value]],
+        state: int = 0,
     ) -> list[Value]:
-        """A `while` loop."""
+        """A `while` loop. With `state`, what the loop itself carries is handed on, from this position."""
         types = [v.type for v in first]
+        if state:
+            types[state : state + len(self.args)] = [a.type for a in self.args]
         test, body = (Block([Value(ty, name) for ty, name in zip(types, names, strict=True)]) for _ in range(2))
         with self.build.inside(test):
             test.results = [cond(test.args)]
