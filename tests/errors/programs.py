@@ -1013,21 +1013,6 @@ def dj519_another_shape():
     dj.root(model, np.ones(3), 2.0)
 
 
-def dj202_pullback_twice():
-    def inner(x, n):
-        s, k = x, 0
-        while k < n:
-            s = np.sin(s * s) + x
-            k += 1
-        return s
-
-    def model(x):
-        _, pullback = dj.vjp(lambda y: inner(y, 4), x)
-        return pullback(1.0)[0] * pullback(2.0)[0]
-
-    dj.grad(model)(1.3)
-
-
 def dj541_no_such_test():
     dj.settings.nan_check = "inf"
     try:
