@@ -47,6 +47,7 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
         definitions: dict[str, str] = {}
         bodies: list[tuple[Function, ast.FunctionDef]] = []
         parts: dict[int, list[Part]] = {}
+        rooms: dict[str, int] = {}
         for f in functions:
             printer = LoweredPrinter(f, recursive, sealed if f is function else frozenset(), large=large)
             printer.numbered = sum(map(len, parts.values()))
@@ -56,13 +57,15 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
                 made.args.args.append(ast.arg(arg="depth_"))
                 made.args.defaults += default
             made.body = [s for s in made.body if not _is_docstring(s)]
+            if printer.rooms:
+                rooms[made.name] = printer.rooms
             definitions |= printer.definitions
             bodies.append((f, made))
             parts[id(f)] = printer.parts
     finally:
         for value, name in hidden:
             value.name = name
-    return _assembled(function, names, definitions, bodies, parts)
+    return _assembled(function, names, definitions, bodies, parts, rooms)
 
 
 def melted(function: Function) -> set[Value]:
@@ -241,6 +244,7 @@ def _assembled(
     definitions: dict[str, str],
     bodies: list[tuple[Function, ast.FunctionDef]],
     parts: dict[int, list[Part]],
+    rooms: dict[str, int],
 ) -> Module:
     draft = _Writer()
     for f, made in bodies:
@@ -268,6 +272,8 @@ def _assembled(
     apart = {part.name: part.apart for found in parts.values() for part in found}
     if apart:
         tail.append(f"__diffjit_apart__ = {apart}")
+    if rooms:
+        tail.append(f"__diffjit_rooms__ = {rooms}")
     places = [None] * shift + draft.places
     return Module(
         "\n".join(lines + tail) + "\n", names[id(function)], places, {n + shift: op for n, op in draft.ops.items()}
