@@ -38,3 +38,5 @@ def passing(function: Function, roots: Roots) -> set[Value]:
 
 def _makes(op: Op) -> bool:
     return op.kind not in _ELSEWHERE and not is_view(op)
+
+
