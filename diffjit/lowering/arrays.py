@@ -14,6 +14,7 @@ from diffjit.ir.types import Array, Scalar
 from diffjit.lowering import loops, scalars
 from diffjit.lowering.fuse import element_type
 from diffjit.lowering.lines import INSIDE, WRAPS, Lines, subscript, tuple_text
+from diffjit.lowering.reuse import HOLD
 from diffjit.lowering.runtime.typespec import spec_of
 
 if TYPE_CHECKING:
@@ -102,9 +103,11 @@ def view(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
     if ty.ndim == 0:
         made: ast.expr = syntax.call("cell", args[0], syntax.tuple_of(items))
         made.mark = mark(printer, op, 1)  # type: ignore[attr-defined]
+        made.lent = op.out in printer.lent  # type: ignore[attr-defined]
         return made
     made = syntax.subscript(args[0], items)
     made.mark = mark(printer, op, 1)  # type: ignore[attr-defined]
+    made.lent = op.out in printer.lent  # type: ignore[attr-defined]
     if ty.ndim and ty.layout in ("C", "F") and not _numba_keeps(spec, base, ty):
         return syntax.call(printer.define(f"as_{ty.layout}", f'memory.layout("{ty.layout}")'), made)
     return made
@@ -132,7 +135,9 @@ def _transpose(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
     assert isinstance(ty, Array)
     name = f"transpose_{''.join(map(str, perm))}_{ty.layout}"
     printer.define(name, f'memory.transpose({", ".join(map(str, perm))}{", " if perm else ""}order="{ty.layout}")')
-    return syntax.call(name, args[0])
+    made = syntax.call(name, args[0])
+    made.lent = op.out in printer.lent  # type: ignore[attr-defined]
+    return made
 
 
 # Statements -----------------------------------------------------------------------------------------------------------
@@ -399,7 +404,7 @@ def _list_value(function: str) -> Callable[..., None]:
 
 
 STATEMENTS: dict[str, Callable[..., None]] = {
-    "store": _store, "accum_at": _accum_at, "empty": _empty, "zeros": _zeros, "full": _full, "empty_like": _empty_like,
+    HOLD: _call("hold", 0), "store": _store, "accum_at": _accum_at, "empty": _empty, "zeros": _zeros, "full": _full, "empty_like": _empty_like,
     "zeros_like": _zeros_like, "broadcast_to": _broadcast_to, "reshape": _reshape, "arange": _arange,
     "concatenate": _concatenate, "cumsum": _scan, "cumprod": _scan, "sort": _lanes, "argsort": _lanes,
     "argmax": _arg_extremum, "argmin": _arg_extremum, "list_append": _list_value("append"),

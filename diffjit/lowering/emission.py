@@ -29,6 +29,7 @@ ENTRY = "__diffjit_entry__"  # the function whose array arguments never overlap:
 APART = "__diffjit_apart__"  # a number for each argument of some functions: those with different ones never overlap
 INSIDE_LINES = "__diffjit_inside__"  # global of a generated module: lines whose indices are within bounds
 WRAPS_LINES = "__diffjit_wraps__"  # the same for indices that may count from the end
+LENT_LINES = "__diffjit_lent__"  # lines whose views hold no reference to the memory that they show
 ROOMS = "__diffjit_rooms__"  # how many places of a function have memory that they use again (`memory.room`)
 NEST_LINES = "__diffjit_nests__"  # lines with loops that LLVM need not unroll
 PARALLEL_LINES = "__diffjit_parallel__"  # the same for loops of which no iteration reads what another writes
@@ -54,11 +55,13 @@ class Lower(lowering.Lower):
         self.tuples: dict[Any, list[Any]] = {}  # LLVM values -> the items that they are made of
         self.inside: frozenset[int] = frozenset()
         self.wraps: frozenset[int] = frozenset()
+        self.lent_lines: frozenset[int] = frozenset()
         super().__init__(own, *args, **kwargs)
         scope = self.func_ir.func_id.func.__globals__
         self.module_key = scope.get(MODULE_KEY, 0)
         self.inside = scope.get(INSIDE_LINES, frozenset())
         self.wraps = scope.get(WRAPS_LINES, frozenset())
+        self.lent_lines = scope.get(LENT_LINES, frozenset())
         self.groups: dict[int, Any] = {}  # id of a block -> the label of the outermost parallel loop around it
         self.marks: dict[Any, Any] = {}
         name = self.func_ir.func_id.func_name
@@ -210,6 +213,11 @@ class Lower(lowering.Lower):
         line = self.loc.line  # pyright: ignore[reportAttributeAccessIssue]
         return "none" if line in self.inside else "wrap" if line in self.wraps else "all"
 
+    @property
+    def lends(self) -> bool:
+        """Whether views of the current line hold no reference."""
+        return self.loc.line in self.lent_lines  # pyright: ignore[reportAttributeAccessIssue]
+
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
         """Arithmetic and comparisons of equal types; the rest is left to Numba."""
         left, right = types.unliteral(self.typeof(expr.lhs.name)), types.unliteral(self.typeof(expr.rhs.name))
@@ -234,7 +242,9 @@ class Lower(lowering.Lower):
             parts = self._parts(key, self.loadvar(index.name))
             if parts is not None and isinstance(resty, types.Array):
                 array = self.loadvar(value.name)
-                return slices.view(self.context, self.builder, base, array, parts, resty, self.checks)
+                return slices.view(
+                    self.context, self.builder, base, array, parts, resty, self.checks, own=not self.lends
+                )
             if self.checks == "all":
                 elements.check_ints(
                     self.context, self.builder, base, self.loadvar(value.name), key, self.loadvar(index.name)

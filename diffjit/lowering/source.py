@@ -19,7 +19,7 @@ from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
 from diffjit.lowering import arrays, failures, fuse, indexing, linalg, nests, reuse, scalars
-from diffjit.lowering.bounds import Bounds
+from diffjit.analysis.bounds import Bounds
 from diffjit.lowering.fusion import NEST, same_place
 from diffjit.lowering.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.ranges import Ranges
@@ -46,9 +46,11 @@ class LoweredPrinter(OpPrinter):
         recursive: frozenset[int] = frozenset(),
         sealed: frozenset[int] = frozenset(),
         *,
+        lent: frozenset[Value] | set[Value] = frozenset(),
         large: bool = False,
     ) -> None:
         self.function = function
+        self.lent = lent  # views that hold no reference
         self.sealed = sealed  # positions of results that leave as tapes
         self.uses = uses(function)
         self.ranges = Ranges(function)
@@ -65,7 +67,7 @@ class LoweredPrinter(OpPrinter):
         self.large = large  # nests may run in threads
         self.parts: list[Part] = []
         self.numbered = 0  # parts of functions before this one
-        self.passes = reuse.passing(function, self.roots)
+        self.passes = reuse.passing(function)
         self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long
         self.in_loop = False
         self.rooms = 0  # places where such arrays are made

@@ -65,6 +65,9 @@ def view(
 ) -> Any:
     """A new reference to the memory of `base`."""
     parent = builder.extract_value(base, PARENT) if own else None
+    if context.lower.lends:
+        null = llvm_ir.Constant(REFERENCE, None)
+        return struct(context, builder, ty, null, data, shape, strides, parent)
     value = struct(context, builder, ty, builder.extract_value(base, MEMINFO), data, shape, strides, parent)
     context.nrt.incref(builder, ty, value)
     return value
@@ -412,6 +415,9 @@ def _emit_cell(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     address = pointer(context, builder, ty, array, indices, context.lower.checks)
     return view(context, builder, ty.copy(ndim=0, layout="C"), array, address, [], [])
 
+
+# What the argument refers to is there up to this call.
+hold = operation("hold", 1, lambda _a: types.none, lambda context, _b, _k, _a: context.get_dummy_value())
 
 cell = operation("cell", 2, lambda a, _i: a.copy(ndim=0, layout="C"), _emit_cell)
 
