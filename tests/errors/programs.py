@@ -1020,21 +1020,6 @@ def dj519_another_shape():
     dj.root(model, np.ones(3), 2.0)
 
 
-def dj202_pullback_twice():
-    def inner(x, n):
-        s, k = x, 0
-        while k < n:
-            s = np.sin(s * s) + x
-            k += 1
-        return s
-
-    def model(x):
-        _, pullback = dj.vjp(lambda y: inner(y, 4), x)
-        return pullback(1.0)[0] * pullback(2.0)[0]
-
-    dj.grad(model)(1.3)
-
-
 def dj541_no_such_test():
     dj.settings.nan_check = "inf"
     try:
@@ -1155,16 +1140,6 @@ def dj406_shapes():
         for t in dj.checkpointed(range(n)):
             u = np.append(u, np.sin(u[-1]))
         return np.sum(u)
-
-    dj.grad(model)(np.ones(3), 10)
-
-
-def dj203_in_a_checkpointed_loop():
-    def model(x, n):
-        z = x * (1.0 + 2.0j)
-        for t in dj.checkpointed(range(n)):
-            z = z * np.exp(0.1j * np.abs(z))
-        return np.sum(z.real)
 
     dj.grad(model)(np.ones(3), 10)
 
