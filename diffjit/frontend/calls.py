@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import types
@@ -14,6 +13,7 @@ from diffjit.errors import DiffjitError, NoRule, TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import UnknownLength
+from diffjit.frontend.managers import is_manager
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import describe
 from diffjit.frontend.values import NONE, Static
@@ -101,7 +101,7 @@ class Calls(Mixin):
         if isinstance(obj, types.FunctionType):
             if self.is_static_call(obj, args, kwargs):
                 return self.run_now(obj, args, kwargs)
-            if hasattr(obj, "__wrapped__") and obj.__code__.co_filename == contextlib.__file__:
+            if is_manager(obj):
                 inner = self.lift_static(obj.__wrapped__)  # pyright: ignore[reportFunctionMemberAccess]
                 return self.make_manager(inner, *args, **kwargs)
             if (

@@ -299,6 +299,9 @@ class Operators(Mixin):
         if isinstance(left, av.Ref) and isinstance(right, av.Ref):
             return Static(self.same_object(left, right))
         if type(left) is not type(right):
+            number = [isinstance(v, Value) or (isinstance(v, Static) and av.is_number(v.obj)) for v in (left, right)]
+            if all(number):  # Python keeps one object for each small int
+                raise self.unsupported("DJ121", "`is` between two numbers", None, "compare with ==")
             return Static(False)
         if isinstance(left, Value) and left is right:
             return Static(True)
@@ -431,6 +434,6 @@ def _is_new(value: Value) -> bool:
 
 def _never_equal(a: Any, b: Any) -> bool:
     """A string, None or type never equals a number or a container."""
-    if not isinstance(a, Static) or av.is_number(a.obj) or isinstance(a.obj, np.ndarray):
+    if not isinstance(a, Static) or av.is_number(av.as_number(a).obj) or isinstance(a.obj, np.ndarray):
         return False
     return isinstance(b, (Value, av.Tup, av.Ref, av.Fn))
