@@ -13,6 +13,7 @@ from diffjit.errors import DiffjitError, NoRule, TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import UnknownLength
+from diffjit.frontend.lift import Guard
 from diffjit.frontend.managers import is_manager
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import describe
@@ -25,6 +26,9 @@ from diffjit.primitives.registry import COMPOSITES, FUNCTIONS
 def _called_through_cache(function: Any) -> Any:
     """Stands for a function behind functools.cache."""
     raise NotImplementedError
+
+
+_DISPATCHER = functools.singledispatch(abs).__code__  # pyright: ignore[reportFunctionMemberAccess]
 
 
 class Calls(Mixin):
@@ -98,6 +102,8 @@ class Calls(Mixin):
             return self.call_static(obj.py_func, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
         if _module_of(obj) == "numpy" and not isinstance(obj, np.ufunc) and not self.is_static_call(obj, args, kwargs):
             raise self.no_rule(obj, node)
+        if isinstance(obj, types.FunctionType) and obj.__code__ is _DISPATCHER and args:
+            return self.dispatched(obj, args, kwargs, node)
         if isinstance(obj, types.FunctionType):
             if self.is_static_call(obj, args, kwargs):
                 return self.run_now(obj, args, kwargs)
@@ -125,6 +131,19 @@ class Calls(Mixin):
         ):
             return self.call(self.lift_object(obj), args, kwargs, node)
         raise self.no_rule(obj, node)
+
+    def dispatched(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A call of what functools.singledispatch made: the class of the first argument chooses."""
+        if isinstance(args[0], av.Sum):
+            return self.each(args[0], lambda v: self.dispatched(function, [v, *args[1:]], kwargs, node))
+        if isinstance(args[0], av.Opt):
+            none, some = (lambda v=v: self.dispatched(function, [v, *args[1:]], kwargs, node) for v in (NONE, args[0].value))
+            return self.choose(args[0].is_none, none, some)
+        found = self.ask(args[0], function.dispatch)
+        cls, self.portable = self.class_of(args[0]), False
+        self.guards["dispatch", id(function), cls] = Guard(lambda: function.dispatch(cls), found)
+        self.keep_alive.append(function)
+        return self.call(self.lift_static(found), args, kwargs, node)
 
     @core(functools.lru_cache, functools.cache)
     def ft_cache(self, maxsize: Any = NONE, typed: Any = NONE) -> Any:

@@ -111,6 +111,7 @@ class Interpreter(
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.loop_hints: dict[Any, Any] = {}
         self.unroll: set[Any] = set()
+        self.known_tests: set[Any] = set()  # `while` loops that went on after an iteration for certain
         self.growing: set[Any] = set()  # loops over a list that their body changes
         self.iv_loops: dict[Value, Any] = {}
         self.arg_loops: dict[Value, Any] = {}
@@ -201,6 +202,10 @@ class Interpreter(
 
     def not_none(self, value: av.Opt) -> Any:
         """The value of something that may be None: checked when the program runs."""
+        if isinstance(value.value, av.Poison):
+            cure = "give it one type on all paths, and each object one name"
+            reason = f"what is not None here is {value.value.reason}"
+            raise self.unusable(value.value, self.error(TypeProblem("DJ304", reason, cure=cure)))
         self.raise_if(value.is_none, TypeError, av.inexact("a value is None where a number is needed [DJ305]"))
         return value.value
 

@@ -253,6 +253,9 @@ class Objects(Mixin):
     @for_each
     def set_attribute(self, owner: Any, name: str, value: Any, node: Any = None) -> None:
         """`owner.name = value`."""
+        if isinstance(owner, av.Opt):
+            self.set_attribute(self.not_none(owner), name, value, node)
+            return
         if isinstance(owner, av.Ref) and isinstance(self.contents(owner), av.ObjC):
             held = self.contents(owner)
             setter = inspect.getattr_static(held.cls, name, None)

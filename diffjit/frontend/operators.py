@@ -241,6 +241,8 @@ class Operators(Mixin):
     def compare_sequences(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
         equality = kind in ("equal", "not_equal")
         if equality and (self.is_growing(left) or self.is_growing(right)):
+            for side in (left, right):
+                self.class_of(side)  # lists never equal tuples
             same = self.truth(self.call_plain(tables.alike, left, right, node=node))
             return same if kind == "equal" else self.logical_not(same)
         a, b = self.sequence_items(left, node), self.sequence_items(right, node)
