@@ -53,7 +53,7 @@ from diffjit.frontend.patterns import Patterns
 from diffjit.frontend.portable import Portable
 from diffjit.frontend.questions import Questions
 from diffjit.frontend.read_only import ReadOnly
-from diffjit.frontend.recursion import Outline, Recursion
+from diffjit.frontend.recursion import Bottom, Outline, Recursion
 from diffjit.frontend.sets import SetOperators
 from diffjit.frontend.source import source_of
 from diffjit.frontend.statements import Statements
@@ -173,6 +173,8 @@ class Interpreter(
 
     def _local(self, uid: int, name: str, node: gast.AST | None) -> Any:
         value = self.cells.get(("v", uid, name), UNBOUND)
+        if value is UNBOUND and self.recursions and self.recursions[-1].result is None:
+            raise Bottom  # bound where the function calls itself, of which nothing is known yet
         if value is UNBOUND:
             raise self.error(
                 TypeProblem(
