@@ -355,6 +355,16 @@ def compress(data, selectors):
             yield item
 
 
+def neighbours(items):
+    """Each item with the next one; each is read once, when its turn comes."""
+    if len(items) > 0:
+        before = items[0]
+        for k in range(1, len(items)):
+            item = items[k]
+            yield before, item
+            before = item
+
+
 def pairs(items):
     """All pairs of different items, in order."""
     for i in range(len(items)):
