@@ -288,10 +288,17 @@ class Iterators(Mixin):
         numbers = source.type.ndim == 1 if isinstance(source, Value) else self._lists_numbers(source)
         if numbers:
             return self.call_plain(containers.neighbours, source, node=None)
+        if self.is_list_of_known_length(source):
+            later = av.Range(Static(1), self.length(source), Static(1))
+            return av.Iter("zip", (source, av.Iter("map", (av.Method(source, "__getitem__"), later))))
         if not isinstance(source, Value):
             source = self.py_list(source)
         first = self.get_item(source, av.Slice(NONE, Static(-1), NONE))
         return av.Iter("zip", (first, self.get_item(source, av.Slice(Static(1), NONE, NONE))))
+
+    def is_list_of_known_length(self, value: Any) -> bool:
+        """A list that a loop over it would write out."""
+        return isinstance(value, av.Ref) and isinstance(self.contents(value), av.ListC)
 
     def _lists_numbers(self, source: Any) -> bool:
         """Whether this is a growing list of numbers, which an item is read of once."""
@@ -320,9 +327,11 @@ class Iterators(Mixin):
     def first_and_rest(self, iterable: Any, empty: str = "") -> tuple[Any, Any]:
         """The first item, and an iterable of the others; `empty` is set where Python needs none."""
         source = self.countable(iterable, None)
-        items = self.known_items(source)
-        if items:
-            return items[0], av.Tup(tuple(items[1:]))
+        found = self.static_items(self.written_out(source), None)
+        if found:  # each is read when its turn comes
+            first, *others = found
+            drive = lambda body: self._unroll_from(others, 0, self._watched(source, body))  # noqa: E731
+            return first(), av.Iter("lazy", (drive,))
         inner = self.indexed(source, None)
         if inner is None:
             raise self.unsupported("DJ115", "this iterable", None, "use a list or an array")
@@ -341,6 +350,10 @@ class Iterators(Mixin):
         if isinstance(source, av.Iter | av.Range) and not self.can_unroll(source):  # it may have no end
             start, step = (Static(k) if is_none(p) else p for p, k in ((parts[0], 0), (parts[2], 1)))
             return self.call_plain(containers.taken, source, start, parts[1], step, node=None)
+        if self.is_growing(source) or self.is_list_of_known_length(source):
+            start, stop, step = parts[0], parts[1], Static(1) if is_none(parts[2]) else parts[2]
+            low, high = self.call_plain(containers.bounds, start, stop, step, self.length(source), node=None).items
+            return av.Iter("map", (av.Method(source, "__getitem__"), av.Range(low, high, step)))
         items = self.get_item(source if isinstance(source, Value) else self.py_list(source), av.Slice(*parts))
         return av.Iter("iter", (items,))
 
