@@ -518,7 +518,9 @@ class BuiltinCalls(Mixin):
             return self.copy_list(value)
         result = self.new(av.ListC(()))
         key = ("deepcopy", self.place())
-        self.iterate(value, lambda item: self.list_append(result, self._deep_copy(item, {}, inside=True)), None, key=key)
+        self.iterate(
+            value, lambda item: self.list_append(result, self._deep_copy(item, {}, inside=True)), None, key=key
+        )
         return result
 
 

@@ -28,7 +28,8 @@ def _called_through_cache(function: Any) -> Any:
     raise NotImplementedError
 
 
-_DISPATCHER = functools.singledispatch(abs).__code__  # pyright: ignore[reportFunctionMemberAccess]
+_dispatching: Any = functools.singledispatch(abs)
+_DISPATCHER = _dispatching.__code__
 
 
 class Calls(Mixin):
@@ -137,7 +138,9 @@ class Calls(Mixin):
         if isinstance(args[0], av.Sum):
             return self.each(args[0], lambda v: self.dispatched(function, [v, *args[1:]], kwargs, node))
         if isinstance(args[0], av.Opt):
-            none, some = (lambda v=v: self.dispatched(function, [v, *args[1:]], kwargs, node) for v in (NONE, args[0].value))
+            none, some = (
+                lambda v=v: self.dispatched(function, [v, *args[1:]], kwargs, node) for v in (NONE, args[0].value)
+            )
             return self.choose(args[0].is_none, none, some)
         found = self.ask(args[0], function.dispatch)
         cls, self.portable = self.class_of(args[0]), False

@@ -6,7 +6,8 @@
         u[::2] += e
         return u
 
-A caller would otherwise hold two names of one array that the function writes to, and nothing would tell that they are one.
+A caller would otherwise hold two names of one array that the function writes to, and nothing would tell that they are
+one.
 """
 
 from __future__ import annotations

@@ -121,6 +121,11 @@ class Introspection(Mixin):
                 or hasattr(held.cls, name.obj)
                 or (held.origin is not None and hasattr(held.origin[0], name.obj))
             )
+            if not there and hasattr(held.cls, "__getattr__"):
+                cure = "read the attribute"
+                raise self.unsupported(
+                    "DJ118", "hasattr, or getattr with a default, where `__getattr__` decides", None, cure
+                )
             return Static(there)
         return Static(
             hasattr(value.obj, name.obj)

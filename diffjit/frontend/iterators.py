@@ -282,6 +282,19 @@ class Iterators(Mixin):
 
         return av.Iter("lazy", (drive,))
 
+    @core(itertools.groupby)
+    def it_groupby(self, iterable: Any, key: Any = NONE) -> Any:
+        source = self.countable(iterable, None)
+        items = self.known_items(source)
+        if items is None or not all(isinstance(i, Static) for i in items):
+            return self.call_plain(containers.groupby, source, key, node=None)
+        keys = items if is_none(key) else [self.call(key, [i], {}) for i in items]
+        if not all(isinstance(k, Static) for k in keys):
+            return self.call_plain(containers.groupby, source, key, node=None)
+        runs = [list(run) for _, run in itertools.groupby(range(len(items)), lambda n: keys[n].obj)]
+        groups = (av.Tup((keys[run[0]], av.Iter("iter", (av.Tup(tuple(items[n] for n in run)),)))) for run in runs)
+        return av.Iter("iter", (av.Tup(tuple(groups)),))
+
     @core(itertools.pairwise)
     def it_pairwise(self, iterable: Any) -> Any:
         source = self.countable(iterable, None)

@@ -103,7 +103,10 @@ class Joiner:
             return elem if isinstance(elem, Bad) else Dyn(elem, site, frozen or "")
         reason = f"{describe(ta)} on one path and {describe(tb)} on another"
         return (
-            self._sum(ta, tb) or self._or_nothing(ta, tb) or self._or_nothing(tb, ta) or Bad(reason, tables=dict_sites(ta, tb))
+            self._sum(ta, tb)
+            or self._or_nothing(ta, tb)
+            or self._or_nothing(tb, ta)
+            or Bad(reason, tables=dict_sites(ta, tb))
         )
 
     def _or_nothing(self, ta: Any, tb: Any) -> Heap | None:

@@ -67,7 +67,6 @@ class Objects(Mixin):
 
     def member_of_value(self, cls: type[enum.Enum], value: Any) -> Any:
         """`Phase(k)` of a value that is only known at run time: the member that has it."""
-
         hits = [(m, self.truth(self.compare_kind("equal", value, self.lift_static(m.value)))) for m in cls]
         found = functools.reduce(self.either, (hit for _, hit in hits), Static(False))
         self.raise_if(self.logical_not(found), ValueError, f"not a valid {cls.__name__}")
@@ -214,6 +213,9 @@ class Objects(Mixin):
             return Static(cls)
         found = inspect.getattr_static(cls, name, None)
         if found is None and not hasattr(cls, name):
+            asked = inspect.getattr_static(cls, "__getattr__", None)
+            if isinstance(asked, types.FunctionType):
+                return self.call(self.method_fn(asked, cls), [owner, Static(name)], {}, node)
             raise self.error(
                 TypeProblem(
                     "DJ317",

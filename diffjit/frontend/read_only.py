@@ -13,8 +13,14 @@ from diffjit.ir.types import Array, is_ref
 from diffjit.primitives.library import windows
 
 CONSTANT = "constant"  # attribute of a view of the whole array, where a copy was taken: what was taken, and the cure
-SHOWN = "a read-only view (of windows or diagonals) is taken", "copy the array before: sliding_window_view(x.copy(), ...)"
-COPIED_DEEPLY = "a growing list of arrays is copied deeply", "copy the arrays in a comprehension: [x.copy() for x in items]"
+SHOWN = (
+    "a read-only view (of windows or diagonals) is taken",
+    "copy the array before: sliding_window_view(x.copy(), ...)",
+)
+COPIED_DEEPLY = (
+    "a growing list of arrays is copied deeply",
+    "copy the arrays in a comprehension: [x.copy() for x in items]",
+)
 
 
 class ReadOnly(Mixin):
