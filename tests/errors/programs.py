@@ -1222,3 +1222,15 @@ def dj325_complex_argument():
         return abs(z) ** 2
 
     dj.hessian(model)(1.0 + 2.0j)
+
+
+def dj402_list_or_tuple():
+    def model(x):
+        cells = {}
+        for v in x:
+            cells.setdefault(int(v), []).append(v)
+        found = cells.get(int(x[0]) + 1, ())
+        found.append(x[0])
+        return sum(found)
+
+    dj.grad(model)(np.array([1.5, 2.5]))
