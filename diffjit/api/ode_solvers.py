@@ -31,70 +31,12 @@ from diffjit.api.ode_steps import (
     state_at,
 )
 from diffjit.api.products import jvp, vjp
-
-# States as vectors ----------------------------------------------------------------------------------------------------
-
-
-def packed(parts, forms, y):
-    """The parts of a state's slope as one vector, in the type of y."""
-    for p, form in zip(parts, forms):  # noqa: B905 - read by the frontend
-        if np.shape(p) != np.shape(form):
-            raise ValueError("odeint: the slope has another shape than the state")
-    out = np.zeros_like(y)
-    if len(forms) == 1 and np.ndim(forms[0]) == 1:
-        out[...] = parts[0]
-        return out
-    at = 0
-    for p in parts:
-        if np.ndim(p) == 0:
-            out[at] = p
-            at += 1
-        else:
-            out[at : at + p.size] = p.ravel()
-            at += p.size
-    return out
-
-
-def whole(parts):
-    """A state as one vector."""
-    if len(parts) == 1 and np.ndim(parts[0]) == 1:
-        return parts[0] + 0.0
-    return np.concatenate([np.reshape(p, -1) for p in parts])
-
-
-def unpacked(y, forms):
-    """The parts of a state."""
-    if len(forms) == 1 and np.ndim(forms[0]) == 1:
-        return (y,)
-    parts = []
-    at = 0
-    for form in forms:
-        if np.ndim(form) == 0:
-            parts.append(y[at])
-            at += 1
-        else:
-            parts.append(y[at : at + form.size].reshape(form.shape))
-            at += form.size
-    return tuple(parts)
-
-
-def rows(ys, forms):
-    """The parts of many states, with a first axis for these."""
-    parts = []
-    at = 0
-    for form in forms:
-        if np.ndim(form) == 0:
-            parts.append(ys[:, at].copy())
-            at += 1
-        else:
-            parts.append(ys[:, at : at + form.size].copy().reshape((ys.shape[0], *form.shape)))
-            at += form.size
-    return tuple(parts)
+from diffjit.api.vectors import packed, rows, span, stored, unpacked, whole
 
 
 def slope_of(field, y, t, args):
     forms, floats, others = args
-    return packed(field(unpacked(y, forms), t, floats, others), forms, y)
+    return packed(field(unpacked(y, forms), (t,), floats, others), forms, y)
 
 
 def checked(ts):
@@ -156,12 +98,7 @@ def adjoint_slope(field, z, t, args):
     out[:n] = value
     at = n
     for bar in bars:
-        if np.ndim(bar) == 0:
-            out[at] = -bar
-            at += 1
-        else:
-            out[at : at + bar.size] = -bar.ravel()
-            at += bar.size
+        at = stored(out, at, -bar)
     return out
 
 
@@ -169,9 +106,7 @@ def adjoint_backward(field, kept, ys_bar):
     """Pontryagin's adjoint equation, backwards from time to time; the state starts anew at each of them."""
     ys, ts, forms, floats, others, rtol, atol, hmax, limit = kept
     n = ys.shape[1]
-    size = 2 * n
-    for u in floats:
-        size += np.size(u)
+    size = 2 * n + span(floats)
     slope = functools.partial(adjoint_slope, field)
     z = np.zeros(size, ys.dtype)
     ts_bar = np.zeros_like(ts)
@@ -188,16 +123,8 @@ def adjoint_backward(field, kept, ys_bar):
     y0 = ys[0].copy()
     if ts.size > 1:
         ts_bar[0] -= np.sum(a * slope_of(field, y0, ts[0], (forms, floats, others)))
-    bars = []
-    at = 2 * n
-    for u in floats:
-        if np.ndim(u) == 0:
-            bars.append(z[at])
-            at += 1
-        else:
-            bars.append(z[at : at + u.size].copy().reshape(u.shape))
-            at += u.size
-    return a + ys_bar[0], ts_bar, None, tuple(bars), None, None, None, None, None
+    bars = unpacked(z[2 * n :].copy(), floats) if len(floats) else ()
+    return a + ys_bar[0], ts_bar, None, bars, None, None, None, None, None
 
 
 ADJOINT.defvjp(adjoint_forward, adjoint_backward)
@@ -208,7 +135,7 @@ ADJOINT.trusted = True  # tangents pass through derivatives alone
 
 def height(event, y, t, forms, g):
     """An event function, which is zero at the event."""
-    return event(unpacked(y, forms), t, g[0], g[1])
+    return event(unpacked(y, forms), (t,), g[0], g[1])
 
 
 def crossed(before, after, way):
