@@ -1,7 +1,7 @@
 """Linear systems by products alone, or by the matrix that they make: plain Python, read by the frontend.
 
-`product(v)` is the linear map and `prepare(v)` what is near its inverse. Each method has one call of either in its text,
-since a call is a copy of the user's function.
+`product(v)` is the linear map and `prepare(v)` what is near its inverse. Each method has one call of either in its
+text, since a call is a copy of the user's function.
 Sources: Saad, Iterative Methods for Sparse Linear Systems, 9.4 (flexible GMRES) and 9.2 (preconditioned CG); Higham,
 Accuracy and Stability of Numerical Algorithms, 7.1 and 17.5 (backward errors as stopping criteria).
 """
@@ -27,6 +27,12 @@ def acceptable(gap, tol, eps, rounding, size, steepest, x):
     The latter: x solves a system whose matrix differs by a few units of its last place.
     """
     return gap <= max(tol * size, rounding * eps * (steepest * length(x) + size))
+
+
+def refuse(converged, method):
+    """Raise where a method did not converge."""
+    if not converged:
+        raise RuntimeError(method + " did not converge: the linear system is singular, or needs a preconditioner M")
 
 
 def dense(product, turned, definite, eps, b):
@@ -63,6 +69,33 @@ def dense(product, turned, definite, eps, b):
             raise RuntimeError("the second derivative is not positive definite: this is no minimum")
     x = down * (inverse @ (across * b))
     return x + down * (inverse @ (across * (b - a @ x)))
+
+
+def rotated(h, cosines, sines, rhs, j, norm):
+    """Rotate the column j into the triangle; the number of columns, without this one where it is nothing new."""
+    for i in range(j):
+        old = h[i, j]
+        h[i, j] = cosines[i] * old + sines[i] * h[i + 1, j]
+        h[i + 1, j] = cosines[i] * h[i + 1, j] - sines[i] * old
+    turn = np.hypot(h[j, j], norm)
+    if not turn > 0.0:
+        return j
+    cosines[j], sines[j] = h[j, j] / turn, norm / turn
+    h[j, j] = turn
+    rhs[j + 1] = -sines[j] * rhs[j]
+    rhs[j] = cosines[j] * rhs[j]
+    return j + 1
+
+
+def combined(h, rhs, used, ways):
+    """The combination of directions that solves the triangular system."""
+    x = np.zeros_like(ways[0])
+    for i in range(used - 1, -1, -1):
+        for k in range(i + 1, used):
+            rhs[i] -= h[i, k] * rhs[k]
+        rhs[i] /= h[i, i]
+        x += rhs[i] * ways[i]
+    return x
 
 
 def gmres(product, prepare, tol, eps, cycles, b):
@@ -105,31 +138,14 @@ def gmres(product, prepare, tol, eps, cycles, b):
                     h[i, j] = h[i, j] * again + part
                     w = w - part * basis[i]
             norm = length(w)
-            for i in range(j):
-                old = h[i, j]
-                h[i, j] = cosines[i] * old + sines[i] * h[i + 1, j]
-                h[i + 1, j] = cosines[i] * h[i + 1, j] - sines[i] * old
-            turn = np.hypot(h[j, j], norm)
-            used = j
-            if turn > 0.0:
-                cosines[j], sines[j] = h[j, j] / turn, norm / turn
-                h[j, j] = turn
-                rhs[j + 1] = -sines[j] * rhs[j]
-                rhs[j] = cosines[j] * rhs[j]
-                used = j + 1
+            used = rotated(h, cosines, sines, rhs, j, norm)
             j += 1
             if used < j or j == m or abs(rhs[j]) <= max(tol * size, eps * before) or norm <= 4.0 * eps * whole:
-                for i in range(used - 1, -1, -1):
-                    for k in range(i + 1, used):
-                        rhs[i] -= h[i, k] * rhs[k]
-                    rhs[i] /= h[i, i]
-                for i in range(used):
-                    x += rhs[i] * ways[i]
+                x += combined(h, rhs, used, ways)
                 j = -1
             else:
                 basis[j] = w / norm
-    if not acceptable(gap, tol, eps, 1e4, size, steepest, x):
-        raise RuntimeError("GMRES did not converge: the linear system is singular, or needs a preconditioner M")
+    refuse(acceptable(gap, tol, eps, 1e4, size, steepest, x), "GMRES")
     return x
 
 
@@ -174,9 +190,8 @@ def cg(product, prepare, strict, tol, eps, steps, b):
         else:
             bend = np.sum(v * w)
             if not bend > 0.0:
-                if not strict and not length(x) > 0.0:
-                    x[:] = b
                 verdict, looks = 1, True
+                x[:] = b if not strict and not length(x) > 0.0 else x
             else:
                 rate = rho / bend
                 x += rate * v
@@ -188,6 +203,5 @@ def cg(product, prepare, strict, tol, eps, steps, b):
             raise RuntimeError("the linear map is not positive definite: CG cannot solve for it, or this is no minimum")
         if verdict == 2:
             raise RuntimeError("the preconditioner M is not positive definite: CG cannot use it")
-        if not acceptable(gap, tol, eps, 1e4, size, steepest, x):
-            raise RuntimeError("CG did not converge: the linear system is singular, or needs a preconditioner M")
+        refuse(acceptable(gap, tol, eps, 1e4, size, steepest, x), "CG")
     return x

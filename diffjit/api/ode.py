@@ -22,15 +22,18 @@ from diffjit.frontend import values as av
 from diffjit.frontend.values import NONE, Static
 
 DEFAULTS = {"rtol": 1.4e-8, "atol": 1.4e-8, "hmax": np.inf, "mxstep": 100_000}
-OPTIONS = (*DEFAULTS, "adjoint", "events", "dense")
+OPTIONS = (*DEFAULTS, "adjoint", "events", "dense", "method")
+METHODS = ("dopri5", "rodas5p")
 
 
 class OdeInt(Composed):
     """A function of a start, times and arguments that gives the solution."""
 
-    def __init__(self, function: Any, events: tuple[Event, ...], adjoint: str, dense: bool) -> None:
+    def __init__(self, function: Any, events: tuple[Event, ...], adjoint: str, dense: bool, method: str) -> None:
         super().__init__(function, None)
-        self.events, self.adjoint, self.dense = events, adjoint, dense
+        self.events, self.adjoint, self.dense, self.method = events, adjoint, dense, method
+        if method not in METHODS:
+            raise _refused(f"there is no method {method!r}", f"the methods are {', '.join(METHODS)}")
         if adjoint not in ("discrete", "continuous"):
             raise _refused(f"there is no adjoint {adjoint!r}", 'adjoint="discrete", or adjoint="continuous"')
         if adjoint == "continuous" and (dense or events):
@@ -52,7 +55,8 @@ class OdeInt(Composed):
         given = [field.given(field.floats), field.given(field.others)]
         if not self.events and not self.dense:
             solver = solvers.continuous if self.adjoint == "continuous" else solvers.discrete
-            found = interpreter.call(Static(solver), [Static(field), parts, ts, *given, *numbers], {}, node)
+            static = [Static(self.method), Static(field)]
+            found = interpreter.call(Static(solver), [*static, parts, ts, *given, *numbers], {}, node)
             return NONE if found is NONE else state.formed(found)
         what = "odeint, as an event,"
         events = [state.function(e.function, time, args[2:], node, what=what, wanted="") for e in self.events]
@@ -60,6 +64,7 @@ class OdeInt(Composed):
             return NONE
         gs = av.Tup(tuple(av.Tup((e.given(e.floats), e.given(e.others))) for e in events if e is not None))
         static = [
+            Static(self.method),
             Static(field),
             *map(_static, (events, [e.terminal for e in self.events], [e.direction for e in self.events])),
         ]
@@ -104,8 +109,8 @@ def _events(events: Any) -> tuple[Event, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _made(function: Any, events: tuple[Event, ...], adjoint: str, dense: bool) -> OdeInt:
-    return OdeInt(function, events, adjoint, dense)
+def _made(function: Any, events: tuple[Event, ...], adjoint: str, dense: bool, method: str) -> OdeInt:
+    return OdeInt(function, events, adjoint, dense, method)
 
 
 def odeint(
@@ -120,11 +125,12 @@ def odeint(
     adjoint: str = "discrete",
     events: Any = (),
     dense: bool = False,
+    method: str = "dopri5",
 ) -> Any:
     """The solution of `dy/dt = func(y, t, *args)` with `y(t[0]) = y0`, at the times t.
 
     func      gives a slope of the form of the state
-    y0        the state at the start: a number, an array, or a tree of these
+    y0        the state at the start: a number or an array, real or complex, or a tree of these
     t         a one-dimensional array of times that increase or decrease strictly
     args      trees of anything that func takes
     rtol, atol  the error of a step that is tolerated in each component, relative to it and absolute
@@ -133,16 +139,18 @@ def odeint(
     adjoint   how reverse mode goes: "discrete", through the steps that were taken, or "continuous", which keeps none
     events    functions `g(y, t, *args)` whose zeros are events, as they are or as `Event(g, terminal, direction)`
     dense     whether to give a solution that may be evaluated at any time
+    method    "dopri5", or for stiff equations "rodas5p", which solves linear systems with the derivative of func
 
     Gives the states at the times: y0's tree, with a first axis for the times in each array. With events or dense, gives
     an `OdeSolution`. Differentiable in y0, t, args and what func and events read of their surroundings; sizes of
     steps are constants to every derivative.
-    The method is that of Dormand and Prince (1980), of order 5, with an interpolant of order 4.
+    The methods are those of Dormand and Prince (1980), explicit, and of Steinebach (2023), a Rosenbrock method that is
+    L-stable; both are of order 5, with an interpolant of order 4. Complex numbers count as two real ones.
     Raises `RuntimeError` where steps become too small or too many, where the solution is not finite, and, in a
     derivative, where an event function touches zero without crossing it; `ValueError` for times out of order and
     slopes of another shape; `UsageError` for functions that give another form.
     """
-    made = _made(func, _events(events), adjoint, dense)
+    made = _made(func, _events(events), adjoint, dense, method)
     return made(y0, t, *args, rtol=rtol, atol=atol, hmax=hmax, mxstep=mxstep)
 
 
@@ -156,10 +164,11 @@ def _odeint_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], no
         unknown.remove(name)
     if unknown:
         raise _refused(f"there is no option `{unknown[0]}`", f"the options are: {', '.join(OPTIONS)}")
-    options = {name: _constant(kwargs, name) for name in ("adjoint", "dense") if name in kwargs}
+    options = {name: _constant(kwargs, name) for name in ("adjoint", "dense", "method") if name in kwargs}
     events = _events_inside(interpreter, kwargs.get("events"))
     function = plain(interpreter, given[0])
-    made = OdeInt(function, events, options.get("adjoint", "discrete"), options.get("dense", False))
+    given_method = options.get("method", "dopri5")
+    made = OdeInt(function, events, options.get("adjoint", "discrete"), options.get("dense", False), given_method)
     numbers = {name: kwargs[name] for name in DEFAULTS if name in kwargs}
     return made.__diffjit_inline__(interpreter, given[1:], numbers, node)
 
