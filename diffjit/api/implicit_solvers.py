@@ -233,19 +233,15 @@ def lowest(plan, kit, x0, floats):
     tol, eps, steps = plan[4:]
     x, step = x0, as_long_as(x0, 0.0 * x0)
     gap = np.inf * np.max(1.0 + 0.0 * x0)
-    height, down, first, change, rate, count = gap, 0.0 * gap, 0.0, gap, 1.0, -1
+    enough = max(tol, eps**0.4)  # from here on, Newton's steps are better than what the function's values tell
+    height, down, first, change, before, rate, count = gap, 0.0, 0.0, gap, gap, 1.0, -1
     while count < steps:
         new = as_long_as(x, x - rate * step)
         found = value(plan, kit, new, floats)
-        flat = not rate > 1e-12  # as low as rounding lets it come
-        if found <= height - 1e-4 * rate * down or count < 0 or flat:
-            if flat:
-                if not near(gap, x, 1e-6):
-                    break
-                new = as_long_as(x, x - step)
+        if found <= height - 1e-4 * rate * down or count < 0 or near(gap, x, enough):
             change = np.max(np.abs(new - x))
             x, height, count = new, found, count + 1
-            if count > 0 and (flat or near(change, x, tol)):
+            if count > 0 and near(change, x, tol):
                 break
             g = residual(plan, kit, x, floats)
             size = length(g)
@@ -255,10 +251,14 @@ def lowest(plan, kit, x0, floats):
                 gap = size
                 break
             step = downhill(plan, kit, x, g, max(tol, min(0.1, size / first)), floats)
-            gap, rate, down = np.max(np.abs(step)), 1.0, np.sum(step * g)
+            before, gap, rate, down = gap, np.max(np.abs(step)), 1.0, np.sum(step * g)
+            if near(gap, x, enough) and not gap < 0.5 * before:  # as near as rounding lets it come
+                break
         else:
             rate = 0.5 * rate
-    if not (height < np.inf and near(gap, x, max(tol, eps**0.4))):
+            if not rate > 1e-12:
+                break
+    if not (height < np.inf and near(gap, x, enough)):
         raise RuntimeError("minimize_implicit did not converge: its derivative would be wrong")
     return x
 
