@@ -132,9 +132,9 @@ class State:
             places = (_Place(k, getattr(p.type, "ndim", 0), p.type.dtype.kind) for k, p in enumerate(self.parts))
             right = _paired(program, spec_tree(self.structure, places), program.result, found)
             results = [found[k] for k in sorted(found)]
-            cure = "return a tree with a number or array for each of the state's, complex only where that is"
+            cure = "return a tree with a number or array for each of its, complex only where that is"
         if not right:
-            form = f"a {wanted} of the form of the state" if wanted else "a float"
+            form = f"a {wanted} of the form of its first argument" if wanted else "a float"
             raise UsageError("DJ519", f"`{name}` under {what} must return {form}", cure=cure)
         return Flat(inner, results, n, scalar=not wanted)
 

@@ -36,8 +36,8 @@ def whole(parts):
     for p in parts:
         flat = np.reshape(p, -1)
         if np.iscomplexobj(p):
-            pieces.append(flat.real)
-            pieces.append(flat.imag)
+            pieces.append(np.real(flat))
+            pieces.append(np.imag(flat))
         else:
             pieces.append(flat)
     return np.concatenate(pieces)
