@@ -120,10 +120,10 @@ def fixed_point(
     args      trees of anything that f takes
     tol       bounds the last step, relative to x; eight times the rounding of its numbers by default
     maxiter   the most steps: 10,000
-    solver    of the derivative's linear system: "dense", "gmres", "cg" (where the map is symmetric and positive
-              definite), or "auto": "dense" up to 100 real numbers, else "gmres"
+    solver    of the derivative's linear system: "dense", "gmres", "cg", or "auto"
     M         `M(v, x, *args)`, near the inverse of the derivative of `x - f(x)`, for "gmres" and "cg"
 
+    "auto" is "dense" up to 100 real numbers, else "gmres"; "cg" is for maps that are symmetric and positive definite.
     Differentiable in args and in what f reads of its surroundings, at the cost of one linear system; x0 has no
     derivative, nor does M. Functions of complex numbers need not be holomorphic.
     Raises `RuntimeError` where it does not converge, and, in a derivative, where its linear system is singular or its
@@ -166,10 +166,10 @@ def linear_solve(
     args      trees of anything that matvec takes
     tol       bounds the residual, relative to b; by default it goes down to rounding
     maxiter   the most restarts of "gmres" after 40 vectors each (50), or steps of "cg" (10 for each number)
-    solver    "dense", "gmres", "cg" (for a map that is symmetric and positive definite, or Hermitian), or "auto":
-              "dense" up to 100 real numbers, else "gmres"
+    solver    "dense", "gmres", "cg" (for a Hermitian map that is positive definite), or "auto"
     M         the preconditioner: `M(v, *args)`, linear in v and near the inverse of matvec, for "gmres" and "cg"
 
+    "auto" is "dense" up to 100 real numbers, else "gmres".
     Differentiable in b, in args and in what matvec reads of its surroundings; M has no derivative.
     Raises as `fixed_point` does.
     """
