@@ -229,7 +229,7 @@ class Reverse(MemoryRules):
         shown = [
             (finite.called(x, k), self.keep.contents(x, op, c))
             for k, x in enumerate(op.inputs)
-            if isinstance(x.type, (Scalar, Array)) and x.type.dtype.kind == "f"
+            if isinstance(x.type, (Scalar, Array)) and x.type.dtype.kind in "fc"
         ]
         shown += [(f"cotangent of `{out.name}`" if out.name else "cotangent of the result", g) for out, g in seeds]
         what = f"the cotangent of `{v.name}`" if v.name else "a cotangent"

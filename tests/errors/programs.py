@@ -1166,7 +1166,7 @@ def dj530_no_such_option():
         return -y
 
     def model(y0):
-        return dj.odeint(decay, y0, np.array([0.0, 1.0]), method="Radau")[-1]
+        return dj.odeint(decay, y0, np.array([0.0, 1.0]), solver="Radau")[-1]
 
     dj.grad(model)(1.0)
 
