@@ -19,7 +19,9 @@ from diffjit.frontend.templates import describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
-from diffjit.primitives.registry import COMPOSITES, FUNCTIONS
+from diffjit.primitives.foreign import learn
+from diffjit.primitives.registry import COMPOSITES, ELEMENTWISE, FUNCTIONS
+from diffjit.primitives.semantics import SCALAR_SEMANTICS
 
 
 def _called_through_cache(function: Any) -> Any:
@@ -61,6 +63,7 @@ class Calls(Mixin):
             hash(obj)
         except TypeError:
             return self.call(self.lift_object(obj), args, kwargs, node)
+        learn()
         users = isinstance(obj, types.FunctionType | type) and not self.has_handler(obj) and obj not in COMPOSITES
         if not users and any(isinstance(v, av.Sum) for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
@@ -220,8 +223,10 @@ class Calls(Mixin):
         if isinstance(obj, np.ufunc) and len(args) > obj.nin:
             out = args[obj.nin]
             args = args[: obj.nin]
-        if kwargs:
-            raise self.unsupported("DJ118", f"argument `{next(iter(kwargs))}` of `{kind}`", node)
+        surplus = args[len(ELEMENTWISE[kind].params) :]
+        if kwargs or surplus:
+            name = f"`{next(iter(kwargs))}`" if kwargs else f"{describe(surplus[0])} in place {len(args)}"
+            raise self.unsupported("DJ118", f"argument {name} of `{getattr(obj, '__name__', kind)}`", node)
         if isinstance(out, av.Tup):
             out = out.items[0]
         if not (isinstance(dtype, Static) and dtype.obj is None):
@@ -229,6 +234,11 @@ class Calls(Mixin):
         args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
         if from_math:
             args = [self.as_python_float(kind, a, node) for a in args]
+        elif kind in SCALAR_SEMANTICS and kind != "sinc":
+            for a in args:
+                if self.number(a).type.dtype.kind == "c":
+                    problem = f"`{getattr(obj, '__name__', kind)}` has no rule for complex numbers"
+                    raise self.error(NoRule("DJ203", problem, cure="pass real and imaginary part separately"), node)
         has_out = not (isinstance(out, Static) and out.obj is None)
         masked = not (isinstance(where, Static) and where.obj is True)
         if masked and has_out:

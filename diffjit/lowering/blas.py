@@ -27,10 +27,10 @@ def provides(symbol: str) -> bool:
 def register() -> None:
     """Make `dj_dgemm` and the others known to the linker."""
     for symbol, (library, name) in _SYMBOLS.items():
-        llvm.add_symbol(symbol, _address(importlib.import_module(f"scipy.linalg.{library}").__pyx_capi__[name]))
+        llvm.add_symbol(symbol, address(importlib.import_module(f"scipy.linalg.{library}").__pyx_capi__[name]))
 
 
-def _address(capsule: object) -> int:
+def address(capsule: object) -> int:
     """The C function that Cython exports."""
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 Case = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
@@ -748,3 +749,35 @@ for x in (2.5, -0.3, 0.0, 1024.0, 5e-324, 0.49999999999999994, -0.5):
 # Windows
 for window, axis in ((3, 0), ((2, 2), None), (2, (1,)), ((1, 3), (0, 1))):
     case(np.lib.stride_tricks.sliding_window_view, M, window, axis)
+
+# Special functions of SciPy
+POSITIVE = np.abs(V) + 0.1
+for axis in (None, 0, 1, (0, 1)):
+    for keepdims in (False, True):
+        case(scipy.special.logsumexp, M, axis=axis, keepdims=keepdims)
+        case(scipy.special.logsumexp, M, axis=axis, keepdims=keepdims, b=np.where(B, 0.0, np.abs(M)))
+    case(scipy.special.softmax, M, axis=axis)
+    case(scipy.special.log_softmax, M, axis=axis)
+case(scipy.special.logsumexp, np.array([-np.inf, -np.inf]))
+case(scipy.special.logsumexp, np.array([1e4, 1e4 + 1]))
+case(scipy.special.logsumexp, [1, 2, 3])
+case(scipy.special.logsumexp, V, b=V, return_sign=True)
+case(scipy.special.logsumexp, F, axis=1)
+case(scipy.special.softmax, I)
+case(scipy.special.multigammaln, 2.5, 3)
+case(scipy.special.multigammaln, POSITIVE + 2, 3)
+case(scipy.special.comb, 5, 2)
+case(scipy.special.comb, [5, 3, 2], [2, 4, -1])
+case(scipy.special.comb, 5, 2, repetition=True)
+case(scipy.special.factorial, np.array([0, 1, 5, -2]))
+case(scipy.special.factorial, 5)
+for f in (
+    scipy.special.eval_legendre, scipy.special.eval_chebyt, scipy.special.eval_chebyu, scipy.special.eval_hermite,
+    scipy.special.eval_hermitenorm, scipy.special.eval_laguerre,
+):  # fmt: skip
+    for n in (0, 1, 4):
+        case(f, n, V)
+        case(f, n, 0.3)
+for f in (scipy.special.eval_genlaguerre, scipy.special.eval_gegenbauer):
+    for n in (0, 1, 4):
+        case(f, n, 0.7, V)
