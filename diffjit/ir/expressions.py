@@ -226,6 +226,15 @@ class SourcePrinter(Elementwise, OpPrinter):
 
     op_solve = op_inv = op_det = op_cholesky = _linalg
 
+    def op_eigh(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """A helper."""
+        return syntax.call("packed_eigh", *args, *([syntax.text("U")] if op.attrs["upper"] else []))
+
+    def op_svd(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """A helper."""
+        del op
+        return syntax.call("packed_svd", *args)
+
     def op_stride(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """Strides are counted in elements."""
         return syntax.expr(f"a.strides[{op.attrs['axis']}] // a.itemsize", a=args[0])

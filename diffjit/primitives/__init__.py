@@ -13,6 +13,7 @@ from diffjit.primitives import (
     scipy_special,
     shaping,
     special,
+    spectral,
     transcendental,
 )
 
@@ -30,5 +31,6 @@ __all__ = [
     "scipy_special",
     "shaping",
     "special",
+    "spectral",
     "transcendental",
 ]

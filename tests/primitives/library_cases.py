@@ -781,3 +781,25 @@ for f in (
 for f in (scipy.special.eval_genlaguerre, scipy.special.eval_gegenbauer):
     for n in (0, 1, 4):
         case(f, n, 0.7, V)
+
+# Eigenvalues and singular values
+for a in (S, S.astype(np.float32), np.stack([S, S.T]), S + 1j * S.T, [[2, 1], [1, 3]]):
+    for triangle in ("L", "U"):
+        case(np.linalg.eigh, a, triangle)
+        case(np.linalg.eigvalsh, a, UPLO=triangle)
+for a in (S, M, M.T, T, F, M + 1j * M[::-1]):
+    case(np.linalg.svd, a, full_matrices=False)
+    case(np.linalg.svd, a, compute_uv=False)
+    case(np.linalg.svdvals, a)
+    case(np.linalg.matrix_rank, a)
+    case(np.linalg.cond, a)
+    case(np.linalg.cond, a, -2)
+    for order in (2, -2, "nuc"):
+        case(np.linalg.norm, a, order, axis=(-2, -1))
+        case(np.linalg.norm, a, order, axis=(-1, -2), keepdims=True)
+        case(np.linalg.matrix_norm, a, ord=order)
+case(np.linalg.svd, S)
+case(np.linalg.matrix_rank, V)
+case(np.linalg.matrix_rank, np.ones((3, 4)))
+case(np.linalg.matrix_rank, M, 0.5)
+case(np.linalg.matrix_rank, M, rtol=0.5)

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from diffjit.primitives.library.axes import all_axes, as_float, places
+from diffjit.primitives.library.spectral import svdvals
 from diffjit.primitives.registry import implements
 
 QRResult = type(np.linalg.qr(np.eye(1)))
@@ -85,9 +86,11 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=None):
 
 @implements(np.linalg.cond)
 def cond(x, p=None):
-    """Condition number in a norm that needs no singular values."""
+    """Condition number: of singular values, or by a norm of the inverse."""
     if p is None or p in (2, -2):
-        raise NotImplementedError("np.linalg.cond in the 2-norm, which needs singular values: use p=1 or p='fro'")
+        values = svdvals(np.asarray(x))
+        first, last = values[..., 0], values[..., -1]
+        return last / first if p == -2 else first / last
     return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
 
 
