@@ -301,6 +301,10 @@ class Memory:
                     return True
         return False
 
+    def written_within(self, ref: Value, loop: Op) -> bool:
+        """Whether anything of the reference's class is written while a loop runs."""
+        return any(self._within(write, loop) for write in self.writes.get(self.find(ref), ()))
+
     def overwritten(self, store: Op) -> bool:
         """Whether an element that was stored may be written again before the forward sweep ends."""
         cls = self.find(store.inputs[0])

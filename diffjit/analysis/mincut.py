@@ -12,7 +12,7 @@ from typing import TypeVar
 
 V = TypeVar("V", bound=Hashable)
 
-_UNLIMITED = 1 << 40
+_UNLIMITED = 1 << 100
 
 
 def minimum_cut(

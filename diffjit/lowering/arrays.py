@@ -14,6 +14,7 @@ from diffjit.ir.types import Array, Scalar
 from diffjit.lowering import loops, scalars
 from diffjit.lowering.fuse import element_type
 from diffjit.lowering.lines import INSIDE, WRAPS, Lines, subscript, tuple_text
+from diffjit.lowering.reuse import HOLD
 from diffjit.lowering.runtime.typespec import spec_of
 
 if TYPE_CHECKING:
@@ -102,9 +103,11 @@ def view(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
     if ty.ndim == 0:
         made: ast.expr = syntax.call("cell", args[0], syntax.tuple_of(items))
         made.mark = mark(printer, op, 1)  # type: ignore[attr-defined]
+        made.lent = op.out in printer.lent  # type: ignore[attr-defined]
         return made
     made = syntax.subscript(args[0], items)
     made.mark = mark(printer, op, 1)  # type: ignore[attr-defined]
+    made.lent = op.out in printer.lent  # type: ignore[attr-defined]
     if ty.ndim and ty.layout in ("C", "F") and not _numba_keeps(spec, base, ty):
         return syntax.call(printer.define(f"as_{ty.layout}", f'memory.layout("{ty.layout}")'), made)
     return made
@@ -132,7 +135,9 @@ def _transpose(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
     assert isinstance(ty, Array)
     name = f"transpose_{''.join(map(str, perm))}_{ty.layout}"
     printer.define(name, f'memory.transpose({", ".join(map(str, perm))}{", " if perm else ""}order="{ty.layout}")')
-    return syntax.call(name, args[0])
+    made = syntax.call(name, args[0])
+    made.lent = op.out in printer.lent  # type: ignore[attr-defined]
+    return made
 
 
 # Statements -----------------------------------------------------------------------------------------------------------
@@ -179,7 +184,7 @@ def _order(op: Op) -> str:
 
 def _empty(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     lengths = _lengths(printer, op, args, lines)
-    lines.add(f"{outs[0]} = {printer.empty(op.out.type.dtype, _order(op))}({tuple_text(lengths)})")  # type: ignore[union-attr]
+    lines.add(f"{outs[0]} = {printer.empty(op.out.type.dtype, outs[0], _order(op))}({tuple_text(lengths)})")  # type: ignore[union-attr]
 
 
 def _zeros(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
@@ -207,7 +212,7 @@ def _shape_of(printer: LoweredPrinter, op: Op, args: list[ast.expr], lines: Line
 
 def _empty_like(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     shape = _shape_of(printer, op, args, lines)
-    lines.add(f"{outs[0]} = {printer.empty(op.out.type.dtype, _order(op))}({tuple_text(shape)})")  # type: ignore[union-attr]
+    lines.add(f"{outs[0]} = {printer.empty(op.out.type.dtype, outs[0], _order(op))}({tuple_text(shape)})")  # type: ignore[union-attr]
 
 
 def _zeros_like(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
@@ -221,7 +226,7 @@ def _broadcast_to(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: l
     name = printer.named(args[0], source, lines)
     if isinstance(source.type, Scalar):
         box = printer.temp("box", f"{source.type.dtype.name}:0C")
-        lines.add(f"{box} = {printer.empty(source.type.dtype)}(())")
+        lines.add(f"{box} = {printer.empty(source.type.dtype, box)}(())")
         lines.add(f"{box}[()] = {name}")
         name = box
     lines.add(f"{outs[0]} = stretched({name}, {tuple_text(lengths)})")
@@ -262,7 +267,7 @@ def _arange(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[st
         )
     start, stop, step = texts
     lines.add(f"{count} = {'trip' if exact else 'arange_length'}({start}, {stop}, {step})")
-    lines.add(f"{outs[0]} = {printer.empty(ty.dtype)}(({count},))")
+    lines.add(f"{outs[0]} = {printer.empty(ty.dtype, outs[0])}(({count},))")
     gap = step if exact else f"(({start} + {step}) - {start})"
     number = scalars.Operand(
         f"({start} + {scalars.cast(scalars.Operand(index, Scalar(np.dtype(np.int64))), work)} * {gap})", Scalar(work)
@@ -285,7 +290,7 @@ def _concatenate(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: li
     total = printer.temp("n")
     lines.add(f"{total} = {' + '.join(f'{name}.shape[{axis}]' for name in names)}")
     lengths = [total if k == axis else f"{first}.shape[{k}]" for k in range(ty.ndim)]
-    lines.add(f"{outs[0]} = {printer.empty(ty.dtype, _order(op))}({tuple_text(lengths)})")
+    lines.add(f"{outs[0]} = {printer.empty(ty.dtype, outs[0], _order(op))}({tuple_text(lengths)})")
     offset = printer.temp("offset")
     lines.add(f"{offset} = 0")
     indices = [printer.temp(loops.INDEX_NAMES[k % 6]) for k in range(ty.ndim)]
@@ -304,7 +309,7 @@ def _scan(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str]
     assert isinstance(ty, Array)
     name = printer.named(args[0], source, lines)
     lengths = [f"{name}.shape[{k}]" for k in range(ty.ndim)]
-    lines.add(f"{outs[0]} = {printer.empty(ty.dtype, _order(op))}({tuple_text(lengths)})")
+    lines.add(f"{outs[0]} = {printer.empty(ty.dtype, outs[0], _order(op))}({tuple_text(lengths)})")
     indices = [printer.temp(loops.INDEX_NAMES[k % 6]) for k in range(ty.ndim)]
     total = printer.temp("total", ty.dtype.name)
     others = [k for k in range(ty.ndim) if k != axis]
@@ -328,7 +333,7 @@ def _lanes(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str
     assert isinstance(ty, Array)
     name = printer.named(args[0], source, lines)
     lengths = [f"{name}.shape[{k}]" for k in range(ty.ndim)]
-    lines.add(f"{outs[0]} = {printer.empty(ty.dtype, _order(op))}({tuple_text(lengths)})")
+    lines.add(f"{outs[0]} = {printer.empty(ty.dtype, outs[0], _order(op))}({tuple_text(lengths)})")
     others = [k for k in range(ty.ndim) if k != axis]
     indices = [printer.temp(loops.INDEX_NAMES[k % 6]) for k in range(ty.ndim)]
     lane = ", ".join(":" if k == axis else indices[k] for k in range(ty.ndim))
@@ -357,7 +362,7 @@ def _arg_extremum(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: l
     if not scalar:
         keep = op.attrs.get("keepdims")
         lengths = [nest.lengths[k] if k in outer else "1" for k in dims if k in outer or keep]
-        lines.add(f"{outs[0]} = {printer.empty(np.dtype(np.int64))}({tuple_text(lengths)})")
+        lines.add(f"{outs[0]} = {printer.empty(np.dtype(np.int64), outs[0])}({tuple_text(lengths)})")
     with nest.loops(outer):
         lines.add(f"{best} = {loops.identity('max' if op.kind == 'argmax' else 'min', dtype)}")
         lines.add(f"{found} = 0")
@@ -399,7 +404,7 @@ def _list_value(function: str) -> Callable[..., None]:
 
 
 STATEMENTS: dict[str, Callable[..., None]] = {
-    "store": _store, "accum_at": _accum_at, "empty": _empty, "zeros": _zeros, "full": _full, "empty_like": _empty_like,
+    HOLD: _call("hold", 0), "store": _store, "accum_at": _accum_at, "empty": _empty, "zeros": _zeros, "full": _full, "empty_like": _empty_like,
     "zeros_like": _zeros_like, "broadcast_to": _broadcast_to, "reshape": _reshape, "arange": _arange,
     "concatenate": _concatenate, "cumsum": _scan, "cumprod": _scan, "sort": _lanes, "argsort": _lanes,
     "argmax": _arg_extremum, "argmin": _arg_extremum, "list_append": _list_value("append"),

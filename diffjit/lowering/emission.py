@@ -19,7 +19,7 @@ from numba.core import analysis, callconv, cgutils, lowering, types
 
 from diffjit.lowering import elements, failures, slices
 from diffjit.lowering.elements import I64
-from diffjit.lowering.exits import REFERENCE, Context, releaser
+from diffjit.lowering.exits import REFERENCE, SLOT, Context, releaser
 from diffjit.lowering.scopes import Distinct, Scopes, distinct
 
 IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]
@@ -29,6 +29,8 @@ ENTRY = "__diffjit_entry__"  # the function whose array arguments never overlap:
 APART = "__diffjit_apart__"  # a number for each argument of some functions: those with different ones never overlap
 INSIDE_LINES = "__diffjit_inside__"  # global of a generated module: lines whose indices are within bounds
 WRAPS_LINES = "__diffjit_wraps__"  # the same for indices that may count from the end
+LENT_LINES = "__diffjit_lent__"  # lines whose views hold no reference to the memory that they show
+ROOMS = "__diffjit_rooms__"  # how many places of a function have memory that they use again (`memory.room`)
 NEST_LINES = "__diffjit_nests__"  # lines with loops that LLVM need not unroll
 PARALLEL_LINES = "__diffjit_parallel__"  # the same for loops of which no iteration reads what another writes
 
@@ -53,14 +55,17 @@ class Lower(lowering.Lower):
         self.tuples: dict[Any, list[Any]] = {}  # LLVM values -> the items that they are made of
         self.inside: frozenset[int] = frozenset()
         self.wraps: frozenset[int] = frozenset()
+        self.lent_lines: frozenset[int] = frozenset()
         super().__init__(own, *args, **kwargs)
         scope = self.func_ir.func_id.func.__globals__
         self.module_key = scope.get(MODULE_KEY, 0)
         self.inside = scope.get(INSIDE_LINES, frozenset())
         self.wraps = scope.get(WRAPS_LINES, frozenset())
+        self.lent_lines = scope.get(LENT_LINES, frozenset())
         self.groups: dict[int, Any] = {}  # id of a block -> the label of the outermost parallel loop around it
         self.marks: dict[Any, Any] = {}
         name = self.func_ir.func_id.func_name
+        self.rooms_wanted = scope.get(ROOMS, {}).get(name, 0)
         apart = scope.get(ENTRY) == name or scope.get(APART, {}).get(name, False)
         self.scopes = Scopes(self.module, self.func_ir.blocks, self.fndesc.typemap, apart=apart)
         self.nests = self._nests(scope.get(NEST_LINES, frozenset()), scope.get(PARALLEL_LINES, frozenset()))
@@ -147,16 +152,35 @@ class Lower(lowering.Lower):
         self.noted = cgutils.alloca_once(builder, kind)
         with builder.goto_entry_block():
             builder.store(llvm_ir.Constant(kind, None), self.noted)
+        self.rooms: Any = None
+        self.rooms_used = 0
+        if self.rooms_wanted:
+            slots = llvm_ir.ArrayType(SLOT, self.rooms_wanted)
+            self.rooms = cgutils.alloca_once(builder, slots)
+            with builder.goto_entry_block():
+                builder.store(llvm_ir.Constant(slots, None), self.rooms)
         tail = super().lower_function_body()
         builder.position_at_end(self.stop_block)
         self.call_conv.return_user_exc(builder, failures.Stopped)
         builder.position_at_end(block)
         if count:
             first = builder.gep(self.noted, [I64(0), I64(0)])
-            builder.call(releaser(self.context, builder.module), [first, I64(count)])
+            builder.call(releaser(builder.module), [first, I64(count)])
+        self._release_rooms()
         del fn.diffjit_exit
         builder.ret(builder.load(slot))
         return tail
+
+    def room(self) -> Any:
+        """The slot of one more place that uses its memory again."""
+        self.rooms_used += 1
+        assert self.rooms_used <= self.rooms_wanted, "more places than the text said"
+        return self.builder.gep(self.rooms, [I64(0), I64(self.rooms_used - 1)])
+
+    def _release_rooms(self) -> None:
+        if self.rooms_wanted:
+            first = self.builder.gep(self.rooms, [I64(0), I64(0)])
+            self.builder.call(releaser(self.builder.module, SLOT), [first, I64(self.rooms_wanted)])
 
     def _references(self, ty: Any) -> int:
         """How many references a value of this type holds."""
@@ -189,6 +213,11 @@ class Lower(lowering.Lower):
         line = self.loc.line  # pyright: ignore[reportAttributeAccessIssue]
         return "none" if line in self.inside else "wrap" if line in self.wraps else "all"
 
+    @property
+    def lends(self) -> bool:
+        """Whether views of the current line hold no reference."""
+        return self.loc.line in self.lent_lines  # pyright: ignore[reportAttributeAccessIssue]
+
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
         """Arithmetic and comparisons of equal types; the rest is left to Numba."""
         left, right = types.unliteral(self.typeof(expr.lhs.name)), types.unliteral(self.typeof(expr.rhs.name))
@@ -213,7 +242,9 @@ class Lower(lowering.Lower):
             parts = self._parts(key, self.loadvar(index.name))
             if parts is not None and isinstance(resty, types.Array):
                 array = self.loadvar(value.name)
-                return slices.view(self.context, self.builder, base, array, parts, resty, self.checks)
+                return slices.view(
+                    self.context, self.builder, base, array, parts, resty, self.checks, own=not self.lends
+                )
             if self.checks == "all":
                 elements.check_ints(
                     self.context, self.builder, base, self.loadvar(value.name), key, self.loadvar(index.name)
@@ -330,6 +361,8 @@ class Lower(lowering.Lower):
         if isinstance(inst, IR.Raise):  # pyright: ignore[reportPrivateImportUsage]
             self.builder.unreachable()
             return None
+        if isinstance(inst, IR.Return):  # pyright: ignore[reportPrivateImportUsage]
+            self._release_rooms()
         if isinstance(inst, IR.StaticSetItem) and isinstance(self.typeof(inst.target.name), types.Array):  # pyright: ignore[reportPrivateImportUsage]
             return self.lower_setitem(inst.target, inst.index_var, inst.value, self.fndesc.calltypes[inst])
         if isinstance(inst, IR.Jump) and (id(self.current), inst.target) in self.nests:

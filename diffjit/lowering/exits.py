@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from diffjit.lowering.emission import Lower
 
 REFERENCE = llvm_ir.IntType(8).as_pointer()
+ROOM, CAPACITY = 0, 1  # parts of a slot
+SLOT = llvm_ir.LiteralStructType([REFERENCE, I64])  # memory that a place of a function uses again and again
 
 
 class CleanExits(callconv.CPUCallConv):
@@ -115,20 +117,25 @@ def _recorder(module: Any, count: int) -> Any:
     return fn
 
 
-def releaser(context: Any, module: Any) -> Any:
-    """A function of the LLVM module that releases `count` references; null ones are skipped."""
-    name = "diffjit_release"
+def releaser(module: Any, item: Any = REFERENCE) -> Any:
+    """A function of the LLVM module that releases the references in `count` items (slots, or themselves references).
+
+    Null ones are skipped.
+    """
+    name = "diffjit_release" if item is REFERENCE else "diffjit_release_rooms"
     found = module.globals.get(name)
     if found is not None:
         return found
-    fn = llvm_ir.Function(module, llvm_ir.FunctionType(llvm_ir.VoidType(), [REFERENCE.as_pointer(), I64]), name)
+    fn = llvm_ir.Function(module, llvm_ir.FunctionType(llvm_ir.VoidType(), [item.as_pointer(), I64]), name)
     fn.linkage = "linkonce_odr"
     fn.attributes.add("noinline")
-    fn.attributes.add("cold")
+    if item is REFERENCE:
+        fn.attributes.add("cold")
     builder = llvm_ir.IRBuilder(fn.append_basic_block())
     decref = cgutils.get_or_insert_function(module, llvm_ir.FunctionType(llvm_ir.VoidType(), [REFERENCE]), "NRT_decref")
     with cgutils.for_range(builder, fn.args[1], intp=I64) as loop:
-        builder.call(decref, [builder.load(builder.gep(fn.args[0], [loop.index]))])
+        place = [loop.index] if item is REFERENCE else [loop.index, llvm_ir.IntType(32)(ROOM)]
+        builder.call(decref, [builder.load(builder.gep(fn.args[0], place))])
     builder.ret_void()
     return fn
 

@@ -93,7 +93,7 @@ def broadcast(shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
 def _gather(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     selection = Selection(printer, op, args, 1, lines)
     dtype = op.out.type.dtype  # type: ignore[union-attr]
-    lines.add(f"{outs[0]} = {printer.empty(dtype)}({tuple_text(selection.lengths)})")
+    lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text(selection.lengths)})")
     selection.body(lambda place: f"{subscript(outs[0], selection.indices)} = {place}")
 
 
@@ -103,7 +103,7 @@ def _scatter(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
     assert isinstance(target.type, Array)
     arg = args[1]
     if isinstance(value.type, Array) and printer.roots.may_alias(target, value):
-        made = printer.temp("source", f"{value.type.dtype.name}:{value.type.ndim}C")
+        made = printer.work("source", f"{value.type.dtype.name}:{value.type.ndim}C")
         loops.copy(printer, value, arg, made, "C", lines)
         arg = ast.Name(id=made, ctx=ast.Load())
     selection = Selection(printer, op, args, 2, lines)
@@ -172,7 +172,7 @@ def _mask_get(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[
     mask.count(count)
     rest = mask.indices[mask.over :]
     dtype = op.out.type.dtype  # type: ignore[union-attr]
-    lines.add(f"{outs[0]} = {printer.empty(dtype)}({tuple_text([count, *mask.lengths[mask.over :]])})")
+    lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text([count, *mask.lengths[mask.over :]])})")
     mask.body(at, f"{subscript(outs[0], [at, *rest])} = {subscript(mask.name, mask.indices)}")
 
 
@@ -232,7 +232,7 @@ def _nonzero(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
     lines.add(f"{count} = 0")
     with nest.loops(dims):
         lines.add(f"{count} += int64({test})", inside=True)
-    lines.add(f"{outs[0]} = {printer.empty(np.dtype(np.int64))}(({count},))")
+    lines.add(f"{outs[0]} = {printer.empty(np.dtype(np.int64), outs[0])}(({count},))")
     lines.add(f"{count} = 0")
     lines.add(f"{at} = 0")
     with nest.loops(dims):

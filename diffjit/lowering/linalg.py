@@ -30,11 +30,11 @@ class Operand:
         self.core, self.lead, self.dims = core, ty.ndim - core, ty.dims
         if ty.dtype != dtype:
             spec = Array(dtype, ty.dims, "F" if ty.layout == "F" else "C")
-            made = printer.temp("converted", printer.spec(spec))
+            made = printer.work("converted", printer.spec(spec))
             nest = loops.Nest(printer, lines, ty.dims)
             nest.read(ast.Name(id=self.name, ctx=ast.Load()), value)
             nest.measure()
-            lines.add(f"{made} = {printer.empty(dtype, spec.layout)}({tuple_text(nest.lengths)})")
+            lines.add(f"{made} = {printer.empty(dtype, made, spec.layout)}({tuple_text(nest.lengths)})")
             element = scalars.cast(scalars.Operand(subscript(self.name, nest.indices), Scalar(ty.dtype)), dtype)
             with nest.loops(nest.order()):
                 lines.add(f"{subscript(made, nest.indices)} = {element}", inside=True)
@@ -108,17 +108,17 @@ def _matmul(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[st
         return
     indices, lengths = _stack(printer, [a, b], lines)
     shape = [*lengths, *([a.length(-2)] if a.core > 1 else []), *([b.length(-1)] if b.core > 1 else [])]
-    lines.add(f"{outs[0]} = {printer.empty(dtype)}({tuple_text(shape)})")
+    lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text(shape)})")
     tail = [":"] * (len(shape) - len(lengths))
     out = f"{outs[0]}[{', '.join(indices + tail)}]" if indices else outs[0]
     spare = []
     if a.core == b.core == 2 and dtype.kind in "fc":
         for o, hint in ((a, "spare_a"), (b, "spare_b")):
-            name = printer.temp(hint, f"{dtype.name}:2C")
-            lines.add(f"{name} = {printer.empty(dtype)}((0, 0))")
+            name = printer.work(hint, f"{dtype.name}:2C")
+            lines.add(f"{name} = {printer.empty(dtype, name)}((0, 0))")
             if o.layout not in ("C", "F") or o.lead:
                 with lines.block(f"if {o.length(-1)} > 0:"):
-                    lines.add(f"{name} = {printer.empty(dtype)}(({o.length(-2)}, {o.length(-1)}))")
+                    lines.add(f"{name} = {printer.empty(dtype, name)}(({o.length(-2)}, {o.length(-1)}))")
             spare.append(name)
     with lines.loops(indices, lengths):
         x, y = a.item(indices), b.item(indices)
@@ -201,9 +201,9 @@ def _square(printer: LoweredPrinter, o: Operand, lines: Lines) -> str:
 
 
 def _work(printer: LoweredPrinter, dtype: np.dtype, hint: str, shape: list[str], lines: Lines) -> str:
-    name = printer.temp(hint, f"{dtype.name}:{len(shape)}F")
+    name = printer.work(hint, f"{dtype.name}:{len(shape)}F")
     order = "F" if len(shape) > 1 else "C"
-    lines.add(f"{name} = {printer.empty(dtype, order)}({tuple_text(shape)})")
+    lines.add(f"{name} = {printer.empty(dtype, name, order)}({tuple_text(shape)})")
     return name
 
 
@@ -218,7 +218,7 @@ def _solve(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str
     indices, lengths = _stack(printer, [a, b], lines)
     columns = ["1"] if vector else [b.length(-1)]
     shape = [*lengths, n, *([] if vector else columns)]
-    lines.add(f"{outs[0]} = {printer.empty(dtype)}({tuple_text(shape)})")
+    lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text(shape)})")
     work = _work(printer, dtype, "lu", [n, n], lines), _work(printer, dtype, "right", [n, *columns], lines)
     pivots = _work(printer, np.dtype(np.int32), "pivots", [n], lines)
     tail = [":"] * (len(shape) - len(lengths))
@@ -233,7 +233,7 @@ def _inv(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str],
     a = Operand(printer, op.inputs[0], args[0], dtype, 2, lines)
     n = _square(printer, a, lines)
     indices, lengths = _stack(printer, [a], lines)
-    lines.add(f"{outs[0]} = {printer.empty(dtype)}({tuple_text([*lengths, n, n])})")
+    lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text([*lengths, n, n])})")
     out = f"{outs[0]}[{', '.join([*indices, ':', ':'])}]" if indices else outs[0]
     if op.kind == "cholesky":
         lower = _work(printer, dtype, "lower", [n, n], lines)
@@ -257,7 +257,7 @@ def _det(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str],
         lines.add(f"{outs[0]} = determinant({a.name}, {one}, {lu}, {pivots})")
         return
     indices, lengths = _stack(printer, [a], lines)
-    lines.add(f"{outs[0]} = {printer.empty(dtype)}({tuple_text(lengths)})")
+    lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text(lengths)})")
     with lines.loops(indices, lengths):
         lines.add(f"{subscript(outs[0], indices)} = determinant({a.item(indices)}, {one}, {lu}, {pivots})", inside=True)
 
@@ -345,7 +345,7 @@ def _transform(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list
     elif kind == "irfft":
         shape[axis] = printer.named(args[1], op.inputs[1], lines)
     order = "F" if ty.layout == "F" else "C"
-    lines.add(f"{outs[0]} = {printer.empty(ty.dtype, order)}({tuple_text(shape)})")
+    lines.add(f"{outs[0]} = {printer.empty(ty.dtype, outs[0], order)}({tuple_text(shape)})")
     others = [k for k in range(ty.ndim) if k != axis]
     inner = others.pop() if others else None
     indices = {k: printer.temp(loops.INDEX_NAMES[k % 6]) for k in others}

@@ -10,6 +10,7 @@ from diffjit.ir.nodes import Op
 
 INSIDE = "  # inside"  # marks a line whose indices are proven to be within bounds, and not negative
 WRAPS = "  # wraps"  # marks a line whose indices are proven to be within bounds, but may count from the end
+LENT = "  # lent"  # marks a line whose views hold no reference
 NEST = "  # nest"  # marks a loop over an array, of a length that only the run knows: LLVM need not unroll it
 PARALLEL = "  # parallel"  # as NEST, and no iteration reads what another writes
 

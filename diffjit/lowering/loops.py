@@ -171,7 +171,7 @@ def copy(printer: LoweredPrinter, source: Value, arg: ast.expr, out: str, order:
     nest = Nest(printer, lines, ty.dims)
     nest.read(arg, source)
     nest.measure()
-    lines.add(f"{out} = {printer.empty(ty.dtype, order)}({tuple_text(nest.lengths)})")
+    lines.add(f"{out} = {printer.empty(ty.dtype, out, order)}({tuple_text(nest.lengths)})")
     lines.add(f"copy_into({out}, {nest.names[id(arg)]})")
 
 

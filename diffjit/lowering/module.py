@@ -15,7 +15,8 @@ from diffjit.ir.outofssa import function_def
 from diffjit.ir.types import Array, List, Stack
 from diffjit.ir.walk import callees, clone, walk
 from diffjit.lowering.fusion import fuse_loops
-from diffjit.lowering.lines import INSIDE, NEST, PARALLEL, WRAPS
+from diffjit.lowering.lines import INSIDE, LENT, NEST, PARALLEL, WRAPS
+from diffjit.lowering.reuse import borrow
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
 from diffjit.lowering.source import LoweredPrinter
 from diffjit.lowering.spreading import Part
@@ -47,8 +48,10 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
         definitions: dict[str, str] = {}
         bodies: list[tuple[Function, ast.FunctionDef]] = []
         parts: dict[int, list[Part]] = {}
+        rooms: dict[str, int] = {}
         for f in functions:
-            printer = LoweredPrinter(f, recursive, sealed if f is function else frozenset(), large=large)
+            lent = borrow(f)
+            printer = LoweredPrinter(f, recursive, sealed if f is function else frozenset(), lent=lent, large=large)
             printer.numbered = sum(map(len, parts.values()))
             made = function_def(f, printer, names)
             if id(f) in recursive:
@@ -56,13 +59,15 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
                 made.args.args.append(ast.arg(arg="depth_"))
                 made.args.defaults += default
             made.body = [s for s in made.body if not _is_docstring(s)]
+            if printer.rooms:
+                rooms[made.name] = printer.rooms
             definitions |= printer.definitions
             bodies.append((f, made))
             parts[id(f)] = printer.parts
     finally:
         for value, name in hidden:
             value.name = name
-    return _assembled(function, names, definitions, bodies, parts)
+    return _assembled(function, names, definitions, bodies, parts, rooms)
 
 
 def melted(function: Function) -> set[Value]:
@@ -216,10 +221,13 @@ def _is_length(node: ast.AST) -> bool:
 
 
 def _mark(s: ast.stmt) -> str:
-    """What is proven of all subscripts of a line."""
+    """What is known of a line: marks one after the other."""
     own = getattr(s, "mark", None)
-    if own is not None:
-        return own
+    return (_proven(s) if own is None else own) + _lent(s)
+
+
+def _proven(s: ast.stmt) -> str:
+    """What is proven of all subscripts of a line."""
     subscripts = [n for part in _head(s) for n in ast.walk(part) if isinstance(n, ast.Subscript) or _is_cell(n)]
     marks = {getattr(n, "mark", "") for n in subscripts if not _is_length(n)}
     if not marks or "" in marks:
@@ -227,9 +235,16 @@ def _mark(s: ast.stmt) -> str:
     return INSIDE if marks == {INSIDE} else WRAPS
 
 
+def _lent(s: ast.stmt) -> str:
+    """Whether all views of a line do without a reference."""
+    found = {n.lent for part in _head(s) for n in ast.walk(part) if hasattr(n, "lent")}  # type: ignore[attr-defined]
+    return LENT if found == {True} else ""
+
+
 _MARKS = (
     ("__diffjit_inside__", INSIDE),
     ("__diffjit_wraps__", WRAPS),
+    ("__diffjit_lent__", LENT),
     ("__diffjit_nests__", NEST),
     ("__diffjit_parallel__", PARALLEL),
 )
@@ -241,6 +256,7 @@ def _assembled(
     definitions: dict[str, str],
     bodies: list[tuple[Function, ast.FunctionDef]],
     parts: dict[int, list[Part]],
+    rooms: dict[str, int],
 ) -> Module:
     draft = _Writer()
     for f, made in bodies:
@@ -262,12 +278,14 @@ def _assembled(
     lines = head + draft.lines
     tail = ["", "", f'__diffjit_entry__ = "{names[id(function)]}"']
     for name, mark in _MARKS:
-        marked = [n for n, line in enumerate(lines, 1) if line.endswith(mark)]
+        marked = [n for n, line in enumerate(lines, 1) if line.endswith((mark, mark + LENT))]
         if marked:
             tail.append(f"{name} = frozenset({marked})")
     apart = {part.name: part.apart for found in parts.values() for part in found}
     if apart:
         tail.append(f"__diffjit_apart__ = {apart}")
+    if rooms:
+        tail.append(f"__diffjit_rooms__ = {rooms}")
     places = [None] * shift + draft.places
     return Module(
         "\n".join(lines + tail) + "\n", names[id(function)], places, {n + shift: op for n, op in draft.ops.items()}

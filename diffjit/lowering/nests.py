@@ -132,7 +132,7 @@ class Loops:
                 shown = [k for k in range(len(self.space)) if k not in axes or op.attrs.get("keepdims")]
                 made.place = subscript(made.out, ["0" if k in axes else nest.indices[k] for k in shown])
                 lengths = ["1" if k in axes else nest.lengths[k] for k in shown]
-                empty = self.printer.empty(dtype, "F" if out.type.layout == "F" else "C")
+                empty = self.printer.empty(dtype, made.out, "F" if out.type.layout == "F" else "C")
                 self.lines.add(f"{made.out} = {empty}({tuple_text(lengths)})")
         if not made.place:
             needs = dtype.kind in "fc" and made.kind in ("sum", "prod") and bool(self.order)
@@ -161,7 +161,7 @@ class Loops:
                 made.axes = [-1]  # not known before the run: no register holds an element
         lengths = [f"{shape}.shape[{k}]" for k in range(ty.ndim)]
         out = made.op.out.type
-        empty = self.printer.empty(made.dtype, "F" if isinstance(out, Array) and out.layout == "F" else "C")
+        empty = self.printer.empty(made.dtype, made.out, "F" if isinstance(out, Array) and out.layout == "F" else "C")
         self.lines.add(f"{made.out} = {empty}({tuple_text(lengths)})")
         made.place = subscript(made.out, places)
 
@@ -189,7 +189,7 @@ class Loops:
         for v, out in self.outs.items():
             if isinstance(v.type, Array) and not any(s.op.out is v for s in self.sums.values()):
                 dtype, layout = v.type.dtype, v.type.layout
-                empty = self.printer.empty(dtype, "F" if layout == "F" else "C")
+                empty = self.printer.empty(dtype, out, "F" if layout == "F" else "C")
                 self.lines.add(f"{out} = {empty}({tuple_text(self.nest.lengths)})")
         periodic = any(m.kind in _PERIODIC and m.out.type.dtype.kind == "f" for m in self.members)  # type: ignore[union-attr]
         if not periodic:

@@ -88,7 +88,7 @@ class Scopes:
         if value.op != "call":
             return {_UNKNOWN}
         name = self.names.get(value.func.name, "")
-        if name.startswith("empty_"):
+        if name.startswith(("empty_", "room_")):
             return {("allocation", key)}
         first = self.origins.get(value.args[0].name, set()) if value.args else {_UNKNOWN}
         if name in _SAME:

@@ -42,8 +42,10 @@ def _bound(builder: Any, given: Any, length: Any) -> Any:
     return builder.select(builder.icmp_signed("<", at, length), at, length)
 
 
-def view(context: Any, builder: Any, ty: Any, array: Any, indices: list[Index], result: Any, checks: str) -> Any:
-    """The view `array[indices]`, of the type that Numba gives it."""
+def view(
+    context: Any, builder: Any, ty: Any, array: Any, indices: list[Index], result: Any, checks: str, *, own: bool
+) -> Any:
+    """The view `array[indices]`, of the type that Numba gives it; `own`: with a reference to its memory."""
     taken = sum(1 for i in indices if i is not None and i is not ...)
     full = [Slice(None, None)] * (ty.ndim - taken)
     at = next((k for k, i in enumerate(indices) if i is ...), len(indices))
@@ -74,9 +76,10 @@ def view(context: Any, builder: Any, ty: Any, array: Any, indices: list[Index], 
     if offset is not None:
         data = builder.gep(builder.bitcast(data, elements.BYTES), [offset])
     parent = builder.extract_value(array, PARENT)
-    made = elements.struct(
-        context, builder, result, builder.extract_value(array, MEMINFO), data, shape, strides, parent
-    )
+    meminfo = builder.extract_value(array, MEMINFO)
+    if not own:
+        return elements.struct(context, builder, result, meminfo.type(None), data, shape, strides, parent)
+    made = elements.struct(context, builder, result, meminfo, data, shape, strides, parent)
     context.nrt.incref(builder, result, made)
     return made
 

@@ -18,8 +18,8 @@ from diffjit.ir.nodes import CONTROL, SUM, Function, Op, Value, const_of
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
-from diffjit.lowering import arrays, failures, fuse, indexing, linalg, nests, scalars
-from diffjit.lowering.bounds import Bounds
+from diffjit.lowering import arrays, failures, fuse, indexing, linalg, nests, reuse, scalars
+from diffjit.analysis.bounds import Bounds
 from diffjit.lowering.fusion import NEST, same_place
 from diffjit.lowering.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.ranges import Ranges
@@ -46,9 +46,11 @@ class LoweredPrinter(OpPrinter):
         recursive: frozenset[int] = frozenset(),
         sealed: frozenset[int] = frozenset(),
         *,
+        lent: frozenset[Value] | set[Value] = frozenset(),
         large: bool = False,
     ) -> None:
         self.function = function
+        self.lent = lent  # views that hold no reference
         self.sealed = sealed  # positions of results that leave as tapes
         self.uses = uses(function)
         self.ranges = Ranges(function)
@@ -65,6 +67,10 @@ class LoweredPrinter(OpPrinter):
         self.large = large  # nests may run in threads
         self.parts: list[Part] = []
         self.numbered = 0  # parts of functions before this one
+        self.passes = reuse.passing(function)
+        self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long
+        self.in_loop = False
+        self.rooms = 0  # places where such arrays are made
         self._inside_loops: set[Op] = {
             op
             for loop in walk(function.body)
@@ -88,11 +94,20 @@ class LoweredPrinter(OpPrinter):
         self.definitions[name] = what
         return name
 
-    def empty(self, dtype: np.dtype, order: str = "C") -> str:
-        """The function that allocates."""
+    def empty(self, dtype: np.dtype, name: str, order: str = "C") -> str:
+        """The function that allocates what `name` will stand for."""
+        function = "room" if name in self.passing else "empty"
+        self.rooms += function == "room"
         if order == "F":
-            return self.define(f"empty_{dtype.name}_F", f'memory.empty("{dtype.name}", "F")')
-        return self.define(f"empty_{dtype.name}", f'memory.empty("{dtype.name}")')
+            return self.define(f"{function}_{dtype.name}_F", f'memory.{function}("{dtype.name}", "F")')
+        return self.define(f"{function}_{dtype.name}", f'memory.{function}("{dtype.name}")')
+
+    def work(self, hint: str, spec: str) -> str:
+        """A temporary array that nothing refers to after this statement."""
+        name = self.temp(hint, spec)
+        if self.in_loop:
+            self.passing.add(name)
+        return name
 
     def looped(self, op: Op) -> bool:
         """Whether an operation is inside a loop."""
@@ -104,7 +119,7 @@ class LoweredPrinter(OpPrinter):
 
     def filled(self, out: str, dtype: np.dtype, order: str, lengths: list[str], value: str, lines: Lines) -> None:
         """Allocate and fill."""
-        lines.add(f"{out} = {self.empty(dtype, order)}({tuple_text(lengths)})")
+        lines.add(f"{out} = {self.empty(dtype, out, order)}({tuple_text(lengths)})")
         lines.add(f"fill({out}, {value})")
 
     def require(self, failure: str, payload: int) -> str:
@@ -194,6 +209,8 @@ class LoweredPrinter(OpPrinter):
     def statements(self, op: Op, args: Sequence[ast.expr], outs: Sequence[str]) -> list[ast.stmt]:
         """The statements of an operation."""
         self.temporaries.restart()
+        self.in_loop = self.looped(op)
+        self.passing = {name for v, name in zip(op.outputs, outs, strict=True) if v in self.passes}
         lines = Lines()
         arguments = list(args)
         if op.kind == NEST or fuse.runs_in_loops(op):

@@ -129,7 +129,7 @@ class _Spread:
 
     def _note(self, dtype: np.dtype, count: str) -> str:
         name = self.printer.temp("notes", f"{dtype.name}:1C")
-        self.lines.add(f"{name} = {self.printer.empty(dtype)}(({count},))")
+        self.lines.add(f"{name} = {self.printer.empty(dtype, name)}(({count},))")
         self.notes.append(name)
         return name
 

@@ -24,7 +24,7 @@ from diffjit.ir.strategy import reads_memory
 from diffjit.ir.types import Array, Scalar, is_ref
 from diffjit.ir.walk import walk
 from diffjit.primitives.registry import ELEMENTWISE
-from diffjit.transforms.keep import CHEAP
+from diffjit.transforms.policy import CHEAP
 
 _PURE = frozenset(
     {"cast", "where", "select", "zmul", "dim", "stride", "trip", "load", "sum", "prod", "max", "min", "any", "all",

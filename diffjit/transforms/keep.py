@@ -7,6 +7,7 @@ in an array indexed by the loops' counters (trip counts known on entry) or on a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,11 +15,12 @@ from diffjit.analysis.memory import Memory
 from diffjit.analysis.mincut import minimum_cut
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, is_view, without_labels
-from diffjit.ir.types import INT, Array, List, Scalar, Stack, Sym
+from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
+from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, walk
 from diffjit.primitives.registry import ELEMENTWISE
-from diffjit.transforms.running import Running, Sum
+from diffjit.transforms.policy import Policy
+from diffjit.analysis.running import Sum
 from diffjit.transforms.tidy import labelled
 
 
@@ -39,119 +41,11 @@ class Context:
     )  # (forward loop, its index on the way back)
 
 
-CHEAP = frozenset(
-    {"add", "subtract", "multiply", "divide", "negative", "positive", "reciprocal", "square", "sqrt", "absolute",
-     "fabs", "sign", "copysign", "floor", "ceil", "trunc", "rint", "floor_divide", "remainder", "where", "select",
-     "cast", "zmul", "maximum", "minimum", "fmax", "fmin", "equal", "not_equal", "less", "less_equal", "greater",
-     "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
-     "bitwise_xor", "invert", "left_shift", "right_shift", "isnan", "isinf", "isfinite", "signbit", "real", "imag",
-     "conjugate", "heaviside", "deg2rad", "rad2deg"}
-)  # fmt: skip
-
-
-class Policy:
-    """What recomputing and recording cost."""
-
-    def __init__(self, keeper: Keeper) -> None:
-        self.order, self.memory = keeper.order, keeper.memory
-        self.keeper = keeper
-        self.running = Running(keeper.order)
-        self.stores: dict[Value, list[Op]] = {}
-        self.found: dict[Value, Op | None] = {}  # answers of `stored`
-        for op in self.order.places:
-            if op.kind == "store":
-                self.stores.setdefault(op.inputs[1], []).append(op)
-
-    def operands(self, v: Value) -> list[Value] | None:
-        """The values that a value is computed from again, none for one at hand; None: it must be recorded."""
-        if self.keeper.in_scope(v) or v in self.keeper.exported or self.order.counted_by(v) is not None:
-            return []
-        running = self.running.of(v)
-        if running is not None:
-            return running.operands(final=v.op is not None)
-        op = v.op
-        if op is None or len(op.outputs) != 1:
-            return None
-        if op.kind != "const" and (store := self.stored(v)) is not None:
-            return [store.inputs[0], *store.inputs[2:]]
-        return op.inputs if self._recomputable(op) else None
-
-    def stored(self, v: Value) -> Op | None:
-        """The store that wrote a number, right after it was computed, to an element that still holds it in the end."""
-        if v not in self.found:
-            self.found[v] = self._stored(v) if isinstance(v.type, Scalar) else None
-        return self.found[v]
-
-    def _stored(self, v: Value) -> Op | None:
-        for store in self.stores.get(v, ()):
-            target = store.inputs[0].type
-            if (
-                self.order.places[store].path[-1][0] is v.block
-                and target.dtype == v.type.dtype
-                and not self.memory.overwritten(store)
-            ):
-                return store
-        return None
-
-    def _recomputable(self, op: Op) -> bool:
-        """Cheap to compute again from its operands, with the same result."""
-        if op.kind in ("const", "dim", "trip") or is_view(op):
-            return True
-        if op.kind == "load":
-            return not self.memory.changes_after(op.inputs[0], op)
-        if op.kind not in CHEAP and not _small_power(op):
-            return False
-        return isinstance(op.out.type, Scalar) or self._cheap_array(op)
-
-    def _cheap_array(self, op: Op) -> bool:
-        """Elementwise, in a loop (else it is at hand), and nobody can tell it from a second one."""
-        if self.memory.written(op.out) or self.memory.is_shared(op.out):
-            return False
-        inside = bool(self.order.places[op].loops)
-        return inside and not any(isinstance(v.type, Array) and self.memory.changes_after(v, op) for v in op.inputs)
-
-    def recording(self, v: Value) -> int:
-        """What recording a value costs, in tenths of a nanosecond or so for each number.
-
-        Mostly that is the kernel's time for fresh pages, and waiting for memory.
-        """
-        size = _size(v) if isinstance(v.type, (Array, Scalar)) else 10**6
-        return 25 * size if v.block is not None and self.order.loops_around(v.block) else 5 * size
-
-    def computing(self, v: Value) -> int:
-        """What computing it again costs: little; it does not wait for the cotangents of later iterations."""
-        op = v.op
-        if self.running.of(v) is not None:
-            return 2
-        if op is None or op.kind in _FREE or is_view(op) or self.stored(v) is not None or self._invariant(op):
-            return 0
-        return (6 if op.kind in _SLOW else 2) * _size(v)
-
-    def _invariant(self, op: Op) -> bool:
-        """Whether a number is the same in all iterations of the innermost loop: LLVM computes it once."""
-        loops = self.order.places[op].loops
-        if not loops or not isinstance(op.out.type, Scalar) or op.kind not in CHEAP:
-            return False
-        inside = (i for i in op.inputs if self.order.inside(i, loops[-1]))
-        return all(is_const(i) or (i.op is not None and self._invariant(i.op)) for i in inside)
-
-
-_FREE = frozenset({"const", "dim", "trip", "load"})
-_SLOW = frozenset({"divide", "sqrt", "reciprocal", "floor_divide", "remainder"})
-
-
-def _size(v: Value) -> int:
-    return 100 ** len(v.type.dims) if isinstance(v.type, Array) else 1
-
-
-def _small_power(op: Op) -> bool:
-    return op.kind == "power" and const_of(op.inputs[1]) in (2, 3, 0.5, -1)
-
-
 class Keeper:
     """Decides how forward values reach the reverse sweep, and extends the forward sweep accordingly."""
 
-    def __init__(self, order: Order, memory: Memory, build: Builder) -> None:
+    def __init__(self, function: Function, order: Order, memory: Memory, build: Builder) -> None:
+        self.function = function
         self.order = order
         self.memory = memory
         self.build = build
@@ -162,6 +56,7 @@ class Keeper:
         self.trip_counts: dict[Op, Value] = {}
         self.exported: dict[Value, Value] = {}
         self.tapes: dict[Value, Any] = {}
+        self.copied: dict[Value, Value] = {}  # such a copy -> what it is a copy of
         self.snapshot_of: dict[tuple[Value, Op, bool], Value] = {}
         self.contexts: list[Context] = []
         self.resolving = False
@@ -263,7 +158,12 @@ class Keeper:
             with self.build.inside(c.spot):
                 found = self.build.value("load", inputs, Scalar(v.type.dtype), name=v.name)
                 return found if found.type == v.type else self.build.value("cast", [found], v.type, name=v.name)
-        inputs = [self.kept(i, c) for i in op.inputs]
+        settled = self.policy.snapshot(v) if self.resolving else None
+        if settled is not None:
+            reached = self.contents(settled.array, settled.loop, c)
+            inputs = [reached, *(self.kept(i, c) for i in op.inputs[1:])]
+        else:
+            inputs = [self.kept(i, c) for i in op.inputs]
         with self.build.inside(c.spot if self.resolving else c.block):
             attrs = without_labels(op.attrs)
             if isinstance(v.type, Scalar) and v.type.dtype.kind == "i" and op.kind in ELEMENTWISE:
@@ -363,6 +263,9 @@ class Keeper:
         nest = self.rectangular(loops) if isinstance(v.type, Scalar) else []
         if nest:
             return self._record_in_array(v, c, nest, f"{named or 'value'}_tape")
+        source = self.copied.get(v)
+        if source is not None and (nest := self._rows(source, loops)):
+            return self._record_in_rows(v, source, c, nest)
         outer = loops[-1]
         home = self.order.places[outer].path[-1][0]
         with self.forward_ops(self.before, outer, home) as b:
@@ -425,15 +328,25 @@ class Keeper:
             tape = b.value("empty", lengths, Array(v.type.dtype, dims, "C"), name=name, order="C", record="tape")
         self.tapes[v] = tape
         with self.forward_ops(self.at_end, c.fwd, c.fwd) as b:
-            index = [
-                self._position(b, loop.regions[0].args[0], [self._constant(x) for x in loop.inputs[:3]])
-                for loop in shape
-            ]
-            b.op("store", [tape, v, *index], inbounds=True)
+            b.op("store", [tape, v, *self._index(b, shape)], inbounds=True)
         reached = self.kept(tape, c)
+        index = self._index_back(c, shape)
+        with self.build.inside(c.spot):
+            ty = v.type
+            out = self.build.value("load", [reached, *index], Scalar(ty.dtype), name=v.name, inbounds=True)
+            return out if ty == out.type else self.build.value("cast", [out], ty, name=v.name)
+
+    def _index(self, b: Builder, shape: list[Op]) -> list[Value]:
+        """Where the iteration at hand records."""
+        return [
+            self._position(b, loop.regions[0].args[0], [self._constant(x) for x in loop.inputs[:3]]) for loop in shape
+        ]
+
+    def _index_back(self, c: Context, shape: list[Op]) -> list[Value]:
+        """The same place on the way back."""
         counters = self._counters(c)
         with self.build.inside(c.spot):
-            index = [
+            return [
                 self._position(
                     self.build,
                     counters[loop],
@@ -441,9 +354,51 @@ class Keeper:
                 )
                 for loop in shape
             ]
-            ty = v.type
-            out = self.build.value("load", [reached, *index], Scalar(ty.dtype), name=v.name, inbounds=True)
-            return out if ty == out.type else self.build.value("cast", [out], ty, name=v.name)
+
+    def _rows(self, array: Value, loops: list[Op]) -> list[Op]:
+        """The nest whose iterations' copies of an array can be rows of one tape: its lengths are known before it."""
+        if not isinstance(array.type, Array) or array.type.layout != "C":
+            return []
+        nest = self.rectangular(loops)
+        return nest if nest and not self.order.inside(array, nest[0]) else []
+
+    def _record_in_rows(self, v: Value, source: Value, c: Context, shape: list[Op]) -> Value:
+        """Copies of an array as rows of a tape, in place of arrays on a stack."""
+        outer, ty = shape[0], source.type
+        assert isinstance(ty, Array)
+        home = self.order.places[outer].path[-1][0]
+        with self.forward_ops(self.before, outer, home) as b:
+            scope = set(map(id, self.order.enclosing(home)))
+            lengths = [
+                b.value("trip", [self.hoisted(b, x, outer, scope) for x in loop.inputs[:3]], INT) for loop in shape
+            ]
+            dims: list[Dim] = [Sym() for _ in lengths]
+            lengths += [b.value("dim", [source], INT, axis=k) for k in range(ty.ndim)]
+            whole = Array(ty.dtype, (*dims, *ty.dims), "C")
+            tape = b.value("empty", lengths, whole, name=f"{source.name or 'array'}_tape", order="C", record="tape")
+        self.tapes[v] = tape
+        spec = ("i",) * len(shape) + (":",) * ty.ndim
+        copy = v.op
+        assert copy is not None
+        ops = next(ops for ops in self._emitted() if copy in ops)
+        at = ops.index(copy)
+        into = Block()
+        with self.build.inside(into):
+            row = self.build.value("view", [tape, *self._index(self.build, shape)], ty, spec=spec, inbounds=True)
+            self.build.op("assign", [row, source])
+        for op in into.ops:
+            op.loc = copy.loc
+            for out in op.outputs:
+                out.block = c.fwd
+        ops[at : at + 1] = into.ops
+        reached = self.kept(tape, c)
+        index = self._index_back(c, shape)
+        with self.build.inside(c.spot):
+            return self.build.value("view", [reached, *index], ty, name=v.name, spec=spec, inbounds=True)
+
+    def _emitted(self) -> Iterator[list[Op]]:
+        for place in (self.before, self.after):
+            yield from place.values()
 
     def _constant(self, v: Value) -> Value:
         return self.build.value("const", (), v.type, value=const_of(v)) if is_const(v) else v
@@ -530,6 +485,7 @@ class Keeper:
                 )
                 b.block.ops[-1].loc = reader.loc
             self.snapshot_of[key] = copy
+            self.copied[copy] = v
         return self.kept(self.snapshot_of[key], context)
 
 

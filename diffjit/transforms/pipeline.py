@@ -17,6 +17,7 @@ from diffjit.transforms.forward import Several, forward
 from diffjit.transforms.reverse import Reversed, reverse
 from diffjit.transforms.scalarise import scalarise
 from diffjit.transforms.simplify import simplify
+from diffjit.transforms.tables import tabulate
 from diffjit.transforms.tidy import labelled, tidy
 from diffjit.transforms.updates import in_place
 
@@ -75,8 +76,11 @@ def readable(function: Function) -> str:
 
 
 def numbers(function: Function, *, smooth: bool = False) -> Function:
-    """The program for machine code: small arrays of fixed shape are numbers. `smooth`: it will be differentiated."""
-    made = scalarise(function, smooth=smooth)
+    """The program for machine code: small arrays of fixed shape are numbers, what loops repeat is in tables.
+
+    `smooth`: it will be differentiated.
+    """
+    made = tabulate(scalarise(function, smooth=smooth))
     if made is not function:
         verify(made)
         dump("numbers", made)

@@ -75,7 +75,7 @@ class Reverse(MemoryRules):
         self.outputs = [self.f.body.results[k] for k in results]
         useful = [*self.outputs, *(self.f.params[k] for k in buffers)]
         self.activity = Activity(self.f, self.memory, self.inputs, useful)
-        self.keep = Keeper(self.order, self.memory, self.build)
+        self.keep = Keeper(self.f, self.order, self.memory, self.build)
         self.shadows = Shadows(self.f, self.memory, self.activity, self.keep, self.build)
         self.comment: str | None = None
         self.tested = finite.level()

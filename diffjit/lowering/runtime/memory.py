@@ -22,7 +22,7 @@ from diffjit.lowering.elements import (
     with_dead_end,
     wrapped,
 )
-from diffjit.lowering.exits import REFERENCE, note_failure, outline, site
+from diffjit.lowering.exits import CAPACITY, REFERENCE, ROOM, note_failure, outline, site
 from diffjit.lowering.failures import (
     ASSIGN_SHAPE,
     BROADCAST_TO,
@@ -65,6 +65,9 @@ def view(
 ) -> Any:
     """A new reference to the memory of `base`."""
     parent = builder.extract_value(base, PARENT) if own else None
+    if context.lower.lends:
+        null = llvm_ir.Constant(REFERENCE, None)
+        return struct(context, builder, ty, null, data, shape, strides, parent)
     value = struct(context, builder, ty, builder.extract_value(base, MEMINFO), data, shape, strides, parent)
     context.nrt.incref(builder, ty, value)
     return value
@@ -86,7 +89,9 @@ def allocated(context: Any, builder: Any, ty: Any, shape: list[Any]) -> Any:
     return _contiguous(context, builder, ty, meminfo, size, shape)
 
 
-def _contiguous(context: Any, builder: Any, ty: Any, meminfo: Any, size: Any, shape: list[Any]) -> Any:
+def _contiguous(
+    context: Any, builder: Any, ty: Any, meminfo: Any, size: Any, shape: list[Any], data: Any = None
+) -> Any:
     """The struct of an array that fills a block of memory."""
     strides: list[Any] = []
     step = size
@@ -95,7 +100,8 @@ def _contiguous(context: Any, builder: Any, ty: Any, meminfo: Any, size: Any, sh
         step = builder.mul(step, length, flags=["nsw"])
     if ty.layout != "F":
         strides.reverse()
-    return struct(context, builder, ty, meminfo, context.nrt.meminfo_data(builder, meminfo), shape, strides)
+    data = context.nrt.meminfo_data(builder, meminfo) if data is None else data
+    return struct(context, builder, ty, meminfo, data, shape, strides)
 
 
 def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[Any]) -> Any:
@@ -151,6 +157,80 @@ def empty(spec: str, order: str = "C") -> Any:
         return types.Array(dtype, len(kind), order) if isinstance(kind, types.BaseTuple) else None
 
     return operation(f"empty_{spec}", 1, typing, emit)
+
+
+@cache
+def room(spec: str, order: str = "C") -> Any:
+    """`room_float64((n, m))`: an uninitialised array in memory that the same place uses again when it is next run.
+
+    The memory belongs to the function and the array holds no reference to it. What is too large for that is allocated.
+    """
+    dtype = numba_type(spec)
+
+    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        (kind,) = kinds
+        shape = _tuple_items(builder, kind, args[0])
+        ty = types.Array(dtype, len(shape), order)
+        slot = context.lower.room()
+        size = I64(context.get_abi_sizeof(context.get_data_type(dtype)))
+        total, fits = size, cgutils.true_bit
+        for length in shape:
+            total = builder.mul(total, length)
+            fits = builder.and_(fits, builder.icmp_unsigned("<", length, I64(1 << (58 // len(shape)))))
+        room_for = builder.load(builder.gep(slot, [I64(0), I32(CAPACITY)]))
+        fits = builder.and_(fits, builder.icmp_unsigned("<=", total, room_for))
+        own = builder.load(builder.gep(slot, [I64(0), I32(ROOM)]))
+        before = builder.block
+        with builder.if_then(builder.not_(fits), likely=False):
+            arguments = [*site(context), size, slot, *shape]
+            name = f"diffjit_room_{len(shape)}"
+            made = builder.call(outline(context, builder, name, _MADE, arguments, _grow(context)), arguments)
+            new, new_own = builder.extract_value(made, 0), builder.extract_value(made, 1)
+            with builder.if_then(cgutils.is_null(builder, new), likely=False):
+                builder.branch(context.lower.stop_block)
+                with_dead_end(builder)
+            grown = builder.block
+        memory, counted = builder.phi(REFERENCE), builder.phi(REFERENCE)
+        null = llvm_ir.Constant(REFERENCE, None)
+        for phi, old, other in ((memory, own, new), (counted, null, new_own)):
+            phi.add_incoming(old, before)
+            phi.add_incoming(other, grown)
+        data = context.nrt.meminfo_data(builder, memory)
+        return _contiguous(context, builder, ty, counted, size, shape, data)
+
+    def typing(kind: Any) -> Any:
+        return types.Array(dtype, len(kind), order) if isinstance(kind, types.BaseTuple) else None
+
+    return operation(f"room_{spec}", 1, typing, emit)
+
+
+_MADE = llvm_ir.LiteralStructType([REFERENCE, REFERENCE])
+_MOST_ROOM = 1 << 18  # bytes: allocating more takes no time beside working on it, and would be held for long
+
+
+def _grow(context: Any) -> Any:
+    """Emits: more room, or memory of its own for what is large. Gives the memory and the reference to count."""
+
+    def emit(b: Any, *args: Any) -> None:
+        where, size, slot, shape = list(args[:2]), args[2], args[3], list(args[4:])
+        found = _block(context, b, where, size, shape)
+        nothing_ = llvm_ir.Constant(_MADE, None)
+        with b.if_then(cgutils.is_null(b, found), likely=False):
+            b.ret(nothing_)
+            with_dead_end(b)
+        total = _product(b, [size, *shape])  # it did not overflow
+        one = b.insert_value(nothing_, found, 0)
+        with b.if_then(b.icmp_unsigned(">", total, I64(_MOST_ROOM))):
+            b.ret(b.insert_value(one, found, 1))
+            with_dead_end(b)
+        old = b.gep(slot, [I64(0), I32(ROOM)])
+        decref = declared(b, "NRT_decref", llvm_ir.VoidType(), REFERENCE)
+        b.call(decref, [b.load(old)])
+        b.store(found, old)
+        b.store(total, b.gep(slot, [I64(0), I32(CAPACITY)]))
+        b.ret(one)
+
+    return emit
 
 
 @cache
@@ -335,6 +415,9 @@ def _emit_cell(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     address = pointer(context, builder, ty, array, indices, context.lower.checks)
     return view(context, builder, ty.copy(ndim=0, layout="C"), array, address, [], [])
 
+
+# What the argument refers to is there up to this call.
+hold = operation("hold", 1, lambda _a: types.none, lambda context, _b, _k, _a: context.get_dummy_value())
 
 cell = operation("cell", 2, lambda a, _i: a.copy(ndim=0, layout="C"), _emit_cell)
 

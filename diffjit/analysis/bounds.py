@@ -17,7 +17,7 @@ from diffjit.analysis.order import Order
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of
 from diffjit.ir.types import Array, Dim, Scalar, Sym
 from diffjit.ir.walk import has_exit, walk
-from diffjit.transforms.running import Running
+from diffjit.analysis.running import Running
 
 Atom = Value | Sym  # an unknown number, or a length
 
@@ -51,6 +51,7 @@ class Bounds:
         self.made_with: dict[Sym, Value] = {}  # a length -> the number that an array was made with
         self.loops: dict[Value, Op] = {}
         self.facts: dict[Block, list[Affine]] = {}
+        self.beyond: Op | None = None
         for op in walk(function.body):
             if op.kind == "for":
                 self.loops[op.regions[0].args[0]] = op
@@ -60,8 +61,12 @@ class Bounds:
                     if isinstance(d, Sym):
                         self.made_with.setdefault(d, n)
 
-    def inside(self, op: Op, first: int) -> bool:
-        """Whether the ints among the indices of a load, store or view are within bounds, and not negative."""
+    def inside(self, op: Op, first: int, *, beyond: Op | None = None) -> bool:
+        """Whether the ints among the indices of a load, store or view are within bounds, and not negative.
+
+        `beyond`: a loop around the operation that may not run.
+        """
+        self.beyond = beyond
         base = op.inputs[0].type
         assert isinstance(base, Array)
         spec = op.attrs["spec"] if op.kind == "view" else ["i"] * base.ndim
@@ -168,6 +173,8 @@ class Bounds:
         """Sums that are not negative in the block of an operation."""
         place = self.order.places.get(op)
         for block, _ in reversed(place.path) if place is not None else ():
+            if self.beyond is not None and block in self.beyond.regions:
+                continue
             if block not in self.facts:
                 self.facts[block] = list(self._facts(block))
             yield from self.facts[block]
