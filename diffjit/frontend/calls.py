@@ -94,6 +94,8 @@ class Calls(Mixin):
             return self.py_range(*args)
         if isinstance(obj, type):
             return self.instantiate(obj, args, kwargs, node)
+        if isinstance(obj, types.MethodType) and _module_of(type(obj.__self__)) == "scipy":
+            raise self.no_rule(obj, node)
         if isinstance(obj, types.MethodType):
             receiver = Static(obj.__self__) if isinstance(obj.__self__, type) else self.lift_object(obj.__self__)
             return self.call(self.lift_static(obj.__func__), [receiver, *args], kwargs, node)
@@ -113,6 +115,8 @@ class Calls(Mixin):
                 and getattr(obj, "__module__", "").startswith("functools")
             ):
                 return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
+            if _module_of(obj) == "scipy":
+                return self.call_scipy(obj, args, kwargs, node)
             return self.call_fn(self.fn_of(obj), args, kwargs, node)
         if isinstance(obj, functools._lru_cache_wrapper):  # noqa: SLF001 - the class of its results
             return self.call_cached(self.lift_static(obj.__wrapped__), *args, **kwargs)
@@ -128,6 +132,13 @@ class Calls(Mixin):
         ):
             return self.call(self.lift_object(obj), args, kwargs, node)
         raise self.no_rule(obj, node)
+
+    def call_scipy(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A function of SciPy without a rule, by its source; where that does not do, it is refused by its name."""
+        try:
+            return self.call_fn(self.fn_of(obj), args, kwargs, node)
+        except DiffjitError as error:
+            raise self.no_rule(obj, node) from error
 
     @core(functools.lru_cache, functools.cache)
     def ft_cache(self, maxsize: Any = NONE, typed: Any = NONE) -> Any:
@@ -158,8 +169,10 @@ class Calls(Mixin):
 
     def no_rule(self, obj: Any, node: Any) -> NoRule:
         """An unknown function."""
-        name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or repr(obj)
+        name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or f"{type(obj).__name__} object"
         module = getattr(obj, "__module__", None) or "numpy" * (getattr(np, str(name), None) is obj)
+        if module.startswith("scipy."):  # by the name that users import it from
+            module = ".".join(part for part in module.split(".") if not part.startswith("_"))
         prefix = f"{module}." if module and module != "builtins" else ""
         return NoRule(
             "DJ201",

@@ -26,7 +26,8 @@ CHECKS = {
     "scatter": "check_scatter", "scatter_add": "check_scatter", "mask_get": "check_mask", "mask_set": "check_mask_set",
     "assign": "check_assign", "broadcast_to": "check_broadcast_to", "solve": "check_square", "inv": "check_square",
     "det": "check_square", "cholesky": "check_square", "eigh": "check_square", "factorizes": "check_square",
-    "zeros": "check_lengths", "empty": "check_lengths", "full": "check_full", "left_shift": "check_shift", "right_shift": "check_shift",
+    "zeros": "check_lengths", "empty": "check_lengths", "full": "check_full",
+    "left_shift": "check_shift", "right_shift": "check_shift",
 }  # fmt: skip
 TOTAL = frozenset({
     "absolute", "arctan", "arctan2", "arcsinh", "cbrt", "copysign", "erf", "erfc", "fabs", "hypot", "isfinite", "isinf",

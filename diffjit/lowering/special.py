@@ -8,18 +8,17 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from diffjit.lowering.blas import address
-from diffjit.primitives.scipy_special import EXPORTS
-
-_SYMBOLS = {f"dj_{kind}": export.name for kind, export in EXPORTS.items()}
 
 
 def provides(symbol: str) -> bool:
     """Whether a symbol is one of these."""
-    return symbol in _SYMBOLS
+    return symbol.startswith("dj_special_")
 
 
 @cache
 def register(symbol: str) -> None:
     """Make a function known to the linker."""
+    from diffjit.primitives.scipy_special import EXPORTS  # the table, which programs without such functions do without
+
     exports = importlib.import_module("scipy.special.cython_special").__pyx_capi__
-    llvm.add_symbol(symbol, address(exports[_SYMBOLS[symbol]]))
+    llvm.add_symbol(symbol, address(exports[EXPORTS[symbol.removeprefix("dj_")].name]))

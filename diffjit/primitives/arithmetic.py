@@ -64,7 +64,7 @@ elementwise(
 
 # Signs and magnitudes -----------------------------------------------------------------------------------------------
 
-elementwise("absolute(x)", "sign(x)", numpy=np.absolute, also=(operator.abs,))
+elementwise("absolute(x)", "sign(x)", numpy=np.absolute)
 elementwise("fabs(x)", "sign(x)", numpy=np.fabs, also=(math.fabs,))
 elementwise("sign(x)", "0", numpy=np.sign)
 elementwise("copysign(x, y)", "sign(x) * copysign(1.0, y)", "0", numpy=np.copysign, also=(math.copysign,))

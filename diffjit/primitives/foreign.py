@@ -12,7 +12,7 @@ from diffjit.primitives import scipy_special
 from diffjit.primitives.registry import FUNCTIONS, extended, settle
 
 # A library's module -> the module with plain Python versions of its functions.
-_LIBRARY = {"scipy.special": "scipy_special"}
+_LIBRARY = {"scipy.special": "scipy_special", "scipy.linalg": "scipy_linalg", "scipy.stats": "scipy_stats"}
 _known: set[str] = set()
 
 

@@ -84,6 +84,18 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=None):
     return np.transpose(least_squares(np.transpose(a), np.eye(a.shape[1], dtype=a.dtype)))
 
 
+@implements(np.linalg.lstsq)
+def lstsq(a, b, rcond=None):
+    """The shortest x for which a x is nearest to b, for a matrix of full rank."""
+    if rcond is not None:
+        raise NotImplementedError("np.linalg.lstsq(rcond=...): only a matrix of full rank has a derivative")
+    a, b = matrix(a), as_float(np.asarray(b))
+    m, n = a.shape
+    x = least_squares(a, b) if m >= n else pinv(a) @ b
+    left = np.reshape(np.sum(np.abs(b - a @ x) ** 2, axis=0), (-1,))
+    return x, left[: left.shape[0] if m > n else 0].copy(), min(m, n), svdvals(a)
+
+
 @implements(np.linalg.cond)
 def cond(x, p=None):
     """Condition number: of singular values, or by a norm of the inverse."""
