@@ -268,7 +268,7 @@ def _eigh(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str]
     a = Operand(printer, op.inputs[0], args[0], dtype, 2, lines)
     n = _square(printer, a, lines)
     indices, lengths = _stack(printer, [a], lines)
-    lines.add(f"{outs[0]} = {printer.empty(dtype)}({tuple_text([*lengths, f'{n} + 1', n])})")
+    lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text([*lengths, f'{n} + 1', n])})")
     real = np.finfo(dtype).dtype
     spare = [
         _work(printer, dtype, "vectors", [n, n], lines),
@@ -293,7 +293,7 @@ def _svd(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str],
     lines.add(f"{k} = minimum({m}, {n})")
     lines.add(f"{longer} = maximum({m}, {n})")
     indices, lengths = _stack(printer, [a], lines)
-    lines.add(f"{outs[0]} = {printer.empty(dtype)}({tuple_text([*lengths, f'{m} + {n} + 1', k])})")
+    lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text([*lengths, f'{m} + {n} + 1', k])})")
     real = np.finfo(dtype).dtype
     spare = [
         _work(printer, dtype, "matrix", [m, n], lines),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import re
 from functools import cache
 
 import llvmlite.binding as llvm
 
 from diffjit.lowering.blas import address
+
+SYMBOLS = re.compile(rb"dj_special_[a-z0-9_]+")  # in machine code
 
 
 def provides(symbol: str) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -61,3 +64,24 @@ def test_what_is_refused() -> None:
         dj.grad(lambda a: stats.gumbel_r.ppf(a) + a)(0.5)
     with pytest.raises(dj.NoRule, match=r"by argument 1"):
         dj.grad(lambda a: stats.gamma.cdf(1.0, a))(0.5)
+
+
+TWICE = """
+import sys
+import numpy as np
+import scipy.special
+import diffjit as dj
+
+def f(a):
+    return np.sum(scipy.special.jv(1, np.linalg.eigvalsh(a))) + np.sum(scipy.special.expit(np.linalg.svd(a)[1]))
+
+print(np.round(dj.grad(f)(np.diag([1.0, 2.0, 4.0])), 12).tolist())
+"""
+
+
+def test_machine_code_of_another_process(tmp_path: Any) -> None:
+    (tmp_path / "program.py").write_text(TWICE)
+    env = {**os.environ, "DIFFJIT_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, str(tmp_path / "program.py")]
+    texts = [subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout for _ in range(2)]  # noqa: S603
+    assert texts[0] == texts[1] != ""
