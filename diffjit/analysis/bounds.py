@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from diffjit.analysis.extents import dims_of
 from diffjit.analysis.order import Order
+from diffjit.analysis.running import Running
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of
 from diffjit.ir.types import Array, Dim, Scalar, Sym
 from diffjit.ir.walk import has_exit, walk
-from diffjit.analysis.running import Running
 
 Atom = Value | Sym  # an unknown number, or a length
 
@@ -69,7 +71,7 @@ class Bounds:
         self.beyond = beyond
         base = op.inputs[0].type
         assert isinstance(base, Array)
-        spec = op.attrs["spec"] if op.kind == "view" else ["i"] * base.ndim
+        spec: Any = op.attrs["spec"] if op.kind == "view" else ["i"] * base.ndim
         rest = iter(op.inputs[first:])
         axis = 0
         for entry in spec:
@@ -77,9 +79,8 @@ class Bounds:
                 if not self._within(next(rest), base.dims[axis], op):
                     return False
             elif isinstance(entry, tuple):
-                for given in entry[1:]:
-                    if given:
-                        next(rest)
+                for _ in filter(None, entry[1:]):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+                    next(rest)
             axis += entry != "n"
         return True
 
@@ -145,7 +146,8 @@ class Bounds:
         if op.kind == "const":
             return Affine(int(op.attrs["value"]), {})
         if op.kind == "dim":
-            d = op.inputs[0].type.dims[op.attrs["axis"]]
+            axis: int = op.attrs["axis"]
+            d = dims_of(op.inputs[0])[axis]
             return Affine(d, {}) if isinstance(d, int) else self._length(d)
         if not (ty.weak or op.attrs.get("nowrap")) or ty.dtype.itemsize != 8:
             return itself

@@ -14,6 +14,12 @@ from diffjit.ir.walk import walk
 _SLACK = 8  # a loop over all but the edges goes over all
 
 
+def dims_of(v: Value) -> tuple[Dim, ...]:
+    """The lengths of an array, as far as they are known."""
+    assert isinstance(v.type, Array)
+    return v.type.dims
+
+
 class Extents:
     """Numbers and lengths of one function as one number or length plus a constant."""
 
@@ -46,8 +52,10 @@ class Extents:
         if number is not None:
             return None, int(number)
         if op is not None and op.kind == "dim":
-            d = op.inputs[0].type.dims[op.attrs["axis"]]
-            return self._length(d) if self.made_with.get(d) is not v else (v, 0)
+            axis: int = op.attrs["axis"]
+            d = dims_of(op.inputs[0])[axis]
+            made = None if isinstance(d, int) else self.made_with.get(d)
+            return (v, 0) if made is v else self._length(d)
         if op is not None and op.kind in ("add", "subtract"):
             number = const_of(op.inputs[1])
             if isinstance(number, int):

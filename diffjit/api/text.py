@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from diffjit.api.engine import program_of
+from diffjit.api.programs import flatten_call
 from diffjit.lowering.python import source_text
 from diffjit.transforms.custom import without_rules
-from diffjit.transforms.pipeline import numbers
 
 
 def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str) -> str:
     """The module that runs for these arguments."""
-    program = program_of(derived, args, kwargs)
-    function = without_rules(program.function)
     if stage == "lowered":
-        from diffjit.lowering.cpu import lowered_text
+        from diffjit.lowering.cpu import texts
 
-        return lowered_text(numbers(function), large=program.large)
-    return source_text(function)
+        with texts() as written:
+            derived.build(derived.specialise(args, kwargs), flatten_call(args, kwargs))
+        return "\n\n".join(written)
+    return source_text(without_rules(program_of(derived, args, kwargs).function))

@@ -404,8 +404,9 @@ def _list_value(function: str) -> Callable[..., None]:
 
 
 STATEMENTS: dict[str, Callable[..., None]] = {
-    HOLD: _call("hold", 0), "store": _store, "accum_at": _accum_at, "empty": _empty, "zeros": _zeros, "full": _full, "empty_like": _empty_like,
-    "zeros_like": _zeros_like, "broadcast_to": _broadcast_to, "reshape": _reshape, "arange": _arange,
+    HOLD: _call("hold", 0), "store": _store, "accum_at": _accum_at, "empty": _empty, "zeros": _zeros, "full": _full,
+    "empty_like": _empty_like, "zeros_like": _zeros_like, "broadcast_to": _broadcast_to,
+    "reshape": _reshape, "arange": _arange,
     "concatenate": _concatenate, "cumsum": _scan, "cumprod": _scan, "sort": _lanes, "argsort": _lanes,
     "argmax": _arg_extremum, "argmin": _arg_extremum, "list_append": _list_value("append"),
     "push": _list_value("append"), "list_set": _list_value("put_item"), "list_insert": _list_value("insert_item"),

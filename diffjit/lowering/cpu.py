@@ -6,7 +6,9 @@ import linecache
 import re
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -24,10 +26,18 @@ from diffjit.lowering.native import Native
 from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of
 
+_wanted: ContextVar[list[str] | None] = ContextVar("_wanted", default=None)
 
-def lowered_text(function: Function, *, large: bool = False) -> str:
-    """The text that Numba compiles (`stage="lowered"`)."""
-    return lower(function, large=large).text
+
+@contextmanager
+def texts() -> Iterator[list[str]]:
+    """Collect the text of what would be compiled meanwhile (`stage="lowered"`), and compile nothing."""
+    written: list[str] = []
+    token = _wanted.set(written)
+    try:
+        yield written
+    finally:
+        _wanted.reset(token)
 
 
 def compile_function(
@@ -49,6 +59,10 @@ def compile_function(
     """
     _refuse_dtypes(function)
     module = lower(function, residual_outs, large=large)
+    written = _wanted.get()
+    if written is not None:
+        written.append(module.text)
+        return _never
     key = int(cache.digest(module.text)[:15], 16)
     dispatcher = getattr(_load(module, name_hint or function.name, key), module.entry)
     words = {n: _words(op) for n, op in module.ops.items()}
@@ -63,6 +77,10 @@ def compile_function(
     call: Any = wrapper(entry, None, first)
     call.entry, call.described, call.first = dispatcher, entry, first
     return call
+
+
+def _never(*_args: Any) -> tuple[Any, ...]:
+    raise AssertionError("only its text was wanted")
 
 
 _MACHINE = frozenset({"bool", "float32", "float64", "complex64", "complex128"}) | {

@@ -13,13 +13,13 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 
 from diffjit.analysis.aliases import Roots
+from diffjit.analysis.bounds import Bounds
 from diffjit.ir import syntax
 from diffjit.ir.nodes import CONTROL, SUM, Function, Op, Value, const_of
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
 from diffjit.lowering import arrays, failures, fuse, indexing, linalg, nests, reuse, scalars
-from diffjit.analysis.bounds import Bounds
 from diffjit.lowering.fusion import NEST, same_place
 from diffjit.lowering.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.ranges import Ranges

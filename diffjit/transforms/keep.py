@@ -14,13 +14,13 @@ from typing import Any
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.mincut import minimum_cut
 from diffjit.analysis.order import Order
+from diffjit.analysis.running import Sum
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
 from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, walk
 from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.transforms.policy import Policy
-from diffjit.analysis.running import Sum
 from diffjit.transforms.tidy import labelled
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diffjit.analysis.extents import Extents
+from diffjit.analysis.running import Running
 from diffjit.ir.nodes import Block, Op, Value, const_of, is_const, is_view
 from diffjit.ir.types import Array, Scalar
-from diffjit.analysis.running import Running
 
 if TYPE_CHECKING:
     from diffjit.transforms.keep import Keeper
@@ -179,8 +179,8 @@ def _size(v: Value) -> int:
 
 def _trips(loop: Op) -> int:
     """A guess at how many iterations a loop makes."""
-    bounds = [const_of(v) for v in loop.inputs[:3]] if loop.kind == "for" else [None]
-    return 100 if None in bounds or not bounds[2] else max(1, len(range(*bounds)))
+    start, stop, step = (const_of(v) for v in loop.inputs[:3]) if loop.kind == "for" else (None, None, None)
+    return 100 if start is None or stop is None or not step else max(1, len(range(start, stop, step)))
 
 
 def _small_power(op: Op) -> bool:

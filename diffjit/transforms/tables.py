@@ -90,7 +90,7 @@ class _Tables:
         for place, op in self._certain(_Place(loop, ()), loop.regions[-1]):
             if op not in self.taken and _is_dear(op):
                 made = _Slice()
-                if self._needs(op.out, op, place, made) and self._is_covered(made):
+                if self._needs(op.out, place, made) and self._is_covered(made):
                     slices[op] = made
         if not slices:
             return
@@ -120,7 +120,7 @@ class _Tables:
             return self.order.inside(op.inputs[0], loop)
         return op is None or op.kind not in _INTEGERS or any(self._moves(x, loop) for x in op.inputs)
 
-    def _needs(self, v: Value, user: Op, place: _Place, made: _Slice) -> bool:
+    def _needs(self, v: Value, place: _Place, made: _Slice) -> bool:
         """Whether a value hangs on nothing that the loop changes; what it needs is added to the slice."""
         if not self.order.inside(v, place.loop):
             return True
@@ -133,7 +133,7 @@ class _Tables:
             return False
         if op in made.ops:
             return True
-        if not all(self._needs(x, op, place, made) for x in op.inputs):
+        if not all(self._needs(x, place, made) for x in op.inputs):
             return False
         made.ops[op] = None
         return len(made.ops) <= _MOST
@@ -174,8 +174,8 @@ class _Tables:
                         break
                     for index in ref.inputs[1:]:
                         terms = self.bounds.of(index).terms
-                        own = [a for a in terms if a in counters]
-                        if len(own) == 1 and abs(terms[own[0]]) == 1 and isinstance(own[0], Value):
+                        own = [a for a in terms if isinstance(a, Value) and a in counters]
+                        if len(own) == 1 and abs(terms[own[0]]) == 1:
                             indexed.add(own[0])
                     ref = ref.inputs[0].op
                 if indexed == counters:

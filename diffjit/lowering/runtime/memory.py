@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from typing import Any
 
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
+from diffjit.lowering import reserve
 from diffjit.lowering.elements import (
     DATA,
     ITEMSIZE,
@@ -38,12 +38,7 @@ from diffjit.lowering.failures import (
 from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation
 from diffjit.lowering.runtime.typespec import numba_type
 
-# The system clears fresh memory page by page when it is first touched: for large arrays that takes longer than most
-# loops over them (1e6 floats: 1.2 of 1.5 ms). Pages of 2 MB are faster, which Linux uses where it is asked to.
-_HAS_HUGE_PAGES = sys.platform == "linux"
-_HUGE = 1 << 22  # bytes; as NumPy
-_PAGE = 4096
-_MADV_HUGEPAGE = 14
+reserve.start()
 
 
 def lengths_of(builder: Any, array: Any, ndim: int) -> list[Any]:
@@ -107,6 +102,7 @@ def _contiguous(
 def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[Any]) -> Any:
     """Memory for elements of a size; null when it was refused (and why is noted). Lengths are checked here."""
     memory = declared(builder, "NRT_MemInfo_alloc_aligned", REFERENCE, I64, I32)
+    reserved = declared(builder, "NRT_MemInfo_alloc_safe_aligned_external", REFERENCE, I64, I32, REFERENCE)
 
     def emit(b: Any, *args: Any) -> None:
         where, item, lengths = list(args[:2]), args[2], args[3:]
@@ -125,19 +121,25 @@ def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[
             total = b.extract_value(product, 0)
             overflow = b.or_(overflow, b.extract_value(product, 1))
         give_up(overflow, TOO_BIG)
+        with b.if_then(b.icmp_unsigned(">=", total, I64(reserve.LEAST)), likely=False):
+            found = b.call(reserved, [total, I32(32), _allocator(b.module)])
+            give_up(cgutils.is_null(b, found), NO_MEMORY)
+            b.ret(found)
+            with_dead_end(b)
         found = b.call(memory, [total, I32(32)])
         give_up(cgutils.is_null(b, found), NO_MEMORY)
-        if _HAS_HUGE_PAGES:
-            with b.if_then(b.icmp_signed(">=", total, I64(_HUGE)), likely=False):
-                start = b.ptrtoint(context.nrt.meminfo_data(b, found), I64)
-                first = b.and_(b.add(start, I64(_PAGE - 1)), I64(-_PAGE))
-                rest = b.sub(b.add(start, total), first)
-                advise = declared(b, "madvise", I32, I64, I64, I32)
-                b.call(advise, [first, rest, I32(_MADV_HUGEPAGE)])  # a request: whether it is granted does not matter
         b.ret(found)
 
     arguments = [*place, size, *shape]
     return builder.call(outline(context, builder, f"diffjit_block_{len(shape)}", REFERENCE, arguments, emit), arguments)
+
+
+def _allocator(module: Any) -> Any:
+    """The allocator of large arrays."""
+    found = module.globals.get(reserve.SYMBOL)
+    if found is None:
+        found = llvm_ir.GlobalVariable(module, llvm_ir.ArrayType(I64, 4), reserve.SYMBOL)
+    return found.bitcast(REFERENCE)
 
 
 # Allocation -----------------------------------------------------------------------------------------------------------
