@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from diffjit.api.coloring import column_colors
     from diffjit.api.custom import custom_jvp, custom_vjp
     from diffjit.api.explain import explain
+    from diffjit.api.foreign import foreign
     from diffjit.api.implicit import fixed_point, linear_solve, minimize_implicit, root
     from diffjit.api.jet import jet
     from diffjit.api.linear import constant, linear_transpose, linearize
@@ -44,7 +45,7 @@ _LATER = {
     "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
     "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",
     "sparse_jacobian": "sparse", "sparsity": "sparse", "jet": "jet", "memory": "memory", "explain": "explain",
-    "odeint": "ode",
+    "odeint": "ode", "foreign": "foreign",
     "Event": "ode_solution", "OdeSolution": "ode_solution",
 }  # fmt: skip
 
@@ -79,6 +80,7 @@ __all__ = [
     "custom_vjp",
     "explain",
     "fixed_point",
+    "foreign",
     "grad",
     "hessian",
     "hvp",

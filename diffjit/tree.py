@@ -94,6 +94,11 @@ def is_numeric(value: Any) -> bool:
     return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, bool)
 
 
+_LIBRARIES = frozenset(
+    {"builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "types", "_thread", "ctypes", "_ctypes"}
+)
+
+
 def is_record(value: Any) -> bool:
     """A dataclass instance, or an instance of a user's class with attributes."""
     if isinstance(value, type):
@@ -101,7 +106,7 @@ def is_record(value: Any) -> bool:
     if dataclasses.is_dataclass(value):
         return True
     module = type(value).__module__.split(".")[0]
-    if module in ("builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "types", "_thread"):
+    if module in _LIBRARIES:
         return False
     if callable(value) and hasattr(value, "__wrapped__"):
         return False

@@ -29,7 +29,7 @@ class Evaluator:
         self.printer = SourcePrinter(printed())
         self.printer.begin(callees(function))
         self.space: dict[str, Any] = {"np": np, "math": math}
-        for text in self.printer.prelude.values():
+        for text in (*self.printer.imports.values(), *self.printer.prelude.values()):
             exec(text, self.space)  # noqa: S102 - our own text
         if any(op.kind.startswith(scipy_special.PREFIX) for f in callees(function) for op in walk(f.body)):
             self.space["scipy"] = importlib.import_module("scipy")
@@ -59,7 +59,7 @@ class Evaluator:
         return self._cached(op, "places", body)
 
     def _body(self, op: Op, args: Sequence[ast.expr]) -> list[ast.stmt]:
-        if self.printer.expressible(op):
+        if self.printer.expressible(op) or op.kind == "foreign":
             return [ast.Return(value=self.printer.expression(op, args))]
         made = self.printer.statements(op, args, [])
         assert not isinstance(made, str)

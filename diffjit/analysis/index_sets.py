@@ -160,9 +160,22 @@ class Frame:
         value = self.evaluate.operation(op)(*args)
         if not op.outputs:
             return
+        if op.kind == "foreign":
+            values = [value] if len(op.outputs) == 1 else list(value)
+            self.bind(
+                op.outputs, values, [self.foreign(op, args, v, x) for v, x in zip(op.outputs, values, strict=True)]
+            )
+            return
         self.values[op.out] = value
         if is_float(op.out.type):
             self.sets[op.out] = self.result(op, args, value)
+
+    def foreign(self, op: Op, args: list[Any], out: Value, value: Any) -> Sets:
+        """A function without source: of a ufunc's result each element has operands of its own."""
+        parts = [self.given(v, x) for v, x in zip(op.inputs, args, strict=True)]
+        if op.attrs["site"].routine.way == "ufunc" and isinstance(value, np.ndarray):
+            return nothing(value, joined(parts[: len(op.attrs["site"].inputs)]))
+        return of_value(out.type, value, join(map(whole, parts)))
 
     def result(self, op: Op, args: list[Any], value: Any) -> Sets:
         """The sets of an operation's result."""

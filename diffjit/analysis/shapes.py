@@ -35,6 +35,8 @@ def read_for_shape(op: Op) -> list[Value]:
         return [op.inputs[1]]
     if op.kind == "arange":
         return op.inputs
+    if op.kind == "foreign":
+        return op.inputs[len(op.attrs["site"].inputs) :]
     return [v for v in op.inputs if isinstance(v.type, Array)]
 
 
@@ -58,6 +60,8 @@ def _shape(op: Op, known: dict[Value, Any]) -> Shape | None:
         return _broadcast([known[v] for v in op.inputs if isinstance(v.type, Array)])
     if kind in _REDUCED or kind in ("argmax", "argmin"):
         return _reduced(op, known[op.inputs[0]])
+    if kind == "foreign" and len(op.outputs) == 1:
+        return tuple(known[v] for v in op.inputs[len(op.attrs["site"].inputs) :])
     if kind == "transpose":
         return tuple(known[op.inputs[0]][k] for k in op.attrs["perm"])
     if kind == "arange":

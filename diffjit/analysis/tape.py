@@ -441,7 +441,7 @@ class _Run:
             return self.evaluate.operation(op)(*given)
 
     def _array(self, op: Op, v: Value) -> _Sized:
-        if op.kind == "call":
+        if op.kind == "call" or len(op.outputs) > 1:
             shape: shapes.Shape = (None,) * v.type.ndim
             return _Sized(shape, _Buffer(op, _bytes(shape, v), counted=False))
         known = {x: self._number_or_shape(x) for x in op.inputs}

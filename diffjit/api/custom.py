@@ -19,6 +19,7 @@ from diffjit.api.engine import mutated_params
 from diffjit.api.inline import Inside, nest
 from diffjit.errors import UsageError
 from diffjit.frontend import values as av
+from diffjit.frontend.foreign import without_source
 from diffjit.frontend.lift import Guard
 from diffjit.frontend.nested import Foreign, Inner
 from diffjit.frontend.outputs import OptOut, Out, RecordOut, mapped
@@ -78,6 +79,8 @@ class CustomFunction(Composed):
 
     def positional(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
         """All arguments by position."""
+        if without_source(self.function) and not kwargs:
+            return args
         bound = inspect.signature(self.function).bind(*args, **kwargs)
         given = set(bound.arguments)
         bound.apply_defaults()
@@ -136,6 +139,8 @@ class _Call:
         wrt: list[int] = []
         for k, a in enumerate(args):
             before = len(self.outer)
+            if k not in nondiff and without_source(self.custom.function) and _is_int(a):
+                a = self.interpreter.number(a)  # noqa: PLW2901 - a rule may call the function for n - 1, and so on
             value, spec = self.stand_in(a)
             stood.append(value)
             specs.append(spec)
@@ -478,6 +483,10 @@ class _Call:
     def refused(self, problem: str, cure: str = "the shapes must agree") -> UsageError:
         """An error about the function's rules."""
         return UsageError("DJ517", f"`{self.name}` {problem}", cure=cure)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, Static) and isinstance(value.obj, (int, np.integer)) and not isinstance(value.obj, bool)
 
 
 def _read(function: Function) -> set[Value]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from diffjit.errors import DiffjitError, NoRule, TypeProblem
 from diffjit.frontend import values as av
+from diffjit.frontend.foreign import routine_for
 from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
@@ -22,6 +23,7 @@ from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import learn
 from diffjit.primitives.registry import COMPOSITES, ELEMENTWISE, FUNCTIONS
 from diffjit.primitives.semantics import SCALAR_SEMANTICS
+from diffjit.primitives.signatures import is_ctypes
 
 
 def _called_through_cache(function: Any) -> Any:
@@ -62,6 +64,8 @@ class Calls(Mixin):
         try:
             hash(obj)
         except TypeError:
+            if is_ctypes(obj):
+                return self.call_c_function(obj, args, kwargs, node)
             return self.call(self.lift_object(obj), args, kwargs, node)
         learn()
         users = isinstance(obj, types.FunctionType | type) and not self.has_handler(obj) and obj not in COMPOSITES
@@ -101,6 +105,8 @@ class Calls(Mixin):
             return self.call(self.lift_static(obj.__func__), [receiver, *args], kwargs, node)
         if hasattr(obj, "py_func"):
             return self.call_static(obj.py_func, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
+        if isinstance(obj, np.ufunc) and obj.signature is None and not self.is_static_call(obj, args, kwargs):
+            return self.call_routine(routine_for(obj, "ufunc"), args, kwargs, node)
         if _module_of(obj) == "numpy" and not isinstance(obj, np.ufunc) and not self.is_static_call(obj, args, kwargs):
             raise self.no_rule(obj, node)
         if isinstance(obj, types.FunctionType):
@@ -179,7 +185,7 @@ class Calls(Mixin):
             f"`{prefix}{name}` has no derivative rule",
             loc=self.loc(node),
             cure="write it with the functions listed in the documentation (page `supported`), "
-            "or declare it as a primitive (`diffjit.primitives.registry.implements`)",
+            "or let diffjit.foreign say what its result looks like, and diffjit.custom_jvp what its derivative is",
         )
 
     def is_static_call(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:

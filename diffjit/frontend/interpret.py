@@ -31,6 +31,7 @@ from diffjit.frontend.dataclass_calls import DataclassCalls
 from diffjit.frontend.exceptions import Exceptions
 from diffjit.frontend.expr import Expressions
 from diffjit.frontend.failures import Failures
+from diffjit.frontend.foreign import ForeignCalls
 from diffjit.frontend.frames import Frame, Learned, NeedStatic
 from diffjit.frontend.index import Indexing
 from diffjit.frontend.index_tricks import IndexTricks
@@ -83,7 +84,7 @@ class Interpreter(
     Iteration, Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes,
     NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion, Nested, Sums,
     IndexTricks, Warned, Questions, DataclassCalls, SetOperators, Managers, Tables, Portable, ReadOnly,
-    FourierTransforms,
+    FourierTransforms, ForeignCalls,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

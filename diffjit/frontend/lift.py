@@ -230,6 +230,8 @@ class Lifting(Mixin):
             "_thread",
             "typing",
             "types",
+            "ctypes",
+            "_ctypes",
         )
 
     def lift_static(self, value: Any) -> Any:

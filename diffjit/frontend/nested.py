@@ -173,6 +173,8 @@ class Nested(Mixin):
             return
         for op in walk(body):
             found = [e for kinds, e in _RAISING if op.kind in kinds] if op.kind != "raise" else [op.attrs["exception"]]
+            if op.kind == "foreign" and op.attrs["site"].through_python:
+                found = [self.handlers[-1][1][0]]  # it may raise anything
             caught = next((e for e in found if self.catches(e)), None)
             if caught is not None:
                 raise self.unsupported(

@@ -20,6 +20,7 @@ from diffjit.frontend.templates import describe
 from diffjit.frontend.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.signatures import is_ctypes
 
 
 class Objects(Mixin):
@@ -175,6 +176,8 @@ class Objects(Mixin):
             return self.lift_at(("attr", obj, name), value, lambda: getattr(obj, name))
         if isinstance(obj, (str, bytes)) and callable(value):
             return av.Method(Static(obj), name)
+        if is_ctypes(value):  # of a library, or what has been put in its place
+            return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)
         self.portable &= isinstance(obj, (str, bytes, np.dtype, np.ufunc)) or _is_fixed_library(obj)
         return self.lift_static(value)
 

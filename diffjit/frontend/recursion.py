@@ -141,6 +141,7 @@ class Recursion(Mixin):
             record.seen |= record.by_value
             if self._attempt_body(record, fn, node):
                 free = self._close_function(record)
+                self._refuse_caught(record.function.body, f"`{fn.name}`, which is recursive,", node)
                 return self._call(record, packed, objects, free, node)
         raise self._recursion_refused("its arguments or result do not settle to one type", node)
 

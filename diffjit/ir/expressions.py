@@ -25,7 +25,7 @@ from diffjit.ir.orders import unlike
 from diffjit.ir.statements_text import STATEMENTS, exception_text
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar
-from diffjit.ir.walk import blocks
+from diffjit.ir.walk import blocks, walk
 
 _SCIPY = {"scipy": "import scipy"}
 _VALUE_OF_WRITE = frozenset({"pop", "list_pop"})
@@ -50,6 +50,11 @@ class SourcePrinter(Elementwise, OpPrinter):
     def begin(self, functions: Sequence[Function]) -> None:
         """Look whether the program has narrow floats, and which arrays need to be told their memory order."""
         self.narrow = any(_is_narrow(f) for f in functions)
+        for f in functions:
+            for op in walk(f.body):
+                if op.kind == "foreign":
+                    self._imports.update(op.attrs["site"].imports())
+                    self._helpers.update(op.attrs["site"].definitions())
         self.unlike = unlike(functions)
 
     def _include(self, function: Callable[..., Any]) -> str:
@@ -109,6 +114,9 @@ class SourcePrinter(Elementwise, OpPrinter):
         """The statement of a write or another effect."""
         if op.kind == "raise":
             return [ast.Raise(exc=exception_text(op, args, self._imports), cause=None)]
+        if op.kind == "foreign":
+            targets = ast.Tuple(elts=[syntax.target(n) for n in outs], ctx=syntax.STORE)
+            return [ast.Assign(targets=[targets], value=self.op_foreign(op, args), lineno=0)]
         return STATEMENTS[op.kind](op, args)
 
     def _scalar_function(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
@@ -249,6 +257,11 @@ class SourcePrinter(Elementwise, OpPrinter):
         if isinstance(like, Scalar):
             return self.returned(op, args[0] if isinstance(g, Scalar) else syntax.call("np.sum", args[0]))
         return syntax.call("unbroadcast", *args)
+
+    def op_foreign(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """A function without source, by its name."""
+        made = op.attrs["site"]
+        return syntax.call(made.text, *args[: None if made.through_python else len(made.inputs)])
 
     # Making arrays
 

@@ -56,6 +56,8 @@ def described(op: Op, operands: Sequence[str]) -> str:
     subject = next((o for o in operands if o), "")
     if op.kind == "call":
         return f"{op.attrs['function'].name}_out"
+    if op.kind == "foreign":
+        return f"{op.attrs['site'].routine.stem}_{subject}" if 0 < len(subject) <= 16 else op.attrs["site"].routine.stem
     if op.kind in ("if", "for", "while") or op.kind in _GENERIC_KINDS:
         return GENERIC
     if op.kind in _TESTS:

@@ -68,6 +68,8 @@ elementwise kinds            see `primitives.elementwise`; broadcast over arrays
 `call` (*args)               attrs function (a Function, maybe itself an ancestor: recursion)
                              attrs rules (`transforms.custom.Rules`): derivatives take these in place of the function
              attrs repeats=True: its effects have been seen to elsewhere; it may be dropped when its outputs are unused
+`foreign` (*args, *lengths)  attrs site: a function without source (`primitives.routines`) of its args alone; lengths
+                             are those of the outputs that are (fresh) arrays, one after the other
 `custom_link` (*args, *outs, *residuals)  attrs n_args, back; the outs, whose cotangents go to the args through `back`
                              (inside reverse mode alone)
 `undef`                      a value that is never read (the other path of a join); printed as nothing

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 from functools import cache
 
 import llvmlite.binding as llvm
+
+from diffjit.primitives.signatures import address_of
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 _LIBRARIES = {"cython_blas": ("gemm", "gemv"), "cython_lapack": ("gesv", "getrf", "potrf", "gesdd")}
@@ -28,13 +29,4 @@ def provides(symbol: str) -> bool:
 def register() -> None:
     """Make `dj_dgemm` and the others known to the linker."""
     for symbol, (library, name) in _SYMBOLS.items():
-        llvm.add_symbol(symbol, address(importlib.import_module(f"scipy.linalg.{library}").__pyx_capi__[name]))
-
-
-def address(capsule: object) -> int:
-    """The C function that Cython exports."""
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+        llvm.add_symbol(symbol, address_of(importlib.import_module(f"scipy.linalg.{library}").__pyx_capi__[name]))

@@ -48,6 +48,8 @@ def wrapper(
 
     def call(*args: Any) -> tuple[Any, ...]:
         nonlocal ready
+        failed: BaseException | None = None
+        result: Any = None
         try:
             if ready is not None:
                 result = ready(*args)
@@ -56,7 +58,12 @@ def wrapper(
                 result = compiling(*args)
                 ready = compiling.ready
         except stopped:
-            raise translated() from None
+            failed = translated()
+        if failed is not None:
+            try:
+                raise failed  # here, where its context and cause stay what they are
+            finally:
+                del failed  # it refers to this frame
         if count == 1:
             result = (result,)
         elif count == 0:
@@ -90,11 +97,14 @@ def translated() -> BaseException:
     if isinstance(exception, DiffjitError):
         return exception.at(loc)
     if loc is not None:
-        exception.diffjit_loc = loc  # type: ignore[attr-defined]
+        if exception.__traceback__ is None:  # what another function has raised stays as it is
+            exception.diffjit_loc = loc  # type: ignore[attr-defined]
         _add_place(exception, loc)
     return exception
 
 
 def _add_place(exception: BaseException, loc: Loc) -> None:
     text = linecache.getline(loc.file, loc.line).strip()
-    exception.add_note(f'  File "{loc.file}", line {loc.line}, in {loc.function}' + (f"\n    {text}" if text else ""))
+    note = f'  File "{loc.file}", line {loc.line}, in {loc.function}' + (f"\n    {text}" if text else "")
+    if note not in getattr(exception, "__notes__", ()):  # an exception may be raised twice
+        exception.add_note(note)

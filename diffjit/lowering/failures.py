@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 INDEX, LIST_INDEX, EMPTY_POP, SHAPES, ASSIGN_SHAPE, OVERFLOW, ZERO_DIVISION, NEGATIVE_SHIFT, NEGATIVE_POWER = range(9)
 NEGATIVE_LENGTH, RESHAPE, EMPTY_REDUCTION, EMPTY_ARG, RECURSION, SINGULAR, NOT_POSITIVE, NOT_SQUARE, USER = range(9, 18)
 MATMUL, CONCATENATE, MASK_LENGTH, MASK_SHAPE, RANGE_STEP, BROADCAST_TO, LENGTH_STEP, CONCATENATE_EMPTY = range(18, 26)
-INSERT_SHAPE, TOO_BIG, GATHER_SHAPES, SOLVE_SHAPES, NO_MEMORY, NO_CONVERGENCE = range(26, 32)
+INSERT_SHAPE, TOO_BIG, GATHER_SHAPES, SOLVE_SHAPES, NO_MEMORY, RAISED, NO_CONVERGENCE = range(26, 33)
 
 
 class Stopped(Exception):
@@ -60,9 +60,15 @@ class _Record(threading.local):
     kind: int = -1
     payload: tuple[int, ...] = ()
     trace: list[tuple[int, int]]  # (module key, line), innermost first
+    raised: BaseException | None = None  # what Python has raised that compiled code had called
 
 
 _record = _Record()
+
+
+def keep(error: BaseException) -> None:
+    """Keep an exception for the wrapper of the program that is about to stop for it."""
+    _record.raised = error
 
 
 def _fail(module: int, line: int, kind: int, count: int, payload: Any) -> None:
@@ -98,6 +104,9 @@ def failure() -> tuple[BaseException, Loc | None]:
     loc = next(
         (s.source_lines[n] for s, n in places if n < len(s.source_lines) and s.source_lines[n] is not None), None
     )
+    if _record.kind == RAISED and _record.raised is not None:
+        error, _record.raised = _record.raised, None
+        return error, loc
     if _record.kind == USER:
         sites, line = places[0]
         words = sites.words[line]
@@ -213,7 +222,7 @@ def message(kind: int, payload: tuple[int, ...]) -> tuple[type[Exception], str]:
             )
         case 30:
             return MemoryError, "no memory for an array of this size"
-        case 31:  # NO_CONVERGENCE: 0 eigenvalues, 1 singular values
+        case 32:  # NO_CONVERGENCE: 0 eigenvalues, 1 singular values
             return np.linalg.LinAlgError, ("Eigenvalues did not converge", "SVD did not converge")[payload[0]]
     return RuntimeError, f"failure {kind} {payload}"
 
@@ -291,10 +300,14 @@ def _number(bits: int, ty: Any) -> Any:
 
 def _array(words: tuple[int, ...], ty: Any) -> np.ndarray:
     """A copy of an array of compiled code, from its address, lengths and strides."""
-    address, shape, strides = words[0], words[1 : 1 + ty.ndim], words[1 + ty.ndim :]
+    return view_at(words[0], words[1 : 1 + ty.ndim], words[1 + ty.ndim :], ty.dtype).copy()
+
+
+def view_at(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array of compiled code, for as long as that keeps it."""
     if math.prod(shape) == 0:
-        return np.empty(shape, ty.dtype)
+        return np.empty(shape, dtype)
     low = address + sum(min(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True))
-    high = address + sum(max(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True)) + ty.dtype.itemsize
-    buffer = (ctypes.c_char * (high - low)).from_address(low)
-    return np.ndarray(shape, ty.dtype, buffer, address - low, strides).copy()
+    high = address + sum(max(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
+    buffer: Any = (ctypes.c_char * (high - low)).from_address(low)
+    return np.ndarray(shape, dtype, buffer, address - low, strides)

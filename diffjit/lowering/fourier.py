@@ -7,7 +7,6 @@ results are NumPy's to the last bit, and plans are shared with it. Each function
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 from functools import cache
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from diffjit.errors import InternalError
+from diffjit.primitives.signatures import loop_of
 
 # Symbol -> ufunc, and the types of the loop.
 _LOOPS = {
@@ -29,22 +29,6 @@ _LOOPS = {
     )
 }
 _DATA = "_data"
-
-
-class _Ufunc(ctypes.Structure):
-    """The head of a `PyUFuncObject` (numpy/ufuncobject.h)."""
-
-    _fields_ = (
-        ("references", ctypes.c_ssize_t),
-        ("type", ctypes.c_void_p),
-        ("nin", ctypes.c_int),
-        ("nout", ctypes.c_int),
-        ("nargs", ctypes.c_int),
-        ("identity", ctypes.c_int),
-        ("functions", ctypes.POINTER(ctypes.c_void_p)),
-        ("data", ctypes.POINTER(ctypes.c_void_p)),
-        ("ntypes", ctypes.c_int),
-    )
 
 
 def provides(symbol: str) -> bool:
@@ -64,11 +48,9 @@ def register() -> None:
 
 def _loop(ufunc: Any, types: str) -> tuple[int, int]:
     """The addresses of a loop and of its data."""
-    found = _Ufunc.from_address(id(ufunc))
-    if (found.nin, found.nout, found.ntypes) != (ufunc.nin, ufunc.nout, len(ufunc.types)) or types not in ufunc.types:
+    found = loop_of(ufunc, types)
+    if found is None:
         raise InternalError(
             "DJ901", f"this NumPy has no loop {types} of `{ufunc}`", cure='use backend="python" for np.fft'
         )
-    k = ufunc.types.index(types)
-    function = found.functions[k]
-    return function, (found.data[k] if found.data else None) or function  # a loop without data does not look at it
+    return found

@@ -20,6 +20,7 @@ from diffjit.lowering.reuse import borrow
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
 from diffjit.lowering.source import LoweredPrinter
 from diffjit.lowering.spreading import Part
+from diffjit.lowering.versions import in_two_versions
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -87,6 +88,7 @@ def _fused(function: Function) -> tuple[Function, list[Function]]:
         for op in walk(copy.body):
             if op.kind == "call":
                 op.attrs["function"] = copies.get(id(op.attrs["function"]), op.attrs["function"])
+        in_two_versions(copy)
         fuse_loops(copy)
     return copies[id(function)], callees(copies[id(function)])
 

@@ -19,7 +19,7 @@ from diffjit.ir.nodes import CONTROL, SUM, Function, Op, Value, const_of
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
-from diffjit.lowering import arrays, failures, fuse, indexing, linalg, nests, reuse, scalars
+from diffjit.lowering import arrays, failures, foreign, fuse, indexing, linalg, nests, reuse, scalars
 from diffjit.lowering.fusion import NEST, same_place
 from diffjit.lowering.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.ranges import Ranges
@@ -218,7 +218,7 @@ class LoweredPrinter(OpPrinter):
         elif op.kind in ("raise", "print"):
             self._effect(op, arguments, lines)
         else:
-            for room in (arrays, indexing, linalg):
+            for room in (arrays, indexing, linalg, foreign):
                 printed = room.STATEMENTS.get(op.kind)
                 if printed is not None:
                     printed(self, op, arguments, list(outs), lines)

@@ -8,7 +8,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from diffjit.lowering.blas import address
+from diffjit.primitives.signatures import address_of
 
 SYMBOLS = re.compile(rb"dj_special_[a-z0-9_]+")  # in machine code
 
@@ -24,4 +24,4 @@ def register(symbol: str) -> None:
     from diffjit.primitives.scipy_special import EXPORTS  # the table, which programs without such functions do without
 
     exports = importlib.import_module("scipy.special.cython_special").__pyx_capi__
-    llvm.add_symbol(symbol, address(exports[EXPORTS[symbol.removeprefix("dj_")].name]))
+    llvm.add_symbol(symbol, address_of(exports[EXPORTS[symbol.removeprefix("dj_")].name]))

@@ -160,6 +160,8 @@ class Companions:
             self.call(op, block)
         elif kind in _WRITERS:
             self.write(op, block)
+        elif kind == "foreign" and any(map(self.has, op.outputs)) and any(map(self.has, op.inputs)):
+            raise rules.without_source(op)
         elif not op.outputs or not self.has(op.out):
             self.passive(op, block)
         elif kind in ("zeros", "empty", "zeros_like", "empty_like", "list_new", "stack_new", "undef", "stop_gradient"):

@@ -70,7 +70,19 @@ class Rules:
         if self.ahead is not None and self.back is not None:
             return self.ahead, self.back
         if "reverse" not in self.transposes:
-            self.transposes["reverse"] = _reverse_of(self, loc)
+            self.transposes["reverse"] = None
+            try:
+                self.transposes["reverse"] = _reverse_of(self, loc)
+            finally:
+                if self.transposes["reverse"] is None:
+                    del self.transposes["reverse"]
+        if self.transposes["reverse"] is None:
+            raise UsageError(
+                "DJ518",
+                f"the forward rule of `{self.name}` calls it for tangents: its transpose would follow from itself",
+                loc=loc,
+                cure=f"give it one: `{self.name}.defvjp(fwd, bwd)`",
+            )
         return self.transposes["reverse"]
 
 

@@ -51,6 +51,8 @@ class TangentRules:
         """The tangent of a pure operation's result."""
         if op.kind in ELEMENTWISE:
             return self.elementwise(op)
+        if op.kind == "foreign":
+            raise rules.without_source(op)
         entry = RULES.get(op.kind)
         if entry is None:
             raise NoRule(

@@ -176,6 +176,12 @@ class Lengths:
     def _of_irfft(self, op: Op, axis: int, _: Value) -> Value:
         return self.number(op.inputs[1]) if axis == op.attrs["axis"] else self.of(op.inputs[0], axis)
 
+    def _of_foreign(self, op: Op, axis: int, v: Value) -> Value:
+        arrays = [out for out in op.outputs if isinstance(out.type, Array)]
+        start = len(op.inputs) - sum(out.type.ndim for out in arrays)
+        before = sum(out.type.ndim for out in arrays[: arrays.index(v)])
+        return self.number(op.inputs[start + before + axis])
+
     def _of_transpose(self, op: Op, axis: int, _: Value) -> Value:
         return self.of(op.inputs[0], op.attrs["perm"][axis])
 

@@ -82,7 +82,7 @@ class _Flow:
         elif op.kind not in _SHAPES and (under or any(self.has(v) for v in _read(op))):
             self.mark(op.outputs)
             self.mark([op.inputs[k] for k in WRITES.get(op.kind, ())])
-            if op.kind == "call":
+            if op.kind == "call" and "rules" not in op.attrs:  # those with rules change none of their arguments
                 self.mark([v for v in op.inputs if is_ref(v.type)])
 
     def control(self, op: Op, under: bool) -> None:

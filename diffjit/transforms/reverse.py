@@ -202,6 +202,9 @@ class Reverse(MemoryRules):
             getattr(self, f"mirror_{kind}")(op, c)
         elif is_view(op) or not op.outputs or kind in _SILENT:
             return
+        elif kind == "foreign":
+            if any(self.activity.active(v) for v in op.outputs) and any(self.activity.active(v) for v in op.inputs):
+                raise rules.without_source(op)
         elif self.activity.active(op.out):
             bar = self.take(op.out, c)
             if bar is not None:

@@ -337,6 +337,19 @@ def rule_values(runner: RuleRunner, op: Op, extra: dict[str, Any]) -> dict[str, 
     return values
 
 
+def without_source(op: Op) -> NoRule:
+    """The error for a function that has neither source nor a rule."""
+    name = op.attrs["site"].routine.name
+    word = op.attrs["site"].routine.stem
+    return NoRule(
+        "DJ205",
+        f"`{name}` has no source to take a derivative of, and no rule of its own",
+        loc=op.loc,
+        cure=f"declare one, outside of the program: {word} = diffjit.custom_jvp({name}); {word}.defjvp(rule), and call "
+        "that; or stop_gradient marks its arguments as constant",
+    )
+
+
 def refused(op: Op) -> NoRule:
     """The error for an operation whose rule is for real numbers alone."""
     return NoRule(

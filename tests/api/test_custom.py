@@ -253,3 +253,19 @@ def test_recursion_through_the_rules(backend):
     assert dj.jit(power, backend=backend)(1.5, 4) == pytest.approx(1.5**4)
     assert dj.grad(power, backend=backend)(1.5, 4) == pytest.approx(3 * 4 * 1.5**3)
     assert dj.grad(dj.grad(power), backend=backend)(1.5, 4) == pytest.approx(9 * 12 * 1.5**2)
+
+
+def test_a_rule_that_calls_its_function_for_tangents():
+    """Its transpose would follow from itself."""
+
+    @dj.custom_jvp
+    def halved(x):
+        return x / 2.0
+
+    halved.defjvp(lambda primals, tangents: (halved(primals[0]), halved(tangents[0])))
+    assert dj.jvp(halved, (3.0,), (1.0,)) == (1.5, 0.5)
+    with pytest.raises(dj.UsageError, match="DJ518"):
+        dj.grad(halved)(3.0)
+    halved.defvjp(lambda x: (halved(x), None), lambda _, bar: (halved(bar),))
+    assert dj.grad(halved)(3.0) == 0.5
+    assert dj.jvp(dj.grad(lambda x: halved(x) ** 2), (3.0,), (1.0,))[1] == 0.5

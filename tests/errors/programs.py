@@ -281,7 +281,7 @@ def dj201_unknown_function():
     dj.grad(model)(np.eye(2))
 
 
-def dj201_unknown_elementwise():
+def dj205_without_source():
     from scipy.special import wofz
 
     def model(x):
@@ -1041,6 +1041,32 @@ def dj542_no_floats():
         return 2 * n
 
     dj.check_grads(model, (3,))
+
+
+def dj551_pointers():
+    import ctypes
+
+    norm = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.POINTER(ctypes.c_double), ctypes.c_int)(lambda p, n: p[0])
+
+    def model(x):
+        return norm(x, x.size)
+
+    dj.jit(model)(np.ones(3))
+
+
+def dj551_no_result():
+    from scipy.linalg import expm
+
+    dj.foreign(expm)
+
+
+def dj552_another_shape():
+    norms = dj.foreign(lambda a: np.linalg.norm(a, axis=0), result=lambda a: a)
+
+    def model(a):
+        return np.sum(norms(a))
+
+    dj.jit(model)(np.ones((2, 3)))
 
 
 def dj601_cotangent():

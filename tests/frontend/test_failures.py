@@ -96,3 +96,28 @@ def test_a_doubtful_division_by_zero_stops_the_program():
     assert run(mean, X, 0.5) == pytest.approx(mean(X, 0.5))
     with pytest.raises(ZeroDivisionError, match="DJ304"):
         run(mean, X, 9.0)
+
+
+def test_a_try_around_a_recursive_function():
+    """What it raises would leave the program: neither its value nor the handler's would come out."""
+
+    def falling(x, n):
+        if n < 0:
+            raise ValueError(n)
+        return x if n == 0 else falling(x, n - 1) * x
+
+    def caught(x, n):
+        try:
+            return falling(x, n)
+        except ValueError:
+            return 0.0
+
+    def not_caught(x, n):
+        try:
+            return falling(x, n)
+        except KeyError:
+            return 0.0
+
+    with pytest.raises(dj.UnsupportedSyntax, match="DJ130"):
+        dj.jit(caught)(2.0, -1)
+    assert dj.jit(not_caught)(2.0, 2) == 8.0

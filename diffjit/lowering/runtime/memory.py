@@ -182,6 +182,7 @@ def room(spec: str, order: str = "C") -> Any:
         room_for = builder.load(builder.gep(slot, [I64(0), I32(CAPACITY)]))
         fits = builder.and_(fits, builder.icmp_unsigned("<=", total, room_for))
         own = builder.load(builder.gep(slot, [I64(0), I32(ROOM)]))
+        fits = builder.and_(fits, cgutils.is_not_null(builder, own))  # an empty array fits where there is no room yet
         before = builder.block
         with builder.if_then(builder.not_(fits), likely=False):
             arguments = [*site(context), size, slot, *shape]

@@ -33,5 +33,5 @@ for _module in _MODULES:
             SOURCES.setdefault(_name, _module.__name__)
 del _module, _name, _value  # pyright: ignore[reportPossiblyUnboundVariable]
 
-HELPER_MODULES = frozenset({"memory", "lists", "effects"})
+HELPER_MODULES = frozenset({"memory", "lists", "effects", "foreign"})
 RUNTIME_NAMES = frozenset(SOURCES) | HELPER_MODULES | {"compiled", "inner", "depth_"}

@@ -1,0 +1,112 @@
+"""Indices that are tested once before a loop: the same results, and the same errors at the same moment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+rng = np.random.default_rng(8)
+
+
+def shifted(x, y, n, k):
+    total = 0.0
+    for i in range(n):
+        total += x[i + k] * y[i]
+    return total
+
+
+def every_other(x, y, n, k):
+    total = 0.0
+    for i in range(n - 1, -1, -2):
+        total += x[2 * i - k] * y[i]
+    return total
+
+
+def triangle(x, y, n, k):
+    """The packed index runs on from row to row."""
+    total, at = 0.0, k
+    for p in range(n):
+        for q in range(p):
+            total += x[at] * y[q]
+            at += 1
+    return total
+
+
+def rows(x, y, n, k):
+    table = np.outer(x, y)
+    for i in range(n):
+        table[i + k] *= y[i]
+        for j in range(n):
+            table[i, j + k] += table[i + k, j] * x[j]
+    return np.sum(table)
+
+
+def writes(x, y, n, k):
+    out = np.zeros(8)
+    for i in range(n):
+        out[i + k] = x[i] * y[i]
+    return np.sum(out * out)
+
+
+PROGRAMS = [shifted, every_other, triangle, rows, writes]
+X, Y = rng.normal(size=8), rng.normal(size=8)
+
+
+def outcome(f, *args):
+    """What a call gives: a number, or the kind of error and its words."""
+    try:
+        return f(*args)
+    except (IndexError, OverflowError) as e:
+        return type(e).__name__, str(e)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_each_index_that_python_takes_and_none_that_it_refuses(program) -> None:
+    f, g = dj.jit(program), dj.value_and_grad(program, (0, 1))
+    for n in (-2, 0, 1, 3, 4, 8, 9):
+        for k in (-9, -3, -1, 0, 1, 4, 8):
+            expected = outcome(program, X, Y, n, k)
+            for found in (outcome(f, X, Y, n, k), outcome(g, X, Y, n, k)):
+                if isinstance(expected, tuple):
+                    assert found == expected, (n, k)
+                    continue
+                value = found if isinstance(found, float) else found[0]
+                assert value == pytest.approx(expected, rel=1e-12, abs=1e-13), (n, k)
+                if value is not found:
+                    h, direction = 1e-6, np.arange(1.0, 9.0)
+                    slope = (program(X + h * direction, Y, n, k) - program(X - h * direction, Y, n, k)) / (2 * h)
+                    assert found[1][0] @ direction == pytest.approx(slope, rel=1e-6, abs=1e-7), (n, k)
+
+
+@pytest.mark.parametrize("k", [2**62, -(2**62), 2**63 - 1, 2**40, -(2**40) - 1])
+def test_numbers_that_overflow(k: int) -> None:
+    for program in (shifted, every_other):
+        expected = outcome(program, X, Y, 3, k)
+        assert isinstance(expected, tuple)
+        found = outcome(dj.jit(program), X, Y, 3, k)
+        assert found[0] in ("IndexError", "OverflowError")
+        assert program(X, Y, 0, k) == dj.jit(program)(X, Y, 0, k) == 0.0
+
+
+def fill(out, n):
+    for i in range(n):
+        out[i + 1] = 1.0 * i
+    return out[0]
+
+
+def test_what_was_written_before_the_error_stays() -> None:
+    ours, theirs = np.full(6, 7.0), np.full(6, 7.0)
+    for f, out in ((dj.jit(fill), ours), (fill, theirs)):
+        with pytest.raises(IndexError):
+            f(out, 9)
+    assert np.array_equal(ours, theirs)
+
+
+def test_the_quick_version_has_no_tests() -> None:
+    text = dj.source(shifted, X, Y, 3, 0, stage="lowered").splitlines()
+    sums = [line for line in text if "total +=" in line]
+    assert len(sums) == 2
+    assert sums[0].endswith("# inside")
+    assert not sums[1].endswith("# inside")
