@@ -7,6 +7,7 @@ value = evaluate.operation(op)(*inputs)       # None for a write, which changes 
 from __future__ import annotations
 
 import ast
+import importlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,19 +17,22 @@ import numpy as np
 from diffjit.ir import indextext, syntax
 from diffjit.ir.expressions import SourcePrinter
 from diffjit.ir.nodes import Function, Op
-from diffjit.ir.walk import callees
-from diffjit.primitives.semantics import SCALAR_SEMANTICS
+from diffjit.ir.walk import callees, walk
+from diffjit.primitives import scipy_special
+from diffjit.primitives.semantics import printed
 
 
 class Evaluator:
     """The operations of one program, and of the functions that it calls."""
 
     def __init__(self, function: Function) -> None:
-        self.printer = SourcePrinter({kind: s.scalar for kind, s in SCALAR_SEMANTICS.items()})
+        self.printer = SourcePrinter(printed())
         self.printer.begin(callees(function))
         self.space: dict[str, Any] = {"np": np, "math": math}
         for text in (*self.printer.imports.values(), *self.printer.prelude.values()):
             exec(text, self.space)  # noqa: S102 - our own text
+        if any(op.kind.startswith(scipy_special.PREFIX) for f in callees(function) for op in walk(f.body)):
+            self.space["scipy"] = importlib.import_module("scipy")
         self.made: dict[tuple[int, str], Callable[..., Any]] = {}
         self.constants: dict[int, Any] = {}
 

@@ -223,7 +223,7 @@ def _linalg(op: Op, sets: list[Any], args: list[Any], value: Any) -> Sets:
 RULES: dict[str, Callable[[Op, list[Any], list[Any], Any], Sets]] = {
     **dict.fromkeys(("sum", "prod", "max", "min"), _reduction),
     **dict.fromkeys(("cumsum", "cumprod"), _running),
-    **dict.fromkeys(("solve", "inv", "det", "cholesky"), _linalg),
+    **dict.fromkeys(("solve", "inv", "det", "cholesky", "eigh", "svd"), _linalg),
     **dict.fromkeys(("empty", "zeros", "empty_like", "zeros_like"), _empty),
     **dict.fromkeys(("list_new", "stack_new"), _list),
     **dict.fromkeys(("fft", "rfft", "irfft"), _transform),

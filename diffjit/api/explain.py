@@ -22,7 +22,7 @@ from diffjit.ir.expressions import SourcePrinter
 from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.outofssa import function_def
 from diffjit.ir.walk import callees
-from diffjit.primitives.semantics import SCALAR_SEMANTICS
+from diffjit.primitives.semantics import printed
 from diffjit.transforms.custom import without_rules
 from diffjit.transforms.pipeline import joint
 
@@ -142,7 +142,7 @@ def _functions(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[
 
 def _text(function: Function, *, back: bool) -> list[Made]:
     """The lines of a function, with the user's line that each comes from."""
-    printer = SourcePrinter({kind: s.scalar for kind, s in SCALAR_SEMANTICS.items()})
+    printer = SourcePrinter(printed())
     called = callees(function)
     printer.begin(called)
     names = {id(f): f.name for f in called}

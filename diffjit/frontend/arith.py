@@ -19,6 +19,7 @@ from diffjit.frontend.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value, is_const
 from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Array, Dim, Scalar, Sym, Type, broadcast, not_one
+from diffjit.primitives import scipy_special
 from diffjit.primitives.registry import ELEMENTWISE
 
 PYTHON_OPERATORS: dict[str, Any] = {
@@ -69,6 +70,8 @@ def numpy_result(kind: str, types: list[Scalar | Array]) -> np.dtype:
     entry = ELEMENTWISE.get(kind)
     if entry is not None and isinstance(entry.ufunc, np.ufunc) and entry.ufunc.nin == len(operands):
         return entry.ufunc.resolve_dtypes((*operands, None))[-1]
+    if kind in scipy_special.EXPORTS:
+        return scipy_special.result_dtype(kind, operands)
     examples = [_example(o) for o in operands]
     if kind in ("where", "select"):
         return np.result_type(*examples[1:])

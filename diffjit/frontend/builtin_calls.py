@@ -34,7 +34,11 @@ _OPERATOR_KINDS = {
 class BuiltinCalls(Mixin):
     """Mixin of the interpreter: builtins."""
 
-    @core(builtins.abs)
+    @core(operator.getitem)
+    def op_getitem(self, a: Any, b: Any) -> Any:
+        return self.get_item(a, b)
+
+    @core(builtins.abs, operator.abs)
     def py_abs(self, x: Any) -> Any:
         if isinstance(x, av.Ref):
             return self.call_method(x, "__abs__", [])

@@ -21,7 +21,9 @@ from diffjit.frontend.templates import describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
-from diffjit.primitives.registry import COMPOSITES, FUNCTIONS
+from diffjit.primitives.foreign import learn
+from diffjit.primitives.registry import COMPOSITES, ELEMENTWISE, FUNCTIONS
+from diffjit.primitives.semantics import SCALAR_SEMANTICS
 from diffjit.primitives.signatures import is_ctypes
 
 
@@ -70,6 +72,7 @@ class Calls(Mixin):
             if is_ctypes(obj):
                 return self.call_c_function(obj, args, kwargs, node)
             return self.call(self.lift_object(obj), args, kwargs, node)
+        learn()
         users = isinstance(obj, types.FunctionType | type) and not self.has_handler(obj) and obj not in COMPOSITES
         if not users and any(isinstance(v, av.Sum) for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
@@ -100,6 +103,8 @@ class Calls(Mixin):
             return self.py_range(*args)
         if isinstance(obj, type):
             return self.instantiate(obj, args, kwargs, node)
+        if isinstance(obj, types.MethodType) and _module_of(type(obj.__self__)) == "scipy":
+            raise self.no_rule(obj, node)
         if isinstance(obj, types.MethodType):
             receiver = Static(obj.__self__) if isinstance(obj.__self__, type) else self.lift_object(obj.__self__)
             return self.call(self.lift_static(obj.__func__), [receiver, *args], kwargs, node)
@@ -123,6 +128,8 @@ class Calls(Mixin):
                 and getattr(obj, "__module__", "").startswith("functools")
             ):
                 return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
+            if _module_of(obj) == "scipy":
+                return self.call_scipy(obj, args, kwargs, node)
             return self.call_fn(self.fn_of(obj), args, kwargs, node)
         if isinstance(obj, functools._lru_cache_wrapper):  # noqa: SLF001 - the class of its results
             return self.call_cached(self.lift_static(obj.__wrapped__), *args, **kwargs)
@@ -154,6 +161,13 @@ class Calls(Mixin):
         self.keep_alive.append(function)
         return self.call(self.lift_static(found), args, kwargs, node)
 
+    def call_scipy(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A function of SciPy without a rule, by its source; where that does not do, it is refused by its name."""
+        try:
+            return self.call_fn(self.fn_of(obj), args, kwargs, node)
+        except DiffjitError as error:
+            raise self.no_rule(obj, node) from error
+
     @core(functools.lru_cache, functools.cache)
     def ft_cache(self, maxsize: Any = NONE, typed: Any = NONE) -> Any:
         del typed
@@ -183,8 +197,10 @@ class Calls(Mixin):
 
     def no_rule(self, obj: Any, node: Any) -> NoRule:
         """An unknown function."""
-        name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or repr(obj)
+        name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or f"{type(obj).__name__} object"
         module = getattr(obj, "__module__", None) or "numpy" * (getattr(np, str(name), None) is obj)
+        if module.startswith("scipy."):  # by the name that users import it from
+            module = ".".join(part for part in module.split(".") if not part.startswith("_"))
         prefix = f"{module}." if module and module != "builtins" else ""
         return NoRule(
             "DJ201",
@@ -248,8 +264,10 @@ class Calls(Mixin):
         if isinstance(obj, np.ufunc) and len(args) > obj.nin:
             out = args[obj.nin]
             args = args[: obj.nin]
-        if kwargs:
-            raise self.unsupported("DJ118", f"argument `{next(iter(kwargs))}` of `{kind}`", node)
+        surplus = args[len(ELEMENTWISE[kind].params) :]
+        if kwargs or surplus:
+            name = f"`{next(iter(kwargs))}`" if kwargs else f"{describe(surplus[0])} in place {len(args)}"
+            raise self.unsupported("DJ118", f"argument {name} of `{getattr(obj, '__name__', kind)}`", node)
         if isinstance(out, av.Tup):
             out = out.items[0]
         if not (isinstance(dtype, Static) and dtype.obj is None):
@@ -257,6 +275,11 @@ class Calls(Mixin):
         args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
         if from_math:
             args = [self.as_python_float(kind, a, node) for a in args]
+        elif kind in SCALAR_SEMANTICS and kind != "sinc":
+            for a in args:
+                if self.number(a).type.dtype.kind == "c":
+                    problem = f"`{getattr(obj, '__name__', kind)}` has no rule for complex numbers"
+                    raise self.error(NoRule("DJ203", problem, cure="pass real and imaginary part separately"), node)
         has_out = not (isinstance(out, Static) and out.obj is None)
         masked = not (isinstance(where, Static) and where.obj is True)
         if masked and has_out:

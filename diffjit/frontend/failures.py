@@ -25,8 +25,9 @@ CHECKS = {
     "min": "check_extreme", "argmax": "check_extreme", "argmin": "check_extreme", "gather": "check_gather",
     "scatter": "check_scatter", "scatter_add": "check_scatter", "mask_get": "check_mask", "mask_set": "check_mask_set",
     "assign": "check_assign", "broadcast_to": "check_broadcast_to", "solve": "check_square", "inv": "check_square",
-    "det": "check_square", "cholesky": "check_square", "factorizes": "check_square", "zeros": "check_lengths",
-    "empty": "check_lengths", "full": "check_full", "left_shift": "check_shift", "right_shift": "check_shift",
+    "det": "check_square", "cholesky": "check_square", "eigh": "check_square", "factorizes": "check_square",
+    "zeros": "check_lengths", "empty": "check_lengths", "full": "check_full",
+    "left_shift": "check_shift", "right_shift": "check_shift",
 }  # fmt: skip
 TOTAL = frozenset({
     "absolute", "arctan", "arctan2", "arcsinh", "cbrt", "copysign", "erf", "erfc", "fabs", "hypot", "isfinite", "isinf",

@@ -29,7 +29,9 @@ OFF, NAN, ALL = "", "nan", "all"
 
 _LEVELS = {False: OFF, "": OFF, "0": OFF, True: ALL, "1": ALL, "all": ALL, "nan": NAN}
 _CHOOSING = frozenset({"where", "select"})
-_COMPUTED = frozenset({"sum", "prod", "cumsum", "cumprod", "matmul", "solve", "inv", "det", "cholesky", "foreign"})
+_COMPUTED = frozenset({
+    "sum", "prod", "cumsum", "cumprod", "matmul", "solve", "inv", "det", "cholesky", "eigh", "svd", "foreign",
+})  # fmt: skip
 _SHAPES = frozenset({"dim", "zeros_like", "empty_like"})
 
 

@@ -33,7 +33,7 @@ from diffjit.settings import settings
 
 _RAISING = (
     (frozenset({"load", "store", "gather", "scatter", "list_get", "list_set", "list_pop"}), IndexError),
-    (frozenset({"solve", "inv", "cholesky"}), np.linalg.LinAlgError),
+    (frozenset({"solve", "inv", "cholesky", "eigh", "svd"}), np.linalg.LinAlgError),
 )
 
 

@@ -14,6 +14,7 @@ from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, Array, Dim, Scalar, Sym
+from diffjit.primitives import spectral
 
 
 class NumpyReductions(Mixin):
@@ -296,6 +297,25 @@ class NumpyReductions(Mixin):
             return self.ew("conjugate", self.mirrored(lower))
         self.check_linalg("cholesky", a)
         return self.build.value("cholesky", [a], Array(a.type.dtype, a.type.dims, "C"))
+
+    @core(spectral.packed_eigh)
+    def np_packed_eigh(self, a: Any, upper: Any) -> Any:
+        """Eigenvalues in the first row, eigenvectors below."""
+        a = self._matrix(a)
+        rows = self.known_dims((self.ew("add", self.dim(a, a.type.ndim - 1), Static(1)),))
+        ty = Array(a.type.dtype, (*a.type.dims[:-2], *rows, a.type.dims[-1]), "C")
+        return self.build.value("eigh", [a], ty, upper=upper.obj)
+
+    @core(spectral.packed_svd)
+    def np_packed_svd(self, a: Any) -> Any:
+        """Left singular vectors, singular values, right singular vectors."""
+        a = self._matrix(a)
+        m, n = (self.dim(a, a.type.ndim - k) for k in (2, 1))
+        rows = self.known_dims((self.ew("add", self.ew("add", m, n), Static(1)),))
+        columns = a.type.dims[-1:]
+        if a.type.dims[-2] != a.type.dims[-1]:
+            columns = self.known_dims((self.py_min_max("minimum", m, n),))
+        return self.build.value("svd", [a], Array(a.type.dtype, (*a.type.dims[:-2], *rows, *columns), "C"))
 
     def mirrored(self, a: Value) -> Value:
         """Each matrix of a stack transposed."""

@@ -27,24 +27,25 @@ from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import blocks, walk
 
+_SCIPY = {"scipy": "import scipy"}
 _VALUE_OF_WRITE = frozenset({"pop", "list_pop"})
 
 
 class SourcePrinter(Elementwise, OpPrinter):
     """Prints array operations as NumPy expressions.
 
-    `scalar_functions` gives kinds that NumPy lacks as Python functions of numbers; their source is printed above the
-    text.
+    `scalar_functions` gives kinds that NumPy lacks as Python functions of numbers, whose source is printed above the
+    text, or as the names of SciPy's functions of arrays.
     """
 
-    def __init__(self, scalar_functions: Mapping[str, Callable[..., Any]] | None = None) -> None:
+    def __init__(self, scalar_functions: Mapping[str, Callable[..., Any] | str] | None = None) -> None:
         self.narrow = True
         self.unlike: set[Op] = set()
         self.prelude = self._helpers = dict(PRELUDE)
-        self.imports = self._imports = dict(OpPrinter.imports)
+        self.imports = self._imports = {**OpPrinter.imports, **_SCIPY}
         self.scalar_functions: dict[str, str] = {}
         for kind, function in (scalar_functions or {}).items():
-            self.scalar_functions[kind] = self._include(function)
+            self.scalar_functions[kind] = function if isinstance(function, str) else self._include(function)
 
     def begin(self, functions: Sequence[Function]) -> None:
         """Look whether the program has narrow floats, and which arrays need to be told their memory order."""
@@ -120,6 +121,8 @@ class SourcePrinter(Elementwise, OpPrinter):
 
     def _scalar_function(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         name = self.scalar_functions[op.kind]
+        if name.startswith("scipy."):
+            return self.returned(op, syntax.call(name, *args))
         if is_scalar(op):
             made = syntax.call(name, *args)
             ty = op.out.type
@@ -230,6 +233,15 @@ class SourcePrinter(Elementwise, OpPrinter):
         return self.returned(op, syntax.call(f"np.linalg.{op.kind}", *args))
 
     op_solve = op_inv = op_det = op_cholesky = _linalg
+
+    def op_eigh(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """A helper."""
+        return syntax.call("packed_eigh", *args, *([syntax.text("U")] if op.attrs["upper"] else []))
+
+    def op_svd(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """A helper."""
+        del op
+        return syntax.call("packed_svd", *args)
 
     def op_stride(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """Strides are counted in elements."""

@@ -37,4 +37,21 @@ def factorizes(a, kind):
     return True
 '''
 
-PRELUDE = {"zmul": ZMUL, "unbroadcast": UNBROADCAST, "diagonal": DIAGONAL, "factorizes": FACTORIZES}
+PACKED_EIGH = '''
+def packed_eigh(a, triangle="L"):
+    """Eigenvalues in the first row, eigenvectors below."""
+    values, vectors = np.linalg.eigh(a, triangle)
+    return np.concatenate([values[..., None, :], vectors], -2)
+'''
+
+PACKED_SVD = '''
+def packed_svd(a):
+    """Left singular vectors, singular values, right singular vectors."""
+    left, values, right = np.linalg.svd(a, full_matrices=False)
+    return np.concatenate([left, values[..., None, :], np.swapaxes(right, -1, -2).conj()], -2)
+'''
+
+PRELUDE = {
+    "zmul": ZMUL, "unbroadcast": UNBROADCAST, "diagonal": DIAGONAL, "factorizes": FACTORIZES,
+    "packed_eigh": PACKED_EIGH, "packed_svd": PACKED_SVD,
+}  # fmt: skip

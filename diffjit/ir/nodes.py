@@ -29,6 +29,8 @@ elementwise kinds            see `primitives.elementwise`; broadcast over arrays
 `sort argsort` (a)           attrs axis; stable
 `arange` (start, stop, step)                                                      -> fresh 1-D array
 `solve inv det cholesky`     numpy.linalg on one or two (stacked) matrices
+`eigh svd` (a)               values and vectors of a decomposition in one array (`primitives.spectral`);
+                               eigh: attrs upper, whether it reads the upper triangle
 `factorizes` (a)             attrs kind ("solve": not singular, "cholesky": positive definite) -> bool
 `unbroadcast` (g, like)      sums g to the shape of `like`                        -> same kind as `like`
 `empty zeros` (*lengths), `full` (value, *lengths)  attrs order ("C"/"F")          -> fresh array

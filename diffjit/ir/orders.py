@@ -17,7 +17,7 @@ from diffjit.ir.walk import carried, initial, walk
 
 # In C's order, or the one that they are asked for, whatever their operands are.
 _AS_TOLD = frozenset({
-    "zeros", "empty", "full", "reshape", "matmul", "solve", "inv", "cholesky", "undef",
+    "zeros", "empty", "full", "reshape", "matmul", "solve", "inv", "cholesky", "eigh", "svd", "undef",
     "list_get", "list_pop", "pop",
 })  # fmt: skip
 

@@ -10,13 +10,14 @@ import llvmlite.binding as llvm
 from diffjit.primitives.signatures import address_of
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-_LIBRARIES = {"cython_blas": ("gemm", "gemv"), "cython_lapack": ("gesv", "getrf", "potrf")}
+_LIBRARIES = {"cython_blas": ("gemm", "gemv"), "cython_lapack": ("gesv", "getrf", "potrf", "gesdd")}
+_HERMITIAN = {"s": "syevd", "d": "syevd", "c": "heevd", "z": "heevd"}
 _SYMBOLS = {
     f"dj_{letter}{name}": (library, letter + name)
     for letter in LETTERS.values()
     for library, names in _LIBRARIES.items()
     for name in names
-}
+} | {f"dj_{letter}{name}": ("cython_lapack", letter + name) for letter, name in _HERMITIAN.items()}
 
 
 def provides(symbol: str) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 INDEX, LIST_INDEX, EMPTY_POP, SHAPES, ASSIGN_SHAPE, OVERFLOW, ZERO_DIVISION, NEGATIVE_SHIFT, NEGATIVE_POWER = range(9)
 NEGATIVE_LENGTH, RESHAPE, EMPTY_REDUCTION, EMPTY_ARG, RECURSION, SINGULAR, NOT_POSITIVE, NOT_SQUARE, USER = range(9, 18)
 MATMUL, CONCATENATE, MASK_LENGTH, MASK_SHAPE, RANGE_STEP, BROADCAST_TO, LENGTH_STEP, CONCATENATE_EMPTY = range(18, 26)
-INSERT_SHAPE, TOO_BIG, GATHER_SHAPES, SOLVE_SHAPES, NO_MEMORY, RAISED = range(26, 32)
+INSERT_SHAPE, TOO_BIG, GATHER_SHAPES, SOLVE_SHAPES, NO_MEMORY, RAISED, NO_CONVERGENCE = range(26, 33)
 
 
 class Stopped(Exception):
@@ -222,6 +222,8 @@ def message(kind: int, payload: tuple[int, ...]) -> tuple[type[Exception], str]:
             )
         case 30:
             return MemoryError, "no memory for an array of this size"
+        case 32:  # NO_CONVERGENCE: 0 eigenvalues, 1 singular values
+            return np.linalg.LinAlgError, ("Eigenvalues did not converge", "SVD did not converge")[payload[0]]
     return RuntimeError, f"failure {kind} {payload}"
 
 

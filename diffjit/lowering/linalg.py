@@ -262,6 +262,53 @@ def _det(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str],
         lines.add(f"{subscript(outs[0], indices)} = determinant({a.item(indices)}, {one}, {lu}, {pivots})", inside=True)
 
 
+def _eigh(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
+    """Eigenvalues and eigenvectors; work space as `syevd` and `heevd` ask for it."""
+    dtype = op.out.type.dtype  # type: ignore[union-attr]
+    a = Operand(printer, op.inputs[0], args[0], dtype, 2, lines)
+    n = _square(printer, a, lines)
+    indices, lengths = _stack(printer, [a], lines)
+    lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text([*lengths, f'{n} + 1', n])})")
+    real = np.finfo(dtype).dtype
+    spare = [
+        _work(printer, dtype, "vectors", [n, n], lines),
+        _work(printer, real, "values", [n], lines),
+        _work(printer, dtype, "work", [f"1 + 6 * {n} + 2 * {n} * {n}"], lines),
+        _work(printer, real, "real_work", [f"1 + 5 * {n} + 2 * {n} * {n}"], lines),
+        _work(printer, np.dtype(np.int32), "int_work", [f"3 + 5 * {n}"], lines),
+    ]
+    out = f"{outs[0]}[{', '.join([*indices, ':', ':'])}]" if indices else outs[0]
+    with lines.loops(indices, lengths):
+        matrix = f"{a.item(indices)}, {int(op.attrs['upper'])}"
+        lines.add(f"hermitian_vectors({matrix}, {out}, {', '.join(spare)})", inside=True)
+
+
+def _svd(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
+    """Singular values and vectors; work space as `gesdd` asks for it."""
+    dtype = op.out.type.dtype  # type: ignore[union-attr]
+    a = Operand(printer, op.inputs[0], args[0], dtype, 2, lines)
+    m, n, k, longer = (printer.temp(hint) for hint in ("rows", "columns", "rank", "longer"))
+    lines.add(f"{m} = {a.length(-2)}")
+    lines.add(f"{n} = {a.length(-1)}")
+    lines.add(f"{k} = minimum({m}, {n})")
+    lines.add(f"{longer} = maximum({m}, {n})")
+    indices, lengths = _stack(printer, [a], lines)
+    lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text([*lengths, f'{m} + {n} + 1', k])})")
+    real = np.finfo(dtype).dtype
+    spare = [
+        _work(printer, dtype, "matrix", [m, n], lines),
+        _work(printer, dtype, "left", [m, k], lines),
+        _work(printer, real, "values", [k], lines),
+        _work(printer, dtype, "right", [k, n], lines),
+        _work(printer, dtype, "work", [f"1 + 6 * {k} * {k} + 16 * {k} + 2 * {longer}"], lines),
+        _work(printer, real, "real_work", [f"1 + 7 * {k} * {k} + 7 * {k} + 2 * {longer} * {k}"], lines),
+        _work(printer, np.dtype(np.int32), "int_work", [f"1 + 8 * {k}"], lines),
+    ]
+    out = f"{outs[0]}[{', '.join([*indices, ':', ':'])}]" if indices else outs[0]
+    with lines.loops(indices, lengths):
+        lines.add(f"singular_vectors({a.item(indices)}, {out}, {', '.join(spare)})", inside=True)
+
+
 def _factorizes(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """Whether a factorisation exists, for every matrix of the stack."""
     ty = op.inputs[0].type
@@ -317,6 +364,8 @@ STATEMENTS: dict[str, Callable[..., None]] = {
     "inv": _inv,
     "cholesky": _inv,
     "det": _det,
+    "eigh": _eigh,
+    "svd": _svd,
     "factorizes": _factorizes,
     **dict.fromkeys(("fft", "rfft", "irfft"), _transform),
 }

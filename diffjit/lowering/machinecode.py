@@ -23,14 +23,14 @@ import numba
 import numpy as np
 from numba.core import compiler, config, serialize
 
-from diffjit.lowering import blas, fourier, threads
+from diffjit.lowering import blas, fourier, special, threads
 from diffjit.lowering.cache import digest, make_room, write_bytes
 from diffjit.lowering.native import UNRESOLVED, Native, native
 from diffjit.settings import settings
 
 _SUMMED = 32  # bytes of the checksum in front
 _TRANSFORMS = re.compile(rb"dj_i?r?fft_")  # loops that NumPy exports
-_PRODUCTS = re.compile(rb"dj_[sdcz](ge|po)")  # routines that SciPy exports
+_PRODUCTS = re.compile(rb"dj_[sdcz](ge|po|sy|he)")  # routines that SciPy exports
 _EXPECTED = (OSError, ValueError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, KeyError, IndexError,
              TypeError, RuntimeError)  # fmt: skip
 
@@ -100,6 +100,8 @@ class MachineCode:
                 blas.register()
             if _TRANSFORMS.search(data):
                 fourier.register()
+            for symbol in set(special.SYMBOLS.findall(data)):
+                special.register(symbol.decode())
             if threads.SYMBOL.encode() in data:
                 threads.start()
             found = pickle.loads(data[_SUMMED:])  # noqa: S301 - the folder is ours alone

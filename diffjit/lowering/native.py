@@ -24,7 +24,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from diffjit.lowering import blas, extensions, failures, fourier, reserve, threads
+from diffjit.lowering import blas, extensions, failures, fourier, reserve, special, threads
 
 SUPPORTED = sys.platform == "linux" and struct.calcsize("P") == 8 and sys.byteorder == "little"
 _EXPECTED = (ImportError, OSError, AttributeError, KeyError, ValueError, struct.error)  # of a Numba built otherwise
@@ -139,6 +139,8 @@ def _address(name: str) -> int | None:
             blas.register()
         if fourier.provides(name):
             fourier.register()
+        if special.provides(name):
+            special.register(name)
         if name == threads.SYMBOL:
             threads.start()
         if name == reserve.SYMBOL:

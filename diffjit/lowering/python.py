@@ -16,12 +16,12 @@ from diffjit.ir.printer import print_module
 from diffjit.ir.types import FLOAT, Scalar
 from diffjit.ir.walk import callees, walk
 from diffjit.lowering import cache
-from diffjit.primitives.semantics import SCALAR_SEMANTICS
+from diffjit.primitives.semantics import printed
 
 
 def source_text(function: Function) -> str:
     """The text at the level of the user's code."""
-    return print_module(function, SourcePrinter({kind: s.scalar for kind, s in SCALAR_SEMANTICS.items()}))
+    return print_module(function, SourcePrinter(printed()))
 
 
 def compile_python(function: Function, *, name_hint: str | None = None) -> Callable[..., tuple[Any, ...]]:

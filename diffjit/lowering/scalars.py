@@ -61,14 +61,11 @@ def loop(kind: str, types: tuple[Scalar, ...], out: Scalar) -> tuple[tuple[np.dt
     semantics = SCALAR_SEMANTICS.get(kind)
     if semantics is not None:
         result = semantics.like if isinstance(semantics.like, np.dtype) else None
-        wide = tuple(I8 if d.kind in "biu" and kind in _ORDERS and k == 0 else F8 for k, d in enumerate(dtypes))
+        wide = tuple(I8 if d.kind in "biu" and semantics.integer and k == 0 else F8 for k, d in enumerate(dtypes))
         return wide, result or (out.dtype if out.dtype.kind == "f" else F8)
     if out.weak and all(t.weak for t in types):
         return _python_loop(kind, dtypes, out)
     return _numpy_loop(kind, types, out)
-
-
-_ORDERS = frozenset({"polygamma", "sinc_nth", "bessel_i"})  # their first parameter is an int
 
 
 def _python_loop(kind: str, dtypes: tuple[np.dtype, ...], out: Scalar) -> tuple[tuple[np.dtype, ...], np.dtype]:

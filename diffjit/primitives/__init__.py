@@ -10,8 +10,10 @@ from diffjit.primitives import (
     linalg,
     reductions,
     registry,
+    scipy_special,
     shaping,
     special,
+    spectral,
     transcendental,
 )
 
@@ -26,7 +28,9 @@ __all__ = [
     "library",
     "linalg",
     "reductions",
+    "scipy_special",
     "shaping",
     "special",
+    "spectral",
     "transcendental",
 ]

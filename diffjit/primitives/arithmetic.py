@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,7 @@ elementwise(
 
 # Signs and magnitudes -----------------------------------------------------------------------------------------------
 
-elementwise("absolute(x)", "sign(x)", numpy=np.absolute, also=(operator.abs,))
+elementwise("absolute(x)", "sign(x)", numpy=np.absolute)
 elementwise("fabs(x)", "sign(x)", numpy=np.fabs, also=(math.fabs,))
 elementwise("sign(x)", "0", numpy=np.sign)
 elementwise("copysign(x, y)", "sign(x) * copysign(1.0, y)", "0", numpy=np.copysign, also=(math.copysign,))
@@ -114,7 +115,14 @@ elementwise("select(c, x, y)", "0", "where(c, 1.0, 0.0)", "where(c, 0.0, 1.0)")
 elementwise("cast(x)", "1")
 # 0 where g is 0, else g * p. Its derivative is zmul(g_dot, p) + zmul(g, p_dot): g guards in both terms, so the engine
 # builds the second term itself (as it would for p, the row alone would guard by p_dot).
-elementwise("zmul(g, p)", "p", "g", guarded=True)
+
+
+def zmul(g: Any, p: Any) -> Any:
+    """0 where g is 0, whatever p is, else g * p; for rules."""
+    return np.where(g == 0, 0, g * p)
+
+
+elementwise("zmul(g, p)", "p", "g", guarded=True, also=(zmul,))
 
 # Integers -----------------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,8 @@ class Semantics:
 
     scalar: Callable[..., Any]
     like: np.ufunc = np.sqrt
+    library: str = ""  # the function of arrays that text at the level of the user's code calls
+    integer: bool = False  # the first parameter is an int
 
 
 def _is_pole(x: float) -> bool:
@@ -152,9 +154,14 @@ SCALAR_SEMANTICS: dict[str, Semantics] = {
     "erfc": Semantics(math.erfc),
     "gamma": Semantics(_gamma),
     "lgamma": Semantics(_lgamma),
-    "polygamma": Semantics(_polygamma),
+    "polygamma": Semantics(_polygamma, integer=True),
     "sinc": Semantics(_sinc),
-    "sinc_nth": Semantics(_sinc_nth),
+    "sinc_nth": Semantics(_sinc_nth, integer=True),
     "i0": Semantics(_i0),
-    "bessel_i": Semantics(_bessel_i),
+    "bessel_i": Semantics(_bessel_i, integer=True),
 }
+
+
+def printed() -> dict[str, Callable[..., Any] | str]:
+    """What text at the level of the user's code calls: functions of numbers, or the names of a library's."""
+    return {kind: s.library or s.scalar for kind, s in SCALAR_SEMANTICS.items()}

@@ -28,7 +28,7 @@ from diffjit.transforms.policy import CHEAP
 
 _PURE = frozenset(
     {"cast", "where", "select", "zmul", "dim", "stride", "trip", "load", "sum", "prod", "max", "min", "any", "all",
-     "argmax", "argmin", "cumsum", "cumprod", "matmul", "unbroadcast", "solve", "inv", "det", "cholesky",
+     "argmax", "argmin", "cumsum", "cumprod", "matmul", "unbroadcast", "solve", "inv", "det", "cholesky", "eigh", "svd",
      "concatenate", "gather", "mask_get", "nonzero", "sort", "argsort", "arange",
      "fft", "rfft", "irfft"}
 )  # fmt: skip

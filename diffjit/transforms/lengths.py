@@ -162,6 +162,18 @@ class Lengths:
 
     _of_solve = _of_unbroadcast
 
+    def _of_eigh(self, op: Op, axis: int, v: Value) -> Value:
+        n = self.of(op.inputs[0], axis)
+        return self._made("add", [n, self.const(1)], INT) if axis == v.type.ndim - 2 else n
+
+    def _of_svd(self, op: Op, axis: int, v: Value) -> Value:
+        if axis < v.type.ndim - 2:
+            return self.of(op.inputs[0], axis)
+        m, n = (self.of(op.inputs[0], v.type.ndim - k) for k in (2, 1))
+        if axis == v.type.ndim - 1:
+            return self._made("minimum", [m, n], INT)
+        return self._made("add", [self._made("add", [m, n], INT), self.const(1)], INT)
+
     def _of_rfft(self, op: Op, axis: int, _: Value) -> Value:
         n = self.of(op.inputs[0], axis)
         if axis != op.attrs["axis"]:

@@ -74,9 +74,9 @@ def readable(function: Function) -> str:
     """The text at the level of the user's code."""
     from diffjit.ir.expressions import SourcePrinter
     from diffjit.ir.printer import print_module  # imports astor, which programs that are only compiled do without
-    from diffjit.primitives.semantics import SCALAR_SEMANTICS
+    from diffjit.primitives.semantics import printed
 
-    return print_module(function, SourcePrinter({kind: m.scalar for kind, m in SCALAR_SEMANTICS.items()}))
+    return print_module(function, SourcePrinter(printed()))
 
 
 def numbers(function: Function, *, smooth: bool = False) -> Function:

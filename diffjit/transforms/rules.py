@@ -19,6 +19,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import TRIED, Block, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.registry import ELEMENTWISE, RULES, by_complex
+from diffjit.primitives.semantics import SCALAR_SEMANTICS
 
 
 @dataclass(slots=True, eq=False)
@@ -201,7 +202,7 @@ def scaled_partial(
     if text is None:
         raise NoRule(
             "DJ202",
-            f"`{op.kind}` has no derivative by argument {k + 1}",
+            f"`{_name(op.kind)}` has no derivative by argument {k + 1}",
             loc=op.loc,
             cure="stop_gradient marks it as constant",
         )
@@ -383,3 +384,9 @@ __all__ = [
     "scaled_partial",
     "tangent_part",
 ]
+
+
+def _name(kind: str) -> str:
+    """What users call an elementwise kind."""
+    semantics = SCALAR_SEMANTICS.get(kind)
+    return (semantics.library if semantics is not None else "") or kind

@@ -276,7 +276,7 @@ def dj129_import():
 
 def dj201_unknown_function():
     def model(x):
-        return np.sum(np.linalg.svd(x)[1])
+        return np.sum(np.abs(np.linalg.eig(x)[0]))
 
     dj.grad(model)(np.eye(2))
 
@@ -686,7 +686,7 @@ def dj115_side_by_side():
 
 def dj118_option():
     def model(x):
-        return np.linalg.norm(x, 2)
+        return np.linalg.qr(x, "raw")[0][0, 0]
 
     dj.grad(model)(np.ones((3, 3)))
 

@@ -6,6 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.linalg
+import scipy.special
+from scipy import stats
 
 Case = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
@@ -748,3 +751,132 @@ for x in (2.5, -0.3, 0.0, 1024.0, 5e-324, 0.49999999999999994, -0.5):
 # Windows
 for window, axis in ((3, 0), ((2, 2), None), (2, (1,)), ((1, 3), (0, 1))):
     case(np.lib.stride_tricks.sliding_window_view, M, window, axis)
+
+# Special functions of SciPy
+POSITIVE = np.abs(V) + 0.1
+for axis in (None, 0, 1, (0, 1)):
+    for keepdims in (False, True):
+        case(scipy.special.logsumexp, M, axis=axis, keepdims=keepdims)
+        case(scipy.special.logsumexp, M, axis=axis, keepdims=keepdims, b=np.where(B, 0.0, np.abs(M)))
+    case(scipy.special.softmax, M, axis=axis)
+    case(scipy.special.log_softmax, M, axis=axis)
+case(scipy.special.logsumexp, np.array([-np.inf, -np.inf]))
+case(scipy.special.logsumexp, np.array([1e4, 1e4 + 1]))
+case(scipy.special.logsumexp, [1, 2, 3])
+case(scipy.special.logsumexp, V, b=V, return_sign=True)
+case(scipy.special.logsumexp, F, axis=1)
+case(scipy.special.softmax, I)
+case(scipy.special.multigammaln, 2.5, 3)
+case(scipy.special.multigammaln, POSITIVE + 2, 3)
+case(scipy.special.comb, 5, 2)
+case(scipy.special.comb, [5, 3, 2], [2, 4, -1])
+case(scipy.special.comb, 5, 2, repetition=True)
+case(scipy.special.factorial, np.array([0, 1, 5, -2]))
+case(scipy.special.factorial, 5)
+for f in (
+    scipy.special.eval_legendre, scipy.special.eval_chebyt, scipy.special.eval_chebyu, scipy.special.eval_hermite,
+    scipy.special.eval_hermitenorm, scipy.special.eval_laguerre,
+):  # fmt: skip
+    for n in (0, 1, 4):
+        case(f, n, V)
+        case(f, n, 0.3)
+for f in (scipy.special.eval_genlaguerre, scipy.special.eval_gegenbauer):
+    for n in (0, 1, 4):
+        case(f, n, 0.7, V)
+
+# Eigenvalues and singular values
+for a in (S, S.astype(np.float32), np.stack([S, S.T]), S + 1j * S.T, [[2, 1], [1, 3]]):
+    for triangle in ("L", "U"):
+        case(np.linalg.eigh, a, triangle)
+        case(np.linalg.eigvalsh, a, UPLO=triangle)
+for a in (S, M, M.T, T, F, M + 1j * M[::-1]):
+    case(np.linalg.svd, a, full_matrices=False)
+    case(np.linalg.svd, a, compute_uv=False)
+    case(np.linalg.svdvals, a)
+    case(np.linalg.matrix_rank, a)
+    case(np.linalg.cond, a)
+    case(np.linalg.cond, a, -2)
+    for order in (2, -2, "nuc"):
+        case(np.linalg.norm, a, order, axis=(-2, -1))
+        case(np.linalg.norm, a, order, axis=(-1, -2), keepdims=True)
+        case(np.linalg.matrix_norm, a, ord=order)
+case(np.linalg.svd, S)
+case(np.linalg.matrix_rank, V)
+case(np.linalg.matrix_rank, np.ones((3, 4)))
+case(np.linalg.matrix_rank, M, 0.5)
+case(np.linalg.matrix_rank, M, rtol=0.5)
+for a, b in ((M.T, V[:4]), (M.T, T[0].T), (M, V[:3]), (S, S), (np.array([[1, 0], [0, 2], [3, 4]]), [1, 2, 3])):
+    case(np.linalg.lstsq, a, b, rcond=None)
+
+# Linear algebra of SciPy
+P = S @ S.T + np.eye(3)
+for b in (V[:3], M):
+    for lower in (False, True):
+        case(scipy.linalg.solve, P, b, lower=lower, assume_a="pos")
+        case(scipy.linalg.cho_solve, scipy.linalg.cho_factor(P, lower), b)
+        for trans in (0, 1, "N", "T", "C"):
+            case(scipy.linalg.solve_triangular, S, b, trans, lower)
+        case(scipy.linalg.solve_triangular, S, b, lower=lower, unit_diagonal=True)
+    case(scipy.linalg.solve, S, b)
+    case(scipy.linalg.solve, S, b, transposed=True)
+    for trans in (0, 1):
+        case(scipy.linalg.lu_solve, scipy.linalg.lu_factor(S), b, trans)
+for lower in (False, True):
+    case(scipy.linalg.cholesky, P, lower)
+    case(scipy.linalg.cho_factor, P, lower)
+    case(scipy.linalg.eigvalsh, S, lower=lower)
+    case(scipy.linalg.eigh, S, lower=lower, eigvals_only=True)
+for f in (scipy.linalg.inv, scipy.linalg.det, scipy.linalg.lu_factor, scipy.linalg.expm):
+    for a in (S, P, 20 * S, S.astype(np.float32), S + 1j * P):
+        case(f, a)
+for a in (S, M, M.T):
+    case(scipy.linalg.svd, a, full_matrices=False)
+    case(scipy.linalg.svd, a, compute_uv=False)
+    case(scipy.linalg.svdvals, a)
+    case(scipy.linalg.norm, a)
+    case(scipy.linalg.norm, a, 2)
+    case(scipy.linalg.pinv, a)
+case(scipy.linalg.block_diag, S, V, 2.0, I)
+case(scipy.linalg.block_diag, [[1, 2]], [3])
+for f in (scipy.linalg.toeplitz, scipy.linalg.hankel):
+    case(f, V)
+    case(f, V, V6)
+    case(f, V6, V)
+case(scipy.linalg.toeplitz, C)
+case(scipy.linalg.circulant, V)
+case(scipy.linalg.solve_sylvester, S, P[:2, :2], M[:3, :2])
+case(scipy.linalg.solve_continuous_lyapunov, S, P)
+case(scipy.linalg.solve_discrete_lyapunov, S / 3, P)
+for below, above in ((1, 1), (2, 1), (0, 2)):
+    bands = rng.normal(size=(below + above + 1, 6))
+    bands[above] += 5
+    case(scipy.linalg.solve_banded, (below, above), bands, V6)
+    case(scipy.linalg.solve_banded, (below, above), bands, rng.normal(size=(6, 2)))
+
+# Distributions of SciPy
+for x in (V, M, 0.3, 1, np.array([0.2, 0.8])):
+    for f in (
+        stats.norm.logpdf, stats.norm.pdf, stats.norm.cdf, stats.norm.sf, stats.norm.logcdf, stats.norm.logsf,
+        stats.cauchy.logpdf, stats.laplace.logpdf, stats.logistic.logpdf, stats.logistic.cdf, stats.expon.logpdf,
+        stats.expon.pdf, stats.expon.cdf, stats.uniform.logpdf,
+    ):  # fmt: skip
+        case(f, x)
+        case(f, x, 0.1, scale=1.3)
+    for f in (
+        stats.t.logpdf, stats.t.pdf, stats.t.cdf, stats.gamma.logpdf, stats.gamma.pdf, stats.gamma.cdf,
+        stats.chi2.logpdf, stats.chi2.pdf, stats.chi2.cdf, stats.lognorm.logpdf, stats.weibull_min.logpdf,
+    ):  # fmt: skip
+        case(f, x, 2.3)
+        case(f, x, 1.7, 0.1, 1.3)
+    for f in (stats.beta.logpdf, stats.beta.pdf, stats.beta.cdf):
+        case(f, x, 2.3, 1.7)
+        case(f, x, 0.7, 1.7, loc=0.1, scale=1.3)
+for k in (np.array([-1, 0, 2, 5]), 2, 1.5):
+    case(stats.poisson.logpmf, k, 1.3)
+    case(stats.poisson.pmf, k, 1.3, 1)
+    case(stats.binom.logpmf, k, 4, 0.3)
+    case(stats.bernoulli.logpmf, k, 0.3)
+case(stats.norm.ppf, [0.1, 0.5, 0.99], 0.1, 1.3)
+for f in (stats.multivariate_normal.logpdf, stats.multivariate_normal.pdf):
+    case(f, V[:3], M[:, 0], P)
+    case(f, M.T, cov=P)

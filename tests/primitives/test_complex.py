@@ -49,6 +49,17 @@ def ufunc(name):
 
 Z, W, X = cnormal(3), cnormal(3), normal(3)
 
+
+def spectrum(w, v, xp):
+    """What does not hang on the phase of vectors."""
+    return w + xp.abs(v[0]) ** 2
+
+
+def channels(u, s, vh, xp):
+    """The same for singular vectors."""
+    return s + xp.abs(u[0] * vh[:, 1]) ** 2
+
+
 ONE = ["negative", "positive", "reciprocal", "square", "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
        "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arctanh",
        "absolute", "real", "imag", "conjugate", "rint"]  # fmt: skip
@@ -110,6 +121,8 @@ row("solve_real_left", lambda xp, a, b: xp.linalg.solve(a, b), normal(3, 3) + 3 
 row("solve_real_right", lambda xp, a, b: xp.linalg.solve(a, b), regular(2, 3, 3), normal(2, 3, 2))
 row("inv", lambda xp, a: xp.linalg.inv(a), regular(3, 3))
 row("det", lambda xp, a: xp.linalg.det(a), regular(3, 3))
+row("eigh", lambda xp, a: spectrum(*xp.linalg.eigh(a @ a.conj().T), xp), cnormal(3, 3))
+row("svd", lambda xp, a: channels(*xp.linalg.svd(a, full_matrices=False), xp), cnormal(3, 2))
 row("cholesky", lambda xp, a: xp.linalg.cholesky(a @ a.conj().T + xp.eye(3)), cnormal(3, 3))
 row("concatenate", lambda xp, z, x: xp.concatenate((z, x)), Z, X)
 row("stack", lambda xp, z, w: xp.stack((z, w), axis=1), Z, W)

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import diffjit.primitives  # noqa: F401 - fills the tables
+from diffjit.primitives.foreign import learn
 from diffjit.primitives.registry import COMPOSITES
 from tests.primitives.library_cases import CASES
+
+learn()
 
 # Tested below: they change their argument in place.
 IN_PLACE = {
@@ -149,7 +151,7 @@ def test_views_stay_views() -> None:
         (np.asarray_chkfinite, ([np.nan],), ValueError),
         (np.subtract.reduce, (np.empty(0),), ValueError),
         (np.add.reduceat, (np.ones(3), [0, 3]), IndexError),
-        (np.linalg.norm, (np.eye(2), 2), NotImplementedError),
+        (np.linalg.norm, (np.eye(2), 7), ValueError),
         (np.linalg.norm, (np.ones((2, 2, 2)), "fro"), ValueError),
         (np.tensordot, (np.ones((2, 3)), np.ones((2, 3)), 1), ValueError),
         (np.convolve, (np.ones(3), np.ones(2), "middle"), ValueError),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import diffjit.primitives  # noqa: F401 - fills the tables
+from diffjit.primitives import spectral
 from diffjit.primitives.registry import RULES
 
 rng = np.random.default_rng(11)
@@ -38,6 +39,8 @@ OPERATIONS: dict[str, Any] = {
     "inv": np.linalg.inv,
     "det": np.linalg.det,
     "cholesky": np.linalg.cholesky,
+    "eigh": spectral.packed_eigh,
+    "svd": spectral.packed_svd,
 }
 WITHOUT_DERIVATIVE = {"any", "all", "argmax", "argmin", "nonzero", "argsort"}
 WITHOUT_TANGENT = {"unbroadcast": (1,), "arange": (1,)}  # kind -> inputs that lend a shape or a length only
@@ -113,6 +116,12 @@ row("det", rank_two)
 row("det", np.zeros((2, 2)))
 row("det", np.zeros((1, 1)))
 row("det", np.stack([rank_two, np.eye(3), np.zeros((3, 3))]))
+
+for shape in ((1, 1), (3, 3), (2, 3, 3)):
+    for upper in (False, True):
+        row("eigh", normal(*shape), upper=upper)
+for shape in ((1, 1), (3, 3), (4, 2), (2, 4), (2, 3, 2), (2, 1, 3)):
+    row("svd", normal(*shape))
 
 IDS = [f"{kind}-{k}" for k, (kind, _, _) in enumerate(ROWS)]
 
@@ -199,7 +208,7 @@ def test_every_row_of_the_ir_has_a_rule() -> None:
     pure = (
         "sum prod max min any all argmax argmin cumsum cumprod matmul concatenate gather mask_get nonzero sort argsort"
     )
-    pure += " arange solve inv det cholesky unbroadcast fft rfft irfft"
+    pure += " arange solve inv det cholesky unbroadcast eigh svd fft rfft irfft"
     assert set(pure.split()) == set(RULES)
 
 

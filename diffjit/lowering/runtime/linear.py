@@ -9,7 +9,7 @@ from numba.core import cgutils, types
 
 from diffjit.lowering import blas
 from diffjit.lowering.elements import DATA, SHAPE
-from diffjit.lowering.failures import NOT_POSITIVE, SINGULAR
+from diffjit.lowering.failures import NO_CONVERGENCE, NOT_POSITIVE, SINGULAR
 from diffjit.lowering.runtime.arithmetic import plus
 from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation, outlined
 from diffjit.lowering.runtime.choices import minimum
@@ -250,6 +250,62 @@ def _emit_potrf(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
 gesv, getrf, potrf = _lapack("gesv", 3, _emit_gesv), _lapack("getrf", 2, _emit_getrf), _lapack("potrf", 1, _emit_potrf)
 
 
+def _emit_hermitian(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """Eigenvectors in place of a (n, n) in Fortran order, of which one triangle is read."""
+    a, upper, values, *spare = args
+    triangle = builder.select(builder.icmp_signed("!=", upper, I64(0)), I8(ord("U")), I8(ord("L")))
+    n = _slot(builder, builder.trunc(builder.extract_value(a, (SHAPE, 0)), I32))
+    info = _slot(builder, I32(0))
+    complex_ = isinstance(kinds[0].dtype, types.Complex)
+    rooms = spare if complex_ else (spare[0], spare[2])  # the second one is for complex numbers alone
+    operands = [
+        _slot(builder, I8(ord("V"))), _slot(builder, triangle), n, builder.extract_value(a, DATA), n,
+        builder.extract_value(values, DATA), *(part for room in rooms for part in _room(builder, room)), info,
+    ]  # fmt: skip
+    name = f"dj_{_letter(kinds[0])}{'heevd' if complex_ else 'syevd'}"
+    builder.call(declared(builder, name, llvm_ir.VoidType(), *(o.type for o in operands)), operands)
+    return builder.sext(builder.load(info), I64)
+
+
+def _emit_gesdd(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """The first min(m, n) singular vectors of a (m, n) in Fortran order, which is lost."""
+    a, left, values, right, work, real_work, int_work = args
+    m, n = (_slot(builder, builder.trunc(builder.extract_value(a, (SHAPE, k)), I32)) for k in (0, 1))
+    k = _slot(builder, builder.trunc(builder.extract_value(values, (SHAPE, 0)), I32))
+    info = _slot(builder, I32(0))
+    more = [builder.extract_value(real_work, DATA)] if isinstance(kinds[0].dtype, types.Complex) else []
+    operands = [
+        _slot(builder, I8(ord("S"))), m, n, builder.extract_value(a, DATA), m, builder.extract_value(values, DATA),
+        builder.extract_value(left, DATA), m, builder.extract_value(right, DATA), k, *_room(builder, work), *more,
+        builder.extract_value(int_work, DATA), info,
+    ]  # fmt: skip
+    name = f"dj_{_letter(kinds[0])}gesdd"
+    builder.call(declared(builder, name, llvm_ir.VoidType(), *(o.type for o in operands)), operands)
+    return builder.sext(builder.load(info), I64)
+
+
+def _room(builder: Any, array: Any) -> tuple[Any, Any]:
+    """Work space and its length."""
+    return (
+        builder.extract_value(array, DATA),
+        _slot(builder, builder.trunc(builder.extract_value(array, (SHAPE, 0)), I32)),
+    )
+
+
+hermitian, gesdd = _lapack("hermitian", 6, _emit_hermitian), _lapack("gesdd", 7, _emit_gesdd)
+
+
+def _diverging(name: str, what: int) -> Any:
+    def emit(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+        fail_if(context, builder, builder.icmp_signed("!=", args[0], I64(0)), NO_CONVERGENCE, I64(what))
+        return context.get_dummy_value()
+
+    return operation(name, 1, lambda _i: types.none, emit)
+
+
+require_eigenvalues, require_values = _diverging("require_eigenvalues", 0), _diverging("require_values", 1)
+
+
 def _failing(name: str, kind: int) -> Any:
     def emit(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
         fail_if(context, builder, builder.icmp_signed("!=", args[0], I64(0)), kind)
@@ -370,3 +426,45 @@ def is_positive(a: Any, lower: Any) -> Any:
         for i in range(n):
             lower[i, j] = a[i, j]
     return potrf(lower) == 0
+
+
+@outlined
+def hermitian_vectors(
+    a: Any, upper: Any, out: Any, vectors: Any, values: Any, work: Any, real_work: Any, int_work: Any
+) -> None:
+    """Eigenvalues in the first row, eigenvectors below; reads one triangle alone."""
+    n = a.shape[0]
+    if n == 0:
+        return
+    for j in range(n):
+        for i in range(n):
+            vectors[i, j] = a[i, j]
+    require_eigenvalues(hermitian(vectors, upper, values, work, real_work, int_work))
+    for j in range(n):
+        out[0, j] = values[j]
+    for i in range(n):
+        for j in range(n):
+            out[i + 1, j] = vectors[i, j]
+
+
+@outlined
+def singular_vectors(
+    a: Any, out: Any, matrix: Any, left: Any, values: Any, right: Any, work: Any, real_work: Any, int_work: Any
+) -> None:
+    """Left singular vectors, singular values, right singular vectors."""
+    m, n = a.shape
+    k = values.shape[0]
+    if k == 0:
+        return
+    for j in range(n):
+        for i in range(m):
+            matrix[i, j] = a[i, j]
+    require_values(gesdd(matrix, left, values, right, work, real_work, int_work))
+    for i in range(m):
+        for j in range(k):
+            out[i, j] = left[i, j]
+    for j in range(k):
+        out[m, j] = values[j]
+    for i in range(n):
+        for j in range(k):
+            out[m + 1 + i, j] = right[j, i].conjugate()

@@ -1,4 +1,4 @@
-"""Logarithms of sums, and special functions written in plain Python in `primitives.semantics`."""
+"""Logarithms of sums, special functions written in plain Python in `primitives.semantics`, and those of SciPy."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import types as python_types
 from typing import Any
 
 import numba
+from llvmlite import ir as llvm_ir
+from numba.core import types
 
+from diffjit.lowering import special as foreign
 from diffjit.lowering.runtime.arithmetic import emit_float_division
-from diffjit.lowering.runtime.build import (
-    float_only,
-    helper,
-    operation,
-)
+from diffjit.lowering.runtime.build import I8, I32, I64, declared, float_only, helper, operation
 from diffjit.lowering.runtime.scalars import exp, exp2, log1p
+from diffjit.primitives.scipy_special import EXPORTS, Export
 from diffjit.primitives.semantics import SCALAR_SEMANTICS
 
 
@@ -68,6 +68,26 @@ def _adopted(function: Any) -> Any:
 polygamma = _adopted(SCALAR_SEMANTICS["polygamma"].scalar)
 sinc_nth = _adopted(SCALAR_SEMANTICS["sinc_nth"].scalar)
 bessel_i = _adopted(SCALAR_SEMANTICS["bessel_i"].scalar)
+
+
+# Special functions of SciPy, called by pointer ------------------------------------------------------------------------
+
+
+def _exported(kind: str, export: Export) -> Any:
+    def emit(_context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+        symbol = f"dj_{kind}"
+        foreign.register(symbol)
+        operands = [*args, I32(0)]  # Cython's: not to look for an override in Python
+        if export.options:
+            operands.append(I64(0).inttoptr(I8.as_pointer()))
+        fn = declared(builder, symbol, llvm_ir.DoubleType(), *(o.type for o in operands), pure=True)
+        return builder.call(fn, operands)
+
+    wanted = (types.int64 if export.integer else types.float64,) + (types.float64,) * (export.arity - 1)
+    return operation(kind, export.arity, lambda *given: types.float64 if given == wanted else None, emit)
+
+
+globals().update({kind: _exported(kind, export) for kind, export in EXPORTS.items()})
 
 
 @helper

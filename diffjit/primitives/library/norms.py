@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from diffjit.primitives.library.axes import all_axes, as_float, magnitude_squared, one_axis, places, root
+from diffjit.primitives.library.spectral import svdvals
 from diffjit.primitives.registry import implements
 
 SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
@@ -51,11 +52,15 @@ def matrix_size(x, order, axes, keepdims):
     """A norm over two axes."""
     if order is None or order in ("fro", "f"):
         return root(np.sum(magnitude_squared(x), axis=axes, keepdims=keepdims))
-    if order in (2, -2, "nuc"):
-        raise NotImplementedError(
-            f"np.linalg.norm(ord={order!r}) of a matrix, which needs singular values: use another order"
-        )
     row, column = axes
+    if order in (2, -2, "nuc"):
+        last = tuple(k for k in places(x.ndim) if k not in axes) + axes
+        values = svdvals(np.transpose(x, last))
+        reduced = np.max if order == 2 else np.min if order == -2 else np.sum
+        result = reduced(values, axis=-1)
+        if not keepdims:
+            return result
+        return np.reshape(result, tuple(1 if k in axes else x.shape[k] for k in places(x.ndim)))
     inner, outer = (row, column) if order in (1, -1) else (column, row)
     sums = np.sum(np.abs(x), axis=inner, keepdims=True)
     if order in (1, math.inf):

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from diffjit.primitives.library.axes import all_axes, as_float, places
+from diffjit.primitives.library.spectral import svdvals
 from diffjit.primitives.registry import implements
 
 QRResult = type(np.linalg.qr(np.eye(1)))
@@ -83,11 +84,25 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=None):
     return np.transpose(least_squares(np.transpose(a), np.eye(a.shape[1], dtype=a.dtype)))
 
 
+@implements(np.linalg.lstsq)
+def lstsq(a, b, rcond=None):
+    """The shortest x for which a x is nearest to b, for a matrix of full rank."""
+    if rcond is not None:
+        raise NotImplementedError("np.linalg.lstsq(rcond=...): only a matrix of full rank has a derivative")
+    a, b = matrix(a), as_float(np.asarray(b))
+    m, n = a.shape
+    x = least_squares(a, b) if m >= n else pinv(a) @ b
+    left = np.reshape(np.sum(np.abs(b - a @ x) ** 2, axis=0), (-1,))
+    return x, left[: left.shape[0] if m > n else 0].copy(), min(m, n), svdvals(a)
+
+
 @implements(np.linalg.cond)
 def cond(x, p=None):
-    """Condition number in a norm that needs no singular values."""
+    """Condition number: of singular values, or by a norm of the inverse."""
     if p is None or p in (2, -2):
-        raise NotImplementedError("np.linalg.cond in the 2-norm, which needs singular values: use p=1 or p='fro'")
+        values = svdvals(np.asarray(x))
+        first, last = values[..., 0], values[..., -1]
+        return last / first if p == -2 else first / last
     return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
 
 

@@ -1,0 +1,164 @@
+"""Functions of `scipy.special` written with others: sums of exponentials, polynomials, counts."""
+
+# SciPy's signatures take whatever SciPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.special
+
+from diffjit.primitives.library.axes import all_axes, as_float
+from diffjit.primitives.registry import implements
+
+
+@implements(scipy.special.logsumexp)
+def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
+    """log(sum(b * exp(a))), without overflow."""
+    a = as_float(np.asarray(a))
+    if b is not None:
+        b = as_float(np.asarray(b))
+        a, b = np.broadcast_arrays(a, b)
+    axes = all_axes(axis, a.ndim)
+    shift = np.max(a if b is None else np.where(b == 0, -np.inf, a), axis=axes, keepdims=True)
+    shift = np.where(np.isfinite(shift), shift, 0.0)
+    terms = np.exp(a - shift) if b is None else np.where(b == 0, 0.0, b * np.exp(a - shift))
+    total = np.sum(terms, axis=axes, keepdims=True)
+    shift = shift + 0.0 * total
+    sign = np.sign(total)
+    if return_sign:
+        total = np.abs(total)
+    result = np.log(total) + shift
+    if not keepdims:
+        result, sign = np.squeeze(result, axis=axes), np.squeeze(sign, axis=axes)
+        if result.ndim == 0:
+            result, sign = result[()], sign[()]
+    return (result, sign) if return_sign else result
+
+
+@implements(scipy.special.softmax)
+def softmax(x, axis=None):
+    """exp(x) / sum(exp(x))."""
+    x = as_float(np.asarray(x))
+    axes = all_axes(axis, x.ndim)
+    exps = np.exp(x - np.max(x, axis=axes, keepdims=True))
+    return exps / np.sum(exps, axis=axes, keepdims=True)
+
+
+@implements(scipy.special.log_softmax)
+def log_softmax(x, axis=None):
+    """x - log(sum(exp(x)))."""
+    x = as_float(np.asarray(x))
+    axes = all_axes(axis, x.ndim)
+    shifted = x - np.max(x, axis=axes, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axes, keepdims=True))
+
+
+@implements(scipy.special.multigammaln)  # pyright: ignore[reportAttributeAccessIssue]
+def multigammaln(a, d):
+    """The logarithm of the multivariate gamma function of dimension d (DLMF 35.3)."""
+    a = as_float(np.asarray(a))
+    if np.any(a <= 0.5 * (d - 1)):
+        raise ValueError("condition a > 0.5 * (d-1) not met")
+    result = 0.25 * d * (d - 1) * math.log(math.pi) + scipy.special.loggamma(a)
+    for k in range(1, d):
+        result = result + scipy.special.loggamma(a - 0.5 * k)
+    return result
+
+
+@implements(scipy.special.comb)
+def comb(N, k, *, exact=False, repetition=False):
+    """The number of combinations, also between the integers."""
+    if exact:
+        raise NotImplementedError("scipy.special.comb(exact=True): use math.comb")
+    if repetition:
+        N = N + k - 1
+    N, k = as_float(np.asarray(N)), as_float(np.asarray(k))
+    return np.where((k <= N) & (N >= 0) & (k >= 0), scipy.special.binom(N, k), 0.0)[()]
+
+
+@implements(scipy.special.factorial)
+def factorial(n, exact=False, extend="zero"):
+    """n! of integers, as a float."""
+    if exact or extend != "zero":
+        raise NotImplementedError("scipy.special.factorial with options: use math.factorial or scipy.special.gamma")
+    n = as_float(np.asarray(n))
+    return np.where(n < 0, 0.0, scipy.special.gamma(np.maximum(n, 0.0) + 1.0))[()]
+
+
+# Orthogonal polynomials of integer order, by their recurrences (DLMF 18.9) --------------------------------------------
+
+
+def recurrence(n, x, first, step):
+    """The n-th of functions with p_0 = 1, p_1 = first and p_(k+1) = step(k, p_k, p_(k-1))."""
+    if isinstance(n, float):
+        raise NotImplementedError("polynomials of an order that is not an int")
+    before = np.ones_like(x)
+    if n == 0:
+        return before
+    current = first
+    for k in range(1, n):
+        before, current = current, step(k, current, before)
+    return current
+
+
+@implements(scipy.special.eval_legendre)
+def eval_legendre(n, x):
+    """Legendre's polynomial."""
+    x = as_float(np.asarray(x))[()]
+    return recurrence(n, x, x, lambda k, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1))
+
+
+@implements(scipy.special.eval_chebyt)
+def eval_chebyt(n, x):
+    """Chebyshev's polynomial of the first kind."""
+    x = as_float(np.asarray(x))[()]
+    return recurrence(n, x, x, lambda _k, p, q: 2 * x * p - q)
+
+
+@implements(scipy.special.eval_chebyu)
+def eval_chebyu(n, x):
+    """Chebyshev's polynomial of the second kind."""
+    x = as_float(np.asarray(x))[()]
+    return recurrence(n, x, 2 * x, lambda _k, p, q: 2 * x * p - q)
+
+
+@implements(scipy.special.eval_hermite)
+def eval_hermite(n, x):
+    """The physicist's polynomial of Hermite."""
+    x = as_float(np.asarray(x))[()]
+    return recurrence(n, x, 2 * x, lambda k, p, q: 2 * x * p - 2 * k * q)
+
+
+@implements(scipy.special.eval_hermitenorm)
+def eval_hermitenorm(n, x):
+    """The probabilist's polynomial of Hermite."""
+    x = as_float(np.asarray(x))[()]
+    return recurrence(n, x, x, lambda k, p, q: x * p - k * q)
+
+
+@implements(scipy.special.eval_laguerre)
+def eval_laguerre(n, x):
+    """Laguerre's polynomial."""
+    x = as_float(np.asarray(x))[()]
+    return recurrence(n, x, 1 - x, lambda k, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1))
+
+
+@implements(scipy.special.eval_genlaguerre)
+def eval_genlaguerre(n, alpha, x):
+    """The associated polynomial of Laguerre."""
+    x = as_float(np.asarray(x))[()]
+    first = 1 + alpha - x
+    return recurrence(n, first, first, lambda k, p, q: ((2 * k + 1 + alpha - x) * p - (k + alpha) * q) / (k + 1))
+
+
+@implements(scipy.special.eval_gegenbauer)
+def eval_gegenbauer(n, alpha, x):
+    """Gegenbauer's polynomial."""
+    x = as_float(np.asarray(x))[()]
+    first = 2 * alpha * x
+    return recurrence(
+        n, first, first, lambda k, p, q: (2 * (k + alpha) * x * p - (k + 2 * alpha - 1) * q) / (k + 1)
+    )  # fmt: skip

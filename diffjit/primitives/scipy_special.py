@@ -1,0 +1,241 @@
+"""Elementwise rows: special functions that SciPy computes, in Python as in compiled code (`scipy.special`).
+
+A row names SciPy's ufunc and the function of `scipy.special.cython_special` that compiled code calls by its pointer.
+Where a family is closed under differentiation (Bessel, hypergeometric), the partials stay in it, so that all orders
+are exact, also where the textbook's formula is 0 / 0. Formulas: NIST Digital Library of Mathematical Functions. By
+parameters like the order of a Bessel function there is no derivative (refused).
+
+SciPy is imported only by programs that use these functions: `primitives.foreign` knows when.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diffjit.primitives.registry import ELEMENTWISE, elementwise
+from diffjit.primitives.semantics import SCALAR_SEMANTICS, Semantics
+
+PREFIX = "special_"
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A C function of `scipy.special.cython_special`, of doubles but for a leading int where `integer` says so."""
+
+    name: str
+    arity: int
+    integer: bool = False
+    options: bool = False  # takes a pointer to optional arguments, too
+
+
+EXPORTS: dict[str, Export] = {}  # kind -> what compiled code calls
+
+
+class _Named(ast.NodeTransformer):
+    """Calls of SciPy's functions get the names of their kinds."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        assert isinstance(node.func, ast.Name)
+        if node.func.id not in _BASIC:
+            node.func.id = PREFIX + node.func.id
+        return node
+
+
+_BASIC = frozenset(ELEMENTWISE)
+
+
+def special(
+    signature: str,
+    *partials: str | None,
+    export: str = "",
+    integer: bool = False,
+    options: bool = False,
+    guarded: bool = False,
+) -> None:
+    """Declare a function of SciPy, with partials in NumPy's and SciPy's names, `out` for the result."""
+    call = ast.parse(signature, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Name)
+    name = call.func.id
+    kind = PREFIX + name
+    EXPORTS[kind] = Export(export or name, len(call.args), integer, options)
+    SCALAR_SEMANTICS[kind] = Semantics(_numbers(name), library=f"scipy.special.{name}", integer=integer)
+    texts = [p if p is None else ast.unparse(_Named().visit(ast.parse(p, mode="eval"))) for p in partials]
+    elementwise(PREFIX + signature, *texts, guarded=guarded)
+
+
+def _numbers(name: str) -> Callable[..., Any]:
+    """SciPy's function, found when it is called."""
+
+    def function(*args: Any) -> Any:
+        return scipys(name)(*args)
+
+    return function
+
+
+def scipys(name: str) -> Any:
+    """SciPy's own function."""
+    return getattr(importlib.import_module("scipy.special"), name)
+
+
+def result_dtype(kind: str, operands: list[Any]) -> np.dtype:
+    """The dtype of a result, by the loops that SciPy has."""
+    function = scipys(kind.removeprefix(PREFIX))
+    if not isinstance(function, np.ufunc):
+        return np.dtype(np.float64)
+    return function.resolve_dtypes((*operands, None))[-1]
+
+
+def functions() -> dict[Any, str]:
+    """SciPy's functions and their kinds."""
+    own = {scipys(kind.removeprefix(PREFIX)): kind for kind in EXPORTS}
+    return own | {scipys(name): kind for name, kind in _SAME.items()}
+
+
+# What diffjit has of its own, or NumPy has.
+_SAME = {
+    "gamma": "gamma", "gammaln": "lgamma", "polygamma": "polygamma", "erf": "erf", "erfc": "erfc", "i0": "i0",
+    "expm1": "expm1", "log1p": "log1p", "cbrt": "cbrt", "exp2": "exp2",
+}  # fmt: skip
+
+# Gamma and beta functions (5.2, 5.9, 5.12) ----------------------------------------------------------------------------
+
+special("psi(x)", "polygamma(1, x)", export="__pyx_fuse_1psi", guarded=True)
+special("rgamma(x)", "-out * psi(x)", export="__pyx_fuse_1rgamma", guarded=True)
+special("loggamma(x)", "psi(x)", export="__pyx_fuse_1loggamma", guarded=True)
+special("gammasgn(x)", "0")
+special("beta(a, b)", "out * (psi(a) - psi(a + b))", "out * (psi(b) - psi(a + b))", guarded=True)
+special("betaln(a, b)", "psi(a) - psi(a + b)", "psi(b) - psi(a + b)", guarded=True)
+special(
+    "binom(n, k)", "out * (psi(n + 1) - psi(n - k + 1))", "out * (psi(n - k + 1) - psi(k + 1))", guarded=True
+)  # fmt: skip
+special("poch(z, m)", "out * (psi(z + m) - psi(z))", "out * psi(z + m)", guarded=True)
+
+# Incomplete gamma and beta functions (8.8, 8.17): the derivative by the limit of the integral is the integrand.
+_GAMMA_DENSITY = "exp(xlogy(a - 1, x) - x - lgamma(a))"
+_BETA_DENSITY = "exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))"
+special("gammainc(a, x)", None, _GAMMA_DENSITY, guarded=True)
+special("gammaincc(a, x)", None, f"-{_GAMMA_DENSITY}", guarded=True)
+special("gammaincinv(a, y)", None, "1 / exp(xlogy(a - 1, out) - out - lgamma(a))", guarded=True)
+special("gammainccinv(a, y)", None, "-1 / exp(xlogy(a - 1, out) - out - lgamma(a))", guarded=True)
+special("betainc(a, b, x)", None, None, _BETA_DENSITY, export="__pyx_fuse_0betainc", guarded=True)
+special("betaincc(a, b, x)", None, None, f"-{_BETA_DENSITY}", export="__pyx_fuse_0betaincc", guarded=True)
+special(
+    "betaincinv(a, b, y)", None, None, "1 / exp(xlogy(a - 1, out) + xlog1py(b - 1, -out) - betaln(a, b))",
+    export="__pyx_fuse_0betaincinv", guarded=True,
+)  # fmt: skip
+
+# Distribution functions -----------------------------------------------------------------------------------------------
+
+special("ndtr(x)", "0.3989422804014327 * exp(-0.5 * x * x)", export="__pyx_fuse_1ndtr")
+special(
+    "log_ndtr(x)", "0.3989422804014327 * exp(-0.5 * x * x - out)", export="__pyx_fuse_1log_ndtr", guarded=True
+)  # fmt: skip
+special("ndtri(p)", "2.5066282746310002 * exp(0.5 * out * out)", guarded=True)
+special("pdtr(k, m)", "0", "-exp(xlogy(floor(k), m) - m - lgamma(floor(k) + 1))", guarded=True)
+special("pdtrc(k, m)", "0", "exp(xlogy(floor(k), m) - m - lgamma(floor(k) + 1))", guarded=True)
+special("chdtr(v, x)", None, "0.5 * exp(xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - lgamma(0.5 * v))", guarded=True)
+special("chdtrc(v, x)", None, "-0.5 * exp(xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - lgamma(0.5 * v))", guarded=True)
+special(
+    "stdtr(v, t)", None,
+    "exp(lgamma(0.5 * v + 0.5) - lgamma(0.5 * v) - 0.5 * (v + 1) * log1p(t * t / v)) / sqrt(3.141592653589793 * v)",
+    export="__pyx_fuse_0stdtr", guarded=True,
+)  # fmt: skip
+
+# Error functions (7.2, 7.10) ------------------------------------------------------------------------------------------
+
+special("erfinv(y)", "0.886226925452758 * exp(out * out)", export="__pyx_fuse_0erfinv", guarded=True)
+special("erfcinv(y)", "-0.886226925452758 * exp(out * out)", guarded=True)
+special("erfcx(x)", "2 * x * out - 1.1283791670955126", export="__pyx_fuse_1erfcx", guarded=True)
+special("erfi(x)", "1.1283791670955126 * exp(x * x)", export="__pyx_fuse_1erfi", guarded=True)
+special("dawsn(x)", "1 - 2 * x * out", export="__pyx_fuse_1dawsn", guarded=True)
+
+# Logistic functions, entropies, robust losses, powers -----------------------------------------------------------------
+
+special("expit(x)", "out * expit(-x)", export="__pyx_fuse_0expit")
+special("log_expit(x)", "expit(-x)", export="__pyx_fuse_0log_expit")
+special("logit(p)", "1 / (p * (1 - p))", export="__pyx_fuse_0logit", guarded=True)
+# 0 * log(0) is 0 by definition, whose derivative by y is 0.
+special(
+    "xlogy(x, y)", "log(y)", "x / where(logical_and(x == 0, y == 0), 1.0, y)", export="__pyx_fuse_1xlogy", guarded=True
+)
+special(
+    "xlog1py(x, y)", "log1p(y)", "x / where(logical_and(x == 0, y == -1), 1.0, 1 + y)", export="__pyx_fuse_1xlog1py",
+    guarded=True,
+)  # fmt: skip
+special("entr(x)", "-log(x) - 1", guarded=True)
+special("rel_entr(x, y)", "log(x / y) + 1", "-x / y", guarded=True)
+special("kl_div(x, y)", "log(x / y)", "1 - x / y", guarded=True)
+special("huber(d, r)", "maximum(absolute(r) - d, 0.0)", "where(absolute(r) <= d, r, d * sign(r))")
+special(
+    "pseudo_huber(d, r)",
+    "2 * d * (sqrt(1 + (r / d) * (r / d)) - 1) - r * (r / d) / sqrt(1 + (r / d) * (r / d))",
+    "r / sqrt(1 + (r / d) * (r / d))",
+    guarded=True,
+)
+special("boxcox(x, p)", "x ** (p - 1)", None, guarded=True)
+special("boxcox1p(x, p)", "(1 + x) ** (p - 1)", None, guarded=True)
+special("inv_boxcox(y, p)", "out ** (1 - p)", None, guarded=True)
+special("inv_boxcox1p(y, p)", "(1 + out) ** (1 - p)", None, guarded=True)
+special("exprel(x)", "0.5 * hyp1f1(2.0, 3.0, x)", guarded=True)
+special("exp10(x)", "2.302585092994046 * out", guarded=True)
+special("cosm1(x)", "-sin(x)")
+special("wrightomega(x)", "out / (1 + out)", export="__pyx_fuse_1wrightomega", guarded=True)
+
+# Exponential integrals (6.2, 8.19) ------------------------------------------------------------------------------------
+
+special("expi(x)", "exp(x) / x", export="__pyx_fuse_1expi", guarded=True)
+special("exp1(x)", "-exp(-x) / x", export="__pyx_fuse_1exp1", guarded=True)
+
+# Bessel functions (10.6, 10.29, 10.51) and their scaled forms ---------------------------------------------------------
+
+special("jv(v, x)", None, "0.5 * (jv(v - 1, x) - jv(v + 1, x))", export="__pyx_fuse_1jv", guarded=True)
+special("yv(v, x)", None, "0.5 * (yv(v - 1, x) - yv(v + 1, x))", export="__pyx_fuse_1yv", guarded=True)
+special("iv(v, x)", None, "0.5 * (iv(v - 1, x) + iv(v + 1, x))", export="__pyx_fuse_1iv", guarded=True)
+special("kv(v, x)", None, "-0.5 * (kv(v - 1, x) + kv(v + 1, x))", export="__pyx_fuse_1kv", guarded=True)
+special(
+    "ive(v, x)", None, "0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out", export="__pyx_fuse_1ive", guarded=True
+)
+special("kve(v, x)", None, "out - 0.5 * (kve(v - 1, x) + kve(v + 1, x))", export="__pyx_fuse_1kve", guarded=True)
+special("j0(x)", "-j1(x)")
+special("j1(x)", "0.5 * (j0(x) - jv(2, x))", guarded=True)
+special("y0(x)", "-y1(x)", guarded=True)
+special("y1(x)", "0.5 * (y0(x) - yv(2, x))", guarded=True)
+special("yn(n, x)", "0", "0.5 * (yv(n - 1, x) - yv(n + 1, x))", export="__pyx_fuse_0yn", guarded=True)
+special("i1(x)", "0.5 * (i0(x) + iv(2, x))", guarded=True)
+special("i0e(x)", "i1e(x) - sign(x) * out", guarded=True)
+special("i1e(x)", "0.5 * (i0e(x) + ive(2, x)) - sign(x) * out", guarded=True)
+special("k0(x)", "-k1(x)", guarded=True)
+special("k1(x)", "-0.5 * (k0(x) + kv(2, x))", guarded=True)
+special("k0e(x)", "out - k1e(x)", guarded=True)
+special("k1e(x)", "out - 0.5 * (k0e(x) + kve(2, x))", guarded=True)
+special("kn(n, x)", "0", "-0.5 * (kv(n - 1, x) + kv(n + 1, x))", export="__pyx_fuse_0kn", guarded=True)
+# Of order 0, the first term is 0 times anything finite.
+for _name, _sign in (("spherical_jn", "-"), ("spherical_yn", "-"), ("spherical_in", "+")):
+    special(
+        f"{_name}(n, x)",
+        "0",
+        f"(n * {_name}(maximum(n - 1, 0), x) {_sign} (n + 1) * {_name}(n + 1, x)) / (2 * n + 1)",
+        export=f"__pyx_fuse_1{_name}", integer=True, options=True, guarded=True,
+    )  # fmt: skip
+
+# Hypergeometric functions (15.5, 16.3, 13.3) and elliptic integrals (19.4, 19.5) --------------------------------------
+
+special("hyp0f1(v, x)", None, "hyp0f1(v + 1, x) / v", export="__pyx_fuse_1hyp0f1", guarded=True)
+special("hyp1f1(a, b, x)", None, None, "a / b * hyp1f1(a + 1, b + 1, x)", export="__pyx_fuse_1hyp1f1", guarded=True)
+special(
+    "hyp2f1(a, b, c, x)", None, None, None, "a * b / c * hyp2f1(a + 1, b + 1, c + 1, x)",
+    export="__pyx_fuse_1hyp2f1", guarded=True,
+)  # fmt: skip
+special("ellipk(m)", "0.39269908169872414 * hyp2f1(1.5, 1.5, 2.0, m)", guarded=True)
+special("ellipkm1(p)", "-0.39269908169872414 * hyp2f1(1.5, 1.5, 2.0, 1 - p)", guarded=True)
+special("ellipe(m)", "-0.39269908169872414 * hyp2f1(0.5, 1.5, 2.0, m)", guarded=True)
+special("ellipkinc(p, m)", "1 / sqrt(1 - m * sin(p) * sin(p))", None, guarded=True)
+special("ellipeinc(p, m)", "sqrt(1 - m * sin(p) * sin(p))", None, guarded=True)
