@@ -11,7 +11,7 @@ import numpy as np
 from diffjit.ir import syntax
 from diffjit.ir.nodes import Op, const_of
 from diffjit.ir.types import Array, Scalar
-from diffjit.lowering import loops, scalars
+from diffjit.lowering import loops, rows, scalars
 from diffjit.lowering.fuse import element_type
 from diffjit.lowering.lines import INSIDE, WRAPS, Lines, subscript, tuple_text
 from diffjit.lowering.reuse import HOLD
@@ -107,6 +107,7 @@ def view(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
         return made
     made = syntax.subscript(args[0], items)
     made.mark = mark(printer, op, 1)  # type: ignore[attr-defined]
+    made.unit_rows = rows.has_unit_rows(op.out)  # type: ignore[attr-defined]
     made.lent = op.out in printer.lent  # type: ignore[attr-defined]
     if ty.ndim and ty.layout in ("C", "F") and not _numba_keeps(spec, base, ty):
         return syntax.call(printer.define(f"as_{ty.layout}", f'memory.layout("{ty.layout}")'), made)

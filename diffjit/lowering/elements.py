@@ -92,8 +92,10 @@ def with_dead_end(builder: Any) -> None:
     builder.position_at_end(builder.append_basic_block("dead"))
 
 
-def pointer(context: Any, builder: Any, ty: Any, array: Any, indices: list[Any], checks: Checks = "none") -> Any:
-    """The address of an element."""
+def pointer(
+    context: Any, builder: Any, ty: Any, array: Any, indices: list[Any], checks: Checks = "none", *, rows: bool = False
+) -> Any:
+    """The address of an element; `rows`: neighbours along the last axis are neighbours in memory."""
     lengths = [builder.extract_value(array, (SHAPE, k)) for k in range(ty.ndim)]
     if checks == "all":
         indices = [checked(context, builder, i, n, k) for k, (i, n) in enumerate(zip(indices, lengths, strict=True))]
@@ -110,7 +112,10 @@ def pointer(context: Any, builder: Any, ty: Any, array: Any, indices: list[Any],
         return builder.gep(data, [offset])
     offset = I64(0)
     for k in range(ty.ndim):
-        offset = builder.add(offset, builder.mul(indices[k], builder.extract_value(array, (STRIDES, k))))
+        stride = builder.extract_value(array, (STRIDES, k))
+        if rows and k == ty.ndim - 1:
+            stride = I64(context.get_abi_sizeof(context.get_data_type(ty.dtype)))
+        offset = builder.add(offset, builder.mul(indices[k], stride))
     address = builder.gep(builder.bitcast(data, llvm_ir.IntType(8).as_pointer()), [offset])
     return builder.bitcast(address, data.type)
 

@@ -30,6 +30,7 @@ APART = "__diffjit_apart__"  # a number for each argument of some functions: tho
 INSIDE_LINES = "__diffjit_inside__"  # global of a generated module: lines whose indices are within bounds
 WRAPS_LINES = "__diffjit_wraps__"  # the same for indices that may count from the end
 LENT_LINES = "__diffjit_lent__"  # lines whose views hold no reference to the memory that they show
+ROWS = "__diffjit_rows__"  # variables of a function that stand for views with rows without gaps
 ROOMS = "__diffjit_rooms__"  # how many places of a function have memory that they use again (`memory.room`)
 NEST_LINES = "__diffjit_nests__"  # lines with loops that LLVM need not unroll
 PARALLEL_LINES = "__diffjit_parallel__"  # the same for loops of which no iteration reads what another writes
@@ -65,6 +66,7 @@ class Lower(lowering.Lower):
         self.groups: dict[int, Any] = {}  # id of a block -> the label of the outermost parallel loop around it
         self.marks: dict[Any, Any] = {}
         name = self.func_ir.func_id.func_name
+        self.rows = frozenset[str](scope.get(ROWS, {}).get(name, ()))
         self.rooms_wanted = scope.get(ROOMS, {}).get(name, 0)
         apart = scope.get(ENTRY) == name or scope.get(APART, {}).get(name, False)
         self.scopes = Scopes(self.module, self.func_ir.blocks, self.fndesc.typemap, apart=apart)
@@ -218,6 +220,10 @@ class Lower(lowering.Lower):
         """Whether views of the current line hold no reference."""
         return self.loc.line in self.lent_lines  # pyright: ignore[reportAttributeAccessIssue]
 
+    def has_rows(self, variable: str) -> bool:
+        """Whether neighbours along the last axis of an array are neighbours in memory."""
+        return variable.split(".", maxsplit=1)[0] in self.rows
+
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
         """Arithmetic and comparisons of equal types; the rest is left to Numba."""
         left, right = types.unliteral(self.typeof(expr.lhs.name)), types.unliteral(self.typeof(expr.rhs.name))
@@ -233,9 +239,9 @@ class Lower(lowering.Lower):
         if isinstance(base, types.Array):
             indices = elements.int_indices(self.builder, key, self.loadvar(index.name))
             if indices is not None and len(indices) == base.ndim:
-                pointer = elements.pointer(
-                    self.context, self.builder, base, self.loadvar(value.name), indices, self.checks
-                )
+                rows = self.has_rows(value.name)
+                array = self.loadvar(value.name)
+                pointer = elements.pointer(self.context, self.builder, base, array, indices, self.checks, rows=rows)
                 item = elements.load(self.context, self.builder, base, pointer)
                 self._accessed("load", value.name)
                 return self.context.cast(self.builder, item, base.dtype, resty)
@@ -379,7 +385,8 @@ class Lower(lowering.Lower):
             indices = elements.int_indices(self.builder, self.typeof(index_var.name), self.loadvar(index_var.name))
             if indices is not None and len(indices) == base.ndim:
                 target = self.loadvar(target_var.name)
-                pointer = elements.pointer(self.context, self.builder, base, target, indices, self.checks)
+                rows = self.has_rows(target_var.name)
+                pointer = elements.pointer(self.context, self.builder, base, target, indices, self.checks, rows=rows)
                 value = self.context.cast(
                     self.builder, self.loadvar(value_var.name), self.typeof(value_var.name), base.dtype
                 )

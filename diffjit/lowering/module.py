@@ -18,6 +18,7 @@ from diffjit.ir.walk import callees, clone, walk
 from diffjit.lowering.fusion import fuse_loops
 from diffjit.lowering.lines import INSIDE, LENT, NEST, PARALLEL, WRAPS
 from diffjit.lowering.reuse import borrow
+from diffjit.lowering.rows import named
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
 from diffjit.lowering.source import LoweredPrinter
 from diffjit.lowering.spreading import Part
@@ -51,6 +52,7 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
         bodies: list[tuple[Function, ast.FunctionDef]] = []
         parts: dict[int, list[Part]] = {}
         rooms: dict[str, int] = {}
+        unit_rows: dict[str, frozenset[str]] = {}
         for f in functions:
             lent = borrow(f)
             printer = LoweredPrinter(f, recursive, sealed if f is function else frozenset(), lent=lent, large=large)
@@ -66,11 +68,17 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
             definitions |= printer.definitions
             bodies.append((f, made))
             parts[id(f)] = printer.parts
+            own = unit_rows[made.name] = named(made.body, [a.arg for a in made.args.args])
+            unit_rows |= {part.name: named(part.body, part.parameters, own) for part in printer.parts}
             rooms |= {part.name: part.rooms for part in printer.parts if part.rooms}
     finally:
         for value, name in hidden:
             value.name = name
-    return _assembled(function, names, definitions, bodies, parts, rooms)
+    module = _assembled(function, names, definitions, bodies, parts, rooms)
+    shown = {name: sorted(found) for name, found in unit_rows.items() if found}
+    if shown:
+        module.text += f"__diffjit_rows__ = {shown}\n"
+    return module
 
 
 def melted(function: Function) -> set[Value]:

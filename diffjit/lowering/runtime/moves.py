@@ -12,7 +12,7 @@ from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 from numba.np import arrayobj
 
-from diffjit.lowering.elements import DATA, SHAPE, pointer
+from diffjit.lowering.elements import DATA, ITEMSIZE, SHAPE, STRIDES, pointer
 from diffjit.lowering.exits import outline
 from diffjit.lowering.runtime.build import I64, operation
 
@@ -32,8 +32,23 @@ def _over(context: Any, builder: Any, arrays: list[tuple[Any, Any]], body: Calla
         with cgutils.for_range(builder, count, intp=I64) as loop:
             body(*[builder.gep(d, [loop.index]) for d in data])
         return
-    with cgutils.loop_nest(builder, lengths, I64, order="F" if ty.layout == "F" else "C") as indices:
-        body(*[pointer(context, builder, a, value, list(indices)) for a, value in arrays])
+
+    def loops(*, rows: bool) -> None:
+        with cgutils.loop_nest(builder, lengths, I64, order="F" if ty.layout == "F" else "C") as indices:
+            body(*[pointer(context, builder, a, value, list(indices), rows=rows) for a, value in arrays])
+
+    if "F" in letters or not ty.ndim:
+        loops(rows=False)
+        return
+    unit = cgutils.true_bit  # views of parts of rows: then the loop along them takes vector instructions
+    for a, value in arrays:
+        stride = builder.extract_value(value, (STRIDES, a.ndim - 1))
+        unit = builder.and_(unit, builder.icmp_signed("==", stride, builder.extract_value(value, ITEMSIZE)))
+    with builder.if_else(unit, likely=True) as (then, otherwise):
+        with then:
+            loops(rows=True)
+        with otherwise:
+            loops(rows=False)
 
 
 def _call(context: Any, builder: Any, name: str, args: list[Any], emit: Callable[..., None]) -> Any:
