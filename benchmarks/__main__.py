@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import report, rows, session
-from benchmarks.peers import PEERS
+from benchmarks.peers import DTYPES, PEERS
 
 
 def main() -> None:
@@ -44,6 +44,7 @@ def measured(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             quick=options.quick,
             threads=options.threads,
             limit=options.limit,
+            dtype=options.dtype,
             peers=[peer for peer in PEERS if peer == "hand" or peer in options.peers],
             say=status.update if console.is_terminal else console.print,
         ):
@@ -64,6 +65,12 @@ def parse() -> argparse.Namespace:
     add("--read", type=Path, metavar="FILE", help="read the records of an earlier run instead of running")
     add("--threads", type=int, default=1, metavar="N", help="cores, and threads of every library (default 1)")
     add("--limit", type=float, default=120.0, metavar="S", help="seconds for one peer on one row (default 120)")
+    add(
+        "--dtype",
+        choices=DTYPES,
+        default="float64",
+        help="of arrays of floats, but not by hand (default float64)",
+    )
     add("--by", choices=("median", "minimum"), default="median", help="of the samples, in tables and figure")
     add("--peers", nargs="+", choices=PEERS, default=list(PEERS), metavar="PEER", help=f"some of {', '.join(PEERS)}")
     options = parser.parse_args()

@@ -19,20 +19,37 @@ PEERS = {
     "autograd": "autograd.value_and_grad",
 }
 WITHOUT_DERIVATIVE = ("primal", "jit")
+DTYPES = ("float64", "float32")
+IN_DOUBLE = (
+    "hand",
+    "primal",
+)  # it makes arrays of doubles, and is what the others are compared with
 
 
 class NotExpressible(Exception):
     """The peer cannot express the program; the text says why."""
 
 
-def prepare(row: Row, peer: str, arguments: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
+def cast(value: Any, dtype: str) -> Any:
+    """The same arguments with arrays of floats of another dtype; Python's numbers fit themselves to arrays."""
+    if isinstance(value, np.ndarray):
+        return value.astype(dtype) if value.dtype.kind == "f" else value
+    if isinstance(value, dict):
+        return {key: cast(item, dtype) for key, item in value.items()}
+    return type(value)(cast(item, dtype) for item in value) if isinstance(value, (tuple, list)) else value
+
+
+def prepare(
+    row: Row, peer: str, arguments: tuple[Any, ...], dtype: str = "float64"
+) -> tuple[Function, tuple[Any, ...]]:
     """A function that is ready to be called, and the arguments in the peer's own form."""
+    if peer == "jax":
+        return by_jax(row, arguments, dtype)
     return {
         "hand": by_hand,
         "primal": by_hand_primal,
         "diffjit": by_diffjit,
         "jit": by_diffjit_primal,
-        "jax": by_jax,
         "autograd": by_autograd,
     }[peer](row, arguments)
 
@@ -68,13 +85,13 @@ def by_diffjit_primal(row: Row, arguments: tuple[Any, ...]) -> tuple[Function, t
     return dj.jit(row.program), arguments
 
 
-def by_jax(row: Row, arguments: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
-    """JAX in double precision; arguments lie on its device, and a call ends when its results are ready."""
+def by_jax(row: Row, arguments: tuple[Any, ...], dtype: str) -> tuple[Function, tuple[Any, ...]]:
+    """JAX in one precision; arguments lie on its device, and a call ends when its results are ready."""
     if isinstance(row.in_jax, str):
         raise NotExpressible(row.in_jax)
     import jax
 
-    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_enable_x64", dtype == "float64")
     function = jax.jit(jax.value_and_grad(row.in_jax(), row.argnums), static_argnums=row.static)
     block = jax.block_until_ready
 

@@ -116,6 +116,7 @@ def notes(results: Record) -> Group:
     machine = results["machine"]
     versions = ", ".join(f"{name} {machine[name]}" for name in ("diffjit", "numba", "numpy", "jax", "autograd"))
     where = f"{machine['processor']}, {machine['system']}, {results['threads']} thread(s)"
+    where += f", {results.get('dtype', 'float64')}"
     lines = [f"{where}; Python {machine['python']}, {versions}"]
     if results["quick"]:
         lines.append("[bold]Quick sizes: these times say nothing about full ones.[/bold]")

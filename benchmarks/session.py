@@ -23,11 +23,12 @@ Say = Callable[[str], None]
 
 
 def run(
-    names: list[str], *, quick: bool, threads: int, limit: float, peers: list[str], say: Say
+    names: list[str], *, quick: bool, threads: int, limit: float, dtype: str, peers: list[str], say: Say
 ) -> Iterator[dict[str, Any]]:
     """The records so far, after each row, with what is needed to read them."""
     cores = choose_cores(threads)
     results: dict[str, Any] = {"machine": machine(), "quick": quick, "threads": threads, "cores": cores, "rows": {}}
+    results["dtype"] = dtype
     for name in names:
         row = rows.load(name)
         record = {"title": row.title, "kind": row.kind, "size": dict(row.size(quick=quick)), "peers": {}}
@@ -37,7 +38,7 @@ def run(
                 if row.kind == "start" and peer in WITHOUT_DERIVATIVE:
                     continue
                 say(f"{name}: {PEERS[peer]}")
-                process = Process(name, peer, "quick" if quick else "full", Path(folder), cores, limit)
+                process = Process(name, peer, "quick" if quick else "full", Path(folder), cores, limit, dtype=dtype)
                 record["peers"][peer] = process.run() if row.kind == "run" else process.starts()
         yield results
 
@@ -54,8 +55,9 @@ class Process:
         cores: list[int],
         limit: float,
         module: str = "benchmarks.worker",
+        dtype: str = "float64",
     ) -> None:
-        self.command = [sys.executable, "-m", module, name, peer, size, str(folder / "by_hand.npz")]
+        self.command = [sys.executable, "-m", module, name, peer, size, str(folder / "by_hand.npz"), dtype]
         self.folder = folder
         self.cores = cores
         self.limit = limit

@@ -1,7 +1,7 @@
 """One peer on one row, in a process of its own; its last line of output is the record, as JSON.
 
-`python -m benchmarks.worker ROW PEER SIZE FILE`: FILE holds the gradient by hand, written by the peer `hand` and read
-by the others.
+`python -m benchmarks.worker ROW PEER SIZE FILE DTYPE`: FILE holds the gradient by hand, written by the peer `hand` and
+read by the others.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+SINGLE = 1e-3  # largest relative difference between a gradient in single precision and the same in double
 
-def main(work: Callable[[str, str, bool, Path], dict[str, Any]]) -> None:
+
+def main(work: Callable[[str, str, bool, Path, str], dict[str, Any]]) -> None:
     """Run and report."""
-    name, peer, size, reference = sys.argv[1:]
+    name, peer, size, reference, dtype = sys.argv[1:]
     try:
-        record = work(name, peer, size == "quick", Path(reference))
+        record = work(name, peer, size == "quick", Path(reference), dtype)
     except Exception as error:  # noqa: BLE001 - whatever a peer raises is its result
         traceback.print_exc()
         record = {"status": "error", "why": summary(error)}
@@ -34,21 +36,23 @@ def summary(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:600]
 
 
-def work(name: str, peer: str, quick: bool, reference: Path) -> dict[str, Any]:
+def work(name: str, peer: str, quick: bool, reference: Path, dtype: str) -> dict[str, Any]:
     """The record of this peer."""
     from benchmarks import rows
-    from benchmarks.peers import NotExpressible, prepare
+    from benchmarks.peers import IN_DOUBLE, NotExpressible, cast, prepare
 
     row = rows.load(name)
     arguments = row.arguments(**row.size(quick=quick))
+    if peer not in IN_DOUBLE:
+        arguments = cast(arguments, dtype)
     try:
-        function, arguments = prepare(row, peer, arguments)
+        function, arguments = prepare(row, peer, arguments, dtype)
     except NotExpressible as reason:
         return {"status": "none", "why": str(reason)}
     start = time.perf_counter()
     result = function(*arguments)
     record: dict[str, Any] = {"first_call": time.perf_counter() - start, "ready_at": time.time()}
-    wrong = check(result, reference, peer, row.tolerance)
+    wrong = check(result, reference, peer, row.tolerance if dtype == "float64" else max(row.tolerance, SINGLE))
     if wrong:
         return {"status": "wrong", "why": wrong}
     if row.kind == "run":

@@ -8,7 +8,7 @@ import pytest
 
 import diffjit as dj
 from benchmarks import measure, rows, session, verbs, worker
-from benchmarks.peers import NotExpressible, difference, flat, prepare
+from benchmarks.peers import NotExpressible, cast, difference, flat, prepare
 
 jax = pytest.importorskip("jax")
 ROOT = session.ROOT
@@ -153,3 +153,14 @@ def test_peers_agree_on_verbs(name, monkeypatch):
     assert difference(found("diffjit"), wanted) < case.tolerance
     if not isinstance(case.scipy, str):
         assert difference(found("scipy"), wanted) < case.numerical
+
+
+@pytest.mark.parametrize("name", ["attention", "stencil_slices"])
+def test_single_precision(name):
+    row = rows.load(name)
+    given = cast(quick_arguments(row), "float32")
+    assert all(a.dtype == np.float32 for a in given if isinstance(a, np.ndarray) and a.dtype.kind == "f")
+    wanted = flat(row.by_hand(lambda f: f)[1](*cast(given, "float64")))
+    for peer in ("diffjit", "jax"):
+        function, arguments = prepare(row, peer, given, "float32")
+        assert difference(flat(function(*arguments)), wanted) < worker.SINGLE

@@ -11,6 +11,7 @@ CASES = {
     "lorenz_value": "ode", "lorenz_gradient": "ode", "lotka_value": "ode", "lotka_gradient": "ode",
     "vanderpol_value": "ode", "vanderpol_gradient": "ode", "logistic_hessian": "matrices", "hand_jacobian": "matrices",
     "bundle_jacobian": "bundle", "per_example_gradients": "learning", "hypergradient": "learning",
+    "network_series": "series",
 }  # fmt: skip
 
 

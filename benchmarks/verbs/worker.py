@@ -10,8 +10,9 @@ from benchmarks.verbs import load
 from benchmarks.worker import main
 
 
-def work(name: str, peer: str, quick: bool, reference: Path) -> dict[str, Any]:
+def work(name: str, peer: str, quick: bool, reference: Path, dtype: str) -> dict[str, Any]:
     """The record of this peer."""
+    assert dtype == "float64"
     import numpy as np
 
     from benchmarks.measure import BUDGET, repeated

@@ -136,7 +136,9 @@ def checkpointed(iterable: Iterable[T], budget: int | str = 64) -> Iterable[T]:
 
     What the loop's body carries from one iteration to the next, and the arrays from outside that it changes, are its
     state. The way back runs each step again from the last snapshot before it, and takes new ones on its way, by the
-    schedule of Griewank and Walther ("Algorithm 799: revolve", ACM TOMS 26, 2000), which runs the fewest steps.
+    schedule of Griewank and Walther ("Algorithm 799: revolve", ACM TOMS 26, 2000), which runs the fewest steps. Where
+    `break` may end the loop, snapshots are taken and given up while it runs: no step runs more often than with a known
+    number of steps (Wang, Moin and Iaccarino, SIAM Journal on Scientific Computing 31, 2009).
 
     Without a derivative this is an ordinary loop. Raises `UsageError` for a budget without room, and `MemoryProblem`
     for loops that work on lists or on memory with two names.

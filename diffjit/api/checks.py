@@ -118,7 +118,7 @@ class Checker:
             )
         self.names = _names(f, self.args)
         kinds = [np.asarray(self.leaves[k]).dtype.name for k in self.floats]
-        narrow = min(kinds, key=lambda name: np.finfo(name).bits)
+        narrow = min((np.finfo(kind).dtype.name for kind in kinds), key=lambda name: np.finfo(name).bits)
         self.atol, self.rtol = (
             given if given is not None else known
             for given, known in zip((atol, rtol), _TOLERANCES.get(narrow, _TOLERANCES["float64"]), strict=True)
@@ -130,10 +130,14 @@ class Checker:
         while isinstance(self.plain, (Jitted, CustomFunction)):
             self.plain = self.plain.function
         self.complex_why = "it is a derivative itself" if isinstance(self.plain, Derived) else ""
+        if any(np.iscomplexobj(x) for x in self.leaves):
+            self.complex_why = "its arguments are complex"
 
     def run(self, order: int) -> Report:
         """All orders, modes and arguments."""
         seeds = self.random(self.value(self.f, self.leaves))
+        if not self.complex_why and any(np.iscomplexobj(w) for w in tree.flatten(seeds)[0]):
+            self.complex_why = "its results are complex"
         functions = [Checked(self.f, (), seeds)]
         for n in range(1, order + 1):
             direction = self.random(self.args)
@@ -166,22 +170,22 @@ class Checker:
     def compare(self, one: Checked, order: int) -> None:
         """The derivatives of one function by each argument."""
         found = {mode: self.products(one, mode) for mode in self.modes}
-        for k in self.floats:
-            direction = self.only(k, _random_like(self.rng, self.leaves[k]))
+        for k, part in [(j, p) for j in self.floats for p in _parts(self.leaves[j])]:
+            direction = self.only(k, _along(_real_like(self.rng, self.leaves[k]), self.leaves[k], part))
             quotient, kink = self.quotient(one, direction, order)
             step = self.complex_step(one, direction) if order == 1 else None
             for mode in self.modes:
                 ad = found[mode](direction)
-                self.row(one, order, mode, k, ad, quotient, step, kink)
+                self.row(one, order, mode, self.names[k] + part, ad, quotient, step, kink)
                 if not self.report.rows[-1].ok:
-                    self.report.rows[-1].worst = self.worst(one, found[mode], k, order)
+                    self.report.rows[-1].worst = self.worst(one, found[mode], k, part, order)
 
     def row(
         self,
         one: Checked,
         order: int,
         mode: str,
-        k: int,
+        argument: str,
         ad: float,
         quotient: float,
         step: float | None,
@@ -202,7 +206,7 @@ class Checker:
             note = f"a kink or jump: the quotients from the left and right are {kink[0]:.6g} and {kink[1]:.6g}"
         if not math.isfinite(ad) and not ok:
             note = note or "the derivative is not finite"
-        row = Row(order, one.mode(mode), self.names[k], ad, step, quotient, error, tolerance, bool(ok), kink, "", note)
+        row = Row(order, one.mode(mode), argument, ad, step, quotient, error, tolerance, bool(ok), kink, "", note)
         self.report.rows.append(row)
 
     def products(self, one: Checked, mode: str) -> Callable[[Any], float]:
@@ -263,7 +267,7 @@ class Checker:
             return None
         return found / h
 
-    def worst(self, one: Checked, product: Callable[[Any], float], k: int, order: int) -> str:
+    def worst(self, one: Checked, product: Callable[[Any], float], k: int, part: str, order: int) -> str:
         """The element of an argument where the derivative is furthest off: halves of it until few are left."""
         leaf = self.leaves[k]
         if not isinstance(leaf, np.ndarray):
@@ -271,9 +275,9 @@ class Checker:
         chosen = np.arange(leaf.size)
 
         def off(elements: np.ndarray) -> float:
-            flat = np.zeros(leaf.size, leaf.dtype)
+            flat = np.zeros(leaf.size, leaf.real.dtype)
             flat[elements] = 1
-            direction = self.only(k, flat.reshape(leaf.shape))
+            direction = self.only(k, _along(flat.reshape(leaf.shape), leaf, part))
             return abs(product(direction) - self.quotient(one, direction, order)[0])
 
         while chosen.size > _FEW:
@@ -282,7 +286,7 @@ class Checker:
             chosen = first if errors[0] >= errors[1] else second
         errors = np.nan_to_num([off(chosen[j : j + 1]) for j in range(chosen.size)], nan=np.inf)
         index = np.unravel_index(int(chosen[int(np.argmax(errors))]), leaf.shape)
-        return f"{self.names[k]}[{', '.join(str(int(i)) for i in index)}]"
+        return f"{self.names[k]}[{', '.join(str(int(i)) for i in index)}]{part}"
 
     # Trees
 
@@ -369,13 +373,35 @@ def _moves(d: Any) -> bool:
 
 
 def _floating(x: Any) -> bool:
-    return isinstance(x, (float, np.floating)) or (isinstance(x, np.ndarray) and x.dtype.kind == "f")
+    return isinstance(x, (float, complex, np.inexact)) or (isinstance(x, np.ndarray) and x.dtype.kind in "fc")
+
+
+def _parts(x: Any) -> tuple[str, ...]:
+    """What an argument is moved in: itself, or its real and imaginary parts."""
+    return (".real", ".imag") if np.iscomplexobj(x) else ("",)
+
+
+def _along(d: Any, x: Any, part: str) -> Any:
+    """A real direction as one of a leaf's parts."""
+    if not part:
+        return d
+    turned = d * (1.0 if part == ".real" else 1j)
+    return turned.astype(x.dtype) if isinstance(x, np.ndarray) else type(x)(turned)
 
 
 def _random_like(rng: np.random.Generator, x: Any) -> Any:
+    if not np.iscomplexobj(x):
+        return _real_like(rng, x) if _floating(x) else _still(x)
+    real, imag = (_real_like(rng, x) for _ in range(2))
+    return _along(real, x, ".real") + _along(imag, x, ".imag")
+
+
+def _real_like(rng: np.random.Generator, x: Any) -> Any:
+    """Random real numbers in the form and precision of a leaf."""
     if isinstance(x, np.ndarray):
-        return rng.standard_normal(x.shape).astype(x.dtype) if x.dtype.kind == "f" else np.zeros_like(x)
-    return type(x)(rng.standard_normal()) if _floating(x) else _still(x)
+        return rng.standard_normal(x.shape).astype(x.real.dtype)
+    number = rng.standard_normal()
+    return float(number) if isinstance(x, complex) else type(x.real)(number)
 
 
 def _still(x: Any) -> Any:
@@ -400,10 +426,15 @@ def _complexified(x: Any, h: float, d: Any) -> Any:
 
 
 def _inner(a: Any, b: Any) -> float:
+    """The real part of the sum of products, as `vjp` pairs cotangents with tangents."""
     return float(
         sum(
-            np.sum(np.asarray(x, np.float64) * np.asarray(y, np.float64))
+            np.sum(np.real(_wide(x) * _wide(y)))
             for x, y in zip(tree.flatten(a)[0], tree.flatten(b)[0], strict=True)
             if _floating(x)
         )
     )
+
+
+def _wide(x: Any) -> Any:
+    return np.asarray(x, np.complex128 if np.iscomplexobj(x) else np.float64)

@@ -229,7 +229,7 @@ def refuse_nonlinear(program: Program, made: Any) -> None:
             "DJ516",
             f"`{f.name}` is not linear: its derivative depends on its arguments",
             loc=Loc(f.source_file, f.source_line, 0, 0, f.name),
-            cure="transpose the derivative at a point: vjp(f, x)[1], or linear_transpose(linearize(f, x)[1], x)",
+            cure="transpose the derivative at a point: vjp(f, x)[1]",
         )
 
 

@@ -12,66 +12,28 @@ from typing import Any
 import numpy as np
 
 from diffjit.api import ode_solvers as solvers
+from diffjit.api import vectors
 from diffjit.api.composed import Composed
-from diffjit.api.gradients import spec_tree
-from diffjit.api.implicit import fitting
-from diffjit.api.inline import nest, plain
+from diffjit.api.inline import plain
 from diffjit.api.ode_solution import Event, OdeSolution
-from diffjit.api.programs import flatten_call
+from diffjit.api.states import State
 from diffjit.errors import UsageError
 from diffjit.frontend import values as av
-from diffjit.frontend.nested import Entry, Foreign, Inner
-from diffjit.frontend.outputs import Out, RecordOut
-from diffjit.frontend.values import NONE, Static, is_number
-from diffjit.ir.nodes import Value
-from diffjit.ir.types import Array, is_float
+from diffjit.frontend.values import NONE, Static
 
 DEFAULTS = {"rtol": 1.4e-8, "atol": 1.4e-8, "hmax": np.inf, "mxstep": 100_000}
-OPTIONS = (*DEFAULTS, "adjoint", "events", "dense")
-
-
-class Flat:
-    """A function of a state and a time, interpreted already: a callable of flat arguments for the solvers."""
-
-    __name__ = "field"
-
-    def __init__(self, inner: Inner, results: list[Any], n: int, *, scalar: bool) -> None:
-        self.inner, self.results, self.scalar = inner, results, scalar
-        rest = range(n + 1, len(inner.inputs))
-        self.floats = [k for k in rest if is_float(inner.inputs[k].type)]
-        self.others = [k for k in rest if k not in self.floats]
-
-    def given(self, which: list[int]) -> Any:
-        """Arguments of a call: what these parameters are bound to."""
-        return av.Tup(tuple(self.inner.inputs[k] for k in which))
-
-    def __call__(self, *args: Any) -> Any:
-        """It exists while a program is specialised; nothing calls it."""
-        del args
-        raise TypeError(self.__name__)
-
-    def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        del kwargs
-        parts, t, floats, others = args
-        items: dict[int, Any] = dict(enumerate([*interpreter.sequence_items(parts, node), t]))
-        items.update(zip(self.floats, interpreter.sequence_items(floats, node), strict=True))
-        items.update(zip(self.others, interpreter.sequence_items(others, node), strict=True))
-        function = self.inner.program.function
-        outs = interpreter.copy_in(function, [fitting(interpreter, items[k], p) for k, p in enumerate(function.params)])
-        found: list[Any] = []
-        for spec in self.results:
-            part = interpreter.abstract(spec, outs)
-            listed = isinstance(spec, (tuple, list))
-            found.append(interpreter.call(Static(np.array), [part], {}, node) if listed else interpreter.number(part))
-        return found[0] if self.scalar else av.Tup(tuple(found))
+OPTIONS = (*DEFAULTS, "adjoint", "events", "dense", "method")
+METHODS = ("dopri5", "rodas5p")
 
 
 class OdeInt(Composed):
     """A function of a start, times and arguments that gives the solution."""
 
-    def __init__(self, function: Any, events: tuple[Event, ...], adjoint: str, dense: bool) -> None:
+    def __init__(self, function: Any, events: tuple[Event, ...], adjoint: str, dense: bool, method: str) -> None:
         super().__init__(function, None)
-        self.events, self.adjoint, self.dense = events, adjoint, dense
+        self.events, self.adjoint, self.dense, self.method = events, adjoint, dense, method
+        if method not in METHODS:
+            raise _refused(f"there is no method {method!r}", f"the methods are {', '.join(METHODS)}")
         if adjoint not in ("discrete", "continuous"):
             raise _refused(f"there is no adjoint {adjoint!r}", 'adjoint="discrete", or adjoint="continuous"')
         if adjoint == "continuous" and (dense or events):
@@ -82,8 +44,9 @@ class OdeInt(Composed):
                 raise _refused(f"an event has the direction {event.direction!r}", "direction=-1, 0 or 1")
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        state = State(interpreter, args[0])
-        field = state.function(self.function, args[2:], node, "odeint")
+        state = State(interpreter, args[0], "odeint")
+        time: list[Any] = [Static(0.0)]
+        field = state.function(self.function, time, args[2:], node, wanted="slope")
         if field is None:
             return NONE
         ts = self.times(interpreter, args[1], node)
@@ -92,13 +55,16 @@ class OdeInt(Composed):
         given = [field.given(field.floats), field.given(field.others)]
         if not self.events and not self.dense:
             solver = solvers.continuous if self.adjoint == "continuous" else solvers.discrete
-            found = interpreter.call(Static(solver), [Static(field), parts, ts, *given, *numbers], {}, node)
+            static = [Static(self.method), Static(field)]
+            found = interpreter.call(Static(solver), [*static, parts, ts, *given, *numbers], {}, node)
             return NONE if found is NONE else state.formed(found)
-        events = [state.function(e.function, args[2:], node, "odeint, as an event,", scalar=True) for e in self.events]
+        what = "odeint, as an event,"
+        events = [state.function(e.function, time, args[2:], node, what=what, wanted="") for e in self.events]
         if None in events:
             return NONE
         gs = av.Tup(tuple(av.Tup((e.given(e.floats), e.given(e.others))) for e in events if e is not None))
         static = [
+            Static(self.method),
             Static(field),
             *map(_static, (events, [e.terminal for e in self.events], [e.direction for e in self.events])),
         ]
@@ -122,92 +88,6 @@ class OdeInt(Composed):
         return found if found.type.dtype == np.float64 else interpreter.cast(found, np.float64)
 
 
-class State:
-    """The start of a solution: a tree of numbers and arrays, and functions of such trees."""
-
-    def __init__(self, interpreter: Any, y0: Any) -> None:
-        self.interpreter = interpreter
-        entry = Entry()
-        call = flatten_call((interpreter.enter(y0, entry)[0],), {})
-        self.structure = call.positional[0]
-        outer = [entry.dummies[id(leaf)][1] for leaf in call.leaves]
-        if not outer or any(v.type.dtype.kind not in "fiu" for v in outer):
-            cure = "a number, an array, or a tree of these; write complex numbers as two real ones"
-            raise _refused("the state is not made of real numbers", cure, code="DJ519")
-        self.parts = [self.part(v) for v in outer]
-
-    def part(self, value: Value) -> Value:
-        """A part of the state: floats, in the order of C."""
-        interpreter = self.interpreter
-        found = value if is_float(value.type) else interpreter.cast(value, np.float64)
-        ty = found.type
-        if isinstance(ty, Array) and ty.layout != "C":
-            return interpreter.build.value("copy", [found], Array(ty.dtype, ty.dims, "C"), order="C")
-        return found
-
-    def formed(self, parts: Any) -> Any:
-        """Parts of a state as a tree of its form."""
-        leaves = iter(Foreign(v) for v in parts.items)
-        return self.interpreter.abstract(spec_tree(self.structure, leaves), [])
-
-    def function(self, function: Any, args: list[Any], node: Any, what: str, *, scalar: bool = False) -> Flat | None:
-        """A function of the state, the time and arguments; `scalar`: whether it gives a number or such a state."""
-        interpreter = self.interpreter
-        y = self.formed(av.Tup(tuple(self.parts)))
-        inner = nest(interpreter, function, [y, Static(0.0), *args], {}, node, refusal=f"a function under {what}")
-        if inner is None:
-            return None
-        name, program = inner.program.function.name, inner.program
-        if scalar:
-            results = [program.result]
-            right = _is_part(program, program.result, 0)
-            wanted = "a float"
-        else:
-            found: dict[int, Any] = {}
-            places = (_Place(k, getattr(p.type, "ndim", 0)) for k, p in enumerate(self.parts))
-            right = _paired(program, spec_tree(self.structure, places), program.result, found)
-            results = [found[k] for k in sorted(found)]
-            wanted = "a slope of the form of the state"
-        if not right:
-            cure = "return a number" if scalar else "return a tree with a number or array for each of the state's"
-            raise UsageError("DJ519", f"`{name}` under {what} must return {wanted}", cure=cure)
-        return Flat(inner, results, len(self.parts), scalar=scalar)
-
-
-class _Place:
-    """A leaf of the state, of so many dimensions."""
-
-    def __init__(self, index: int, ndim: int) -> None:
-        self.index, self.ndim = index, ndim
-
-
-def _is_part(program: Any, spec: Any, ndim: int) -> bool:
-    """Whether a result is a float, or an array, of so many dimensions."""
-    if not isinstance(spec, Out):
-        return is_number(spec) and not isinstance(spec, complex) and ndim == 0
-    ty = program.function.results[spec.index].type
-    return getattr(ty, "ndim", 0) == ndim and ty.dtype.kind in "fiu"
-
-
-def _paired(program: Any, place: Any, spec: Any, found: dict[int, Any]) -> bool:
-    """Find the slopes of a state's parts in a tree of results of the same form."""
-    if isinstance(place, _Place):
-        found[place.index] = spec
-        if isinstance(spec, (tuple, list)) and place.ndim == 1:  # [dx, dy] for an array
-            return all(_is_part(program, s, 0) for s in spec)
-        return _is_part(program, spec, place.ndim)
-    if isinstance(place, RecordOut):
-        same = isinstance(spec, RecordOut) and spec.cls is place.cls and set(spec.fields) == set(place.fields)
-        return same and all(_paired(program, p, spec.fields[n], found) for n, p in place.fields.items())
-    if isinstance(place, dict):
-        same = isinstance(spec, dict) and set(spec) == set(place)
-        return same and all(_paired(program, p, spec[n], found) for n, p in place.items())
-    if isinstance(place, (tuple, list)):
-        same = isinstance(spec, (tuple, list)) and len(spec) == len(place)
-        return same and all(_paired(program, p, s, found) for p, s in zip(place, spec, strict=True))
-    return place == spec
-
-
 def _static(items: list[Any]) -> Any:
     return av.Tup(tuple(map(Static, items)))
 
@@ -218,9 +98,9 @@ def _refused(problem: str, cure: str, code: str = "DJ530") -> UsageError:
 
 def formed_inside(interpreter: Any, solver: str, args: list[Any], node: Any) -> Any:
     """`state_like` and `states_like` inside programs."""
-    state = State(interpreter, args[0])
+    state = State(interpreter, args[0], "odeint")
     parts = av.Tup(tuple(state.parts))
-    return state.formed(interpreter.call(Static(getattr(solvers, solver)), [args[1], parts], {}, node))
+    return state.formed(interpreter.call(Static(getattr(vectors, solver)), [args[1], parts], {}, node))
 
 
 def _events(events: Any) -> tuple[Event, ...]:
@@ -229,8 +109,8 @@ def _events(events: Any) -> tuple[Event, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _made(function: Any, events: tuple[Event, ...], adjoint: str, dense: bool) -> OdeInt:
-    return OdeInt(function, events, adjoint, dense)
+def _made(function: Any, events: tuple[Event, ...], adjoint: str, dense: bool, method: str) -> OdeInt:
+    return OdeInt(function, events, adjoint, dense, method)
 
 
 def odeint(
@@ -245,11 +125,12 @@ def odeint(
     adjoint: str = "discrete",
     events: Any = (),
     dense: bool = False,
+    method: str = "dopri5",
 ) -> Any:
     """The solution of `dy/dt = func(y, t, *args)` with `y(t[0]) = y0`, at the times t.
 
     func      gives a slope of the form of the state
-    y0        the state at the start: a number, an array, or a tree of these
+    y0        the state at the start: a number or an array, real or complex, or a tree of these
     t         a one-dimensional array of times that increase or decrease strictly
     args      trees of anything that func takes
     rtol, atol  the error of a step that is tolerated in each component, relative to it and absolute
@@ -258,16 +139,18 @@ def odeint(
     adjoint   how reverse mode goes: "discrete", through the steps that were taken, or "continuous", which keeps none
     events    functions `g(y, t, *args)` whose zeros are events, as they are or as `Event(g, terminal, direction)`
     dense     whether to give a solution that may be evaluated at any time
+    method    "dopri5", or for stiff equations "rodas5p", which solves linear systems with the derivative of func
 
     Gives the states at the times: y0's tree, with a first axis for the times in each array. With events or dense, gives
     an `OdeSolution`. Differentiable in y0, t, args and what func and events read of their surroundings; sizes of
     steps are constants to every derivative.
-    The method is that of Dormand and Prince (1980), of order 5, with an interpolant of order 4.
+    The methods are those of Dormand and Prince (1980), explicit, and of Steinebach (2023), a Rosenbrock method that is
+    L-stable; both are of order 5, with an interpolant of order 4. Complex numbers count as two real ones.
     Raises `RuntimeError` where steps become too small or too many, where the solution is not finite, and, in a
     derivative, where an event function touches zero without crossing it; `ValueError` for times out of order and
     slopes of another shape; `UsageError` for functions that give another form.
     """
-    made = _made(func, _events(events), adjoint, dense)
+    made = _made(func, _events(events), adjoint, dense, method)
     return made(y0, t, *args, rtol=rtol, atol=atol, hmax=hmax, mxstep=mxstep)
 
 
@@ -281,10 +164,11 @@ def _odeint_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], no
         unknown.remove(name)
     if unknown:
         raise _refused(f"there is no option `{unknown[0]}`", f"the options are: {', '.join(OPTIONS)}")
-    options = {name: _constant(kwargs, name) for name in ("adjoint", "dense") if name in kwargs}
+    options = {name: _constant(kwargs, name) for name in ("adjoint", "dense", "method") if name in kwargs}
     events = _events_inside(interpreter, kwargs.get("events"))
     function = plain(interpreter, given[0])
-    made = OdeInt(function, events, options.get("adjoint", "discrete"), options.get("dense", False))
+    given_method = options.get("method", "dopri5")
+    made = OdeInt(function, events, options.get("adjoint", "discrete"), options.get("dense", False), given_method)
     numbers = {name: kwargs[name] for name in DEFAULTS if name in kwargs}
     return made.__diffjit_inline__(interpreter, given[1:], numbers, node)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.api.ode_steps import state_at
+from diffjit.api.vectors import rows, unpacked
 
 
 class Event:
@@ -87,21 +87,17 @@ class OdeSolution:
 
 def state_like(y0: Any, y: Any) -> Any:
     """A vector as a state of this form."""
-    return _formed(y0, y, ())
+    return _formed(y0, lambda leaves: unpacked(y, leaves))
 
 
 def states_like(y0: Any, ys: Any) -> Any:
     """Vectors, one in each row, as a state of this form with a first axis for the rows."""
-    return _formed(y0, ys, (ys.shape[0],))
+    return _formed(y0, lambda leaves: rows(ys, leaves))
 
 
-def _formed(y0: Any, y: Any, first: tuple[int, ...]) -> Any:
+def _formed(y0: Any, parted: Callable[[list[Any]], Any]) -> Any:
     leaves, structure = tree.flatten(y0)
-    ends = np.cumsum([np.size(leaf) for leaf in leaves])
-    cut = [y[..., a:b] for a, b in itertools.pairwise((0, *ends))]
-    parts = [
-        p.reshape(first + np.shape(leaf)).astype(np.asarray(leaf).dtype) for p, leaf in zip(cut, leaves, strict=True)
-    ]
+    parts = [np.asarray(p).astype(np.asarray(x).dtype) for p, x in zip(parted(leaves), leaves, strict=True)]
     return structure.unflatten(iter([p if p.ndim else p[()] for p in parts]))
 
 

@@ -18,83 +18,25 @@ import numpy as np
 from diffjit.api.custom import custom_jvp
 from diffjit.api.functions import stop_gradient
 from diffjit.api.ode_steps import (
+    advanced,
     between,
-    error_of,
+    bound,
     factor,
     first_step,
     guarded,
-    interpolant,
+    inner,
     like,
-    longest,
+    norm,
     solution_at,
-    stages,
     state_at,
 )
 from diffjit.api.products import jvp, vjp
-
-# States as vectors ----------------------------------------------------------------------------------------------------
-
-
-def packed(parts, forms, y):
-    """The parts of a state's slope as one vector, in the type of y."""
-    for p, form in zip(parts, forms):  # noqa: B905 - read by the frontend
-        if np.shape(p) != np.shape(form):
-            raise ValueError("odeint: the slope has another shape than the state")
-    out = np.zeros_like(y)
-    if len(forms) == 1 and np.ndim(forms[0]) == 1:
-        out[...] = parts[0]
-        return out
-    at = 0
-    for p in parts:
-        if np.ndim(p) == 0:
-            out[at] = p
-            at += 1
-        else:
-            out[at : at + p.size] = p.ravel()
-            at += p.size
-    return out
-
-
-def whole(parts):
-    """A state as one vector."""
-    if len(parts) == 1 and np.ndim(parts[0]) == 1:
-        return parts[0] + 0.0
-    return np.concatenate([np.reshape(p, -1) for p in parts])
-
-
-def unpacked(y, forms):
-    """The parts of a state."""
-    if len(forms) == 1 and np.ndim(forms[0]) == 1:
-        return (y,)
-    parts = []
-    at = 0
-    for form in forms:
-        if np.ndim(form) == 0:
-            parts.append(y[at])
-            at += 1
-        else:
-            parts.append(y[at : at + form.size].reshape(form.shape))
-            at += form.size
-    return tuple(parts)
-
-
-def rows(ys, forms):
-    """The parts of many states, with a first axis for these."""
-    parts = []
-    at = 0
-    for form in forms:
-        if np.ndim(form) == 0:
-            parts.append(ys[:, at].copy())
-            at += 1
-        else:
-            parts.append(ys[:, at : at + form.size].copy().reshape((ys.shape[0], *form.shape)))
-            at += form.size
-    return tuple(parts)
+from diffjit.api.vectors import packed, rows, span, stored, unpacked, whole
 
 
 def slope_of(field, y, t, args):
     forms, floats, others = args
-    return packed(field(unpacked(y, forms), t, floats, others), forms, y)
+    return packed(field(unpacked(y, forms), (t,), floats, others), forms, y)
 
 
 def checked(ts):
@@ -110,38 +52,38 @@ def checked(ts):
 # Values at times ------------------------------------------------------------------------------------------------------
 
 
-def discrete(field, parts, ts, floats, others, rtol, atol, hmax, limit):
+def discrete(method, field, parts, ts, floats, others, rtol, atol, hmax, limit):
     slope, args = functools.partial(slope_of, field), (parts, floats, others)
-    ys = solution_at(slope, whole(parts), checked(ts), args, rtol, atol, hmax, limit)
+    ys = solution_at(method, slope, whole(parts), checked(ts), args, rtol, atol, hmax, limit)
     return rows(ys, parts)
 
 
-def continuous(field, parts, ts, floats, others, rtol, atol, hmax, limit):
+def continuous(method, field, parts, ts, floats, others, rtol, atol, hmax, limit):
     forms = stop_gradient(parts)
-    ys = ADJOINT(field, whole(parts), checked(ts), forms, floats, others, rtol, atol, hmax, limit)
+    ys = ADJOINT(method, field, whole(parts), checked(ts), forms, floats, others, rtol, atol, hmax, limit)
     return rows(ys, parts)
 
 
-def by_adjoint(field, y0, ts, forms, floats, others, rtol, atol, hmax, limit):
+def by_adjoint(method, field, y0, ts, forms, floats, others, rtol, atol, hmax, limit):
     slope = functools.partial(slope_of, field)
-    return solution_at(slope, y0, ts, (forms, floats, others), rtol, atol, hmax, limit)
+    return solution_at(method, slope, y0, ts, (forms, floats, others), rtol, atol, hmax, limit)
 
 
-ADJOINT = custom_jvp(by_adjoint, nondiff_argnums=(0,))
+ADJOINT = custom_jvp(by_adjoint, nondiff_argnums=(0, 1))
 
 
 @ADJOINT.defjvp
-def adjoint_jvp(field, primals, tangents):
+def adjoint_jvp(method, field, primals, tangents):
     y0, ts, forms, floats, others, rtol, atol, hmax, limit = primals
 
     def run(y0, ts, floats):
-        return by_adjoint(field, y0, ts, forms, floats, others, rtol, atol, hmax, limit)
+        return by_adjoint(method, field, y0, ts, forms, floats, others, rtol, atol, hmax, limit)
 
     return jvp(run, (y0, ts, floats), (tangents[0], tangents[1], tangents[3]))
 
 
-def adjoint_forward(field, y0, ts, forms, floats, others, rtol, atol, hmax, limit):
-    ys = ADJOINT(field, y0, ts, forms, floats, others, rtol, atol, hmax, limit)
+def adjoint_forward(method, field, y0, ts, forms, floats, others, rtol, atol, hmax, limit):
+    ys = ADJOINT(method, field, y0, ts, forms, floats, others, rtol, atol, hmax, limit)
     return ys, (ys, ts, forms, floats, others, rtol, atol, hmax, limit)
 
 
@@ -156,22 +98,15 @@ def adjoint_slope(field, z, t, args):
     out[:n] = value
     at = n
     for bar in bars:
-        if np.ndim(bar) == 0:
-            out[at] = -bar
-            at += 1
-        else:
-            out[at : at + bar.size] = -bar.ravel()
-            at += bar.size
+        at = stored(out, at, -bar)
     return out
 
 
-def adjoint_backward(field, kept, ys_bar):
+def adjoint_backward(method, field, kept, ys_bar):
     """Pontryagin's adjoint equation, backwards from time to time; the state starts anew at each of them."""
     ys, ts, forms, floats, others, rtol, atol, hmax, limit = kept
     n = ys.shape[1]
-    size = 2 * n
-    for u in floats:
-        size += np.size(u)
+    size = 2 * n + span(floats)
     slope = functools.partial(adjoint_slope, field)
     z = np.zeros(size, ys.dtype)
     ts_bar = np.zeros_like(ts)
@@ -183,21 +118,13 @@ def adjoint_backward(field, kept, ys_bar):
         start[:n] = y
         start[n : 2 * n] += bar
         piece = np.array([ts[i], ts[i - 1]])
-        z = solution_at(slope, start, piece, (forms, floats, others, y), rtol, atol, hmax, limit)[1].copy()
+        z = solution_at(method, slope, start, piece, (forms, floats, others, y), rtol, atol, hmax, limit)[1].copy()
     a = z[n : 2 * n].copy()
     y0 = ys[0].copy()
     if ts.size > 1:
         ts_bar[0] -= np.sum(a * slope_of(field, y0, ts[0], (forms, floats, others)))
-    bars = []
-    at = 2 * n
-    for u in floats:
-        if np.ndim(u) == 0:
-            bars.append(z[at])
-            at += 1
-        else:
-            bars.append(z[at : at + u.size].copy().reshape(u.shape))
-            at += u.size
-    return a + ys_bar[0], ts_bar, None, tuple(bars), None, None, None, None, None
+    bars = unpacked(z[2 * n :].copy(), floats) if len(floats) else ()
+    return a + ys_bar[0], ts_bar, None, bars, None, None, None, None, None
 
 
 ADJOINT.defvjp(adjoint_forward, adjoint_backward)
@@ -208,7 +135,7 @@ ADJOINT.trusted = True  # tangents pass through derivatives alone
 
 def height(event, y, t, forms, g):
     """An event function, which is zero at the event."""
-    return event(unpacked(y, forms), t, g[0], g[1])
+    return event(unpacked(y, forms), (t,), g[0], g[1])
 
 
 def crossed(before, after, way):
@@ -233,7 +160,7 @@ def located(event, h, y, q, t, forms, g, before):
     return high
 
 
-def mesh(field, events, stops, ways, y0, t0, t1, args, gs, rtol, atol, hmax, limit):
+def mesh(method, field, events, stops, ways, y0, t0, t1, args, gs, rtol, atol, hmax, limit):
     """The sizes of the steps, and in which of them and where each event is."""
     slope = functools.partial(slope_of, field)
     forms = args[0]
@@ -247,12 +174,12 @@ def mesh(field, events, stops, ways, y0, t0, t1, args, gs, rtol, atol, hmax, lim
         last = not abs(h) < abs(t1 - t) * (1.0 - 1e-12)
         h = float(guarded(t1 - t if last else h, t, span, count, limit))
         count += 1
-        new, near, k3, k4, k5, k6, k7 = stages(slope, h, y, t, k1, args)
-        error = error_of(h, y, new, k1, k3, k4, k5, k6, k7, rtol, atol)
+        new, ahead, gap, made = advanced(method, slope, h, y, t, k1, args)
+        error = norm(gap, y, new, rtol, atol)
         scale = factor(error, before, rejected)
         rejected = not error <= 1.0
         if not rejected:
-            q = interpolant(k1, k3, k4, k5, k6, k7)
+            q = inner(method, h, y, new, k1, ahead, made)
             now = np.array([height(e, new, t + h, forms, g) for e, g in zip(events, gs)] + [0.0])  # noqa: B905
             thetas = np.full(now.size, 2.0)
             first = 1.0
@@ -267,13 +194,13 @@ def mesh(field, events, stops, ways, y0, t0, t1, args, gs, rtol, atol, hmax, lim
                     hit_step.append(len(hs))
                     hit_theta.append(thetas[k])
             hs.append(h)
-            most = longest(near, new, k6, k7, hmax)
-            t, y, k1, before, old = t + h, new, k7, error, now
+            most = bound(method, new, ahead, made, hmax)
+            t, y, k1, before, old = t + h, new, ahead, error, now
         h = min(abs(h * scale), most) * (1.0 if span > 0.0 else -1.0)
     return np.array(hs), np.array(hit_event), np.array(hit_step), np.array(hit_theta), stop
 
 
-def replayed(slope, hs, y0, t0, args):
+def replayed(method, slope, hs, y0, t0, args):
     """The steps of these sizes: times, states, interpolants."""
     m, n = hs.size, y0.size
     times, ys, qs = np.empty(m + 1), np.empty((m + 1, n), y0.dtype), np.empty((m, 4, n), y0.dtype)
@@ -282,9 +209,9 @@ def replayed(slope, hs, y0, t0, args):
     k1 = like(y, slope(y, t, args))
     for i in range(m):
         h = float(hs[i])
-        new, _, k3, k4, k5, k6, k7 = stages(slope, h, y, t, k1, args)
-        qs[i, 0], qs[i, 1], qs[i, 2], qs[i, 3] = interpolant(k1, k3, k4, k5, k6, k7)
-        t, y, k1 = t + h, new, k7
+        new, ahead, _, made = advanced(method, slope, h, y, t, k1, args)
+        qs[i, 0], qs[i, 1], qs[i, 2], qs[i, 3] = inner(method, h, y, new, k1, ahead, made)
+        t, y, k1 = t + h, new, ahead
         times[i + 1], ys[i + 1] = t, y
     return times, ys, qs
 
@@ -305,29 +232,39 @@ def inside_jvp(slope, primals, tangents):
     return found, moved + tangents[0] * slope(found, t + since, args)
 
 
-def over_zero(event, slope, since, h, y, q, t, args, g):
+def at_time(method, slope, since, h, y, q, t, args):
+    """The state so long after the start of a step.
+
+    Where an equation is stiff, its slope magnifies the error of a state: the interpolant's own derivative is better.
+    """
+    if method == "rodas5p":
+        return between(y, h, since / h, q)
+    return INSIDE(slope, since, h, y, q, t, args)
+
+
+def over_zero(method, event, slope, since, h, y, q, t, args, g):
     """An event function on the solution, so long after the start of a step."""
-    return height(event, INSIDE(slope, since, h, y, q, t, args), t + since, args[0], g)
+    return height(event, at_time(method, slope, since, h, y, q, t, args), t + since, args[0], g)
 
 
-def found_zero(event, slope, since, h, y, q, t, args, g):
+def found_zero(method, event, slope, since, h, y, q, t, args, g):
     return since
 
 
-ZERO = custom_jvp(found_zero, nondiff_argnums=(0, 1))
+ZERO = custom_jvp(found_zero, nondiff_argnums=(0, 1, 2))
 
 
 @ZERO.defjvp
-def zero_jvp(event, slope, primals, tangents):
+def zero_jvp(method, event, slope, primals, tangents):
     """The implicit function theorem: how long after the start of its step an event is."""
     _, h, y, q, t, args, g = primals
-    since = ZERO(event, slope, *primals)
-    rate = jvp(lambda s: over_zero(event, slope, s, h, y, q, t, args, g), (since,), (1.0,))[1]
+    since = ZERO(method, event, slope, *primals)
+    rate = jvp(lambda s: over_zero(method, event, slope, s, h, y, q, t, args, g), (since,), (1.0,))[1]
     if not abs(rate) > 0.0:
         raise RuntimeError("odeint: an event function touches zero without crossing it: the event has no derivative")
 
     def at_rest(y, q, t, args, g):
-        return over_zero(event, slope, since, h, y, q, t, args, g)
+        return over_zero(method, event, slope, since, h, y, q, t, args, g)
 
     moved = jvp(at_rest, (y, q, t, args, g), tangents[2:])[1]
     return since, -moved / rate
@@ -336,7 +273,7 @@ def zero_jvp(event, slope, primals, tangents):
 INSIDE.trusted = ZERO.trusted = True
 
 
-def event_times(event, which, slope, hits, solution, args, g):
+def event_times(method, event, which, slope, hits, solution, args, g):
     """The times of one event, and the states there."""
     (kinds, steps, thetas), (hs, times, ys, qs) = hits, solution
     n = 0
@@ -348,14 +285,14 @@ def event_times(event, which, slope, hits, solution, args, g):
         if kinds[j] == which:
             i = steps[j]
             h, y, q, t = hs[i], ys[i].copy(), qs[i].copy(), times[i]
-            since = ZERO(event, slope, thetas[j] * h, h, y, q, t, args, g)
+            since = ZERO(method, event, slope, thetas[j] * h, h, y, q, t, args, g)
             found[n] = t + since
-            states[n] = INSIDE(slope, since, h, y, q, t, args)
+            states[n] = at_time(method, slope, since, h, y, q, t, args)
             n += 1
     return found, states
 
 
-def solved(field, events, stops, ways, parts, ts, floats, others, gs, rtol, atol, hmax, limit):
+def solved(method, field, events, stops, ways, parts, ts, floats, others, gs, rtol, atol, hmax, limit):
     """All that a solution is made of."""
     if checked(ts).size < 2:
         raise ValueError("odeint: dense output and events need two times at least")
@@ -363,17 +300,17 @@ def solved(field, events, stops, ways, parts, ts, floats, others, gs, rtol, atol
     fixed = stop_gradient((parts, floats, others))
     hs, kinds, steps, thetas, stop = stop_gradient(
         mesh(
-            field, events, stops, ways, stop_gradient(y0), stop_gradient(ts[0]), stop_gradient(ts[-1]), fixed,
+            method, field, events, stops, ways, stop_gradient(y0), stop_gradient(ts[0]), stop_gradient(ts[-1]), fixed,
             stop_gradient(gs), rtol, atol, hmax, limit,
         )
     )  # fmt: skip
     slope, args = functools.partial(slope_of, field), (parts, floats, others)
-    times, ys, qs = replayed(slope, hs, y0, ts[0], args)
+    times, ys, qs = replayed(method, slope, hs, y0, ts[0], args)
     t_end = ts[-1]
     end = state_at(hs, times, ys, qs, ts[-1:])[0].copy()
     t_events, y_events = [], []
     for k, (event, g) in enumerate(zip(events, gs)):  # noqa: B905
-        found, states = event_times(event, k, slope, (kinds, steps, thetas), (hs, times, ys, qs), args, g)
+        found, states = event_times(method, event, k, slope, (kinds, steps, thetas), (hs, times, ys, qs), args, g)
         t_events.append(found)
         y_events.append(rows(states, parts))
         if stop == k:

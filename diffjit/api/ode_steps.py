@@ -1,4 +1,6 @@
-"""Runge-Kutta steps of Dormand and Prince, their dense output, and the control of their size: read by the frontend.
+"""Steps of a solution, their dense output, and the control of their size: read by the frontend.
+
+`method` is "dopri5", the explicit steps of Dormand and Prince that stand here, or "rodas5p" (`api.ode_rosenbrock`).
 
 The slope of a state is `slope(y, t, args)`, with the state as one vector.
 Sources: Dormand and Prince, J. Comput. Appl. Math. 6 (1980); Hairer, Norsett and Wanner, Solving Ordinary Differential
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from diffjit.api import ode_rosenbrock
 from diffjit.api.functions import stop_gradient
 
 
@@ -69,10 +72,33 @@ def interpolant(k1, k3, k4, k5, k6, k7):
     return k1, q1, q2, q3
 
 
-def error_of(h, y, new, k1, k3, k4, k5, k6, k7, rtol, atol):
-    """The estimated error of a step, in units of what is tolerated; not finite where the step is not."""
-    gap = h * (71 / 57600 * k1 - 71 / 16695 * k3 + 71 / 1920 * k4 - 17253 / 339200 * k5 + 22 / 525 * k6 - 1 / 40 * k7)
-    return norm(gap, y, new, rtol, atol)
+def error_of(h, k1, k3, k4, k5, k6, k7):
+    """The estimated error of a step."""
+    return h * (71 / 57600 * k1 - 71 / 16695 * k3 + 71 / 1920 * k4 - 17253 / 339200 * k5 + 22 / 525 * k6 - 1 / 40 * k7)
+
+
+def advanced(method, slope, h, y, t, k1, args):
+    """A step: the new state, the slope there, the estimated error, and what else `inner` and `bound` use."""
+    if method == "rodas5p":
+        new, gap, made = ode_rosenbrock.stages(slope, h, y, t, k1, args)
+        new = like(y, new)
+        return new, like(y, slope(new, t + h, args)), gap, made
+    new, last, k3, k4, k5, k6, k7 = stages(slope, h, y, t, k1, args)
+    return new, k7, error_of(h, k1, k3, k4, k5, k6, k7), (last, k3, k4, k5, k6)
+
+
+def inner(method, h, y, new, k1, ahead, made):
+    """The interpolant of a step, for `between`."""
+    if method == "rodas5p":
+        return ode_rosenbrock.interpolant(h, y, new, made)
+    return interpolant(k1, made[1], made[2], made[3], made[4], ahead)
+
+
+def bound(method, new, ahead, made, hmax):
+    """How long the next step may be: an explicit one must damp what decays."""
+    if method == "rodas5p":
+        return hmax
+    return longest(made[0], new, made[4], ahead, hmax)
 
 
 def norm(gap, y, new, rtol, atol):
@@ -124,7 +150,9 @@ def guarded(h, t, span, count, limit):
     if not abs(h) > 8.0 * 2.220446049250313e-16 * max(abs(t), 1e-3 * abs(span)):
         raise RuntimeError("odeint: steps have become too small: the solution is not finite there, or its slope jumps")
     if count >= limit:
-        raise RuntimeError("odeint: mxstep steps do not reach the end: raise it, or the tolerances; is it stiff?")
+        raise RuntimeError(
+            "odeint: mxstep steps do not reach the end: raise it, or tolerances; stiff equations need 'rodas5p'"
+        )
     return h
 
 
@@ -133,7 +161,7 @@ def between(y, h, theta, q):
     return y + (h * theta) * (q[0] + theta * (q[1] + theta * (q[2] + theta * q[3])))
 
 
-def solution_at(slope, y0, ts, args, rtol, atol, hmax, limit):
+def solution_at(method, slope, y0, ts, args, rtol, atol, hmax, limit):
     """The solution at all times, from step to step: nothing else is kept. Sizes of steps have no derivative."""
     out = np.empty((ts.size, y0.size), y0.dtype)
     out[0] = y0
@@ -149,17 +177,17 @@ def solution_at(slope, y0, ts, args, rtol, atol, hmax, limit):
         last = not abs(h) < abs(end - t) * (1.0 - 1e-12)
         h = float(stop_gradient(guarded(end - t if last else h, t, span, count, limit)))
         count += 1
-        new, near, k3, k4, k5, k6, k7 = stages(slope, h, y, t, k1, args)
-        error = stop_gradient(error_of(h, y, new, k1, k3, k4, k5, k6, k7, rtol, atol))
+        new, ahead, gap, made = advanced(method, slope, h, y, t, k1, args)
+        error = stop_gradient(norm(gap, y, new, rtol, atol))
         scale = factor(error, before, rejected)
         rejected = not error <= 1.0
         if not rejected:
-            q = interpolant(k1, k3, k4, k5, k6, k7)
+            q = inner(method, h, y, new, k1, ahead, made)
             while done < ts.size and (last or abs(ts[done] - t) <= abs(h)):
                 out[done] = between(y, h, (ts[done] - t) / h, q)
                 done += 1
-            most = stop_gradient(longest(near, new, k6, k7, hmax))
-            t, y, k1, before = t + h, new, k7, error
+            most = stop_gradient(bound(method, new, ahead, made, hmax))
+            t, y, k1, before = t + h, new, ahead, error
         h = stop_gradient(min(abs(h * scale), most) * (1.0 if span > 0.0 else -1.0))
     return out
 

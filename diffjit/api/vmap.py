@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from diffjit.api.axes import Arguments, Lane, below, mismatch, position
 from diffjit.api.composed import Composed, certain
 from diffjit.api.derived import verb
-from diffjit.api.inline import nest
+from diffjit.api.inline import Inside, nest
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend import values as av
 from diffjit.frontend.nested import Foreign, Inner
@@ -23,7 +25,7 @@ from diffjit.frontend.outputs import Out, RecordOut, TableOut
 from diffjit.frontend.program import parameter_names
 from diffjit.frontend.values import NONE, Static, is_number
 from diffjit.ir.build import scalar_type_of
-from diffjit.ir.nodes import Block, Op, Value
+from diffjit.ir.nodes import LANES, Block, Op, Value
 from diffjit.ir.types import BOOL, INT, Array, Scalar
 from diffjit.ir.walk import clone_op
 from diffjit.transforms.lengths import Lengths, as_dim
@@ -36,10 +38,11 @@ class Mapped(Composed):
 
     unchanged = False  # lanes that write to their arguments do so in the caller's arrays, as the loop would
 
-    def __init__(self, function: Any, in_axes: Any, out_axes: Any, backend: str | None) -> None:
+    def __init__(self, function: Any, in_axes: Any, out_axes: Any, axis_size: Any, backend: str | None) -> None:
         super().__init__(function, backend)
         self.in_axes = in_axes
         self.out_axes = out_axes
+        self.axis_size = axis_size
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         return Lanes(self, interpreter, node).run(args, kwargs)
@@ -56,7 +59,7 @@ class Lanes:
         self.walker = Arguments(interpreter)
         self.outs: list[Value] = []  # the arrays of results
         self.stores: list[tuple[Value, int, int]] = []  # array, axis of the lanes, position among the lane's results
-        self.buffers: dict[int, Value] = {}
+        self.first = False  # whether lane 0 runs in front of the loop, to tell shapes
 
     def run(self, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """The results of all lanes."""
@@ -101,14 +104,22 @@ class Lanes:
 
     def count(self, lanes: list[Lane]) -> Value:
         """The number of lanes; that all arrays have as many is tested when the program runs."""
+        asked = None if self.mapped.axis_size is None else self.asked(self.mapped.axis_size)
         if not lanes:
+            if asked is not None:
+                return asked
             raise UsageError(
                 "DJ513",
                 "vmap has no arrays to take lanes from",
-                cure="in_axes must name an axis of at least one argument",
+                cure="in_axes must name an axis of at least one argument, or axis_size the number of lanes",
             )
         first = lanes[0]
         n = self.interpreter.dim(first.array, first.axis)
+        if asked is not None:
+            found = self.interpreter.number(n)
+            text = (f"vmap: `{first.name}` has ", (found, ""), " lanes, axis_size is ", (asked, ""), " [DJ515]")
+            differs = self.interpreter.compare_kind("not_equal", found, asked)
+            self.interpreter.refuse_if(differs, ValueError, av.Format(text))
         for lane in lanes[1:]:
             if lane.array.type.dims[lane.axis] == first.array.type.dims[first.axis]:
                 continue
@@ -117,6 +128,20 @@ class Lanes:
             text = (f"vmap: `{first.name}` has ", (a, ""), f" lanes, `{lane.name}` has ", (b, ""), " [DJ515]")
             self.interpreter.refuse_if(self.interpreter.compare_kind("not_equal", a, b), ValueError, av.Format(text))
         return self.interpreter.number(n)
+
+    def asked(self, size: Any) -> Value:
+        """The number of lanes that the call asks for; one that the program computes is tested when it runs."""
+        value = size.value if isinstance(size, Inside) else Static(size)
+        known = value.obj if isinstance(value, Static) else None
+        if isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype.kind in "iu":
+            negative = self.interpreter.compare_kind("less", value, Static(0))
+            text = ("vmap: axis_size is ", (value, ""), " [DJ513]")
+            self.interpreter.refuse_if(negative, ValueError, av.Format(text))
+            return self.interpreter.cast(value, INT.dtype, weak=True)
+        if not isinstance(known, (int, np.integer)) or isinstance(known, bool) or known < 0:
+            what = repr(known) if isinstance(value, Static) else "a value of the program that is no integer"
+            raise UsageError("DJ513", f"axis_size is {what}", cure="give the number of lanes, an int that is 0 or more")
+        return self.interpreter.number(Static(int(known)))
 
     def row(self, lane: Lane, index: Value) -> Any:
         """One lane of an array: an element or a view."""
@@ -131,7 +156,7 @@ class Lanes:
     def loop(self, count: Value, body: Block, start: int = 0) -> None:
         """The loop over the lanes."""
         bounds = [self.build.const(start), count, self.build.const(1)]
-        self.build.op("for", bounds, regions=[body], exit=False, reverse=False)
+        self.build.op("for", bounds, regions=[body], exit=False, reverse=False, **{LANES: True})
 
     # Results
 
@@ -146,6 +171,7 @@ class Lanes:
         first: list[Value] = []
         if shapes is None:
             first = self.first_lane(inner, views, index, count)
+            self.first = True
             shapes = [self.lengths_of(v) for v in first]
             start = 1
         spec = self.spec(result, self.mapped.out_axes, "the result", inner, shapes, count)
@@ -252,7 +278,8 @@ class Lanes:
         shape = list(shapes[k])
         axis = position(axes, len(shape) + 1, f"{name} with its lanes", "out_axes")
         lengths = [*shape[:axis], count, *shape[axis:]]
-        dims = tuple(as_dim(v) for v in lengths)
+        known = list(map(as_dim, shape)) if self.first or not isinstance(ty, Array) else ty.dims
+        dims = (*known[:axis], as_dim(count), *known[axis:])
         out = self.build.value("empty", lengths, Array(ty.dtype, dims, "C"), order="C", name=result.name)
         self.outs.append(out)
         self.stores.append((out, axis, k))
@@ -279,22 +306,29 @@ _WHAT = {
 
 
 @verb
-def vmap(fun: Any = None, in_axes: Any = 0, out_axes: Any = 0, *, backend: str | None = None) -> Any:
+def vmap(
+    fun: Any = None, in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None, backend: str | None = None
+) -> Any:
     """Apply a function to every lane of its arguments: `vmap(f)(xs)[k]` is `f(xs[k])`.
 
     fun        the function of one lane; without it, a decorator with arguments
     in_axes    the axis of the lanes: an int for all arguments, or a tuple with an entry for each positional one
     out_axes   where the lanes are in the results: an int, or a container of the result's form
+    axis_size  the number of lanes: needed where in_axes is None throughout, else what the arrays must have
     backend    "numba" (compiled) or "python" (readable text)
 
     An entry of in_axes is an int, None (the whole argument goes to every lane), or a container of these with the
     argument's form. Arguments given by keyword have lanes along axis 0.
 
-    Each lane takes its own branches and runs its own loops. Results are those of the loop, bit for bit.
+    Each lane takes its own branches and runs its own loops. Results are those of the loop, bit for bit, except that
+    products of all lanes with one matrix are computed as one product, which may round differently.
+
+    Raises UsageError for axes or sizes that do not fit the arguments (DJ512, DJ513, DJ514), TypeProblem for results
+    that no array can hold (DJ321), and ValueError where lanes differ in number or in shape (DJ515).
     """
     if fun is None:
-        return lambda f: Mapped(f, in_axes, out_axes, backend)
-    return Mapped(fun, in_axes, out_axes, backend)
+        return lambda f: Mapped(f, in_axes, out_axes, axis_size, backend)
+    return Mapped(fun, in_axes, out_axes, axis_size, backend)
 
 
 __all__ = ["Mapped", "vmap"]

@@ -153,6 +153,7 @@ class Arith(Mixin):
                 return self.build.value("load", [value], Scalar(ty.dtype), name=value.name)
             if isinstance(ty, (Scalar, Array)):
                 return value
+        value = av.as_number(value)
         if isinstance(value, Static) and av.is_number(value.obj):
             return self.build.const(value.obj)
         if isinstance(value, Static) and isinstance(value.obj, np.ndarray):
@@ -169,6 +170,7 @@ class Arith(Mixin):
 
     def ew(self, kind: str, *args: Any, weak: bool = True, name: str | None = None) -> Any:
         """Apply an elementwise kind. `weak`: Python's operator on Python numbers gives one; NumPy's does not."""
+        args = tuple(map(av.as_number, args))
         if all(isinstance(a, Static) and av.is_number(a.obj) for a in args):
             folded = self._fold(kind, args, weak=weak)
             if folded is not None:

@@ -17,6 +17,7 @@ from diffjit.frontend import values as av
 from diffjit.frontend.handlers import CORE, core
 from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.read_only import COPIED_DEEPLY
 from diffjit.frontend.templates import DynList, describe, rebuild, split
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
@@ -495,26 +496,36 @@ class BuiltinCalls(Mixin):
     def cp_deepcopy(self, value: Any) -> Any:
         return self._deep_copy(value, {})
 
-    def _deep_copy(self, value: Any, made: dict[Any, Any]) -> Any:
-        """A copy in which what was one object is one object again."""
+    def _deep_copy(self, value: Any, made: dict[Any, Any], *, inside: bool = False) -> Any:
+        """A copy in which what was one object is one object again; `inside` an item of a growing list."""
         if isinstance(value, av.Tup):
-            return av.Tup(tuple(self._deep_copy(i, made) for i in value.items), value.cls)
+            return av.Tup(tuple(self._deep_copy(i, made, inside=inside) for i in value.items), value.cls)
         if not isinstance(value, av.Ref):
             if value not in made:
-                made[value] = self.cp_copy(value)
+                copied = self.cp_copy(value)
+                # It is not known whether another item is the same array, and its copy therefore this one.
+                array = inside and isinstance(copied, Value) and isinstance(copied.type, Array)
+                made[value] = self.mark_unchanging(copied, COPIED_DEEPLY) if array else copied
             return made[value]
         if value.uid not in made:
             held = self.contents(value)
             if isinstance(held, DynList):
-                if not held.lists or not isinstance(held.lists[0].type.elem, Scalar):
-                    cure = "copy the arrays in a comprehension"
-                    raise self.unsupported("DJ118", "deepcopy of a growing list of arrays", None, cure)
-                made[value.uid] = self.copy_list(value)
+                made[value.uid] = self._deep_copy_of_list(value, held)
                 return made[value.uid]
             made[value.uid] = self.new(held)
-            parts = tuple(self._deep_copy(part, made) for part in split(held))
+            parts = tuple(self._deep_copy(part, made, inside=inside) for part in split(held))
             self.cells["h", made[value.uid].uid] = replace(rebuild(held, parts), frozen="")
         return made[value.uid]
+
+    def _deep_copy_of_list(self, value: av.Ref, held: DynList) -> av.Ref:
+        if not self.is_live(held) and all(isinstance(x.type.elem, Scalar) for x in held.lists):
+            return self.copy_list(value)
+        result = self.new(av.ListC(()))
+        key = ("deepcopy", self.place())
+        self.iterate(
+            value, lambda item: self.list_append(result, self._deep_copy(item, {}, inside=True)), None, key=key
+        )
+        return result
 
 
 for _function, _kind in _OPERATOR_KINDS.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import types
@@ -15,6 +14,8 @@ from diffjit.frontend import values as av
 from diffjit.frontend.foreign import routine_for
 from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import UnknownLength
+from diffjit.frontend.lift import Guard
+from diffjit.frontend.managers import is_manager
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.templates import describe
 from diffjit.frontend.values import NONE, Static
@@ -28,6 +29,10 @@ from diffjit.primitives.signatures import is_ctypes
 def _called_through_cache(function: Any) -> Any:
     """Stands for a function behind functools.cache."""
     raise NotImplementedError
+
+
+_dispatching: Any = functools.singledispatch(abs)
+_DISPATCHER = _dispatching.__code__
 
 
 class Calls(Mixin):
@@ -109,10 +114,12 @@ class Calls(Mixin):
             return self.call_routine(routine_for(obj, "ufunc"), args, kwargs, node)
         if _module_of(obj) == "numpy" and not isinstance(obj, np.ufunc) and not self.is_static_call(obj, args, kwargs):
             raise self.no_rule(obj, node)
+        if isinstance(obj, types.FunctionType) and obj.__code__ is _DISPATCHER and args:
+            return self.dispatched(obj, args, kwargs, node)
         if isinstance(obj, types.FunctionType):
             if self.is_static_call(obj, args, kwargs):
                 return self.run_now(obj, args, kwargs)
-            if hasattr(obj, "__wrapped__") and obj.__code__.co_filename == contextlib.__file__:
+            if is_manager(obj):
                 inner = self.lift_static(obj.__wrapped__)  # pyright: ignore[reportFunctionMemberAccess]
                 return self.make_manager(inner, *args, **kwargs)
             if (
@@ -147,6 +154,21 @@ class Calls(Mixin):
         if any(t.dtype.kind == "c" for t in numbers):
             return True
         return obj in COMPOSITES and not (numbers and isinstance(numbers[0], Scalar) and numbers[0].dtype.kind in "iu")
+
+    def dispatched(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A call of what functools.singledispatch made: the class of the first argument chooses."""
+        if isinstance(args[0], av.Sum):
+            return self.each(args[0], lambda v: self.dispatched(function, [v, *args[1:]], kwargs, node))
+        if isinstance(args[0], av.Opt):
+            none, some = (
+                lambda v=v: self.dispatched(function, [v, *args[1:]], kwargs, node) for v in (NONE, args[0].value)
+            )
+            return self.choose(args[0].is_none, none, some)
+        found = self.ask(args[0], function.dispatch)
+        cls, self.portable = self.class_of(args[0]), False
+        self.guards["dispatch", id(function), cls] = Guard(lambda: function.dispatch(cls), found)
+        self.keep_alive.append(function)
+        return self.call(self.lift_static(found), args, kwargs, node)
 
     def call_scipy(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A function of SciPy without a rule, by its source; where that does not do, it is refused by its name."""

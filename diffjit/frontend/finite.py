@@ -82,7 +82,7 @@ def _check(function: Function, tested: str) -> None:
             for region in op.regions:
                 visit(region)
             if _computes(op) and not guarded(op.out):
-                floats = [v for v in op.inputs if _is_real(v.type)]
+                floats = [v for v in op.inputs if _is_float(v.type)]
                 shown = [(called(v, k), v) for k, v in enumerate(op.inputs) if _is_shown(v)]
                 what = f"`{op.out.name}`" if op.out.name else "a value"
                 lanewise = op.kind in ELEMENTWISE
@@ -102,7 +102,7 @@ def called(v: Value, k: int) -> str:
 
 def _computes(op: Op) -> bool:
     """Whether an operation's result may stop being finite."""
-    if len(op.outputs) != 1 or TRIED in op.attrs or not _is_real(op.out.type):
+    if len(op.outputs) != 1 or TRIED in op.attrs or not _is_float(op.out.type):
         return False
     return op.kind in _COMPUTED or (op.kind in ELEMENTWISE and op.kind not in _CHOOSING)
 
@@ -126,12 +126,12 @@ class Guarded:
         return op.kind in ELEMENTWISE and len(op.outputs) == 1 and self(op.out)
 
 
-def _is_real(ty: Type) -> bool:
-    return isinstance(ty, (Scalar, Array)) and ty.dtype.kind == "f"
+def _is_float(ty: Type) -> bool:
+    return isinstance(ty, (Scalar, Array)) and ty.dtype.kind in "fc"
 
 
 def _is_shown(v: Value) -> bool:
-    return isinstance(v.type, (Scalar, Array)) and v.type.dtype.kind in "fiu"
+    return isinstance(v.type, (Scalar, Array)) and v.type.dtype.kind in "fiuc"
 
 
 def test(build: Builder, suspect: Suspect, tested: str) -> None:

@@ -170,6 +170,7 @@ class Indexing(Mixin):
 
     def kind_of_number(self, value: Any) -> Any:
         """Numbers of one kind can share an array; None for anything else."""
+        value = av.as_number(value)
         if isinstance(value, Static) and av.is_number(value.obj):
             return (scalar_type_of(value.obj).dtype, self.is_weak(value))
         if isinstance(value, Value) and isinstance(value.type, Scalar):

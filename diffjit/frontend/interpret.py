@@ -54,7 +54,7 @@ from diffjit.frontend.patterns import Patterns
 from diffjit.frontend.portable import Portable
 from diffjit.frontend.questions import Questions
 from diffjit.frontend.read_only import ReadOnly
-from diffjit.frontend.recursion import Outline, Recursion
+from diffjit.frontend.recursion import Bottom, Outline, Recursion
 from diffjit.frontend.sets import SetOperators
 from diffjit.frontend.source import source_of
 from diffjit.frontend.statements import Statements
@@ -112,6 +112,7 @@ class Interpreter(
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.loop_hints: dict[Any, Any] = {}
         self.unroll: set[Any] = set()
+        self.known_tests: set[Any] = set()  # `while` loops that went on after an iteration for certain
         self.growing: set[Any] = set()  # loops over a list that their body changes
         self.iv_loops: dict[Value, Any] = {}
         self.arg_loops: dict[Value, Any] = {}
@@ -173,6 +174,8 @@ class Interpreter(
 
     def _local(self, uid: int, name: str, node: gast.AST | None) -> Any:
         value = self.cells.get(("v", uid, name), UNBOUND)
+        if value is UNBOUND and self.recursions and self.recursions[-1].result is None:
+            raise Bottom  # bound where the function calls itself, of which nothing is known yet
         if value is UNBOUND:
             raise self.error(
                 TypeProblem(
@@ -202,6 +205,10 @@ class Interpreter(
 
     def not_none(self, value: av.Opt) -> Any:
         """The value of something that may be None: checked when the program runs."""
+        if isinstance(value.value, av.Poison):
+            cure = "give it one type on all paths, and each object one name"
+            reason = f"what is not None here is {value.value.reason}"
+            raise self.unusable(value.value, self.error(TypeProblem("DJ304", reason, cure=cure)))
         self.raise_if(value.is_none, TypeError, av.inexact("a value is None where a number is needed [DJ305]"))
         return value.value
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.handlers import core
+from diffjit.frontend.join import OR_EMPTY_TUPLE
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
 from diffjit.frontend.values import NONE, Static
@@ -70,6 +72,9 @@ class Introspection(Mixin):
                 return getattr(held.cls, "stands_for", held.cls)
             if isinstance(held, av.DictC):
                 return set if held.is_set else dict
+            if getattr(held, "frozen", "") == OR_EMPTY_TUPLE:
+                problem = f"whether this is a list hangs on the path taken: it {OR_EMPTY_TUPLE}"
+                raise self.error(TypeProblem("DJ304", problem, cure="give `[]` in place of `()`"))
             return list
         if isinstance(value, av.Range):
             return range
@@ -116,6 +121,11 @@ class Introspection(Mixin):
                 or hasattr(held.cls, name.obj)
                 or (held.origin is not None and hasattr(held.origin[0], name.obj))
             )
+            if not there and hasattr(held.cls, "__getattr__"):
+                cure = "read the attribute"
+                raise self.unsupported(
+                    "DJ118", "hasattr, or getattr with a default, where `__getattr__` decides", None, cure
+                )
             return Static(there)
         return Static(
             hasattr(value.obj, name.obj)

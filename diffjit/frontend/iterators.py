@@ -15,9 +15,10 @@ from diffjit.frontend.handlers import core
 from diffjit.frontend.iterate import Indexed, UnknownLength
 from diffjit.frontend.loops import Resumed
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, Static, is_none
 from diffjit.ir.nodes import Op, Value
-from diffjit.ir.types import Scalar
+from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 from diffjit.primitives.library import containers
 
@@ -194,11 +195,30 @@ class Iterators(Mixin):
 
     @core(itertools.product)
     def it_product(self, *iterables: Any, repeat: Any = Static(1)) -> Any:
-        columns = tuple(self.countable(i, None) for i in iterables) * self.static_int(repeat, "`repeat`")
+        columns = tuple(self._kept(self.countable(i, None)) for i in iterables) * self.static_int(repeat, "`repeat`")
         known: list[Any] = [self.known_items(c) for c in columns]
         if all(items is not None for items in known):
             return av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in itertools.product(*known))),))
         return self.nested(columns)
+
+    def _kept(self, iterable: Any) -> Any:
+        """What itertools lists before it gives anything: later changes of an array or list are not seen."""
+        places = self._places(iterable)
+        if places is not None:
+            numbers, key = av.Range(Static(0), places.length, Static(1)), ("kept", self.place())
+            drive = lambda body: self.iterate(numbers, lambda i: body(places.item(i)), None, key=key)  # noqa: E731
+            return av.Iter("lazy", (drive,), claimed=True)
+        if isinstance(iterable, Value) and isinstance(iterable.type, Array) and iterable.type.ndim == 1:
+            return self.copy(iterable)  # its items are numbers, the rows of others are views
+        if self.is_growing(iterable):
+            return self.copy_list(iterable)
+        return iterable
+
+    def _places(self, iterable: Any) -> Any:
+        """Number and getter of items that are objects in a growing list, by themselves or enumerated."""
+        lists = [self.contents(r) for r in self._lists_in(iterable)]
+        live = any(isinstance(held, DynList) and self.is_live(held) for held in lists)
+        return self.indexed(iterable, None) if live else None
 
     def known_items(self, iterable: Any) -> list[Any] | None:
         """The items of a container whose length is known; None for ranges and arrays, which are looped over."""
@@ -207,21 +227,27 @@ class Iterators(Mixin):
 
     def _choices(self, kind: Any, iterable: Any, r: Any) -> Any:
         iterable = self.as_iterable(iterable)
-        if isinstance(iterable, av.Iter) and not iterable.claimed:
+        places = self._places(iterable)
+        if isinstance(iterable, av.Iter) and not iterable.claimed and places is None:
             iterable = self.collect(iterable)
         number = (
             self.static_int(self.length(iterable), "the number of items")
             if isinstance(r, Static) and r.obj is None
             else self.static_int(r, "the number of items chosen")
         )
+        generator = containers.CHOICES.get((kind, number))
+        if places is not None and generator is not None:
+            chosen = self.call_plain(generator, av.Range(Static(0), places.length, Static(1)), node=None)
+            key, item = ("chosen", self.place()), places.item
+            each = lambda t, body: body(av.Tup(tuple(map(item, t.items))))  # noqa: E731
+            return av.Iter("lazy", (lambda body: self.iterate(chosen, lambda t: each(t, body), None, key=key),))
         try:
             items = self.sequence_items(iterable, None)
         except UnknownLength:
-            generator = containers.CHOICES.get((kind, number))
             if generator is None:
                 items = self.unpack(iterable, None, None)
             else:
-                return self.call_plain(generator, iterable, node=None)
+                return self.call_plain(generator, self._kept(iterable), node=None)
         return av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in kind(items, number))),))
 
     @core(itertools.combinations)
@@ -256,13 +282,40 @@ class Iterators(Mixin):
 
         return av.Iter("lazy", (drive,))
 
+    @core(itertools.groupby)
+    def it_groupby(self, iterable: Any, key: Any = NONE) -> Any:
+        source = self.countable(iterable, None)
+        items = self.known_items(source)
+        if items is None or not all(isinstance(i, Static) for i in items):
+            return self.call_plain(containers.groupby, source, key, node=None)
+        keys = items if is_none(key) else [self.call(key, [i], {}) for i in items]
+        if not all(isinstance(k, Static) for k in keys):
+            return self.call_plain(containers.groupby, source, key, node=None)
+        runs = [list(run) for _, run in itertools.groupby(range(len(items)), lambda n: keys[n].obj)]
+        groups = (av.Tup((keys[run[0]], av.Iter("iter", (av.Tup(tuple(items[n] for n in run)),)))) for run in runs)
+        return av.Iter("iter", (av.Tup(tuple(groups)),))
+
     @core(itertools.pairwise)
     def it_pairwise(self, iterable: Any) -> Any:
         source = self.countable(iterable, None)
+        numbers = source.type.ndim == 1 if isinstance(source, Value) else self._lists_numbers(source)
+        if numbers:
+            return self.call_plain(containers.neighbours, source, node=None)
+        if self.is_list_of_known_length(source):
+            later = av.Range(Static(1), self.length(source), Static(1))
+            return av.Iter("zip", (source, av.Iter("map", (av.Method(source, "__getitem__"), later))))
         if not isinstance(source, Value):
             source = self.py_list(source)
         first = self.get_item(source, av.Slice(NONE, Static(-1), NONE))
         return av.Iter("zip", (first, self.get_item(source, av.Slice(Static(1), NONE, NONE))))
+
+    def is_list_of_known_length(self, value: Any) -> bool:
+        """A list that a loop over it would write out."""
+        return isinstance(value, av.Ref) and isinstance(self.contents(value), av.ListC)
+
+    def _lists_numbers(self, source: Any) -> bool:
+        """Whether this is a growing list of numbers, which an item is read of once."""
+        return self.is_growing(source) and all(isinstance(x.type.elem, Scalar) for x in self.contents(source).lists)
 
     @core(itertools.accumulate)
     def it_accumulate(self, iterable: Any, func: Any = NONE, *, initial: Any = NONE) -> Any:
@@ -287,9 +340,11 @@ class Iterators(Mixin):
     def first_and_rest(self, iterable: Any, empty: str = "") -> tuple[Any, Any]:
         """The first item, and an iterable of the others; `empty` is set where Python needs none."""
         source = self.countable(iterable, None)
-        items = self.known_items(source)
-        if items:
-            return items[0], av.Tup(tuple(items[1:]))
+        found = self.static_items(self.written_out(source), None)
+        if found:  # each is read when its turn comes
+            first, *others = found
+            drive = lambda body: self._unroll_from(others, 0, self._watched(source, body))  # noqa: E731
+            return first(), av.Iter("lazy", (drive,))
         inner = self.indexed(source, None)
         if inner is None:
             raise self.unsupported("DJ115", "this iterable", None, "use a list or an array")
@@ -308,6 +363,10 @@ class Iterators(Mixin):
         if isinstance(source, av.Iter | av.Range) and not self.can_unroll(source):  # it may have no end
             start, step = (Static(k) if is_none(p) else p for p, k in ((parts[0], 0), (parts[2], 1)))
             return self.call_plain(containers.taken, source, start, parts[1], step, node=None)
+        if self.is_growing(source) or self.is_list_of_known_length(source):
+            start, stop, step = parts[0], parts[1], Static(1) if is_none(parts[2]) else parts[2]
+            low, high = self.call_plain(containers.bounds, start, stop, step, self.length(source), node=None).items
+            return av.Iter("map", (av.Method(source, "__getitem__"), av.Range(low, high, step)))
         items = self.get_item(source if isinstance(source, Value) else self.py_list(source), av.Slice(*parts))
         return av.Iter("iter", (items,))
 

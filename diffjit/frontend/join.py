@@ -37,6 +37,7 @@ from diffjit.ir.build import scalar_type_of
 from diffjit.ir.types import Array, List, Scalar, Sym, Type, join_dims, same
 
 _APART = (av.Bound, "partial", "function", "tuple", "text")  # what may be one of several, each with its parts
+OR_EMPTY_TUPLE = "may be an empty tuple instead"  # why such a list must not change
 MOST_VARIANTS = 16  # of a sum; every use of it is interpreted once for each
 
 
@@ -101,7 +102,23 @@ class Joiner:
             site, frozen = (getattr(ta, what, None) or getattr(tb, what, None) for what in ("site", "frozen"))
             return elem if isinstance(elem, Bad) else Dyn(elem, site, frozen or "")
         reason = f"{describe(ta)} on one path and {describe(tb)} on another"
-        return self._sum(ta, tb) or Bad(reason, tables=dict_sites(ta, tb))
+        return (
+            self._sum(ta, tb)
+            or self._or_nothing(ta, tb)
+            or self._or_nothing(tb, ta)
+            or Bad(reason, tables=dict_sites(ta, tb))
+        )
+
+    def _or_nothing(self, ta: Any, tb: Any) -> Heap | None:
+        """A list that grows where the other path has `()`, as in `cells.get(key, ())`: that is an empty list then."""
+        if not (isinstance(ta, Node) and ta.kind[0] == "tuple" and not ta.children and is_reference(tb)):
+            return None
+        cells = self.cells_a if isinstance(tb, Same) and ("h", uid_of(tb)) not in self.cells_b else self.cells_b
+        held = tb.contents if isinstance(tb, Heap) else shape(self.sites.held(cells, uid_of(tb)))
+        if not isinstance(held, Dyn):
+            return None
+        uid = tb.uid if isinstance(tb, Heap) else av.Ref().uid
+        return Heap(uid, Dyn(held.elem, held.site, held.frozen or OR_EMPTY_TUPLE))
 
     def _sum(self, ta: Any, tb: Any) -> SumT | None:
         """Things without a common form that can be told apart by a number."""

@@ -88,6 +88,8 @@ def convert(value: Any, template: Any, side: Side) -> list[Value]:
             return _convert_wrapped(value, template, side, missing=av.UNBOUND)
         case SumT():
             return _convert_sum(value, template, side)
+        case Heap() if isinstance(value, av.Tup):
+            return convert(av.ListC(value.items), template.contents, side)
         case Heap():
             return convert(side.sites.held(side.cells, value.uid), template.contents, side)
         case Boxed():

@@ -13,6 +13,7 @@ from typing import Any
 from diffjit.errors import DiffjitError, TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.control import reachable
+from diffjit.frontend.frames import NeedStatic
 from diffjit.frontend.join import Joiner, equal
 from diffjit.frontend.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.mixin import Mixin
@@ -44,15 +45,17 @@ from diffjit.ir.types import BOOL, INT, Array, fresh_lengths
 
 MAX_ATTEMPTS = 30
 MAX_PEELS = 2
+WHOLE = 100  # iterations of a `while` loop that are written out as long as its condition is known
 
 
 class Peel(Exception):
-    """A variable has no common form in a loop: start again, with that loop's first iteration written out."""
+    """A variable has no common form in a loop: start again, with more of that loop's first iterations written out."""
 
-    def __init__(self, loop: Any, error: DiffjitError) -> None:
+    def __init__(self, loop: Any, error: DiffjitError, more: int) -> None:
         super().__init__(str(error))
         self.loop = loop
         self.error = error
+        self.more = more
 
 
 class Resumed(Exception):
@@ -145,7 +148,8 @@ class Loops(Mixin):
             self.loop_hints[loop.site] = dict(carried)
             return self._close(loop, carried, attempt)
         cure = "give each variable one type before the loop"
-        raise self.error(TypeProblem("DJ304", "the types in this loop do not settle", cure=cure), loop.node)
+        error = self.error(TypeProblem("DJ304", "the types in this loop do not settle", cure=cure), loop.node)
+        raise NeedStatic(error, [("loop", whole(loop.site))]) if loop.can_unroll else error
 
     def _run_once(self, loop: Loop, start: Cells) -> Any:
         """A loop whose body always leaves it: there is no second iteration."""
@@ -384,14 +388,18 @@ class Loops(Mixin):
 
             def first() -> None:
                 loop.body(loop.bounds[:1])
-                self.unless_jumped(rest)
+                known = loop.kind == "while" and isinstance(test, Static) and isinstance(self.pending(), Static)
+                if known:
+                    self.known_tests.add(whole(loop.site))
+                self.unless_jumped(lambda: rest(known=known))
 
-            def rest() -> None:
+            def rest(*, known: bool) -> None:
                 bounds = loop.bounds
                 if loop.kind == "for":
                     bounds = [self.number(self.ew("add", bounds[0], bounds[2])), *bounds[1:]]
                 later = replace(loop, site=site, bounds=bounds)
-                broke = self._peel(later, times - 1) if times > 1 else self._run_settled(later)
+                more = times > 1 and (times <= MAX_PEELS or known)
+                broke = self._peel(later, times - 1) if more else self._run_settled(later)
                 if not (isinstance(broke, Static) and not broke.obj):
                     self.cells["jump", "break", loop.break_uid] = broke
 
@@ -435,13 +443,12 @@ class Loops(Mixin):
         """What to raise when a value without a common form is used: perhaps another attempt gives it one."""
         if any(self.may_tabulate(site) for site in value.tables):
             return Tabulate([site for site in value.tables if self.may_tabulate(site)], doubtful=True)
-        loop = value.loop
-        while isinstance(loop, tuple) and len(loop) == 3 and loop[1] == "peeled":
-            loop = loop[0]
+        loop = whole(value.loop)
         tail = isinstance(loop, tuple) and loop[0] == "tail"
-        if loop is None or self.learned.peels.get(loop, 0) >= (1 if tail else MAX_PEELS):
+        peeled = self.learned.peels.get(loop, 0)
+        if loop is None or peeled >= (1 if tail else WHOLE if loop in self.known_tests else MAX_PEELS):
             return error
-        return Peel(loop, error)
+        return Peel(loop, error, WHOLE if peeled >= MAX_PEELS else 1)
 
 
 def _same_lengths(a: Any, b: Any) -> bool:
@@ -452,6 +459,13 @@ def _same_lengths(a: Any, b: Any) -> bool:
         not isinstance(x, Array) or x.dims == getattr(y, "dims", None)
         for x, y in zip(leaf_types(a), leaf_types(b), strict=True)
     )
+
+
+def whole(loop: Any) -> Any:
+    """The loop whose iterations behind the first ones this is."""
+    while isinstance(loop, tuple) and len(loop) == 3 and loop[1] == "peeled":
+        loop = loop[0]
+    return loop
 
 
 def certain_jump(cells: Cells) -> bool:

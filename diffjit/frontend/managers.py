@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,11 @@ from diffjit.frontend.values import NONE, Static
 def _made_manager(function: Any) -> Any:
     """Stands for a function behind contextlib.contextmanager."""
     raise NotImplementedError
+
+
+def is_manager(function: types.FunctionType) -> bool:
+    """What contextlib.contextmanager makes of a function."""
+    return hasattr(function, "__wrapped__") and function.__code__.co_filename == contextlib.__file__
 
 
 class Managers(Mixin):

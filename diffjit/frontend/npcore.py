@@ -182,7 +182,13 @@ class NumpyCore(Mixin):
             return tuple(Static(int(n)) for n in shape.obj)
         if isinstance(shape, Value) and isinstance(shape.type, Scalar):
             if shape.type.dtype.kind not in "iu":
-                raise self.error(TypeProblem("DJ308", f"a length must be an int, not {describe(shape)}"))
+                raise self.error(
+                    TypeProblem(
+                        "DJ308",
+                        f"a length must be an int, not {describe(shape)}",
+                        cure="use int(...); ints and floats in one list that grows become floats",
+                    )
+                )
             return (shape,)
         return tuple(self.sequence_items(shape, None))
 

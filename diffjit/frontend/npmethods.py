@@ -92,7 +92,9 @@ class NumpyMethods(Mixin):
             return NONE
         if name == "item":
             if args:
-                return self.as_weak(self.array_get(a, av.Tup(tuple(args)) if len(args) > 1 else args[0]))
+                several = len(args) > 1 or isinstance(args[0], av.Tup)
+                place = av.Tup(tuple(args)) if len(args) > 1 else args[0]
+                return self.as_weak(self.array_get(a if several else self.flatten(self.array(a)), place))
             return self.as_weak(self.item(a) if isinstance(a, Value) and isinstance(a.type, Array) else a)
         if name == "tolist":
             return self.tolist(self.array(a))

@@ -199,6 +199,7 @@ class NumpyReductions(Mixin):
         return self.ew("where", condition, self._keep_static(x), self._keep_static(y), weak=False)
 
     def _keep_static(self, value: Any) -> Any:
+        value = av.as_number(value)
         return value if isinstance(value, Static) and av.is_number(value.obj) else self.array(value)
 
     @core(np.nonzero)

@@ -14,6 +14,7 @@ import numpy as np
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.dataclass_calls import OPTIONS
+from diffjit.frontend.managers import is_manager
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.sums import for_each
 from diffjit.frontend.templates import describe
@@ -43,6 +44,8 @@ class Objects(Mixin):
             for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
                 bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
             return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
+        if issubclass(cls, enum.Enum) and len(args) == 1 and not isinstance(args[0], Static):
+            return self.member_of_value(cls, args[0])
         if issubclass(cls, enum.Enum | enum.auto):
             return Static(self.evaluated(cls, *(a.obj for a in args)))
         if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in ("numpy", "decimal", "fractions"):
@@ -62,6 +65,19 @@ class Objects(Mixin):
         elif args or kwargs:
             raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` takes no arguments", python=TypeError), node)
         return ref
+
+    def member_of_value(self, cls: type[enum.Enum], value: Any) -> Any:
+        """`Phase(k)` of a value that is only known at run time: the member that has it."""
+        hits = [(m, self.truth(self.compare_kind("equal", value, self.lift_static(m.value)))) for m in cls]
+        found = functools.reduce(self.either, (hit for _, hit in hits), Static(False))
+        self.raise_if(self.logical_not(found), ValueError, f"not a valid {cls.__name__}")
+
+        def pick(k: int) -> Any:
+            member, hit = hits[k]
+            last = k == len(hits) - 1
+            return Static(member) if last else self.choose(hit, lambda: Static(member), lambda: pick(k + 1))
+
+        return pick(0)
 
     def cast_to(self, cls: type, args: list[Any], node: Any) -> Any:
         """np.float64(x) and the like."""
@@ -200,6 +216,9 @@ class Objects(Mixin):
             return Static(cls)
         found = inspect.getattr_static(cls, name, None)
         if found is None and not hasattr(cls, name):
+            asked = inspect.getattr_static(cls, "__getattr__", None)
+            if isinstance(asked, types.FunctionType):
+                return self.call(self.method_fn(asked, cls), [owner, Static(name)], {}, node)
             raise self.error(
                 TypeProblem(
                     "DJ317",
@@ -222,8 +241,12 @@ class Objects(Mixin):
             return self.lift_static(found.__func__)
         if isinstance(found, classmethod):
             return av.Bound(Static(cls), self.lift_static(found.__func__))
+        if isinstance(found, types.FunctionType) and is_manager(found):
+            return av.Bound(owner, self.cl_contextmanager(self.method_fn(found.__wrapped__, cls)))  # pyright: ignore[reportFunctionMemberAccess]
         if isinstance(found, types.FunctionType):
             return av.Bound(owner, self.method_fn(found, cls))
+        if isinstance(found, functools._lru_cache_wrapper):  # noqa: SLF001 - the class of its results
+            return av.Bound(owner, Static(found))
         if issubclass(cls, BaseException) and isinstance(found, _MADE_IN_C):
             return self.exception_attribute(held=self.contents(owner), name=name)
         if isinstance(found, types.MemberDescriptorType) or found is None:
@@ -235,6 +258,9 @@ class Objects(Mixin):
     @for_each
     def set_attribute(self, owner: Any, name: str, value: Any, node: Any = None) -> None:
         """`owner.name = value`."""
+        if isinstance(owner, av.Opt):
+            self.set_attribute(self.not_none(owner), name, value, node)
+            return
         if isinstance(owner, av.Ref) and isinstance(self.contents(owner), av.ObjC):
             held = self.contents(owner)
             setter = inspect.getattr_static(held.cls, name, None)

@@ -241,6 +241,8 @@ class Operators(Mixin):
     def compare_sequences(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
         equality = kind in ("equal", "not_equal")
         if equality and (self.is_growing(left) or self.is_growing(right)):
+            for side in (left, right):
+                self.class_of(side)  # lists never equal tuples
             same = self.truth(self.call_plain(tables.alike, left, right, node=node))
             return same if kind == "equal" else self.logical_not(same)
         a, b = self.sequence_items(left, node), self.sequence_items(right, node)
@@ -299,6 +301,9 @@ class Operators(Mixin):
         if isinstance(left, av.Ref) and isinstance(right, av.Ref):
             return Static(self.same_object(left, right))
         if type(left) is not type(right):
+            number = [isinstance(v, Value) or (isinstance(v, Static) and av.is_number(v.obj)) for v in (left, right)]
+            if all(number):  # Python keeps one object for each small int
+                raise self.unsupported("DJ121", "`is` between two numbers", None, "compare with ==")
             return Static(False)
         if isinstance(left, Value) and left is right:
             return Static(True)
@@ -431,6 +436,6 @@ def _is_new(value: Value) -> bool:
 
 def _never_equal(a: Any, b: Any) -> bool:
     """A string, None or type never equals a number or a container."""
-    if not isinstance(a, Static) or av.is_number(a.obj) or isinstance(a.obj, np.ndarray):
+    if not isinstance(a, Static) or av.is_number(av.as_number(a).obj) or isinstance(a.obj, np.ndarray):
         return False
     return isinstance(b, (Value, av.Tup, av.Ref, av.Fn))

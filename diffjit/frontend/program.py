@@ -18,7 +18,7 @@ from diffjit.frontend.finite import check_values
 from diffjit.frontend.frames import Learned, NeedStatic
 from diffjit.frontend.interpret import Interpreter
 from diffjit.frontend.lift import array_type
-from diffjit.frontend.loops import Peel, Resumed
+from diffjit.frontend.loops import WHOLE, Peel, Resumed
 from diffjit.frontend.outputs import Change
 from diffjit.frontend.questions import Doubt
 from diffjit.frontend.read_only import decide_views
@@ -88,7 +88,7 @@ def specialise(
         except Doubt as doubt:
             learned.doubts |= doubt.sites
         except Peel as peel:
-            learned.peels[peel.loop] = learned.peels.get(peel.loop, 0) + 1
+            learned.peels[peel.loop] = min(WHOLE, learned.peels.get(peel.loop, 0) + peel.more)
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
 
 

@@ -9,19 +9,27 @@ from diffjit.frontend.handlers import core
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.reshapes import decide_reshapes, memory_classes
 from diffjit.ir.nodes import WRITES, Block, Function, Op
-from diffjit.ir.types import is_ref
+from diffjit.ir.types import Array, is_ref
 from diffjit.primitives.library import windows
 
-CONSTANT = "constant"  # attribute of a view of the whole array, where a copy was taken
+CONSTANT = "constant"  # attribute of a view of the whole array, where a copy was taken: what was taken, and the cure
+SHOWN = (
+    "a read-only view (of windows or diagonals) is taken",
+    "copy the array before: sliding_window_view(x.copy(), ...)",
+)
+COPIED_DEEPLY = (
+    "a growing list of arrays is copied deeply",
+    "copy the arrays in a comprehension: [x.copy() for x in items]",
+)
 
 
 class ReadOnly(Mixin):
     """Mixin of the interpreter: marks."""
 
     @core(windows.unchanging)
-    def mark_unchanging(self, a: Any) -> Any:
+    def mark_unchanging(self, a: Any, taken: tuple[str, str] = SHOWN) -> Any:
         """The array, with a mark in the program."""
-        return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim, constant=True)
+        return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim, constant=taken)
 
 
 def decide_views(function: Function) -> None:
@@ -34,11 +42,11 @@ def refuse_later_writes(function: Function) -> None:
     """Refuse a program that writes to memory behind a mark."""
     loops: dict[Op, tuple[Op, ...]] = {}
     _order(function.body, (), loops)
-    marks = [op for op in loops if op.attrs.pop(CONSTANT, False)]
+    marks = {op: op.attrs.pop(CONSTANT) for op in loops if CONSTANT in op.attrs}
     if not marks:
         return
     classes, places = memory_classes(function), {op: k for k, op in enumerate(loops)}
-    for mark in marks:
+    for mark, (taken, cure) in marks.items():
         home = classes.find(mark.out)
         for op, inside in loops.items():
             written = (
@@ -46,15 +54,15 @@ def refuse_later_writes(function: Function) -> None:
                 if op.kind == "call" and "rules" not in op.attrs
                 else [op.inputs[k] for k in WRITES.get(op.kind, ())]
             )
-            if not any(is_ref(v.type) and classes.find(v) is home for v in written):
+            if not any(isinstance(v.type, Array) and classes.find(v) is home for v in written):
                 continue
             around = [loop for loop in loops[mark] if loop in inside]
             if places[op] > places[mark] or any(_lives_on(home, loop, classes, loops, function) for loop in around):
                 raise MemoryProblem(
                     "DJ404",
-                    "a read-only view (of windows or diagonals) is taken here, and its memory is written to later",
+                    f"{taken} here, and its memory is written to later",
                     loc=mark.loc,
-                    cure="copy the array before: sliding_window_view(x.copy(), ...)",
+                    cure=cure,
                 )
 
 

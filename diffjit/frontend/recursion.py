@@ -16,6 +16,7 @@ import gast
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend import values as av
 from diffjit.frontend.control import reachable, references
+from diffjit.frontend.handed_back import handed_back
 from diffjit.frontend.join import Joiner, equal
 from diffjit.frontend.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.mixin import Mixin
@@ -79,6 +80,7 @@ class Record:
     shares: dict[Any, set[Any]] = field(default_factory=dict)  # result or variable -> arguments and cells it may be of
     calls: list[Op] = field(default_factory=list)
     settled: bool = True
+    handed_back: dict[int, int] = field(default_factory=dict)  # results that are arguments, once it is complete
 
 
 class Recursion(Mixin):
@@ -141,6 +143,7 @@ class Recursion(Mixin):
             record.seen |= record.by_value
             if self._attempt_body(record, fn, node):
                 free = self._close_function(record)
+                record.handed_back = handed_back(record.function)
                 self._refuse_caught(record.function.body, f"`{fn.name}`, which is recursive,", node)
                 return self._call(record, packed, objects, free, node)
         raise self._recursion_refused("its arguments or result do not settle to one type", node)
@@ -181,10 +184,13 @@ class Recursion(Mixin):
         leaves += [leaf for key, value in state.items() for leaf in convert(value, record.state[key], side)]
         back = [record.result, *(self._template_of(record, key) for key in _in_order(record.changed))]
         types = [fresh_lengths(ty) for template in back for ty in leaf_types(template)]
-        op = self.build.op("call", [*leaves, *free], types, function=record.function)
+        new = [ty for k, ty in enumerate(types) if k not in record.handed_back]
+        op = self.build.op("call", [*leaves, *free], new, function=record.function)
         if not free:
             record.calls.append(op)
-        outputs = iter(op.outputs)
+        made = iter(op.outputs)
+        given_back = record.handed_back
+        outputs = iter([op.inputs[given_back[k]] if k in given_back else next(made) for k in range(len(types))])
         found, *left = [instantiate(template, outputs, self.cells) for template in back]
         for key, value in zip(_in_order(record.changed), left, strict=True):
             self._bring_back(key, value, objects)

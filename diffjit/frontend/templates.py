@@ -481,6 +481,8 @@ def describe(value: Any) -> str:
             return f"a {value.cls.stands_for.__name__} with keys of the run"
         case av.ObjC():
             return f"an object of class {value.cls.__name__}"
+        case av.Packed():
+            return describe(value.like)
         case av.Fn():
             return f"function `{value.name}`"
         case av.Opt():

@@ -6,6 +6,7 @@ specialising: `Static` objects, containers of values, functions, iterators.
 
 from __future__ import annotations
 
+import enum
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -246,5 +247,12 @@ def inexact(message: str) -> Format:
 
 
 def is_number(obj: Any) -> bool:
-    """A Python or NumPy number that may become a run-time scalar."""
-    return isinstance(obj, (bool, int, float, complex, np.number, np.bool_))
+    """A Python or NumPy number that may become a run-time scalar; a member of an IntEnum is more than its number."""
+    return isinstance(obj, (bool, int, float, complex, np.number, np.bool_)) and not isinstance(obj, enum.Enum)
+
+
+def as_number(value: Any) -> Any:
+    """The number that a member of an IntEnum counts as in arithmetic; anything else is itself."""
+    if isinstance(value, Static) and isinstance(value.obj, enum.Enum) and isinstance(value.obj, (int, float)):
+        return Static(int(value.obj) if isinstance(value.obj, int) else float(value.obj))
+    return value

@@ -71,8 +71,9 @@ class Elementwise:
         return None
 
     def numpy_function(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
-        """`np.kind(...)`, or `math`'s function for Python's own numbers."""
-        if op.kind in MATH and is_weak(op) and isinstance(op.out.type, Scalar) and op.out.type.weak:
+        """`np.kind(...)`, or `math`'s function for Python's own real numbers."""
+        real = is_weak(op) and all(v.type.dtype.kind != "c" for v in op.inputs)
+        if op.kind in MATH and real and isinstance(op.out.type, Scalar) and op.out.type.weak:
             return syntax.call(f"math.{MATH[op.kind]}", *args)
         return self.returned(op, syntax.call(f"np.{NUMPY_NAMES.get(op.kind, op.kind)}", *args))
 

@@ -173,6 +173,8 @@ SUM = "cotangents"  # attribute of an addition that adds up cotangents: its orde
 
 TRIED = "tried"  # attribute of an operation inside a `try`: its result may not be finite, and is thrown away then
 
+LANES = "lanes"  # attribute of a loop over lanes: its counter is in bounds where it selects a lane
+
 CONTROL = frozenset({"for", "while", "if", "call"})
 
 # kind -> positions of the inputs whose memory it changes

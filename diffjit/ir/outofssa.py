@@ -262,7 +262,8 @@ class Emitter:
         self._append(out, [])
         body = self._body(op.regions[0])
         index = syntax.target(self.name(op.regions[0].args[0]))
-        out.append(ast.For(target=index, iter=iterable, body=body or [ast.Pass()], orelse=[], lineno=0))
+        loop = ast.For(target=index, iter=iterable, body=body or [ast.Pass()], orelse=[], lineno=0)
+        out += self.printer.loop(op, loop, lambda v: None if v in self.folding.folded else self.name(v))
 
     def _while(self, op: Op, out: list[ast.stmt]) -> None:
         self._copies(self.liveness.entries[id(op)], out)

@@ -23,7 +23,7 @@ from diffjit.ir.names import described
 from diffjit.ir.types import BOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from diffjit.ir.nodes import Function, Op, Value
     from diffjit.ir.types import Type
@@ -111,6 +111,10 @@ class OpPrinter(ABC):
     def for_iterable(self, op: Op, start: ast.expr, stop: ast.expr, step: ast.expr) -> ast.expr:
         """What a `for` op iterates over: `range(...)`."""
         return range_call(op, start, stop, step)
+
+    def loop(self, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
+        """The statements for a printed `for`; `name` gives the variable of a value, None where it has none."""
+        return [loop]
 
     def conditional(self, op: Op, test: ast.expr, then: ast.expr, other: ast.expr) -> ast.expr:
         """An `if` without statements that is foldable: `then if test else other`, or `and`, `or`, `not` for bools."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from diffjit.analysis.separate import mark_separate
 from diffjit.ir import syntax
 from diffjit.ir.names import BUILTINS, Names
 from diffjit.ir.nodes import Function, Loc, Op, Value
@@ -41,7 +42,7 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
     `large`: nests may run in threads.
     """
     sealed = frozenset(k for k in residual_outs if isinstance(function.results[k].type, (List, Stack)))
-    function, functions = _fused(function)
+    function, functions = _fused(function, large=large)
     recursive = _recursive(functions)
     hidden = _hide_clashes(functions)
     try:
@@ -65,6 +66,7 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
             definitions |= printer.definitions
             bodies.append((f, made))
             parts[id(f)] = printer.parts
+            rooms |= {part.name: part.rooms for part in printer.parts if part.rooms}
     finally:
         for value, name in hidden:
             value.name = name
@@ -81,13 +83,15 @@ def melted(function: Function) -> set[Value]:
     return {v for v, image in mapping.items() if image in arrays}
 
 
-def _fused(function: Function) -> tuple[Function, list[Function]]:
+def _fused(function: Function, *, large: bool) -> tuple[Function, list[Function]]:
     """Copies of a function and of those that it calls, with array operations put into common loops."""
     copies = {id(f): clone(f) for f in callees(function)}
     for copy in copies.values():
         for op in walk(copy.body):
             if op.kind == "call":
                 op.attrs["function"] = copies.get(id(op.attrs["function"]), op.attrs["function"])
+        if large:
+            mark_separate(copy)
         in_two_versions(copy)
         fuse_loops(copy)
     return copies[id(function)], callees(copies[id(function)])

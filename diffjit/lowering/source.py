@@ -8,7 +8,7 @@ The generic driver (`ir.outofssa`) decides names, folding and control flow. Here
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from diffjit.ir.nodes import CONTROL, SUM, Function, Op, Value, const_of
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
-from diffjit.lowering import arrays, failures, foreign, fuse, indexing, linalg, nests, reuse, scalars
+from diffjit.lowering import arrays, failures, foreign, fuse, indexing, linalg, nests, reuse, scalars, sharing
 from diffjit.lowering.fusion import NEST, same_place
 from diffjit.lowering.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.ranges import Ranges
@@ -67,6 +67,9 @@ class LoweredPrinter(OpPrinter):
         self.large = large  # nests may run in threads
         self.parts: list[Part] = []
         self.numbered = 0  # parts of functions before this one
+        self._shared: set[Op] = {
+            op for loop in walk(function.body) if sharing.pays(self, loop) for op in walk(loop.regions[0])
+        }
         self.passes = reuse.passing(function)
         self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long
         self.in_loop = False
@@ -112,6 +115,14 @@ class LoweredPrinter(OpPrinter):
     def looped(self, op: Op) -> bool:
         """Whether an operation is inside a loop."""
         return op in self._inside_loops
+
+    def spreads(self, op: Op) -> bool:
+        """Whether a nest may run in threads; not one in a loop that does."""
+        return self.large and op not in self._shared
+
+    def loop(self, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
+        """A loop over lanes may run in threads."""
+        return sharing.share(self, op, loop, name) if sharing.pays(self, op) else [loop]
 
     def part_name(self) -> str:
         """A name for one more function that this one calls."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.vecmath import VECTOR
 
 if TYPE_CHECKING:
+    from diffjit.analysis.aliases import Roots
     from diffjit.lowering.nests import Loops, Sum
     from diffjit.lowering.source import LoweredPrinter
 
@@ -68,11 +69,12 @@ class Part:
     parameters: list[str]
     apart: tuple[int, ...]  # a number for each parameter: arrays with different ones never overlap
     body: list[ast.stmt]
+    rooms: int = 0  # places where it makes arrays that use memory again
 
 
 def pays(nest: Loops) -> bool:
     """Whether a nest may run in threads: its outermost iterations do not touch, and are more than a few."""
-    if not nest.printer.large or not nest.order or (nest.printer.looped(nest.op) and len(nest.order) < 2):
+    if not nest.printer.spreads(nest.op) or not nest.order or (nest.printer.looped(nest.op) and len(nest.order) < 2):
         return False  # small loops inside of loops: what a call takes would show
     outermost = nest.order[0]
     length = nest.nest.lengths[outermost]
@@ -178,7 +180,7 @@ class _Spread:
             s.out = out
 
     def _part(self, body: list[ast.stmt]) -> Part:
-        free = [n for n in _free(body, {self.low, self.high}) if n not in self.printer.definitions]
+        free = [n for n in free_names(body, {self.low, self.high}) if n not in self.printer.definitions]
         part = Part(self.printer.part_name(), [self.low, self.high, *free], self._apart(free), body)
         self.printer.parts.append(part)
         return part
@@ -194,24 +196,29 @@ class _Spread:
         for v, name in nest.targets.items():
             behind.setdefault(name, []).append(v)
         fresh = {*nest.outs.values(), *self.notes} - behind.keys()
-        groups: list[int] = []
-        known: list[tuple[int, list[Value]]] = []
-        for k, name in enumerate(names):
-            mine = behind.get(name)
-            if mine is None:
-                groups.append(k + 1 if name in fresh else 0)
-                continue
-            met = [g for g, others in known if any(roots.may_alias(a, b) for a in mine for b in others)]
-            group = met[0] if met else k + 1
-            for g in met[1:]:  # what overlaps both makes one of them
-                groups = [group if x == g else x for x in groups]
-                known = [(group if x == g else x, others) for x, others in known]
-            groups.append(group)
-            known.append((group, mine))
-        return (0, 0, *groups)
+        return (0, 0, *groups_of(names, behind, roots, fresh))
 
 
-def _free(body: list[ast.stmt], given: set[str]) -> list[str]:
+def groups_of(names: list[str], behind: dict[str, list[Value]], roots: Roots, fresh: Collection[str] = ()) -> list[int]:
+    """A number for each of the names, the same where arrays may overlap; `behind`: what they stand for."""
+    groups: list[int] = []
+    known: list[tuple[int, list[Value]]] = []
+    for k, name in enumerate(names):
+        mine = behind.get(name)
+        if mine is None:
+            groups.append(k + 1 if name in fresh else 0)
+            continue
+        met = [g for g, others in known if any(roots.may_alias(a, b) for a in mine for b in others)]
+        group = met[0] if met else k + 1
+        for g in met[1:]:  # what overlaps both makes one of them
+            groups = [group if x == g else x for x in groups]
+            known = [(group if x == g else x, others) for x, others in known]
+        groups.append(group)
+        known.append((group, mine))
+    return groups
+
+
+def free_names(body: list[ast.stmt], given: set[str]) -> list[str]:
     """The variables that statements read and do not make, in their order."""
     nodes = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
     made = {n.id for n in nodes if isinstance(n.ctx, ast.Store)}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 
@@ -32,7 +33,7 @@ elementwise("left_shift(x, y)", numpy=np.left_shift, also=(operator.lshift,))
 elementwise("right_shift(x, y)", numpy=np.right_shift, also=(operator.rshift,))
 elementwise("bitwise_count(x)", numpy=np.bitwise_count)
 
-elementwise("isnan(x)", numpy=np.isnan, also=(math.isnan,))
-elementwise("isinf(x)", numpy=np.isinf, also=(math.isinf,))
-elementwise("isfinite(x)", numpy=np.isfinite, also=(math.isfinite,))
+elementwise("isnan(x)", numpy=np.isnan, also=(math.isnan, cmath.isnan))
+elementwise("isinf(x)", numpy=np.isinf, also=(math.isinf, cmath.isinf))
+elementwise("isfinite(x)", numpy=np.isfinite, also=(math.isfinite, cmath.isfinite))
 elementwise("signbit(x)", numpy=np.signbit)

@@ -182,13 +182,13 @@ class Companions:
 
     def test(self, op: Op) -> None:
         """Where `settings.nan_check` asks for it: raise if the companions that come in are finite and one is not."""
-        if self.guarded is None or self.guarded(op.out) or op.out.type.dtype.kind != "f":
+        if self.guarded is None or self.guarded(op.out) or op.out.type.dtype.kind not in "fc":
             return
         read = [v for v in op.inputs if self.has(v)]
         shown = [
             (finite.called(v, k), v)
             for k, v in enumerate(op.inputs)
-            if isinstance(v.type, (Scalar, Array)) and v.type.dtype.kind == "f"
+            if isinstance(v.type, (Scalar, Array)) and v.type.dtype.kind in "fc"
         ]
         for n, t in enumerate(self.beside[op.out]):
             dots = [(self.told(v, n), self.companions(v)[n]) for v in read]

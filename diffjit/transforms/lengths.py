@@ -33,10 +33,17 @@ class Unknown(Exception):
 class Lengths:
     """Lengths of arrays inside a program, computed by operations in front of it.
 
-    `inputs`: what the parameters are bound to; `inside`: blocks whose values do not exist in front of the program.
+    `inputs`: what the parameters are bound to; `inside`: blocks whose values do not exist in front of the program;
+    `outside`: arrays that do, whose lengths may be those that are asked for.
     """
 
-    def __init__(self, build: Builder, inputs: Mapping[Value, Value], inside: Collection[Block]) -> None:
+    def __init__(
+        self,
+        build: Builder,
+        inputs: Mapping[Value, Value],
+        inside: Collection[Block],
+        outside: Collection[Value] = (),
+    ) -> None:
         self.build = build
         self.inputs = inputs
         self.inside = {
@@ -53,7 +60,7 @@ class Lengths:
         self.known: dict[Any, Value] = {}
         self.syms: dict[int, Value] = {}
         self.uids: dict[int, tuple[Value, int]] = {}  # symbol -> an array outside that has this length
-        for v in inputs.values():
+        for v in (*inputs.values(), *outside):
             self._note(v)
 
     def _note(self, v: Value) -> None:

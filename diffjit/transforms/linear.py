@@ -52,6 +52,7 @@ class _Flow:
     def __init__(self, function: Function, params: list[int]) -> None:
         self.function = function
         self.memory = Memory(function, Order(function), whole=True)
+        self.calls: dict[tuple[Function, tuple[int, ...]], list[bool]] = {}
         self.reached = {self.place(function.params[k]) for k in params}
 
     def place(self, v: Value) -> object:
@@ -79,11 +80,22 @@ class _Flow:
     def op(self, op: Op, under: bool) -> None:
         if op.kind in ("for", "while", "if"):
             self.control(op, under)
+        elif op.kind == "call" and "rules" in op.attrs and not op.attrs["function"].writes and not under:
+            self.call(op)
         elif op.kind not in _SHAPES and (under or any(self.has(v) for v in _read(op))):
             self.mark(op.outputs)
             self.mark([op.inputs[k] for k in WRITES.get(op.kind, ())])
             if op.kind == "call" and "rules" not in op.attrs:  # those with rules change none of their arguments
                 self.mark([v for v in op.inputs if is_ref(v.type)])
+
+    def call(self, op: Op) -> None:
+        """A function that changes nothing: which of its results hang on which arguments."""
+        given = tuple(k for k, v in enumerate(op.inputs) if self.has(v))
+        key = (op.attrs["function"], given)
+        if given and key not in self.calls:
+            self.calls[key] = hangs_on(op.attrs["function"], list(given))
+        if given:
+            self.mark([v for v, reached in zip(op.outputs, self.calls[key], strict=True) if reached])
 
     def control(self, op: Op, under: bool) -> None:
         skip = len(op.regions[-1].results) - len(op.outputs)

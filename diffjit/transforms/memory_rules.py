@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import NoRule
 from diffjit.ir.nodes import Block, Op, Value, const_of
-from diffjit.ir.types import BOOL, INT, Array, Scalar, Stack, Type
-from diffjit.transforms.cotangents import Bar, Cotangents
+from diffjit.ir.types import BOOL, INT, Array, Scalar, Type
+from diffjit.transforms.cotangents import Bar
 from diffjit.transforms.keep import Context
+from diffjit.transforms.tapes import TapeRules
 
 
-class MemoryRules(Cotangents):
+class MemoryRules(TapeRules):
     """Mixin of `Reverse`: one method per kind, `mirror_<kind>(op, context)`."""
 
     def begin(self, block: Block, c: Context) -> None:
@@ -29,14 +29,7 @@ class MemoryRules(Cotangents):
                 with self.build.inside(c.block):
                     c.bars[op.out] = Bar(self.zero_list(op.out.type, length, op.out.name), owned=True)
             for out in op.outputs:
-                if (
-                    isinstance(out.type, Stack)
-                    and self.activity.active(out)
-                    and not self.by_shadow(out)
-                    and self.memory.outermost(out) is out
-                ):
-                    with self.build.inside(c.block):
-                        c.bars[out] = Bar(self.build.value("stack_new", (), out.type, name=_bar(out)), owned=True)
+                self.begin_tape(out, c)
 
     def zero_list(self, ty: Type, length: Value, name: str | None) -> Value:
         """A list of zeros."""
@@ -345,58 +338,6 @@ class MemoryRules(Cotangents):
         """Lists of references: the forward sweep's shadow list is read only through recorded references."""
         del op, c, kind, extra
 
-    # Tapes (derivatives of derivatives)
-
-    def _recorded(self, stack: Value) -> bool:
-        """A tape of values (references to changing memory are recorded with their shadows instead)."""
-        if not self.activity.active(stack):
-            return False
-        if self.by_shadow(stack) and isinstance(stack.type.elem, Scalar):
-            raise AssertionError("a tape of numbers was joined with another one")
-        return not self.by_shadow(stack)
-
-    def stack_shadow(self, stack: Value, c: Context) -> Value:
-        """The tape of cotangents."""
-        home = self.memory.outermost(stack)
-        return self.owner(home, c).bars[home].value
-
-    def mirror_push(self, op: Op, c: Context) -> None:
-        """value_bar += s_bar.pop()."""
-        stack, value = op.inputs
-        if self._recorded(stack):
-            g = self.build.value("pop", [self.stack_shadow(stack, c)], stack.type.elem, name=_bar(value))
-            self.add(value, g, c)
-
-    def mirror_stack_copy(self, op: Op, c: Context) -> None:
-        """Nothing: the one copy, emptied by a pullback, has left its cotangents on the tape that both share."""
-        del c
-        if not self._recorded(op.out):
-            return
-        same = self.memory.find(op.out)
-        copies = [o for o in self.keep.order.places if o.kind == "stack_copy" and self.memory.find(o.out) is same]
-        if len(copies) > 1 or op.out.block is not self.memory.outermost(op.out).block:
-            raise NoRule(
-                "DJ202",
-                "reverse mode through a pullback that is called several times, or perhaps not at all",
-                loc=op.loc,
-                cure="call the pullback once, take the inner derivative with `grad`, or the outer one with `jvp`",
-            )
-
-    def mirror_pop(self, op: Op, c: Context) -> None:
-        """s_bar.append(out_bar)."""
-        stack = op.inputs[0]
-        if self._recorded(stack):
-            g = self.take(op.out, c)
-            shadow = self.stack_shadow(stack, c)
-            if g is None:
-                g = self.zero(op.out, c)
-            elif isinstance(g.type, Array) and g.type.layout != op.out.type.layout and op.out.type.layout == "C":
-                g = self.build.value("copy", [g], Array(g.type.dtype, g.type.dims, "C"), order="C")
-            self.build.op("push", [shadow, g])
-
 
 def _bar(v: Value) -> str | None:
     return f"{v.name}_bar" if v.name else None
-
-
-__all__ = ["MemoryRules", "Stack"]

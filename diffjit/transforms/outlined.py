@@ -8,6 +8,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import clone_op
+from diffjit.transforms.rules import is_complex
 
 
 def zeros(build: Builder, like: Value) -> Value:
@@ -15,6 +16,18 @@ def zeros(build: Builder, like: Value) -> Value:
     if isinstance(like.type, Scalar):
         return build.const(0.0, like.type)
     return build.value("zeros_like", [like], Array(like.type.dtype, like.type.dims, like.type.layout))
+
+
+def turned(build: Builder, bar: Value) -> Value:
+    """A complex cotangent in the other of two conventions: JAX's, or a gradient in the plane (`Reverse.outside`)."""
+    if not is_complex(bar):
+        return bar
+    ty = bar.type
+    if not isinstance(ty, Array) or ty.ndim:
+        return build.value("conjugate", [bar], ty, name=bar.name)
+    number = Scalar(ty.dtype)  # NumPy's functions would make a number of an array without dimensions
+    found = build.value("conjugate", [build.value("load", [bar], number)], number)
+    return build.value("full", [found], ty, name=bar.name, order="C")
 
 
 def clone_silently(op: Op, mapping: dict[Value, Value], into: Block) -> None:

@@ -14,6 +14,7 @@ from diffjit.transforms.adopt import adopt
 from diffjit.transforms.cse import share_common
 from diffjit.transforms.dummies import define_dummies
 from diffjit.transforms.forward import Several, forward
+from diffjit.transforms.lanes import join_products
 from diffjit.transforms.reverse import Reversed, reverse
 from diffjit.transforms.scalarise import scalarise
 from diffjit.transforms.simplify import simplify
@@ -30,6 +31,9 @@ def finish(function: Function, stage: str) -> Function:
     with labelled(function):
         simplify(function)
         share_common(function)
+        if join_products(function):
+            simplify(function)
+            share_common(function)
         if stage != "program":
             tidy(function)
             simplify(function)

@@ -27,6 +27,7 @@ from diffjit.primitives.registry import ELEMENTWISE, RULES
 from diffjit.transforms import custom, rules
 from diffjit.transforms.keep import Context, Keeper
 from diffjit.transforms.memory_rules import MemoryRules
+from diffjit.transforms.outlined import turned
 from diffjit.transforms.prepare import clone, own_copy
 from diffjit.transforms.shadows import Shadows
 from diffjit.transforms.timeloop import enclose
@@ -123,18 +124,7 @@ class Reverse(MemoryRules):
         sweep cotangents are gradients in the plane, d/dx + i d/dy: memory seen as real and imaginary parts then has
         shadow memory seen the same way.
         """
-        return bar if self.inside else self.turned(bar)
-
-    def turned(self, bar: Value) -> Value:
-        """A cotangent in the other of the two conventions."""
-        if not rules.is_complex(bar):
-            return bar
-        ty = bar.type
-        if not isinstance(ty, Array) or ty.ndim:
-            return self.build.value("conjugate", [bar], ty, name=bar.name)
-        number = Scalar(ty.dtype)  # NumPy's functions would make a number of an array without dimensions
-        found = self.build.value("conjugate", [self.build.value("load", [bar], number)], number)
-        return self.build.value("full", [found], ty, name=bar.name, order="C")
+        return bar if self.inside else turned(self.build, bar)
 
     def gradient_of(self, p: Value, top: Context) -> Value | None:
         """The cotangent of an input, as a value that shares memory with nothing else."""
@@ -239,7 +229,7 @@ class Reverse(MemoryRules):
         shown = [
             (finite.called(x, k), self.keep.contents(x, op, c))
             for k, x in enumerate(op.inputs)
-            if isinstance(x.type, (Scalar, Array)) and x.type.dtype.kind == "f"
+            if isinstance(x.type, (Scalar, Array)) and x.type.dtype.kind in "fc"
         ]
         shown += [(f"cotangent of `{out.name}`" if out.name else "cotangent of the result", g) for out, g in seeds]
         what = f"the cotangent of `{v.name}`" if v.name else "a cotangent"
@@ -494,14 +484,14 @@ class Reverse(MemoryRules):
         for out, param in zip(outs, back.params[len(residuals) :], strict=True):
             g = self.take(out, c) if self.activity.active(out) else None
             seed = mapping[param] = Value(out.type, f"{out.name}_bar" if out.name else None)
-            given[seed] = self.conform(self.turned(self.owned_or_zero(g, out, c)), param.type)
+            given[seed] = self.conform(turned(self.build, self.owned_or_zero(g, out, c)), param.type)
             seeds.append(given[seed])
         scratch = Block()
         for o in back.body.ops:
             clone_op(o, mapping, scratch)
         with self.build.inside(scratch):
             found = [
-                (k, self.fit(self.turned(_renamed(v, mapping)), op.inputs[k]))
+                (k, self.fit(turned(self.build, _renamed(v, mapping)), op.inputs[k]))
                 for k, v in enumerate(back.results)
                 if self.activity.active(op.inputs[k])
             ]

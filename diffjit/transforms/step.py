@@ -4,18 +4,18 @@ step(u, w, p)  ->  u_next            step_back(u, w, p, u_next_bar, w_bar, p_bar
     w changes in place                   w_bar, p_bar change in place
 
 A step that touches a few elements of a large array would spend its time on zeros if each pullback made the cotangents
-of all of it. So those of arrays from outside the step are buffers that are handed from step to step.
+of all of it. So those of arrays from outside the step are buffers that are handed from step to step. All of them are
+gradients in the plane: of complex numbers, conjugates of what callers have.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diffjit.errors import NoRule
-from diffjit.ir.nodes import Function, Loc, Value
+from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import Array
 from diffjit.ir.walk import dce
-from diffjit.transforms import custom, rules
+from diffjit.transforms import custom
 from diffjit.transforms.cotangents import Bar
 from diffjit.transforms.reverse import Reverse
 
@@ -40,7 +40,7 @@ class _StepReverse(Reverse):
     """Reverse mode with given buffers."""
 
     def __init__(self, step: Function, wrt: list[int], results: list[int], buffers: list[int]) -> None:
-        super().__init__(step, wrt, results, buffers)
+        super().__init__(step, wrt, results, buffers, inside=True)
         self.given = buffers
 
     def step_back(self, carried: list[int], results: list[int]) -> StepBack:
@@ -87,13 +87,6 @@ def _bar(v: Value) -> str | None:
 def step_back(step: Function, active: set[int], state: int) -> StepBack:
     """The pullback of a step by its active parameters; the first `state` parameters are what it carries on."""
     wrt = sorted(active)
-    if any(rules.is_complex(step.params[k]) for k in wrt):
-        raise NoRule(
-            "DJ203",
-            "a `checkpointed` loop carries complex numbers that have derivatives",
-            loc=Loc(step.source_file, step.source_line, 0, 0, step.name),
-            cure="carry their real and imaginary parts, or leave `checkpointed` out",
-        )
     buffers = [k for k in wrt if k >= state and isinstance(step.params[k].type, Array)]
     results = [k for k in wrt if k < state]
     back = _StepReverse(step, wrt, results, buffers)

@@ -1,7 +1,6 @@
 """Checkpointed functions and loops: every mode and order, the number of steps that run again, memory, refusals."""
 
 import itertools
-import math
 import tracemalloc
 
 import numpy as np
@@ -212,10 +211,33 @@ def trees_and_methods_jax(x, p, n=9):
     return jnp.sum(layer(layer(x)) ** 2)
 
 
+def waves(x, p, n=9):
+    """Schrödinger's equation with damping: a complex state, in place and carried, and a record of it."""
+    psi, phase, record = x * np.exp(1j * p * x), 1.0 + 0.5j * p, np.zeros(n)
+    for t in dj.checkpointed(itertools.count(), budget=3):
+        psi[1:-1] += 0.1j * (psi[2:] - 2.0 * psi[1:-1] + psi[:-2])
+        phase = phase * np.exp(0.1j * np.abs(psi[0])) - 0.1 * np.conj(phase)
+        psi *= phase * np.exp(-0.1j * x)
+        record[t] = np.sum(np.abs(psi) ** 2)
+        if t == n - 1:
+            break
+    return np.sum(record) + psi[1].real * psi[2].imag + phase.imag
+
+
+def waves_jax(x, p, n=9):
+    psi, phase, total = x * jnp.exp(1j * p * x), 1.0 + 0.5j * p, 0.0
+    for _ in range(n):
+        psi = psi.at[1:-1].add(0.1j * (psi[2:] - 2.0 * psi[1:-1] + psi[:-2]))
+        phase = phase * jnp.exp(0.1j * jnp.abs(psi[0])) - 0.1 * jnp.conj(phase)
+        psi = psi * phase * jnp.exp(-0.1j * x)
+        total = total + jnp.sum(jnp.abs(psi) ** 2)
+    return total + psi[1].real * psi[2].imag + phase.imag
+
+
 PROGRAMS = [
     (by_values, by_values_jax), (in_place, in_place_jax), (two_buffers, two_buffers_jax), (until, until_jax),
     (forced, forced_jax), (nested_objects, nested_objects_jax), (blocks, blocks_jax),
-    (trees_and_methods, trees_and_methods_jax),
+    (trees_and_methods, trees_and_methods_jax), (waves, waves_jax),
 ]  # fmt: skip
 EACH = pytest.mark.parametrize(("f", "f_jax"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
 
@@ -252,6 +274,30 @@ def test_products(f, f_jax):
     close(value, f_jax(jnp.asarray(X), P))
     close(pullback(1.5), pullback_jax(1.5))
     close(pullback(-2.0), pullback_jax(-2.0))
+
+
+@BOTH
+def test_complex_arguments_and_results(backend, monkeypatch):
+    monkeypatch.setattr(dj.settings, "backend", backend)
+
+    def mixed(lib, loop, z, w):
+        for t in loop:
+            z = z * lib.exp(0.1j * lib.abs(z)) + 0.1 * lib.conj(z) * w[t]
+        return z
+
+    f = lambda z, w: mixed(np, steps(5), z, w)
+    f_jax = lambda z, w: mixed(jnp, range(5), z, w)
+    z, w = X + 0.5j * np.cos(X), np.array([1.0, 2.0j, 1.0 - 1.0j, 0.5, 1.0j])
+    dots = (np.sin(X) + 1j * X, 1j * w + 1.0)
+    close(dj.jvp(f, (z, w), dots), jax.jvp(f_jax, (jnp.asarray(z), jnp.asarray(w)), dots))
+    _, pullback = dj.vjp(f, z, w)
+    _, pullback_jax = jax.vjp(f_jax, z, w)
+    bar = np.cos(X) + 1j * np.sin(3 * X)
+    close(pullback(bar), pullback_jax(jnp.asarray(bar)))
+    close(pullback(1j * bar), pullback_jax(jnp.asarray(1j * bar)))
+    norm = lambda lib, np, f: lambda z, w: np.sum(np.abs(lib.vjp(f, z, w)[1](bar)[1]) ** 2)
+    found = dj.grad(norm(dj, np, f), argnums=(0, 1))(z, w)
+    close(found, jax.grad(norm(jax, jnp, f_jax), argnums=(0, 1))(jnp.asarray(z), jnp.asarray(w)))
 
 
 def gradient_norm(lib, np, f):
@@ -319,61 +365,6 @@ def test_series(k):
     # d/dt of the gradient along a line
     _, slope = dj.jet(lambda x: dj.grad(f)(x, P), (X,), ((np.cos(X),),))
     close(slope[0], jax.jvp(lambda x: jax.grad(f_jax)(x, P), (X,), (np.cos(X),))[1])
-
-
-# How often steps run
-
-
-def fewest(n, s):
-    """Steps that reversing n steps with s snapshots takes, beside the reversed ones: Griewank and Walther's formula."""
-    r = next(r for r in range(n) if math.comb(s + r, s) >= n)
-    return r * n - (math.comb(s + r, r - 1) if r else 0)
-
-
-def test_the_formula_is_the_minimum():
-    """By dynamic programming: the first snapshot behind the start is taken at any m."""
-    table = {(n, 1): n * (n - 1) // 2 for n in range(1, 60)}
-    for s in range(2, 6):
-        for n in range(1, 60):
-            table[n, s] = min((m + table[n - m, s - 1] + table[m, s] for m in range(1, n)), default=0)
-    assert all(fewest(n, s) == steps for (n, s), steps in table.items())
-
-
-def counted(monkeypatch, s, n):
-    """How often a gradient's step runs: `math.sin` counts its calls."""
-
-    def f(x, n):
-        u = x
-        for _ in dj.checkpointed(range(n), budget=s):
-            u = u + 0.1 * math.sin(u)
-        return u
-
-    gradient = dj.grad(f)
-    gradient(0.3, 2)
-    calls = itertools.count()
-    with monkeypatch.context() as patched:
-        sine = math.sin
-        counting = lambda x: (next(calls), sine(x))[1]
-        patched.setattr(math, "sin", counting)
-        patched.setattr(np, "sin", counting)
-        found = gradient(0.3, n)
-    x, bar = 0.3, 1.0
-    for _ in range(n):
-        x, bar = x + 0.1 * math.sin(x), bar * (1.0 + 0.1 * math.cos(x))
-    close(found, bar)
-    return next(calls)
-
-
-@pytest.mark.parametrize("s", [1, 2, 3, 5, 8, 64])
-def test_no_schedule_runs_fewer_steps(s, monkeypatch):
-    # Of the n steps on the way there, revolve counts all but the last, which is reversed without having been run.
-    for n in (1, 2, 3, 10, 57, 150):
-        assert counted(monkeypatch, s, n) == fewest(n, s) + 1
-
-
-@pytest.mark.slow
-def test_a_million_steps(monkeypatch):
-    assert counted(monkeypatch, 64, 1_000_000) == fewest(1_000_000, 64) + 1
 
 
 # Memory

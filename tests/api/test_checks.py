@@ -151,6 +151,53 @@ def test_complex_steps_count_where_they_mean_something():
     assert derived.rows[0].complex is None
 
 
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_complex_arguments_and_results(backend):
+    def f(z, a):
+        return {"size": np.sum(np.abs(z * a) ** 2), "turned": np.exp(a * z) * np.conj(z), "n": 3}
+
+    args = (np.array([1 + 2j, 0.3 - 1j]), 0.5)
+    report = dj.check_grads(f, args, order=2, backend=backend)
+    assert [r.argument for r in report.rows if r.mode == "fwd"] == ["z.real", "z.imag", "a"]
+    assert "complex" in report.notes[0]
+    assert len({round(r.ad, 9) for r in report.rows if r.mode in ("fwd", "rev")}) == 3  # both modes, each part
+    narrow = dj.check_grads(lambda z: z * z, (np.complex64(1 + 2j),), backend=backend)
+    assert narrow.rows[0].tolerance > 1e-3
+    spectrum = dj.check_grads(lambda x: np.fft.fft(x) ** 2, (np.arange(4.0),), order=2, backend=backend)
+    assert spectrum.notes == ["no complex step: its results are complex"]
+
+
+def test_complex_numbers_against_derivatives_by_hand():
+    """The real part of the seed times what the function changes by, for a move of either part."""
+    z = 1.5 - 0.5j
+    report = dj.check_grads(lambda z: z * z * np.conj(z), (z,), seed=4, backend="python")
+    rng = np.random.default_rng(4)
+    w = rng.standard_normal() + 1j * rng.standard_normal()
+    rng.standard_normal(2)  # the direction of a second derivative
+    for row, unit in zip(report.rows[::2], (1.0, 1j), strict=True):
+        d = rng.standard_normal() * unit
+        change = 2 * z * np.conj(z) * d + z * z * np.conj(d)
+        assert row.ad == pytest.approx((w * change).real)
+
+
+@pytest.mark.parametrize("modes", ["fwd", "rev"])
+def test_a_wrong_rule_for_complex_numbers_is_found(modes):
+    @dj.custom_jvp
+    def square(z):
+        return z * z
+
+    @square.defjvp
+    def rule(primals, tangents):
+        (z,), (d,) = primals, tangents
+        scale = np.ones(3)
+        scale[1] = 1.01
+        return square(z), 2 * z * d * scale
+
+    z = np.array([1 + 2j, 0.3 - 1j, 2.0])
+    with pytest.raises(dj.GradientMismatch, match=r"DJ602.*`z\[1\]\.(real|imag)`"):
+        dj.check_grads(lambda z: np.sum(np.abs(square(z))), (z,), modes=modes, backend="python")
+
+
 def test_arguments_stay_as_they_are():
     def scale(x):
         x *= 2.0

@@ -153,5 +153,5 @@ def test_no_convergence_is_an_error(backend):
         return np.sum(dj.linear_solve(lambda v, a: a * np.array([v[0] + v[1], v[0] + v[1]]), np.array([1.0, 0.0]), a))
 
     for f in (without_root, runs_away, singular):
-        with pytest.raises(RuntimeError, match="did not converge"):
+        with pytest.raises(RuntimeError, match=r"did not converge|singular"):
             dj.value_and_grad(f, backend=backend)(1.0)

@@ -1,5 +1,7 @@
 """Tangent maps, transposes, constants."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -120,6 +122,56 @@ def test_transposed_and_linearized_are_transposes(n, seed):
     _, tangent_map = dj.linearize(f, x, backend="python")
     _, pullback = dj.vjp(f, x, backend="python")
     np.testing.assert_allclose(u @ tangent_map(v), pullback(u)[0] @ v, rtol=1e-10, atol=1e-12)
+
+
+def diffused(u0, n=6):
+    u, record = u0.copy(), np.zeros(n)
+    for t in dj.checkpointed(range(n), budget=2):
+        u[1:-1] += 0.1 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+        record[t] = 2.0 * u[1]
+    return np.concatenate((u, record))
+
+
+@dj.checkpoint
+def mixed(u):
+    return 2.0 * u + u[::-1]
+
+
+@dj.checkpoint
+def squared(u):
+    return u * u
+
+
+def bent(u):
+    for _ in dj.checkpointed(range(3)):
+        u = u + 0.1 * u * u
+    return u
+
+
+def until_small(u):
+    while True:
+        for _ in dj.checkpointed(itertools.count()):
+            u = 0.5 * u
+            if u[0] < 0.1:
+                break
+        return u
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("f", [diffused, lambda u: mixed(mixed(u))])
+def test_transposes_of_checkpointed_code(f, backend):
+    x = np.arange(4.0)
+    matrix = np.stack([f(e) for e in np.eye(4)], axis=1)
+    bar = np.cos(np.arange(len(matrix)))
+    np.testing.assert_allclose(dj.linear_transpose(f, x, backend=backend)(bar)[0], matrix.T @ bar, rtol=1e-13)
+    inside = lambda x, bar: dj.linear_transpose(f, x)(bar)[0] @ x
+    np.testing.assert_allclose(dj.grad(inside, argnums=1, backend=backend)(x, bar), matrix @ x, rtol=1e-13)
+
+
+@pytest.mark.parametrize("f", [bent, lambda u: squared(mixed(u)), until_small])
+def test_checkpointed_code_that_is_not_linear_is_refused(f):
+    with pytest.raises(dj.DiffjitError, match="DJ516"):
+        dj.linear_transpose(f, np.arange(4.0))
 
 
 def test_constants(tmp_path):

@@ -200,6 +200,43 @@ def test_recursion(backend):
     assert caught(dj.jit(down, backend=backend), 1.0, 2).loc.line == line_of(down, 2)
 
 
+def logs(z):
+    w = np.log(z)
+    return np.sum(np.abs(w))
+
+
+def powers(z):
+    size = abs(z)
+    return size**1.5 * z.real
+
+
+def test_complex_values_tangents_and_cotangents(backend):
+    z = np.array([1j, 0j, 2.0])
+    for run in (dj.jit(logs, backend=backend), dj.grad(logs, backend=backend)):
+        error = caught(run, z)
+        assert error.loc.line == line_of(logs, 1)
+        assert "element [1] of `w` became (-inf+0j)" in str(error)
+        assert "z = 0j (at [1])" in str(error)
+    error = caught(lambda: dj.jvp(np.sqrt, (0j,), (1j,), backend=backend))
+    assert "tangent" in str(error)
+
+    def mixed(z):
+        w = z * z
+        s = (w * np.conj(w)).real
+        return np.sqrt(s)
+
+    error = caught(dj.grad(mixed, backend=backend), 0j)
+    assert (error.loc.line, "cotangent of `s`" in str(error)) == (line_of(mixed, 3), True)
+    assert dj.grad(logs, backend=backend)(np.array([1j, 3.0 + 0j])).dtype == complex
+    assert np.isinf(dj.jit(logs, backend=backend)(np.array([1j, np.inf])))  # it came in
+
+
+def test_complex_numbers_of_python(backend):
+    assert dj.grad(powers, backend=backend)(3.0 + 4.0j) == pytest.approx(
+        complex(jax.grad(powers)(3.0 + 4.0j)), rel=1e-5
+    )
+
+
 def test_switching_takes_effect_at_the_next_call(backend, monkeypatch):
     g = dj.grad(norm, backend=backend)
     caught(g, np.zeros(20))

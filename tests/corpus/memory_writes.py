@@ -329,3 +329,17 @@ def addresses_computed_from_values(x, a):
         y[i] = 0.0
         bins[k - 1] -= 0.1 * bins[k] ** 2
     return np.sum(bins * bins * np.arange(1.0, 5.0))
+
+
+@program(args=lambda: (_vector(),), wrt=("x",), tags=("memory",))
+def products_with_one_of_what_changes(x):
+    """What equals an array now is not that array when it changes."""
+    y = x + 0.5
+    h = 1.0 * y
+    for k in range(3):
+        g = y * 1.0
+        y[k] = 2.0 * h[k]
+        h = h + g
+    p = y[1:] ** 1
+    y[3] = 7.0
+    return np.sum(h * h) + np.sum(p * p * p)

@@ -134,3 +134,17 @@ def test_nothing_leaks() -> None:
         use()
     assert alive() == before
     assert "room_float64" in dj.source(f, x, 5, stage="lowered")
+
+
+def empty_at_first(x):
+    a = np.zeros(5)
+    for m in range(1, 5):
+        a[1:m] = a[1:m] + x[m] * a[m - 1 : 0 : -1]
+        a[m] = x[m]
+    return a[1:]
+
+
+def test_an_empty_array_has_memory_too():
+    """No room has been made yet when the first array has no elements."""
+    rows = rng.standard_normal((3, 12))
+    np.testing.assert_allclose(dj.vmap(empty_at_first)(rows), [empty_at_first(x) for x in rows], rtol=1e-12)

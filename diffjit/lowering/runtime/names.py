@@ -9,6 +9,7 @@ from diffjit.lowering.runtime import (
     arithmetic,
     choices,
     fourier,
+    lane_parts,
     lanes,
     linear,
     lists,
@@ -22,7 +23,8 @@ from diffjit.lowering.runtime import (
 )
 
 _MODULES = (
-    scalars, choices, arithmetic, special, spread, memory, moves, lists, lanes, linear, fourier, tape, vecmath
+    scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, linear, fourier, tape,
+    vecmath,
 )  # fmt: skip
 _KINDS = (extending._Intrinsic, Dispatcher, float)
 

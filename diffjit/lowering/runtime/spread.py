@@ -40,24 +40,12 @@ def spread(typingctx: Any, function: Any, count: Any, work: Any, given: Any) -> 
         def direct(builder: Any, low: Any, high: Any, parts: list[Any]) -> None:
             context.call_internal_no_propagate(builder, described, call, [low, high, *parts])
 
-        pool = builder.module.globals.get(threads.SYMBOL)
-        if pool is None:
-            pool = llvm_ir.GlobalVariable(builder.module, llvm_ir.ArrayType(I64, 2), threads.SYMBOL)
-        address = builder.load(builder.gep(pool, [I32(0), I32(0)]))
-        several = builder.load(builder.gep(pool, [I32(0), I32(1)]))
+        address, several = pool_state(builder)
         enough = builder.icmp_signed(">=", work, I64(_PAYS))
         able = builder.and_(builder.icmp_signed("!=", address, I64(0)), builder.icmp_signed(">", several, I64(1)))
         with builder.if_else(builder.and_(enough, able), likely=False) as (shared, alone):
             with shared:
-                chunks = builder.mul(several, I64(_CHUNKS))
-                data = cgutils.alloca_once_value(builder, cgutils.pack_struct(builder, [count, chunks, *parts]))
-                body = _body(builder.module, described.mangled_name, data.type, direct)
-                one = cgutils.alloca_once_value(builder, llvm_ir.Constant(_BYTES, None))
-                sizes = cgutils.alloca_once_value(builder, chunks)
-                steps = cgutils.alloca_once_value(builder, I64(1))
-                run = builder.inttoptr(address, _POOL.as_pointer())
-                number = builder.trunc(several, I32)
-                builder.call(run, [body, one, sizes, steps, builder.bitcast(data, _BYTES), I64(0), I64(1), number])
+                run_parts(builder, described.mangled_name, address, several, count, parts, direct)
             with alone:
                 direct(builder, I64(0), count, parts)
         return context.get_dummy_value()
@@ -65,6 +53,28 @@ def spread(typingctx: Any, function: Any, count: Any, work: Any, given: Any) -> 
     if not isinstance(given, types.BaseTuple):
         return None
     return types.void(function, types.int64, types.int64, given), codegen
+
+
+def pool_state(builder: Any) -> tuple[Any, Any]:
+    """The address of the pool, 0 where there is none, and the number of threads."""
+    pool = builder.module.globals.get(threads.SYMBOL)
+    if pool is None:
+        pool = llvm_ir.GlobalVariable(builder.module, llvm_ir.ArrayType(I64, 2), threads.SYMBOL)
+    address = builder.load(builder.gep(pool, [I32(0), I32(0)]))
+    return address, builder.load(builder.gep(pool, [I32(0), I32(1)]))
+
+
+def run_parts(builder: Any, name: str, address: Any, several: Any, count: Any, given: list[Any], direct: Any) -> None:
+    """Have the pool call `direct(builder, lo, hi, given)` for parts of a range, four for each thread."""
+    chunks = builder.mul(several, I64(_CHUNKS))
+    data = cgutils.alloca_once_value(builder, cgutils.pack_struct(builder, [count, chunks, *given]))
+    body = _body(builder.module, name, data.type, direct)
+    one = cgutils.alloca_once_value(builder, llvm_ir.Constant(_BYTES, None))
+    sizes = cgutils.alloca_once_value(builder, chunks)
+    steps = cgutils.alloca_once_value(builder, I64(1))
+    run = builder.inttoptr(address, _POOL.as_pointer())
+    number = builder.trunc(several, I32)
+    builder.call(run, [body, one, sizes, steps, builder.bitcast(data, _BYTES), I64(0), I64(1), number])
 
 
 def _body(module: Any, name: str, kind: Any, direct: Any) -> Any:

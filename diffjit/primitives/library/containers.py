@@ -264,7 +264,7 @@ def called(function, sentinel):
 
 def zipped_strictly(*iterables):
     """zip(..., strict=True)."""
-    columns = [list(i) for i in iterables]
+    columns = [i if isinstance(i, (list, tuple, np.ndarray)) else list(i) for i in iterables]
     length = min([len(c) for c in columns])
     for k in range(length):
         yield tuple([c[k] for c in columns])
@@ -276,7 +276,7 @@ def zipped_strictly(*iterables):
 @implements(itertools.zip_longest)
 def zip_longest(*iterables, fillvalue=None):
     """Tuples as long as any of the iterables has items."""
-    columns = [list(i) for i in iterables]
+    columns = [i if isinstance(i, (list, tuple, np.ndarray)) else list(i) for i in iterables]
     for k in range(max([len(c) for c in columns])):
         yield tuple([c[k] if k < len(c) else fillvalue for c in columns])
 
@@ -353,6 +353,16 @@ def compress(data, selectors):
     for item, selected in zip(data, selectors):  # noqa: B905 - as Python's, it ends with the shorter one
         if selected:
             yield item
+
+
+def neighbours(items):
+    """Each item with the next one; each is read once, when its turn comes."""
+    if len(items) > 0:
+        before = items[0]
+        for k in range(1, len(items)):
+            item = items[k]
+            yield before, item
+            before = item
 
 
 def pairs(items):

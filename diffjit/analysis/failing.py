@@ -1,0 +1,172 @@
+"""Which operations of a loop's body may raise: never, in all iterations or in none, or in some of them.
+
+    y = x + b          x and b have one length by their types: never
+    z = W @ u          the same lengths in every iteration, not known to agree: in all iterations or in none
+    v = u[k]           k is computed: in some
+
+Work may move from one iteration in front of another's only where that changes neither which error leaves the loop, nor
+what has been printed and written by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+
+from diffjit.ir.nodes import LANES, Block, Op, Value, const_of, is_const
+from diffjit.ir.types import Array, Dim, Scalar
+from diffjit.ir.walk import walk
+from diffjit.primitives.registry import ELEMENTWISE
+
+
+class Failure(IntEnum):
+    """In which iterations an operation may raise."""
+
+    NEVER = 0
+    TOGETHER = 1  # in all or none, as it hangs on lengths alone
+    APART = 2
+
+
+_NEVER = frozenset(
+    {"const", "dim", "stride", "trip", "undef", "select", "stop_gradient", "transpose", "real_view", "imag_view",
+     "zeros_like", "empty_like", "copy", "share", "list_new", "stack_new", "list_len", "sum", "prod", "any", "all",
+     "cumsum", "cumprod", "unbroadcast", "fft", "rfft", "sort", "argsort"}
+)  # fmt: skip
+_BY_LENGTHS = frozenset(
+    {"max", "min", "argmax", "argmin", "reshape", "broadcast_to", "concatenate", "diagonal",
+     "irfft"}
+)  # fmt: skip
+_ALLOCATED = frozenset({"zeros", "empty", "full"})
+_BY_ELEMENT = frozenset({"where", "zmul", "assign", "accum"})
+_EXACT = frozenset({"maximum", "minimum", "where", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"})
+_INDEXED = {"load": 1, "store": 2, "accum_at": 2}  # kind -> where the indices begin
+
+
+class Failing:
+    """Questions about the body of one loop.
+
+    Its counter is within the lengths of all arrays that it selects from. `uniform(values)`: these arrays have the same
+    shapes in every iteration.
+    """
+
+    def __init__(self, loop: Op, uniform: Callable[[Sequence[Value]], bool]) -> None:
+        self.counter = loop.regions[0].args[0]
+        self.uniform = uniform
+        self.counters = {op.regions[0].args[0]: op for op in walk(loop.regions[0]) if op.kind == "for"}
+
+    def of(self, op: Op) -> Failure:
+        """When an operation of the loop's own block raises."""
+        if op.kind in ("if", "for"):
+            if op.kind == "for" and not const_of(op.inputs[2]):
+                return Failure.APART
+            parts = [self.block(region) for region in op.regions]
+            return Failure.APART if any(parts) else Failure.NEVER
+        if op.kind in ELEMENTWISE or op.kind in _BY_ELEMENT or op.kind == "cast":
+            return self._elementwise(op)
+        if op.kind in _NEVER:
+            return Failure.NEVER
+        if op.kind == "matmul":
+            return Failure.NEVER if inner_lengths_agree(op) else self._by_lengths(op)
+        if op.kind in _ALLOCATED:
+            lengths = op.inputs[op.kind == "full" :]
+            return Failure.NEVER if all(map(_is_length, lengths)) else self._by_lengths(op)
+        if op.kind in _BY_LENGTHS:
+            return self._by_lengths(op)
+        if op.kind == "view":
+            return self._view(op)
+        if op.kind in _INDEXED:
+            return self._indices(op, op.inputs[_INDEXED[op.kind] :])
+        return Failure.APART
+
+    def block(self, block: Block) -> Failure:
+        """The worst of a block's operations."""
+        return self.worst(block.ops)
+
+    def worst(self, ops: Sequence[Op]) -> Failure:
+        """The worst of some operations."""
+        return max((self.of(op) for op in ops), default=Failure.NEVER)
+
+    def _by_lengths(self, op: Op) -> Failure:
+        return Failure.TOGETHER if self.uniform([*op.inputs, *op.outputs]) else Failure.APART
+
+    def _elementwise(self, op: Op) -> Failure:
+        out = op.out.type if op.outputs else None
+        if isinstance(out, Scalar) and out.dtype.kind in "iu" and not self._exact(op):
+            return Failure.APART
+        return Failure.NEVER if _broadcast(op) else self._by_lengths(op)
+
+    def _exact(self, op: Op) -> bool:
+        """Whether arithmetic of integers cannot leave their range."""
+        if op.kind == "cast":
+            return op.inputs[0].type.dtype.kind in "biu"
+        if op.kind == "multiply" and any(const_of(v) == 1 for v in op.inputs):
+            return True
+        return bool(op.attrs.get("nowrap")) or op.kind in _EXACT
+
+    def _view(self, op: Op) -> Failure:
+        items = iter(op.inputs[1:])
+        single: list[Value | None] = []
+        for entry in op.attrs["spec"]:
+            if entry == "i":
+                single.append(next(items))
+            elif entry != "n":
+                single.append(None)
+                parts = [next(items) if flag else None for flag in entry[1:]] if entry != ":" else [None]
+                if parts[-1] is not None and not const_of(parts[-1]):
+                    return Failure.APART
+        return self._indices(op, single)
+
+    def _indices(self, op: Op, indices: Sequence[Value | None]) -> Failure:
+        if op.attrs.get("inbounds"):
+            return Failure.NEVER
+        lengths = op.inputs[0].type.dims
+        others = [v for v, n in zip(indices, lengths, strict=False) if v is not None and not self._counts(v, n)]
+        if not others:
+            return Failure.NEVER
+        known = all(is_const(v) for v in others) and self.uniform([op.inputs[0]])
+        return Failure.TOGETHER if known else Failure.APART
+
+    def _counts(self, v: Value, length: Dim) -> bool:
+        """Whether a value counts up to a length, or down from it."""
+        if v is self.counter:
+            return True
+        loop = self.counters.get(v)
+        if loop is not None and LANES in loop.attrs:
+            return True
+        if loop is None or const_of(loop.inputs[2]) != 1 or const_of(loop.inputs[0], -1) < 0:
+            return False
+        stop = loop.inputs[1]
+        if stop.op is None or stop.op.kind != "dim":
+            return const_of(stop) is not None and const_of(stop) == length
+        axis: int = stop.op.attrs["axis"]
+        return stop.op.inputs[0].type.dims[axis] == length
+
+
+def _is_length(v: Value) -> bool:
+    """Whether a number is never negative, as it is a length."""
+    return const_of(v, -1) >= 0 or (v.op is not None and v.op.kind in ("dim", "trip"))
+
+
+def inner_lengths_agree(op: Op) -> bool:
+    """Whether the types say that the factors of a product fit."""
+    a, b = (v.type for v in op.inputs)
+    if a.ndim > 2 or b.ndim > 2:
+        return False
+    return a.dims[-1] == b.dims[-2 if b.ndim > 1 else 0]
+
+
+def _broadcast(op: Op) -> bool:
+    """Whether the types say that the operands broadcast, to the first one where that is written to."""
+    arrays = [v.type for v in op.inputs if isinstance(v.type, Array)]
+    if len(arrays) < 2:
+        return True
+    if op.kind in ("assign", "accum"):
+        target, source = arrays
+        pairs = zip(reversed(target.dims), reversed(source.dims), strict=False)
+        return source.ndim <= target.ndim and all(d in (n, 1) for n, d in pairs)
+    longest = max(a.ndim for a in arrays)
+    for axis in range(1, longest + 1):
+        lengths: set[Dim] = {a.dims[-axis] for a in arrays if a.ndim >= axis}
+        if len(lengths - {1}) > 1:
+            return False
+    return True
