@@ -300,6 +300,11 @@ class _Writer(pickle.Pickler):
             if sys.modules.get(obj.__name__) is not obj:
                 raise Unportable
             return ("module", obj.__name__)
+        if isinstance(obj, np.ufunc):  # they do not know their modules: pickle would ask every one that is imported
+            for module in ("numpy", "scipy.special"):
+                if getattr(sys.modules.get(module), obj.__name__, None) is obj:
+                    return ("ufunc", module, obj.__name__)
+            raise Unportable
         if type(obj) is not types.FunctionType or obj.__module__.startswith("diffjit."):
             return None
         if obj is self.root:
@@ -347,6 +352,8 @@ class _Reader(pickle.Unpickler):
             return self.root
         if kind == "module":
             return sys.modules[rest[0]]
+        if kind == "ufunc":
+            return getattr(sys.modules[rest[0]], rest[1])
         found = _named(rest[0], rest[1]) if kind == "named" else rest[0]()
         if type(found) is not types.FunctionType or _digest(found) != rest[-1]:
             raise Stale

@@ -23,7 +23,6 @@ from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import learn
 from diffjit.primitives.registry import COMPOSITES, ELEMENTWISE, FUNCTIONS
-from diffjit.primitives.semantics import SCALAR_SEMANTICS
 from diffjit.primitives.signatures import is_ctypes
 
 
@@ -79,7 +78,8 @@ class Calls(Mixin):
         handler = self.handler_of(obj)
         if handler is not None:
             return self.with_out(obj, lambda *a, **k: self.handled(obj, handler, list(a), k, node), args, kwargs, node)
-        if obj in COMPOSITES:
+        without_rule = self.beyond_rules(obj, args)
+        if obj in COMPOSITES and not without_rule:
             plain = COMPOSITES[obj]
             if isinstance(plain, type):
                 return self.instantiate(plain, args, kwargs, node)
@@ -87,7 +87,7 @@ class Calls(Mixin):
                 plain, lambda *a, **k: self.call_fn(self.fn_of(plain), list(a), k, node), args, kwargs, node
             )
             return self.as_python_numbers(result) if getattr(obj, "__module__", "") == "math" else result
-        if obj in FUNCTIONS:
+        if obj in FUNCTIONS and not without_rule:
             return self.call_elementwise(obj, FUNCTIONS[obj], args, kwargs, node)
         if isinstance(obj, functools.partial):
             inner = self.lift_static(obj.func)
@@ -145,6 +145,15 @@ class Calls(Mixin):
         ):
             return self.call(self.lift_object(obj), args, kwargs, node)
         raise self.no_rule(obj, node)
+
+    def beyond_rules(self, obj: Any, args: list[Any]) -> bool:
+        """SciPy's ufuncs of complex numbers, and polynomials of orders that are not ints: values without a rule."""
+        if not isinstance(obj, np.ufunc) or getattr(np, obj.__name__, None) is obj:
+            return False
+        numbers = [self.number(a).type for a in args if isinstance(a, Value) or av.is_number(getattr(a, "obj", None))]
+        if any(t.dtype.kind == "c" for t in numbers):
+            return True
+        return obj in COMPOSITES and not (numbers and isinstance(numbers[0], Scalar) and numbers[0].dtype.kind in "iu")
 
     def dispatched(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call of what functools.singledispatch made: the class of the first argument chooses."""
@@ -275,11 +284,6 @@ class Calls(Mixin):
         args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
         if from_math:
             args = [self.as_python_float(kind, a, node) for a in args]
-        elif kind in SCALAR_SEMANTICS and kind != "sinc":
-            for a in args:
-                if self.number(a).type.dtype.kind == "c":
-                    problem = f"`{getattr(obj, '__name__', kind)}` has no rule for complex numbers"
-                    raise self.error(NoRule("DJ203", problem, cure="pass real and imaginary part separately"), node)
         has_out = not (isinstance(out, Static) and out.obj is None)
         masked = not (isinstance(where, Static) and where.obj is True)
         if masked and has_out:

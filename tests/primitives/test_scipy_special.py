@@ -176,8 +176,9 @@ def test_edges() -> None:
     assert dj.grad(lambda x: sc.spherical_jn(1, x), backend="python")(0.0) == pytest.approx(1 / 3)
     with pytest.raises(dj.NoRule, match=r"`scipy.special.gammainc` has no derivative by argument 1"):
         dj.grad(sc_gammainc_by_order)(1.5)
-    with pytest.raises(dj.NoRule, match="DJ203"):
-        dj.jit(lambda z: sc.jv(1, z))(1.0 + 2.0j)
+    assert dj.jit(lambda z: sc.jv(1, z))(1.0 + 2.0j) == sc.jv(1, 1.0 + 2.0j)
+    with pytest.raises(dj.NoRule, match="DJ205"):
+        dj.grad(lambda x: np.abs(sc.jv(1, x * 1j)))(0.5)
     with pytest.raises(dj.UnsupportedSyntax, match="in place 3"):
         dj.jit(lambda x: sc.spherical_jn(2, x, True))(1.0)
 
