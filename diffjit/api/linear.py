@@ -14,7 +14,7 @@ from diffjit.api.derived import Derived, verb
 from diffjit.api.engine import compile_ir, executable
 from diffjit.api.inline import Inside, conformed, inline_vjp, nest, plain
 from diffjit.api.product_programs import float_leaves, forward_program, reversible
-from diffjit.api.products import ReverseProduct, cached, matching, tangent_spec, vjp, zero
+from diffjit.api.products import LinearMap, ReverseProduct, cached, matching, points_of, tangent_spec, vjp, zero
 from diffjit.api.programs import Arguments, Compiled, flatten_call
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend import values as av
@@ -117,9 +117,22 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
         tangent = rebuild(tangent_spec(program.result), results)
         return tangent[0] if has_aux else tangent
 
+    applied = LinearMap(tangent_map, _tangent_map_at(fun, points_of(call), has_aux=has_aux))
     if has_aux:
-        return value[0], tangent_map, value[1]
-    return value, tangent_map
+        return value[0], applied, value[1]
+    return value, applied
+
+
+def _tangent_map_at(fun: Any, points: tuple[Any, ...], *, has_aux: bool) -> Callable[..., Any]:
+    """The tangent map as a program."""
+
+    def tangent_map(*tangents: Any) -> Any:
+        return linearize(fun, *points)[1](*tangents)
+
+    def tangent_map_beside_aux(*tangents: Any) -> Any:
+        return linearize(fun, *points, has_aux=True)[1](*tangents)
+
+    return tangent_map_beside_aux if has_aux else tangent_map
 
 
 def _form(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,6 +156,45 @@ def zero(value: Any) -> Any:
     return type(value)(0) if isinstance(value, (float, complex, np.floating, np.complexfloating)) else 0.0
 
 
+class LinearMap:
+    """A tangent map or pullback that was made outside of programs.
+
+    Called, it applies compiled code to what was recorded when it was made. Inside a program, and so under other verbs,
+    it is made again, at the same point.
+    """
+
+    def __init__(self, apply: Callable[..., Any], again: Callable[..., Any]) -> None:
+        self.apply, self.again = apply, again
+        self.__name__, self.__doc__ = apply.__name__, apply.__doc__
+
+    def __call__(self, *args: Any) -> Any:
+        """Apply the map."""
+        return self.apply(*args)
+
+    def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        from diffjit.api.inline import abstract_function
+
+        return interpreter.call(abstract_function(interpreter, self.again), args, kwargs, node)
+
+
+def points_of(call: Arguments) -> tuple[Any, ...]:
+    """Copies of the arguments: what a map was made at, whatever their arrays hold later."""
+    copies = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in call.leaves]
+    return tuple(s.unflatten(copies[k] for k in call.leaf_range(n)) for n, s in enumerate(call.positional))
+
+
+def _pullback_at(fun: Any, points: tuple[Any, ...], *, has_aux: bool) -> Callable[..., Any]:
+    """The pullback as a program."""
+
+    def pullback(cotangent: Any) -> Any:
+        return vjp(fun, *points)[1](cotangent)
+
+    def pullback_beside_aux(cotangent: Any) -> Any:
+        return vjp(fun, *points, has_aux=True)[1](cotangent)
+
+    return pullback_beside_aux if has_aux else pullback
+
+
 class ReverseProduct(Derived):
     """Value and pullback of a function."""
 
@@ -210,9 +250,10 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
             trees.append(call.positional[k].unflatten(leaves))
         return tuple(trees)
 
+    applied = LinearMap(pullback, _pullback_at(fun, points_of(call), has_aux=has_aux))
     if has_aux:
-        return value[0], pullback, value[1]
-    return value, pullback
+        return value[0], applied, value[1]
+    return value, applied
 
 
 def _seed(value: Any, shape: tuple[int, ...], like: Any, *, fortran: bool) -> Any:

@@ -21,6 +21,49 @@ def _readable(monkeypatch):
     monkeypatch.setattr(dj.settings, "backend", "python")
 
 
+def sine(x):
+    return np.sin(x) * x[::-1]
+
+
+def sine_jax(x):
+    return jnp.sin(x) * x[::-1]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_maps_under_other_verbs(backend, monkeypatch):
+    """As in JAX: Jacobians from lanes of a map, and maps that are transposed and differentiated."""
+    monkeypatch.setattr(dj.settings, "backend", backend)
+    x = np.linspace(0.1, 1.0, 5)
+    wanted = np.asarray(jax.jacobian(sine_jax)(x.copy()))
+    _, tangent_map = dj.linearize(sine, x)
+    _, pullback = dj.vjp(sine, x)
+    y = np.cos(x)
+    x[:] = 0.0  # the maps stay where they were made
+    assert np.allclose(dj.vmap(tangent_map)(np.eye(5)), wanted.T, rtol=1e-12)
+    assert np.allclose(dj.vmap(pullback)(np.eye(5))[0], wanted, rtol=1e-12)
+    assert np.allclose(dj.jit(tangent_map)(y), wanted @ y, rtol=1e-12)
+    assert np.allclose(dj.linear_transpose(tangent_map, y)(y)[0], wanted.T @ y, rtol=1e-12)
+    assert np.allclose(dj.linear_transpose(pullback, y)((y,))[0], wanted @ y, rtol=1e-12)
+    assert np.allclose(dj.grad(lambda t: np.sum(tangent_map(t) * t))(y), wanted @ y + wanted.T @ y, rtol=1e-12)
+    assert np.allclose(dj.jacrev(pullback)(y)[0], wanted.T, rtol=1e-12)
+
+
+def test_maps_with_trees_and_aux_under_other_verbs():
+    def parts(p, s):
+        return {"a": p["u"] * s, "b": np.sum(p["u"] ** 2)}, np.max(p["u"])
+
+    u = np.linspace(0.1, 1.0, 4)
+    _, pullback, aux = dj.vjp(parts, {"u": u}, 2.0, has_aux=True)
+    bars, s_bar = dj.jit(pullback)({"a": np.ones(4), "b": 1.0})
+    assert aux == 1.0
+    assert np.allclose(bars["u"], 2.0 + 2.0 * u)
+    assert s_bar == pytest.approx(np.sum(u))
+    _, tangent_map, _ = dj.linearize(parts, {"u": u}, 2.0, has_aux=True)
+    found = dj.jit(tangent_map)({"u": np.ones(4)}, 1.0)
+    assert np.allclose(found["a"], 2.0 + u)
+    assert found["b"] == pytest.approx(2.0 * np.sum(u))
+
+
 def relax(u, k):
     u = u.copy()
     for _ in range(3):
