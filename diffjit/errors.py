@@ -159,7 +159,8 @@ class InternalError(DiffjitError):
 
 
 def _excerpt(loc: Loc) -> list[str]:
-    text = linecache.getline(loc.file, loc.line).rstrip("\n")
+    # Every text that `exec` runs is called `<string>`: the line may be that of another one.
+    text = "" if loc.file == "<string>" else linecache.getline(loc.file, loc.line).rstrip("\n")
     number = str(loc.line)
     pad = " " * len(number)
     start = max(loc.col, len(text) - len(text.lstrip()))
