@@ -43,6 +43,21 @@ class Methods(Mixin):
             raise self.unsupported("DJ118", f"the {family} method `{name}`", node)
         return method(receiver, *args, **kwargs)
 
+    def super_attribute(self, receiver: av.Iter, name: str, node: Any) -> Any:
+        """super().name: a property's value, a constant of the class, or a method that is about to be called."""
+        owner, instance = receiver.parts
+        cls = self.object_class(instance) or self.class_of(instance)
+        mro = cls.__mro__
+        base = next((b for b in mro[mro.index(owner) + 1 :] if name in vars(b)), object)
+        found = vars(base).get(name)
+        if isinstance(found, property):
+            return self.call(self.method_fn(found.fget, base), [instance], {}, node)
+        if isinstance(found, av.Member):
+            return self.member_attribute(instance, found, base, name)
+        if found is None or callable(found) or hasattr(found, "__func__"):
+            return av.Method(receiver, name)
+        return self.static_attribute(base, name, node)
+
     def super_method(self, receiver: av.Iter, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """super().name(...)."""
         owner, instance = receiver.parts

@@ -87,15 +87,15 @@ class NumpyShapes(Mixin):
             return self.build.value("view", [a], a.type, spec=(":",))
         sizes = [self.number(n) for n in lengths]
         if a.type.layout == "C":
-            mark = {} if self.rule_mode or a.type.ndim < 2 else {TAKEN: True}
+            mark = {} if self.rule_mode or self.in_library() or a.type.ndim < 2 else {TAKEN: True}
             return self.build.value("reshape", [a, *sizes], Array(a.type.dtype, dims, "C"), view=True, **mark)
         merged, exact = merged_axes(a.type, dims)
         if len(merged) < 2:
             return self.build.value("reshape", [a, *sizes], Array(a.type.dtype, dims, "A"), view=True)
         layout = "C" if a.type.layout == "F" and sum(not_one(a.type.dims[k]) for k in merged) > 1 else "A"
-        return self.build.value(
-            "reshape", [a, *sizes], Array(a.type.dtype, dims, layout), view=False, **{MERGED: merged, EXACT: exact}
-        )
+        # Functions of the library read what they reshape: nobody sees whether that is a view.
+        undecided = {} if self.in_library() else {MERGED: merged, EXACT: exact}
+        return self.build.value("reshape", [a, *sizes], Array(a.type.dtype, dims, layout), view=False, **undecided)
 
     def reads_columns(self, a: Value, order: str) -> bool:
         """Whether an `order` argument means Fortran's order for this array."""

@@ -165,6 +165,8 @@ class Objects(Mixin):
             return {"func": owner.function, "args": av.Tup(owner.args)}[name]
         if isinstance(owner, av.Descriptor) and name in ("setter", "getter", "deleter"):
             return av.Method(owner, name)
+        if isinstance(owner, av.Iter) and owner.kind == "super":
+            return self.super_attribute(owner, name, node)
         if isinstance(owner, (av.Format, av.Range, av.Iter)):
             return av.Method(owner, name)
         raise self.error(TypeProblem("DJ317", f"{describe(owner)} has no attribute `{name}`"), node)

@@ -286,3 +286,43 @@ def method_as_value(x, n):
     for _ in range(n):
         y = step(y)
     return y * integrator.calls
+
+
+class Solid:
+    """Sides and a scale."""
+
+    corners = 4
+
+    def __init__(self, *sides, scale=1.0):
+        self.sides, self.scale = list(sides), scale
+
+    @property
+    def volume(self):
+        return self.scale * np.prod(np.array(self.sides))
+
+    def weight(self, density):
+        return density * self.volume
+
+
+class Hollow(Solid):
+    """One with a hole: properties, methods and constants of the parent."""
+
+    corners = 8
+
+    @property
+    def volume(self):
+        return super().volume * np.pi - self.sides[0] ** 2 / super().corners
+
+    def weight(self, density):
+        return super().weight(density) + 0.1 * self.corners
+
+
+@program(args=lambda: (np.array([0.7, 1.4, 1.3]), 2.0), wrt=("x", "density"), tags=("objects",))
+def properties_of_the_parent(x, density):
+    """`super().volume`, a property, in one and the same expression as a constant of the class."""
+    table = {"a": [Solid(x[0], x[1]), Hollow(x[2], 2.0)], "b": [Hollow(x[0] * x[2], x[1] + 3.0, scale=x[1])]}
+    total = 0.0
+    for name, items in sorted(table.items()):
+        for s in items:
+            total += s.volume**2 if name == "a" else np.sqrt(1.0 + s.weight(density) ** 2)
+    return total

@@ -252,3 +252,17 @@ def axes_for_a_number(a, x):
     """NumPy's numbers take `...` and `np.newaxis` as an index, Python's do not."""
     row = np.sum(x)[None] * a[...]
     return row[0] + a[np.newaxis, ...][0] * x[1][..., None][0] + a[()]
+
+
+@program(args=lambda: (np.random.default_rng(31).uniform(0.5, 1.5, size=(6, 5)), 0.1), wrt=("u", "k"), tags=("memory",))
+def sums_of_products_of_what_was_written(u, k):
+    """`einsum` and `tensordot` read arrays of any order that were written to before, and stay apart from them."""
+    u = u.copy()
+    v = u[1:-1, 1:-1]
+    v += k * (u[:-2, 1:-1] + u[2:, 1:-1] - 2.0 * v)
+    out = np.empty_like(v)
+    np.multiply(v, v, out=out)
+    total = np.einsum("ij,ij->", out, v) + np.sum(np.tensordot(v.T, out, axes=([1], [0])))
+    w = np.einsum("ij,jk->ik", v, out[:3, :])
+    v[0] = 2.0 * w[1]
+    return total + np.linalg.norm(v.T, axis=(0, 1)) + np.sum(np.einsum("ij->ji", w) * w.T)
