@@ -1,6 +1,8 @@
 """Settings of the test run that must be in place before NumPy and JAX are imported."""
 
+import gc
 import os
+import sys
 
 from hypothesis import HealthCheck, settings
 
@@ -25,3 +27,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def pytest_addoption(parser):
     """`--update-golden` rewrites the files that tests compare with."""
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files instead of comparing")
+
+
+def pytest_runtest_teardown(item, nextitem):
+    """Between files, let go of what JAX has compiled: a worker that runs all of them would hold gigabytes."""
+    if nextitem is not None and nextitem.path == item.path:
+        return
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
+    gc.collect()
