@@ -17,6 +17,13 @@ QUICK = {name: rows.load(name) for name in rows.NAMES}
 every_row = pytest.mark.parametrize("row", QUICK.values(), ids=QUICK)
 
 
+@pytest.fixture(autouse=True)
+def _double_precision():
+    """The peers set JAX's precision, for the process that is measured."""
+    yield
+    jax.config.update("jax_enable_x64", True)
+
+
 def quick_arguments(row):
     return row.arguments(**row.quick)
 

@@ -32,6 +32,7 @@ class Export:
     arity: int
     integer: bool = False
     options: bool = False  # takes a pointer to optional arguments, too
+    parity: bool = False  # of a negative argument (-1)**order times that of its absolute value: the export gives NaN
 
 
 EXPORTS: dict[str, Export] = {}  # kind -> what compiled code calls
@@ -57,6 +58,7 @@ def special(
     export: str = "",
     integer: bool = False,
     options: bool = False,
+    parity: bool = False,
     guarded: bool = False,
 ) -> None:
     """Declare a function of SciPy, with partials in NumPy's and SciPy's names, `out` for the result."""
@@ -65,7 +67,7 @@ def special(
     assert isinstance(call.func, ast.Name)
     name = call.func.id
     kind = PREFIX + name
-    EXPORTS[kind] = Export(export or name, len(call.args), integer, options)
+    EXPORTS[kind] = Export(export or name, len(call.args), integer, options, parity)
     SCALAR_SEMANTICS[kind] = Semantics(_numbers(name), library=f"scipy.special.{name}", integer=integer)
     texts = [p if p is None else ast.unparse(_Named().visit(ast.parse(p, mode="eval"))) for p in partials]
     elementwise(PREFIX + signature, *texts, guarded=guarded)
@@ -223,7 +225,7 @@ for _name, _sign in (("spherical_jn", "-"), ("spherical_yn", "-"), ("spherical_i
         f"{_name}(n, x)",
         "0",
         f"(n * {_name}(maximum(n - 1, 0), x) {_sign} (n + 1) * {_name}(n + 1, x)) / (2 * n + 1)",
-        export=f"__pyx_fuse_1{_name}", integer=True, options=True, guarded=True,
+        export=f"__pyx_fuse_1{_name}", integer=True, options=True, parity=_name != "spherical_yn", guarded=True,
     )  # fmt: skip
 
 # Hypergeometric functions (15.5, 16.3, 13.3) and elliptic integrals (19.4, 19.5) --------------------------------------

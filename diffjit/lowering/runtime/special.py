@@ -77,11 +77,18 @@ def _exported(kind: str, export: Export) -> Any:
     def emit(_context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
         symbol = f"dj_{kind}"
         foreign.register(symbol)
+        flip = None
+        if export.parity:
+            order, x = args
+            negative = builder.fcmp_ordered("<", x, x.type(0.0))
+            flip = builder.and_(negative, builder.trunc(order, negative.type))
+            args = [order, builder.select(negative, builder.fneg(x), x)]
         operands = [*args, I32(0)]  # Cython's: not to look for an override in Python
         if export.options:
             operands.append(I64(0).inttoptr(I8.as_pointer()))
         fn = declared(builder, symbol, llvm_ir.DoubleType(), *(o.type for o in operands), pure=True)
-        return builder.call(fn, operands)
+        found = builder.call(fn, operands)
+        return found if flip is None else builder.select(flip, builder.fneg(found), found)
 
     wanted = (types.int64 if export.integer else types.float64,) + (types.float64,) * (export.arity - 1)
     return operation(kind, export.arity, lambda *given: types.float64 if given == wanted else None, emit)
