@@ -30,8 +30,6 @@ def expression(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
             return syntax.expr(f"a.shape[{op.attrs['axis']}]", a=args[0])
         case "stride":
             return syntax.expr(f"a.strides[{op.attrs['axis']}] // a.itemsize", a=args[0])
-        case "stride":
-            return syntax.call("stride_of", args[0], syntax.number(op.attrs["axis"]))
         case "trip":
             return syntax.call("trip", *args)
         case "load":
@@ -153,7 +151,7 @@ def _store(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str
     if isinstance(value.type, Array):
         source = scalars.Operand(f"{source.text}[()]", element_type(value))
     place = ast.unparse(syntax.subscript(args[0], args[2:]))
-    lines.add(f"{place} = {scalars.cast(source, array.dtype)}", mark=_store_mark(printer, op, args))
+    lines.add(f"{place} = {scalars.cast(source, array.dtype)}", mark=mark(printer, op, 2))
 
 
 def _accum_at(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
@@ -163,14 +161,7 @@ def _accum_at(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[
     const = const_of(value)
     source = scalars.Operand(ast.unparse(args[1]), element_type(value), const)
     place = ast.unparse(syntax.subscript(args[0], args[2:]))
-    lines.add(f"{place} += {scalars.cast(source, array.dtype)}", mark=_store_mark(printer, op, args))
-
-
-def _store_mark(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> str:
-    """What is proven of the line of a store: of its own place, and of loads in its operands."""
-    nested = [n for a in args[1:] for n in ast.walk(a) if isinstance(n, ast.Subscript)]
-    marks = {mark(printer, op, 2), *(getattr(n, "mark", "") for n in nested)}
-    return "" if "" in marks else INSIDE if marks == {INSIDE} else WRAPS
+    lines.add(f"{place} += {scalars.cast(source, array.dtype)}", mark=mark(printer, op, 2))
 
 
 def _lengths(printer: LoweredPrinter, op: Op, args: list[ast.expr], lines: Lines, first: int = 0) -> list[str]:

@@ -16,7 +16,7 @@ from diffjit.ir.outofssa import function_def
 from diffjit.ir.types import Array, List, Stack
 from diffjit.ir.walk import callees, clone, walk
 from diffjit.lowering.fusion import fuse_loops
-from diffjit.lowering.lines import INSIDE, LENT, NEST, PARALLEL, WRAPS
+from diffjit.lowering.lines import INSIDE, LENT, NEST, PARALLEL, WRAPS, accesses, head, weakest
 from diffjit.lowering.reuse import borrow
 from diffjit.lowering.rows import named
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
@@ -74,11 +74,9 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
     finally:
         for value, name in hidden:
             value.name = name
-    module = _assembled(function, names, definitions, bodies, parts, rooms)
     shown = {name: sorted(found) for name, found in unit_rows.items() if found}
-    if shown:
-        module.text += f"__diffjit_rows__ = {shown}\n"
-    return module
+    told = {"__diffjit_rooms__": rooms, "__diffjit_rows__": shown}
+    return _assembled(function, names, definitions, bodies, parts, told)
 
 
 def melted(function: Function) -> set[Value]:
@@ -203,35 +201,17 @@ class _Writer:
             self.body(s.orelse, depth + 1)
 
 
-def _head(s: ast.stmt) -> list[ast.AST]:
-    """The parts of a statement that are on its own line."""
-    if isinstance(s, ast.For):
-        return [s.iter]
-    if isinstance(s, (ast.While, ast.If)):
-        return [s.test]
-    return [s]
-
-
 def _origin(s: ast.stmt) -> Op | None:
     """The operation that a line comes from."""
     own = getattr(s, "origin", None)
     if own is not None:
         return own
-    for part in _head(s):
+    for part in head(s):
         for node in ast.walk(part):
             found = getattr(node, "origin", None)
             if found is not None and found.loc is not None:
                 return found
     return None
-
-
-def _is_cell(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cell"
-
-
-def _is_length(node: ast.AST) -> bool:
-    """`a.shape[k]`."""
-    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
 
 def _mark(s: ast.stmt) -> str:
@@ -242,16 +222,12 @@ def _mark(s: ast.stmt) -> str:
 
 def _proven(s: ast.stmt) -> str:
     """What is proven of all subscripts of a line."""
-    subscripts = [n for part in _head(s) for n in ast.walk(part) if isinstance(n, ast.Subscript) or _is_cell(n)]
-    marks = {getattr(n, "mark", "") for n in subscripts if not _is_length(n)}
-    if not marks or "" in marks:
-        return ""
-    return INSIDE if marks == {INSIDE} else WRAPS
+    return weakest(getattr(n, "mark", "") for part in head(s) for n in accesses(part))
 
 
 def _lent(s: ast.stmt) -> str:
     """Whether all views of a line do without a reference."""
-    found = {n.lent for part in _head(s) for n in ast.walk(part) if hasattr(n, "lent")}  # type: ignore[attr-defined]
+    found = {n.lent for part in head(s) for n in ast.walk(part) if hasattr(n, "lent")}  # type: ignore[attr-defined]
     return LENT if found == {True} else ""
 
 
@@ -270,7 +246,7 @@ def _assembled(
     definitions: dict[str, str],
     bodies: list[tuple[Function, ast.FunctionDef]],
     parts: dict[int, list[Part]],
-    rooms: dict[str, int],
+    told: dict[str, Any],
 ) -> Module:
     draft = _Writer()
     for f, made in bodies:
@@ -298,8 +274,7 @@ def _assembled(
     apart = {part.name: part.apart for found in parts.values() for part in found}
     if apart:
         tail.append(f"__diffjit_apart__ = {apart}")
-    if rooms:
-        tail.append(f"__diffjit_rooms__ = {rooms}")
+    tail += [f"{name} = {found}" for name, found in told.items() if found]
     places = [None] * shift + draft.places
     return Module(
         "\n".join(lines + tail) + "\n", names[id(function)], places, {n + shift: op for n, op in draft.ops.items()}

@@ -16,12 +16,13 @@ from diffjit.analysis.aliases import Roots
 from diffjit.analysis.bounds import Bounds
 from diffjit.ir import syntax
 from diffjit.ir.nodes import CONTROL, SUM, Function, Op, Value, const_of
+from diffjit.ir.raising import may_raise
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
 from diffjit.lowering import arrays, failures, foreign, fuse, indexing, linalg, nests, reuse, scalars, sharing
 from diffjit.lowering.fusion import NEST, same_place
-from diffjit.lowering.lines import Lines, Temporaries, tuple_text
+from diffjit.lowering.lines import INSIDE, WRAPS, Lines, Temporaries, accesses, head, tuple_text, weakest
 from diffjit.lowering.ranges import Ranges
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
@@ -170,6 +171,16 @@ class LoweredPrinter(OpPrinter):
         user = self.uses[op.out][0]
         return isinstance(ty, Scalar) or (isinstance(user, Op) and user.kind in ("load", "store", "view", "accum_at"))
 
+    def raises(self, op: Op) -> bool:
+        """Whether what is printed tests something: not where indices and sums are proven to be in range."""
+        if op.kind == NEST:
+            return any(map(self.raises, op.attrs["members"]))
+        return may_raise(op, self.inside, self.ranges.fits)
+
+    def inside(self, op: Op) -> bool:
+        """Whether the indices of a load, store or view are proven to be within bounds."""
+        return self.bounds.proves(op)
+
     def expressible(self, op: Op) -> bool:
         """Operations on numbers, loads, views."""
         if len(op.outputs) != 1:
@@ -237,10 +248,13 @@ class LoweredPrinter(OpPrinter):
             else:
                 raise NotImplementedError(f"no lowering of `{op.kind}`")
         made = lines.parse()
+        unsure = {ast.unparse(n): getattr(n, "mark", "") for a in args for n in accesses(a)}
         for statement in made:
             for node in ast.walk(statement):
-                if isinstance(node, ast.stmt) and not hasattr(node, "origin"):
-                    node.origin = op  # type: ignore[attr-defined]
+                if isinstance(node, ast.stmt):
+                    _weaken(node, unsure)
+                    if not hasattr(node, "origin"):
+                        node.origin = op  # type: ignore[attr-defined]
         return made
 
     def _effect(self, op: Op, args: list[ast.expr], lines: Lines) -> None:
@@ -317,3 +331,12 @@ class LoweredPrinter(OpPrinter):
             return []
         name = self.require("RECURSION", 0)
         return syntax.stmts(f"{name}(depth_ < 1000)")
+
+
+def _weaken(s: ast.stmt, unsure: Mapping[str, str]) -> None:
+    """What is proven of a line's own subscripts holds for the line only if it does for those in the operands, too."""
+    own: str = getattr(s, "mark", "")
+    if own not in (INSIDE, WRAPS):
+        return
+    text = " ".join(ast.unparse(part) for part in head(s))
+    s.mark = weakest([own, *(mark for operand, mark in unsure.items() if operand in text)])  # type: ignore[attr-defined]

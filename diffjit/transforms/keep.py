@@ -18,7 +18,7 @@ from diffjit.analysis.running import Sum
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
 from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
-from diffjit.ir.walk import blocks, dce, walk
+from diffjit.ir.walk import blocks, dce, nothing, walk
 from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.transforms.policy import Policy
 from diffjit.transforms.tidy import labelled
@@ -44,8 +44,7 @@ class Context:
 class Keeper:
     """Decides how forward values reach the reverse sweep, and extends the forward sweep accordingly."""
 
-    def __init__(self, function: Function, order: Order, memory: Memory, build: Builder) -> None:
-        self.function = function
+    def __init__(self, order: Order, memory: Memory, build: Builder) -> None:
         self.order = order
         self.memory = memory
         self.build = build
@@ -195,7 +194,7 @@ class Keeper:
         """Give every placeholder of the reverse sweep its value; returns the results with theirs."""
         sweep = Function("reverse", [], Block([], top.block.ops, results))
         with labelled(sweep):
-            dce(sweep)
+            dce(sweep, nothing)
         top.block.ops = sweep.body.ops
         contexts = {c.block: c for c in self.contexts}
         wanted = [op.attrs["of"] for op in walk(top.block) if op.kind == "kept"]

@@ -21,11 +21,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from diffjit.analysis.failing import Failing, Failure, inner_lengths_agree
+from diffjit.analysis.failing import Failing, Failure
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import EFFECTS, LANES, Block, Function, Op, Value, const_of, is_view, without_labels
+from diffjit.ir.raising import inner_lengths_agree
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Type, is_ref
 from diffjit.ir.walk import blocks, has_exit, initial, walk
 from diffjit.transforms.lengths import Lengths, as_dim

@@ -72,11 +72,12 @@ def dump(stage: str, function: Function, text: str | None = None) -> None:
 
 def readable(function: Function) -> str:
     """The text at the level of the user's code."""
+    from diffjit.analysis.bounds import proofs
     from diffjit.ir.expressions import SourcePrinter
     from diffjit.ir.printer import print_module  # imports astor, which programs that are only compiled do without
     from diffjit.primitives.semantics import printed
 
-    return print_module(function, SourcePrinter(printed()))
+    return print_module(function, SourcePrinter(printed(), proofs(function)))
 
 
 def numbers(function: Function, *, smooth: bool = False) -> Function:

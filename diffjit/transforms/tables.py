@@ -53,10 +53,11 @@ def tabulate(function: Function) -> Function:
     """The program with its tables, or itself where it needs none."""
     if not any(op.kind in ("for", "while") for op in function.body.ops) or not any(map(_is_dear, walk(function.body))):
         return function
-    if not _Tables(function).found:
-        return function
     made = clone(function)
-    _Tables(made).apply()
+    tables = _Tables(made)
+    if not tables.found:
+        return function
+    tables.apply()
     dce(made)
     return made
 
