@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 from diffjit.ir.nodes import EFFECTS, Block, Function, Op, Value, const_of, is_const, is_pure, written
 from diffjit.ir.raising import relies
-from diffjit.ir.roots import ANY, Root, Roots
+from diffjit.ir.roots import ANY, Root, Roots, is_fresh
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import is_ref
 from diffjit.ir.walk import has_exit
@@ -71,7 +71,7 @@ class Summary:
 
     writes: set[Root] = field(default_factory=set["Root"])
     pops: bool = False
-    acts: bool = False  # it may raise, writes, is seen outside, or needs no test because something has not raised
+    acts: bool = False  # it may raise, is seen outside, or needs no test because something has not raised
     hints: set[str] = field(default_factory=set[str])  # names that get a new version
 
     def add(self, other: Summary) -> None:
@@ -99,6 +99,7 @@ class Folding:
         counted: dict[Value, list[User]] = defaultdict(list)
         self._count(function.body, counted)
         self.users = dict(counted)
+        self.left = {v: len(users) for v, users in counted.items()}  # uses that are yet to be printed
         self._block(function.body, 1, None)
 
     def _count(self, block: Block, counted: dict[Value, list[User]]) -> None:
@@ -199,7 +200,7 @@ class Folding:
         else:
             changes.writes.update(self.roots.of(op.inputs[k]) for k in written(op))
         changes.pops |= op.kind == "stack_copy"
-        changes.acts |= bool(changes.writes) or relies(op)
+        changes.acts |= relies(op) or not all(map(is_fresh, changes.writes))
 
     def _end(self, block: Block, pending: dict[Value, Pending], depth: int) -> None:
         if id(block) in self.tails:
@@ -344,7 +345,8 @@ class Folding:
             size = whole.size
             whole.include(part)
             whole.size = size
-            if len(self.users[v]) == 1:
+            self.left[v] -= 1
+            if not self.left[v]:
                 del pending[v]
         return whole
 
