@@ -11,11 +11,13 @@ import numpy as np
 from diffjit.ir import syntax
 from diffjit.ir.nodes import Op, const_of
 from diffjit.ir.types import Array, Scalar
-from diffjit.lowering import loops, rows, scalars
+from diffjit.lowering import failures, loops, rows, scalars
+from diffjit.lowering.checked import PROMISE
 from diffjit.lowering.fuse import element_type
 from diffjit.lowering.lines import INSIDE, WRAPS, Lines, subscript, tuple_text
 from diffjit.lowering.reuse import HOLD
 from diffjit.lowering.runtime.typespec import spec_of
+from diffjit.settings import settings
 
 if TYPE_CHECKING:
     from diffjit.lowering.source import LoweredPrinter
@@ -69,6 +71,8 @@ def expression(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
 
 def mark(printer: LoweredPrinter, op: Op, first: int) -> str:
     """What is proven of the indices of a load, store or view."""
+    if settings.plain:
+        return ""
     if not op.attrs.get("inbounds"):
         return INSIDE if printer.bounds.inside(op, first) else ""
     positive = op.attrs.get("nonneg") or all(printer.ranges.of(v)[0] >= 0 for v in op.inputs[first:])
@@ -395,8 +399,16 @@ def _list_value(function: str) -> Callable[..., None]:
     return printed
 
 
+def _promise(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
+    """Two lengths are equal, or so it is believed (`lowering.checked`)."""
+    del outs
+    a, b = (printer.named(arg, v, lines) for arg, v in zip(args, op.inputs, strict=True))
+    lines.add(f"{printer.require('PROMISED', 3)}({a} == {b}, {failures.LENGTH}, {a}, {b})")
+
+
 STATEMENTS: dict[str, Callable[..., None]] = {
-    HOLD: _call("hold", 0), "store": _store, "accum_at": _accum_at, "empty": _empty, "zeros": _zeros, "full": _full,
+    HOLD: _call("hold", 0), PROMISE: _promise, "store": _store, "accum_at": _accum_at,
+    "empty": _empty, "zeros": _zeros, "full": _full,
     "empty_like": _empty_like, "zeros_like": _zeros_like, "broadcast_to": _broadcast_to,
     "reshape": _reshape, "arange": _arange,
     "concatenate": _concatenate, "cumsum": _scan, "cumprod": _scan, "sort": _lanes, "argsort": _lanes,

@@ -15,6 +15,7 @@ from diffjit.ir.nodes import Function, Loc, Op, Value
 from diffjit.ir.outofssa import function_def
 from diffjit.ir.types import Array, List, Stack
 from diffjit.ir.walk import callees, clone, walk
+from diffjit.lowering.checked import promise_lengths
 from diffjit.lowering.fusion import fuse_loops
 from diffjit.lowering.lines import INSIDE, LENT, NEST, PARALLEL, WRAPS, accesses, head, weakest
 from diffjit.lowering.reuse import borrow
@@ -23,6 +24,7 @@ from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCE
 from diffjit.lowering.source import LoweredPrinter
 from diffjit.lowering.spreading import Part
 from diffjit.lowering.versions import in_two_versions
+from diffjit.settings import settings
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -35,6 +37,7 @@ class Module:
     entry: str
     places: list[Loc | None] = field(default_factory=list)  # by line number
     ops: dict[int, Op] = field(default_factory=dict)  # `raise` and `print` operations, by line number
+    promises: dict[int, str] = field(default_factory=dict)  # who promised what is not tested, by line number
 
 
 def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, large: bool = False) -> Module:
@@ -43,7 +46,11 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
     `large`: nests may run in threads.
     """
     sealed = frozenset(k for k in residual_outs if isinstance(function.results[k].type, (List, Stack)))
+    large = large and not settings.plain
     function, functions = _fused(function, large=large)
+    if settings.checked:
+        for f in functions:
+            promise_lengths(f)
     recursive = _recursive(functions)
     hidden = _hide_clashes(functions)
     try:
@@ -54,7 +61,7 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
         rooms: dict[str, int] = {}
         unit_rows: dict[str, frozenset[str]] = {}
         for f in functions:
-            lent = borrow(f)
+            lent = set[Value]() if settings.plain else borrow(f)
             printer = LoweredPrinter(f, recursive, sealed if f is function else frozenset(), lent=lent, large=large)
             printer.numbered = sum(map(len, parts.values()))
             made = function_def(f, printer, names)
@@ -68,6 +75,8 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
             definitions |= printer.definitions
             bodies.append((f, made))
             parts[id(f)] = printer.parts
+            if settings.plain:
+                continue
             own = unit_rows[made.name] = named(made.body, [a.arg for a in made.args.args])
             unit_rows |= {part.name: named(part.body, part.parameters, own) for part in printer.parts}
             rooms |= {part.name: part.rooms for part in printer.parts if part.rooms}
@@ -75,7 +84,12 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
         for value, name in hidden:
             value.name = name
     shown = {name: sorted(found) for name, found in unit_rows.items() if found}
-    told = {"__diffjit_rooms__": rooms, "__diffjit_rows__": shown}
+    told = {
+        "__diffjit_rooms__": rooms,
+        "__diffjit_rows__": shown,
+        "__diffjit_checked__": settings.checked,
+        "__diffjit_plain__": settings.plain,
+    }
     return _assembled(function, names, definitions, bodies, parts, told)
 
 
@@ -96,6 +110,8 @@ def _fused(function: Function, *, large: bool) -> tuple[Function, list[Function]
         for op in walk(copy.body):
             if op.kind == "call":
                 op.attrs["function"] = copies.get(id(op.attrs["function"]), op.attrs["function"])
+        if settings.plain:
+            continue
         if large:
             mark_separate(copy)
         in_two_versions(copy)
@@ -157,6 +173,7 @@ class _Writer:
         self.lines: list[str] = []
         self.places: list[Loc | None] = [None]
         self.ops: dict[int, Op] = {}
+        self.promises: dict[int, str] = {}
 
     def line(self, text: str, depth: int, origin: Op | None = None) -> None:
         """Append a line."""
@@ -179,6 +196,8 @@ class _Writer:
             return
         origin = _origin(s)
         mark = _mark(s)
+        if mark.startswith((INSIDE, WRAPS)):
+            self.promises[len(self.lines) + 1] = _promised(s)
         if isinstance(s, ast.For):
             self.line(f"for {ast.unparse(s.target)} in {ast.unparse(s.iter)}:{mark}", depth, origin)
             self.body(s.body, depth + 1)
@@ -212,6 +231,12 @@ def _origin(s: ast.stmt) -> Op | None:
             if found is not None and found.loc is not None:
                 return found
     return None
+
+
+def _promised(s: ast.stmt) -> str:
+    """Who says that the indices of a line are within bounds."""
+    ops = [getattr(node, "origin", None) for part in head(s) for node in ast.walk(part)]
+    return ", ".join(sorted({str(op.attrs["inbounds"]) for op in ops if op is not None and "inbounds" in op.attrs}))
 
 
 def _mark(s: ast.stmt) -> str:
@@ -267,17 +292,21 @@ def _assembled(
     shift = len(head)
     lines = head + draft.lines
     tail = ["", "", f'__diffjit_entry__ = "{names[id(function)]}"']
-    for name, mark in _MARKS:
+    for name, mark in _MARKS if not settings.plain else ():
         marked = [n for n, line in enumerate(lines, 1) if line.endswith((mark, mark + LENT))]
         if marked:
             tail.append(f"{name} = frozenset({marked})")
-    apart = {part.name: part.apart for found in parts.values() for part in found}
+    apart = {part.name: part.apart for found in parts.values() for part in found}  # none where all is plain
     if apart:
         tail.append(f"__diffjit_apart__ = {apart}")
     tail += [f"{name} = {found}" for name, found in told.items() if found]
     places = [None] * shift + draft.places
     return Module(
-        "\n".join(lines + tail) + "\n", names[id(function)], places, {n + shift: op for n, op in draft.ops.items()}
+        "\n".join(lines + tail) + "\n",
+        names[id(function)],
+        places,
+        {n + shift: op for n, op in draft.ops.items()},
+        {n + shift: who for n, who in draft.promises.items()},
     )
 
 

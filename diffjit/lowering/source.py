@@ -20,7 +20,7 @@ from diffjit.ir.raising import may_raise
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
-from diffjit.lowering import arrays, failures, foreign, fuse, indexing, linalg, nests, reuse, scalars, sharing
+from diffjit.lowering import arrays, checked, failures, foreign, fuse, indexing, linalg, nests, reuse, scalars, sharing
 from diffjit.lowering.fusion import NEST, same_place
 from diffjit.lowering.lines import INSIDE, WRAPS, Lines, Temporaries, accesses, head, tuple_text, weakest
 from diffjit.lowering.ranges import Ranges
@@ -29,6 +29,7 @@ from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.scalars import Operand
 from diffjit.lowering.spreading import Part
 from diffjit.primitives.registry import ELEMENTWISE
+from diffjit.settings import settings
 
 _SIMPLE = frozenset(
     {"dim", "stride", "trip", "load", "list_len", "list_get", "list_new", "stack_new", "share", "stop_gradient"}
@@ -71,7 +72,7 @@ class LoweredPrinter(OpPrinter):
         self._shared: set[Op] = {
             op for loop in walk(function.body) if sharing.pays(self, loop) for op in walk(loop.regions[0])
         }
-        self.passes = reuse.passing(function)
+        self.passes = set[Value]() if settings.plain else reuse.passing(function)
         self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long
         self.in_loop = False
         self.rooms = 0  # places where such arrays are made
@@ -143,7 +144,10 @@ class LoweredPrinter(OpPrinter):
         self, kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = False, vector: bool = False
     ) -> str:
         """The text of an operation on numbers."""
-        return scalars.apply(kind, operands, out, nowrap=nowrap, vector=vector)
+        text = scalars.apply(kind, operands, out, nowrap=nowrap, vector=vector)
+        if nowrap and settings.checked and out.dtype.kind == "i":
+            text = checked.promised_to_fit(scalars.apply(kind, operands, out, vector=vector))
+        return text
 
     def named(self, arg: ast.expr, value: Value, lines: Lines) -> str:
         """An operand as a name (or literal): anything longer is computed once, before the loops."""
@@ -179,7 +183,7 @@ class LoweredPrinter(OpPrinter):
 
     def inside(self, op: Op) -> bool:
         """Whether the indices of a load, store or view are proven to be within bounds."""
-        return self.bounds.proves(op)
+        return not settings.plain and self.bounds.proves(op)
 
     def expressible(self, op: Op) -> bool:
         """Operations on numbers, loads, views."""
@@ -222,7 +226,7 @@ class LoweredPrinter(OpPrinter):
             trees[f"x{k}"] = arg
             operands.append(Operand(f"x{k}", ty, const))
         assert isinstance(op.out.type, Scalar)
-        nowrap = bool(op.attrs.get("nowrap")) or self.ranges.fits(op)
+        nowrap = not settings.plain and (bool(op.attrs.get("nowrap")) or self.ranges.fits(op))
         if SUM in op.attrs and op.out.type.dtype.kind == "f" and all(o.type == op.out.type for o in operands):
             return syntax.expr("plus(x0, x1)", **trees)
         kind = "cast" if op.kind == "copy" else op.kind

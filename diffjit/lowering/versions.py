@@ -195,7 +195,7 @@ def _is_there(v: Value) -> bool:
 def _free(accesses: list[Op]) -> None:
     """Indices that need no test, and do not count from the end."""
     for op in accesses:
-        op.attrs["inbounds"] = op.attrs["nonneg"] = True
+        op.attrs |= {"inbounds": "versions", "nonneg": True}
 
 
 def _split(block: Block, loop: Op, accesses: list[Op], test: Block) -> None:

@@ -106,4 +106,4 @@ def _length(build: Builder, d: Dim, known: Lengths) -> Value:
     if isinstance(d, Sym) and d in known:
         array, axis = known[d]
         return build.value("dim", [array], INT, axis=axis)
-    return build.const(0 if isinstance(d, Sym) else d, INT)
+    return build.const(d if isinstance(d, int) else 0, INT)

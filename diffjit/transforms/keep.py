@@ -327,12 +327,12 @@ class Keeper:
             tape = b.value("empty", lengths, Array(v.type.dtype, dims, "C"), name=name, order="C", record="tape")
         self.tapes[v] = tape
         with self.forward_ops(self.at_end, c.fwd, c.fwd) as b:
-            b.op("store", [tape, v, *self._index(b, shape)], inbounds=True)
+            b.op("store", [tape, v, *self._index(b, shape)], inbounds="recording")
         reached = self.kept(tape, c)
         index = self._index_back(c, shape)
         with self.build.inside(c.spot):
             ty = v.type
-            out = self.build.value("load", [reached, *index], Scalar(ty.dtype), name=v.name, inbounds=True)
+            out = self.build.value("load", [reached, *index], Scalar(ty.dtype), name=v.name, inbounds="recording")
             return out if ty == out.type else self.build.value("cast", [out], ty, name=v.name)
 
     def _index(self, b: Builder, shape: list[Op]) -> list[Value]:
@@ -383,7 +383,7 @@ class Keeper:
         at = ops.index(copy)
         into = Block()
         with self.build.inside(into):
-            row = self.build.value("view", [tape, *self._index(self.build, shape)], ty, spec=spec, inbounds=True)
+            row = self.build.value("view", [tape, *self._index(self.build, shape)], ty, spec=spec, inbounds="recording")
             self.build.op("assign", [row, source])
         for op in into.ops:
             op.loc = copy.loc
@@ -393,7 +393,7 @@ class Keeper:
         reached = self.kept(tape, c)
         index = self._index_back(c, shape)
         with self.build.inside(c.spot):
-            return self.build.value("view", [reached, *index], ty, name=v.name, spec=spec, inbounds=True)
+            return self.build.value("view", [reached, *index], ty, name=v.name, spec=spec, inbounds="recording")
 
     def _emitted(self) -> Iterator[list[Op]]:
         for place in (self.before, self.after):

@@ -361,7 +361,7 @@ class Split:
         array = self.empty([count, *shape], ty, (dim, *dims), v.name)
         with self.build.inside(ahead):
             if isinstance(v.type, Scalar):
-                self.build.op("store", [array, v, at], inbounds=True)
+                self.build.op("store", [array, v, at], inbounds="lanes")
             else:
                 source = self.transposed(v) if _columns(ty) else v
                 self.build.op("assign", [self.row(array, at), source])
@@ -397,7 +397,7 @@ class Split:
     def kept_lane(self, v: Value, array: Value, at: Value) -> Value:
         """What has been kept of a lane."""
         if isinstance(v.type, Scalar):
-            found = self.build.value("load", [array, at], Scalar(v.type.dtype), name=v.name, inbounds=True)
+            found = self.build.value("load", [array, at], Scalar(v.type.dtype), name=v.name, inbounds="lanes")
             return found if found.type == v.type else self.build.value("cast", [found], v.type, name=v.name)
         row = self.row(array, at)
         row.name = v.name

@@ -238,7 +238,7 @@ class _Tables:
                 value = self._copied(build, op, made, mapping)
                 build.loc = op.loc
                 index = [_position(build, body.args[0], b) for body, b in zip(nest, bounds, strict=True)]
-                build.op("store", [table, value, *index], inbounds=True)
+                build.op("store", [table, value, *index], inbounds="tables")
         for k in reversed(range(len(loops))):
             outer = nest[k - 1] if k else build.block
             with build.inside(outer):
@@ -249,7 +249,9 @@ class _Tables:
             here, build.loc = Block(), op.loc
             with build.inside(here):
                 index = [_position(build, x.regions[0].args[0], b) for x, b in zip(loops, bounds, strict=True)]
-                found = build.value("load", [table, *index], Scalar(op.out.type.dtype), name=op.out.name, inbounds=True)
+                found = build.value(
+                    "load", [table, *index], Scalar(op.out.type.dtype), name=op.out.name, inbounds="tables"
+                )
                 if found.type != op.out.type:
                     found = build.value("cast", [found], op.out.type, name=op.out.name)
             for new in here.ops:
