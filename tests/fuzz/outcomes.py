@@ -21,13 +21,14 @@ from .guarded import guarded
 
 VERBS = ("jit", "grad", "jvp", "second")
 # What can be wrong, worst first: a number, the caller's arrays, one result now and another then, one of our own errors, an
-# exception that Python does not raise, none where Python raises, another one than Python's, or one in other words.
-FAULTS = ("number", "arrays", "unstable", "ours", "raises", "silent", "another", "words")
+# exception that Python does not raise, none where Python raises, another one than Python's, arrays left in another state
+# by an exception, or one in other words.
+FAULTS = ("number", "arrays", "unstable", "ours", "raises", "silent", "another", "left", "words")
 SAME = 1e-9
 # Python raises where compiled code goes on with inf or NaN (docs/limits.md).
 NUMBERS = ("float division by zero", "math domain error", "math range error", "division by zero")
 # Words that are promised: those of indices, and those of the program itself.
-WORDED = (IndexError, AssertionError, RuntimeError, ArithmeticError, KeyError)
+WORDED = ("IndexError", "AssertionError", "RuntimeError", "ArithmeticError", "KeyError", "Stop")
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def same_end(dj: Any, got: Result, want: Result, what: str) -> bool:
             return False
         raise Differs("silent", what, f"{got}, should be {want}")
     if wanted is not None and (isinstance(error, type(wanted)) or isinstance(wanted, type(error))):
-        if isinstance(wanted, WORDED) and _first_line(wanted) not in str(error):
+        if type(wanted).__name__ in WORDED and _first_line(wanted) not in str(error):
             raise Differs("words", what, f"{got}, should be {want}")
         return False
     if isinstance(error, dj.DiffjitError) or "[DJ" in str(error):
@@ -196,7 +197,8 @@ class Comparison:
         if type(got.error) is type(want.error):
             for name, left, right in zip("xy", got.after, want.after, strict=False):
                 if not near(left, right):
-                    raise Differs("arrays", what, f"leaves {name} as {left!r}, should be {right!r}")
+                    fault = "arrays" if want.error is None else "left"
+                    raise Differs(fault, what, f"leaves {name} as {left!r}, should be {right!r}")
 
     def grad(self, what: str, call: Call, want: Result) -> None:
         """Value and gradient, right by differences and by the Python backend."""
