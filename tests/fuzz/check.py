@@ -70,11 +70,11 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="diffjit-fuzz-")
 
 
-def load(source: str) -> ModuleType:
-    """A module with `source` and the wrappers, imported from a real file so that its source is found."""
+def load(source: str, appended: str = WRAPPERS) -> ModuleType:
+    """A module with `source` and what is appended, imported from a real file so that its source is found."""
     name = f"fuzz_program_{next(_numbers)}"
     path = Path(_folder().name) / f"{name}.py"
-    path.write_text(source + WRAPPERS, encoding="utf-8")
+    path.write_text(source + appended, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(path)

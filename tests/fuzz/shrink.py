@@ -14,9 +14,8 @@ Test = Callable[[str], bool]
 
 
 def shrink(source: str, seed: int, backend: str, *, second: bool = False, seconds: float = math.inf) -> str:
-    """The smallest program found within `seconds` that fails like `source`."""
+    """The smallest `smooth` program found within `seconds` that fails like `source`, in this process."""
     wanted = _signature(check(source, seed, backend, second))
-    end = time.monotonic() + seconds
 
     def fails(candidate: str) -> bool:
         try:
@@ -24,6 +23,12 @@ def shrink(source: str, seed: int, backend: str, *, second: bool = False, second
         except Exception:  # noqa: BLE001 - a candidate need not be a valid program
             return False
 
+    return shrink_by(source, fails, seconds=seconds)
+
+
+def shrink_by(source: str, fails: Test, *, seconds: float = math.inf) -> str:
+    """The smallest program found within `seconds` that still fails."""
+    end = time.monotonic() + seconds
     tree = ast.parse(source)
     smaller: ast.Module | None = tree
     while smaller is not None:
