@@ -28,7 +28,7 @@ from diffjit.frontend.values import Static, is_number
 from diffjit.frontend.writeback import Arguments
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import Array, Scalar
-from diffjit.ir.walk import clone_op, dce, walk
+from diffjit.ir.walk import clone_op, dce, unused_but_raising, walk
 from diffjit.settings import settings
 
 _RAISING = (
@@ -154,7 +154,7 @@ class Nested(Mixin):
         free = close(ir)
         ir.source_file, ir.source_line = _home(function)
         decide_views(ir)
-        dce(ir)
+        dce(ir, unused_but_raising)
         check_values(ir)
         for op in walk(ir.body):
             if op.loc is not None and op.loc.line not in ir.comments:

@@ -32,7 +32,7 @@ from diffjit.frontend.writeback import Arguments
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Loc, Value
 from diffjit.ir.types import Array, Dim, Scalar, is_float
-from diffjit.ir.walk import dce, walk
+from diffjit.ir.walk import dce, unused_but_raising, walk
 
 MAX_RESTARTS = 40
 
@@ -183,7 +183,7 @@ def _specialise(
         body,
     )
     decide_views(ir)
-    dce(ir)
+    dce(ir, unused_but_raising)
     check_values(ir)
     _note_source(ir, function)
     guards = [(g.getter, g.expected) for g in interpreter.guards.values()]

@@ -44,7 +44,7 @@ class SourcePrinter(Elementwise, OpPrinter):
         scalar_functions: Mapping[str, Callable[..., Any] | str] | None = None,
         inside: Callable[[Op], bool] = lambda op: False,
     ) -> None:
-        self.inside = inside
+        self.proven = inside
         self.narrow = True
         self.unlike: set[Op] = set()
         self.prelude = self._helpers = dict(PRELUDE)
@@ -62,6 +62,10 @@ class SourcePrinter(Elementwise, OpPrinter):
                     self._imports.update(op.attrs["site"].imports())
                     self._helpers.update(op.attrs["site"].definitions())
         self.unlike = unlike(functions)
+
+    def inside(self, op: Op) -> bool:
+        """Whether the indices of an access are proven to be within bounds."""
+        return self.proven(op)
 
     def _include(self, function: Callable[..., Any]) -> str:
         """Make a Python function available to the text, with what it uses itself; returns its name."""

@@ -40,6 +40,9 @@ BY_VALUES = frozenset(
 INDEXED = {"load": 1, "view": 1, "store": 2, "accum_at": 2}
 """Accesses by numbers: where the indices begin among the inputs."""
 
+UNUSED = "unused"  # attribute of an operation that nobody needs, but which may raise in the user's program
+
+_FAILING_INTS = frozenset({"cast", "floor_divide", "remainder", "power", "left_shift", "right_shift"})
 _CHOOSING = frozenset({"list_get", "list_pop", "gather", "mask_get"})
 _EXACT = frozenset({"maximum", "minimum", "where", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"})
 
@@ -77,8 +80,18 @@ def may_raise(op: Op, inside: Callable[[Op], bool] = _no, fits: Callable[[Op], b
     return not shapes_agree(op)
 
 
+def raises_in_python(op: Op, inside: Callable[[Op], bool] = _no) -> bool:
+    """Whether an operation may raise where nothing is compiled: Python's own integers do not overflow."""
+    return may_raise(op, inside, lambda o: o.kind not in _FAILING_INTS)
+
+
 def tests_index(op: Op) -> bool:
-    """Whether an operation does nothing but read, and yet must stay, as an index that it is given may be wrong."""
+    """Whether an operation does nothing but read, and yet must stay, as an index that it is given may be wrong.
+
+    So must what the program computes in vain, if that may raise (`UNUSED`).
+    """
+    if UNUSED in op.attrs:
+        return True
     return (op.kind in INDEXED and op.kind not in WRITES and picks(op) and not op.attrs.get("inbounds")) or (
         op.kind in _CHOOSING and op.kind not in WRITES
     )

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from diffjit.ir import syntax
 from diffjit.ir.names import described
-from diffjit.ir.raising import may_raise
+from diffjit.ir.raising import raises_in_python
 from diffjit.ir.types import BOOL
 
 if TYPE_CHECKING:
@@ -110,11 +110,8 @@ class OpPrinter(ABC):
         return reads_memory(op)
 
     def raises(self, op: Op) -> bool:
-        """Whether the text of this op may raise: it then keeps its place among all that may, and among effects.
-
-        Python's own integers do not overflow.
-        """
-        return may_raise(op, self.inside, lambda o: o.kind not in _FAILING)
+        """Whether the text of this op may raise: it then keeps its place among all that may, and among effects."""
+        return raises_in_python(op, self.inside)
 
     def inside(self, op: Op) -> bool:
         """Whether the indices of a load, store or view are known to be within bounds."""
@@ -159,7 +156,6 @@ def reads_memory(op: Op) -> bool:
     return any(is_ref(v.type) for v in op.inputs)
 
 
-_FAILING = frozenset({"cast", "floor_divide", "remainder", "power", "left_shift", "right_shift"})  # of integers
 _NO_CONTENTS = frozenset({"dim", "stride", "empty_like", "zeros_like", "share", "stop_gradient"})
 
 

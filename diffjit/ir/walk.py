@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from diffjit.ir.nodes import EFFECTS, WRITES, Block, Function, Op, Value
-from diffjit.ir.raising import tests_index
+from diffjit.ir.raising import UNUSED, raises_in_python, tests_index
 
 
 def walk(block: Block) -> Iterator[Op]:
@@ -205,6 +205,14 @@ def dce(function: Function, stays: Callable[[Op], bool] = tests_index) -> None:
         if id(op) not in liveness.kept and stays(op):
             liveness.keep(op)
     _sweep(function.body, liveness)
+
+
+def unused_but_raising(op: Op) -> bool:
+    """For `dce` of the user's program: what raises in Python raises, needed or not."""
+    if op.regions or op.kind in ("call", "undef", "const") or not raises_in_python(op):
+        return False
+    op.attrs[UNUSED] = True
+    return True
 
 
 def nothing(op: Op) -> bool:

@@ -448,7 +448,12 @@ class _Scheduler:
         inside = set(map(id, group.members))
         made = {o.out for o in group.members if o.outputs}
         inputs = list(dict.fromkeys(v for o in group.members for v in o.inputs if v not in made))
-        outputs = [v for v in made if any(isinstance(u, Block) or id(u) not in inside for u in self.users.get(v, ()))]
+        outputs = [
+            v
+            for v in made
+            if v in group.results  # a reduction that nobody needs may raise
+            or any(isinstance(u, Block) or id(u) not in inside for u in self.users.get(v, ()))
+        ]
         outputs.sort(key=lambda v: v.id)
         targets = {o.inputs[0] for o in group.members if o.kind in fuse.UPDATES}
         attrs = {

@@ -103,7 +103,9 @@ def _define(op: Op, block: Block, known: Lengths) -> None:
 
 
 def _length(build: Builder, d: Dim, known: Lengths) -> Value:
-    if isinstance(d, Sym) and d in known:
-        array, axis = known[d]
-        return build.value("dim", [array], INT, axis=axis)
-    return build.const(d if isinstance(d, int) else 0, INT)
+    if isinstance(d, int):
+        return build.const(d, INT)
+    if d not in known:
+        return build.const(0, INT)
+    array, axis = known[d]
+    return build.value("dim", [array], INT, axis=axis)
