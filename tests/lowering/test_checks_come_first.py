@@ -86,8 +86,8 @@ def two_ways(a: Any, i: int) -> Any:
 
 
 PROGRAMS: list[Callable[[Any, int], Any]] = [
-    scaled, of_a_row, summed, by_a_helper, sorted_first, last, unused, not_chosen, in_a_loop, after_a_write, out_of_turn,
-    of_a_list, two_ways,
+    scaled, of_a_row, summed, by_a_helper, sorted_first, last, unused, not_chosen, in_a_loop, after_a_write,
+    out_of_turn, of_a_list, two_ways,
 ]  # fmt: skip
 INDICES = [(3, -4), (3, 3), (3, 1), (3, -1), (1, 0), (0, 0), (3, 2**40)]
 
@@ -161,15 +161,32 @@ def test_the_first_of_two_errors() -> None:
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])
-def test_a_prompt_comes_before_the_error(backend: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_printed_comes_before_the_error(backend: str, capsys: pytest.CaptureFixture[str]) -> None:
     def program(a: Any, i: int) -> Any:
-        print("here")
+        print("here")  # noqa: T201 - the program of a user
         return a[i] * 2.0
 
     with pytest.raises(IndexError):
         dj.jit(program, backend=backend)(np.ones(3), 5)
     sys.stdout.flush()
     assert capsys.readouterr().out == "here\n"
+
+
+def in_vain(x: Any, i: int) -> Any:
+    np.max(x[i:])
+    x @ np.ones(i)
+    1 // (i - 3)
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_what_is_computed_in_vain_raises(backend: str) -> None:
+    for n, i in ((3, 3), (3, 2), (4, 3), (0, 0)):
+        a = np.ones(n)
+        want = outcome(lambda a=a, i=i: in_vain(a.copy(), i))
+        assert want is not None
+        assert outcome(lambda a=a, i=i: dj.jit(in_vain, backend=backend)(a, i)) == want
+        assert outcome(lambda a=a, i=i: dj.grad(in_vain, backend=backend)(a, i)) == want
 
 
 # Loops in two versions ------------------------------------------------------------------------------------------------
