@@ -107,4 +107,5 @@ def executable(
         unchanged,
         program.arg_names,
         place,
+        program.followed,
     )

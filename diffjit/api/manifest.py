@@ -22,7 +22,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.api.programs import Arguments, Compiled, fixed_key
-from diffjit.frontend.places import Global
+from diffjit.frontend.places import Absent, Global
 from diffjit.lowering import cache, entry, native
 from diffjit.settings import settings
 
@@ -85,7 +85,7 @@ def remember(
     """Write the manifest once the program's first call has compiled it."""
     compiled, result = made
     first = getattr(compiled.run, "first", None)
-    if first is None or program.followed is None:
+    if first is None or not program.portable:
         return
     try:
         root = _root(derived)
@@ -108,7 +108,7 @@ def remember(
         known = _reached(root, compiled.guards)
         try:
             content = _packed(
-                (program.followed, (code, compiled.run.described, parts, result)),  # type: ignore[attr-defined]
+                (list(program.followed), (code, compiled.run.described, parts, result)),  # type: ignore[attr-defined]
                 root,
                 known,
             )
@@ -321,11 +321,11 @@ class _Writer(pickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         """Refuse what is not known to mean the same elsewhere."""
-        if isinstance(obj, Global):
+        if isinstance(obj, (Global, Absent)):
             module = obj.namespace.get("__name__", "")
             if vars(sys.modules.get(module, types)) is not obj.namespace:
                 raise Unportable
-            return _variable, (module, obj.name)
+            return _variable, (type(obj), module, obj.name)
         if isinstance(obj, type):
             allowed = obj.__module__.split(".")[0] in {*_LIBRARIES, "diffjit"}
         elif isinstance(obj, (types.FunctionType, types.BuiltinFunctionType)):
@@ -360,5 +360,5 @@ class _Reader(pickle.Unpickler):
         return found
 
 
-def _variable(module: str, name: str) -> Global:
-    return Global(vars(sys.modules[module]), name)
+def _variable(place: type, module: str, name: str) -> Any:
+    return place(vars(sys.modules[module]), name)

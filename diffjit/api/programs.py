@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
+from diffjit.api.guards import Guards, checker
 from diffjit.errors import MemoryProblem
 from diffjit.ir.nodes import Loc
 
@@ -139,24 +140,16 @@ class Compiled:
     run: Callable[..., Any]
     captures: list[Callable[[], Any]]
     capture_keys: list[Any]
-    guards: list[tuple[Callable[[], Any], Any]]
+    guards: Guards
     mutated: list[int]
     unchanged: bool  # a derivative: the caller's arrays stay as they are
     names: list[str] = field(default_factory=list)
     place: Loc | None = None  # where the function is defined
+    followed: dict[Any, Any] = field(default_factory=dict)  # the functions in it, and their code
+    valid: Callable[[], bool] = field(init=False)  # whether everything outside is still the same
 
-    def valid(self) -> bool:
-        """Whether everything static outside is still the same."""
-        for getter, expected in self.guards:
-            try:
-                value = getter()
-            except (KeyError, IndexError, AttributeError, ValueError):
-                return False
-            if value is not expected and not _same(value, expected):
-                return False
-        if not self.captures:
-            return True
-        return all(tree.leaf_key(getter()) == key for getter, key in zip(self.captures, self.capture_keys, strict=True))
+    def __post_init__(self) -> None:
+        self.valid = checker(self.guards, self.followed, self.captures, self.capture_keys)
 
     def __call__(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """The program's flat results."""
@@ -188,13 +181,6 @@ class Compiled:
 
     def _name(self, k: int) -> str:
         return self.names[k] if k < len(self.names) and self.names[k] else f"#{k}"
-
-
-def _same(a: Any, b: Any) -> bool:
-    try:
-        return type(a) is type(b) and bool(a == b) and (not isinstance(a, float) or repr(a) == repr(b))  # -0.0 == 0.0
-    except (TypeError, ValueError):
-        return False
 
 
 def fixed_key(leaf: Any) -> Any:
