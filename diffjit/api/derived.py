@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,20 @@ class Derived:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Decorated methods bind like functions."""
         return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        """How it is made: its function and options, or its name where it stands in a module, as what is decorated does.
+
+        What was compiled stays; another process finds machine code in its own cache.
+        """
+        if _stands_in_its_module(self):
+            return self.__qualname__
+        made = (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_cache", "_fixed", "_shortcuts")
+        return _made_again, (type(self),), {k: v for k, v in vars(self).items() if k not in made}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Derived.__init__(self, state["function"], state["backend"])
+        vars(self).update(state)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result for these arguments."""
@@ -127,6 +142,18 @@ class Derived:
 
     def __repr__(self) -> str:
         return f"<diffjit.{type(self).__name__.lower()} of {getattr(self.function, '__name__', self.function)}>"
+
+
+def _made_again(cls: type[Derived]) -> Derived:
+    return cls.__new__(cls)
+
+
+def _stands_in_its_module(derived: Any) -> bool:
+    """Whether a name leads to it: it was made by a decorator."""
+    found = sys.modules.get(getattr(derived, "__module__", ""))
+    for part in getattr(derived, "__qualname__", "").split("."):
+        found = getattr(found, part, None)
+    return found is derived
 
 
 @dataclass(slots=True, eq=False)
