@@ -22,6 +22,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.api.programs import Arguments, Compiled, fixed_key
+from diffjit.errors import InternalError
 from diffjit.frontend.places import Absent, Global
 from diffjit.lowering import cache, entry, native
 from diffjit.settings import settings
@@ -41,17 +42,32 @@ class Unportable(Exception):
 
 
 class Stale(Exception):
-    """Something is not what it was."""
+    """Something is not what it was, or not here."""
+
+
+_ABSENT = (LookupError, AttributeError, ImportError, TypeError, ValueError)  # what looking for it may raise then
 
 
 def recall(
     derived: Derived, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Compiled, Any, frozenset[int]] | None:
-    """The program that another process has left: compiled, its form of results, and the leaves that it is fixed for."""
+    """The program that another process has left: compiled, its form of results, and the leaves that it is fixed for.
+
+    None where there is no such file, where it is damaged (its checksum says so), and where something that it names is
+    not here or not what it was: then the program is made anew. Anything else is a mistake in diffjit, and said.
+    """
     try:
-        return _recalled(derived, call, args, kwargs)
-    except Exception:  # noqa: BLE001 - whatever is wrong with a file, or with what it names: the program is made anew
+        found = _recalled(derived, call, args, kwargs)
+    except (Unportable, Stale):
         return None
+    except Exception as error:
+        raise InternalError(
+            "DJ901",
+            f"diffjit failed while reading what it has kept of `{getattr(derived, '__name__', derived)}`: "
+            f"{type(error).__name__}: {error}",
+            cure="this is a mistake in diffjit: please report it; diffjit.clear_cache() removes what was kept",
+        ) from error
+    return found if found is not None and found[0].valid() else None
 
 
 def _recalled(
@@ -59,19 +75,19 @@ def _recalled(
 ) -> tuple[Compiled, Any, frozenset[int]] | None:
     root = _root(derived)
     key = _key(derived, root, call, args, kwargs)
-    found = _read(_file(root, key), root)
+    followed, found = _read(_file(root, key), root)
     fixed: frozenset[int] = frozenset()
     if isinstance(found, frozenset):  # the values of these leaves are part of the key
         fixed = found
-        found = _read(_file(root, key, _fixed(call, fixed)), root)
+        followed, found = _read(_file(root, key, _fixed(call, fixed)), root)
     if found is None:
         return None
     made, described, parts, result = found
     function = native.load(made)
     if function is None:
         return None
-    compiled = Compiled(entry.wrapper(described, function), *parts)
-    return (compiled, result, fixed) if compiled.valid() else None
+    compiled = Compiled(entry.wrapper(described, function), *parts, {f: f.__code__ for f in followed})
+    return compiled, result, fixed
 
 
 def remember(
@@ -260,15 +276,15 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path, root: types.FunctionType) -> Any:
-    """What a file holds, if all that it rests on is here and as it was."""
+    """What a file holds, if all that it rests on is here and as it was: the functions in it, and the rest."""
     try:
         data = path.read_bytes()
     except OSError:
-        return None
+        return (), None
     content = data[_SUMMED:]
     if hashlib.sha256(content).digest() != data[:_SUMMED]:
-        return None
-    return _Reader(io.BytesIO(content), root).load()[1]
+        return (), None
+    return _Reader(io.BytesIO(content), root).load()
 
 
 def _packed(value: Any, root: types.FunctionType, known: dict[int, Callable[[], Any]]) -> bytes:
@@ -345,9 +361,22 @@ class _Reader(pickle.Unpickler):
         super().__init__(file)
         self.root = root
 
+    def find_class(self, module: str, name: str) -> Any:
+        """A class or function of a library."""
+        try:
+            return super().find_class(module, name)
+        except _ABSENT as error:
+            raise Stale from error
+
     def persistent_load(self, pid: Any) -> Any:
         """A function or module of this process."""
-        kind, *rest = pid
+        try:
+            return self.found(*pid)
+        except _ABSENT as error:
+            raise Stale from error
+
+    def found(self, kind: str, *rest: Any) -> Any:
+        """What is known by a name, or by the way to it."""
         if kind == "root":
             return self.root
         if kind == "module":
@@ -361,4 +390,6 @@ class _Reader(pickle.Unpickler):
 
 
 def _variable(place: type, module: str, name: str) -> Any:
+    if module not in sys.modules:
+        raise Stale
     return place(vars(sys.modules[module]), name)
