@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diffjit.api.programs import Arguments, Compiled, fixed_key, flatten_call, glance
+from diffjit.api.programs import Arguments, Building, Compiled, fixed_key, flatten_call, glance
 from diffjit.errors import UsageError
 from diffjit.frontend.outputs import Change, rebuild, write_back
 from diffjit.settings import settings
@@ -82,10 +82,22 @@ class Derived:
 
     def lookup(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
         """The executable for this structure of arguments; specialised again when something outside has changed."""
-        backend = self.backend or settings.backend
+        found = self.known(call)
+        if found is not None and found[0].valid():
+            return found
+        with Building.lock:
+            return self.made(call, args, kwargs)
+
+    def known(self, call: Arguments) -> tuple[Compiled, Any] | None:
+        """What was made for such a call."""
         fixed = self._fixed.get(call.key, frozenset())
-        key = (call.key, (backend, settings.nan_check), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed)))
-        found = self._cache.get(key)
+        mode = self.backend or settings.backend, settings.nan_check
+        return self._cache.get((call.key, mode, tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))))
+
+    def made(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
+        """The executable, made by this thread if none has made it."""
+        backend = self.backend or settings.backend
+        found = self.known(call)
         if found is not None and found[0].valid():
             return found
         if found is None and backend == "numba" and self.form() is not None:

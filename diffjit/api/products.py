@@ -18,6 +18,8 @@ from diffjit.frontend.outputs import OptOut, Out, RecordOut, rebuild
 if TYPE_CHECKING:
     from diffjit.frontend.results import Program
 
+MAX_CACHED = 512  # functions that a verb keeps derivatives of
+
 _FORWARD: dict[Any, ForwardProduct] = {}
 _REVERSE: dict[Any, ReverseProduct] = {}
 
@@ -74,11 +76,12 @@ def cached(table: dict[Any, Any], cls: Any, fun: Any, backend: str | None) -> An
         hash(key)
     except TypeError:
         return cls(fun, backend)
-    if key not in table:
-        if len(table) > 512:
+    made = table.get(key)
+    if made is None:
+        if len(table) >= MAX_CACHED:
             table.clear()
-        table[key] = cls(fun, backend)
-    return table[key]
+        made = table.setdefault(key, cls(fun, backend))  # another thread may have made it
+    return made
 
 
 def matching(call: Arguments, tangents: tuple[Any, ...]) -> dict[int, Any]:

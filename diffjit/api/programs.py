@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +14,21 @@ from diffjit import tree
 from diffjit.api.guards import Guards, checker
 from diffjit.errors import MemoryProblem
 from diffjit.ir.nodes import Loc
+
+
+class Building:
+    """Programs are made by one thread at a time, which holds the lock; another that wants the same one waits for it."""
+
+    lock = threading.RLock()
+
+    @classmethod
+    def forked(cls) -> None:
+        """A process that was forked while another thread made a program has no such thread."""
+        cls.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=Building.forked)
 
 
 @dataclass(slots=True, eq=False)

@@ -237,8 +237,9 @@ class Interpreter(
 
     def fn_of(self, pyfunc: Any) -> av.Fn:
         """A Python function object as an abstract function."""
-        source = source_of(pyfunc)
-        self.followed[pyfunc] = pyfunc.__code__
+        code = pyfunc.__code__  # once: another thread may replace it
+        source = source_of(pyfunc, code)
+        self.followed[pyfunc] = code
         scope = av.Scope((), pyfunc, pyfunc.__globals__)
         if (pyfunc.__module__ or "").startswith("diffjit."):
             defaults = tuple(self.lift_static(d) for d in pyfunc.__defaults__ or ())

@@ -8,6 +8,7 @@ import functools
 import inspect
 import linecache
 import sys
+import types
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,33 +31,30 @@ _cache: dict[Any, Source] = {}
 _NAMELESS = frozenset({"<string>", "<stdin>", "<console>", "<unknown>"})  # any text may have been compiled by that name
 
 
-def source_of(function: Any) -> Source:
-    """The syntax tree of a Python function."""
-    code = function.__code__
+def source_of(function: Any, code: types.CodeType) -> Source:
+    """The syntax tree of a Python function that has this code."""
     key = code, code.co_filename, code.co_linetable  # equal code may stand in several files
     if key not in _cache:
         known = code.co_filename not in _NAMELESS
-        text = _text(function) if known else ""
+        text = _text(code.co_filename, function.__globals__) if known else ""
         proven = prove(text, code, function.__globals__.get("__loader__")) if text else None
         if proven is None:
-            raise _unavailable(function, known=bool(text))
+            raise _unavailable(function, code, known=bool(text))
         file = sys.intern(inspect.getsourcefile(code) or code.co_filename)
         _cache[key] = Source(gast.ast_to_gast(_as_compiled(proven)), file)
     return _cache[key]
 
 
-def _text(function: Any) -> str:
-    """The text of a function's file as it is now."""
-    file = function.__code__.co_filename
+def _text(file: str, namespace: dict[str, Any]) -> str:
+    """The text of a file as it is now."""
     before = linecache.cache.get(file)
     linecache.checkcache(file)
     if before is not None and linecache.cache.get(file) is not before:
         line_text.cache_clear()
-    return "".join(linecache.getlines(file, function.__globals__))
+    return "".join(linecache.getlines(file, namespace))
 
 
-def _unavailable(function: Any, *, known: bool) -> UnsupportedSyntax:
-    code = function.__code__
+def _unavailable(function: Any, code: types.CodeType, *, known: bool) -> UnsupportedSyntax:
     loader = type(function.__globals__.get("__loader__"))
     cure = "diffjit reads a function's source: define it in a file or notebook cell, not by exec or in a prompt"
     if not known:
