@@ -48,7 +48,7 @@ class Derived:
         What was compiled stays; another process finds machine code in its own cache.
         """
         if _stands_in_its_module(self):
-            return self.__qualname__
+            return vars(self)["__qualname__"]
         made = (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_cache", "_fixed", "_shortcuts")
         return _made_again, (type(self),), {k: v for k, v in vars(self).items() if k not in made}
 

@@ -21,12 +21,12 @@ def checker(
     guards: Guards, code: dict[Any, Any], captures: list[Callable[[], Any]], keys: list[Any]
 ) -> Callable[[], bool]:
     """A function that says whether all guards hold, functions have this code, and captures are of these kinds."""
-    quick = [(g, expected) for g, expected in guards if type(g) in (Global, Attribute)]
-    others = [(g, expected) for g, expected in guards if type(g) not in (Global, Attribute, Absent)]
-    absent = [g for g, _ in guards if type(g) is Absent]
+    quick = [(g, expected) for g, expected in guards if isinstance(g, (Global, Attribute))]
+    others = [(g, expected) for g, expected in guards if not isinstance(g, (Global, Attribute, Absent))]
+    absent = [g for g, _ in guards if isinstance(g, Absent)]
     unchanged = _identity(
-        [(g.namespace, g.name, expected) for g, expected in quick if type(g) is Global],
-        [(g.owner, g.name, expected) for g, expected in quick if type(g) is Attribute],
+        [(g.namespace, g.name, expected) for g, expected in guards if isinstance(g, Global)],
+        [(g.owner, g.name, expected) for g, expected in guards if isinstance(g, Attribute)],
         list(code.items()),
         _lacking(absent),
     )

@@ -5,7 +5,7 @@ They are data, so that the cache can name them in another process (`api/manifest
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ Getter = Callable[[], Any]
 class Global:
     """A variable of a module, or an entry of a class's dictionary."""
 
-    namespace: dict[str, Any]
+    namespace: Mapping[str, Any]
     name: str
 
     def __call__(self) -> Any:
@@ -29,7 +29,7 @@ class Global:
 class Absent:
     """Whether a namespace lacks a name."""
 
-    namespace: dict[str, Any]
+    namespace: Mapping[str, Any]
     name: str
 
     def __call__(self) -> Any:

@@ -14,6 +14,7 @@ import sys
 import types
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,12 +160,12 @@ def _rewrite(tree: ast.Module, text: str, config: Any) -> None:
         raise ValueError from error
 
 
-class _quiet(warnings.catch_warnings):  # noqa: N801 - used like a function
+@contextmanager
+def _quiet() -> Iterator[None]:
     """Warnings about the text were given when it was imported."""
-
-    def __enter__(self) -> None:
-        super().__enter__()
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        yield
 
 
 def _written_as(functions: list[Definition], code: types.CodeType) -> Definition | None:

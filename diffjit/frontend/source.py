@@ -125,7 +125,9 @@ class _Compiling(ast.NodeTransformer):
         node.names = [mangled(name, self.owner) for name in node.names]
         return node
 
-    visit_Nonlocal = visit_Global  # noqa: N815 - as `ast` has it
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
+        node.names = [mangled(name, self.owner) for name in node.names]
+        return node
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         return self.generic_visit(node) if self.asserts else ast.copy_location(ast.Pass(), node)
