@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diffjit.api.programs import Arguments, Compiled, fixed_key, flatten_call, glance
+from diffjit.api.programs import Arguments, Building, Compiled, fixed_key, flatten_call, glance
 from diffjit.errors import UsageError
 from diffjit.frontend.outputs import Change, rebuild, write_back
 from diffjit.settings import settings
@@ -41,6 +42,20 @@ class Derived:
         """Decorated methods bind like functions."""
         return self if instance is None else functools.partial(self, instance)
 
+    def __reduce__(self) -> Any:
+        """How it is made: its function and options, or its name where it stands in a module, as what is decorated does.
+
+        What was compiled stays; another process finds machine code in its own cache.
+        """
+        if _stands_in_its_module(self):
+            return vars(self)["__qualname__"]
+        made = (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_cache", "_fixed", "_shortcuts")
+        return _made_again, (type(self),), {k: v for k, v in vars(self).items() if k not in made}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Derived.__init__(self, state["function"], state["backend"])
+        vars(self).update(state)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result for these arguments."""
         seen = None if kwargs else glance(args)
@@ -67,10 +82,22 @@ class Derived:
 
     def lookup(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
         """The executable for this structure of arguments; specialised again when something outside has changed."""
-        backend = self.backend or settings.backend
+        found = self.known(call)
+        if found is not None and found[0].valid():
+            return found
+        with Building.lock:
+            return self.made(call, args, kwargs)
+
+    def known(self, call: Arguments) -> tuple[Compiled, Any] | None:
+        """What was made for such a call."""
         fixed = self._fixed.get(call.key, frozenset())
-        key = (call.key, (backend, settings.form), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed)))
-        found = self._cache.get(key)
+        mode = self.backend or settings.backend, settings.form
+        return self._cache.get((call.key, mode, tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))))
+
+    def made(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
+        """The executable, made by this thread if none has made it."""
+        backend = self.backend or settings.backend
+        found = self.known(call)
         if found is not None and found[0].valid():
             return found
         if found is None and backend == "numba" and self.form() is not None:
@@ -125,6 +152,18 @@ class Derived:
 
     def __repr__(self) -> str:
         return f"<diffjit.{type(self).__name__.lower()} of {getattr(self.function, '__name__', self.function)}>"
+
+
+def _made_again(cls: type[Derived]) -> Derived:
+    return cls.__new__(cls)
+
+
+def _stands_in_its_module(derived: Any) -> bool:
+    """Whether a name leads to it: it was made by a decorator."""
+    found = sys.modules.get(getattr(derived, "__module__", ""))
+    for part in getattr(derived, "__qualname__", "").split("."):
+        found = getattr(found, part, None)
+    return found is derived
 
 
 @dataclass(slots=True, eq=False)

@@ -13,7 +13,7 @@ import diffjit.primitives  # noqa: F401 - declares the primitives
 from diffjit import tree
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
-from diffjit.api.programs import Compiled
+from diffjit.api.programs import Building, Compiled
 from diffjit.errors import DiffjitError, InternalError, UsageError
 from diffjit.frontend.program import Program, specialise
 from diffjit.ir.nodes import Function, Loc
@@ -29,7 +29,8 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
     if hasattr(function, "program"):
         return function.program(args, kwargs)
     try:
-        program = specialise(function, args, kwargs, with_changes=with_changes)
+        with Building.lock:
+            program = specialise(function, args, kwargs, with_changes=with_changes)
     except DiffjitError as error:
         raise error.at(_definition(function)).as_python() from error.__cause__
     except Exception as error:
@@ -107,4 +108,5 @@ def executable(
         unchanged,
         program.arg_names,
         place,
+        program.followed,
     )

@@ -210,6 +210,7 @@ def derive(derived: Gradient, inner: Program, call: Arguments) -> Program:
         inner.arg_names,
         large=inner.large,
         followed=inner.followed,
+        portable=inner.portable,
     )
 
 

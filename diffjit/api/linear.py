@@ -104,7 +104,6 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
     form = Arguments(call.positional, {}, [_form(x) for x in call.leaves], call.starts, call.key)
 
     def tangent_map(*tangents: Any) -> Any:
-        """The derivative along these tangents, one for each primal."""
         if len(tangents) != len(primals):
             raise UsageError(
                 "DJ507",
@@ -117,22 +116,33 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
         tangent = rebuild(tangent_spec(program.result), results)
         return tangent[0] if has_aux else tangent
 
-    applied = LinearMap(tangent_map, _tangent_map_at(fun, points_of(call), has_aux=has_aux))
+    applied = TangentMapAt(fun, points_of(call), {"has_aux": has_aux, "backend": backend}, tangent_map)
     if has_aux:
         return value[0], applied, value[1]
     return value, applied
 
 
-def _tangent_map_at(fun: Any, points: tuple[Any, ...], *, has_aux: bool) -> Callable[..., Any]:
-    """The tangent map as a program."""
+class TangentMapAt(LinearMap):
+    """The derivative along tangents, one for each primal."""
 
-    def tangent_map(*tangents: Any) -> Any:
-        return linearize(fun, *points)[1](*tangents)
+    __name__ = "tangent_map"
 
-    def tangent_map_beside_aux(*tangents: Any) -> Any:
-        return linearize(fun, *points, has_aux=True)[1](*tangents)
+    def made(self) -> LinearMap:
+        """The same map, made again."""
+        return linearize(self.fun, *self.points, **self.options)[1]
 
-    return tangent_map_beside_aux if has_aux else tangent_map
+    @functools.cached_property
+    def again(self) -> Callable[..., Any]:
+        """The map as a program."""
+        fun, points = self.fun, self.points
+
+        def tangent_map(*tangents: Any) -> Any:
+            return linearize(fun, *points)[1](*tangents)
+
+        def tangent_map_beside_aux(*tangents: Any) -> Any:
+            return linearize(fun, *points, has_aux=True)[1](*tangents)
+
+        return tangent_map_beside_aux if self.options["has_aux"] else tangent_map
 
 
 def _form(x: Any) -> Any:

@@ -22,7 +22,8 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.api.programs import Arguments, Compiled, fixed_key
-from diffjit.frontend.places import Global
+from diffjit.errors import InternalError
+from diffjit.frontend.places import Absent, Global
 from diffjit.lowering import cache, entry, native
 from diffjit.settings import settings
 
@@ -41,17 +42,32 @@ class Unportable(Exception):
 
 
 class Stale(Exception):
-    """Something is not what it was."""
+    """Something is not what it was, or not here."""
+
+
+_ABSENT = (LookupError, AttributeError, ImportError, TypeError, ValueError)  # what looking for it may raise then
 
 
 def recall(
     derived: Derived, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Compiled, Any, frozenset[int]] | None:
-    """The program that another process has left: compiled, its form of results, and the leaves that it is fixed for."""
+    """The program that another process has left: compiled, its form of results, and the leaves that it is fixed for.
+
+    None where there is no such file, where it is damaged (its checksum says so), and where something that it names is
+    not here or not what it was: then the program is made anew. Anything else is a mistake in diffjit, and said.
+    """
     try:
-        return _recalled(derived, call, args, kwargs)
-    except Exception:  # noqa: BLE001 - whatever is wrong with a file, or with what it names: the program is made anew
+        found = _recalled(derived, call, args, kwargs)
+    except (Unportable, Stale):
         return None
+    except Exception as error:
+        raise InternalError(
+            "DJ901",
+            f"diffjit failed while reading what it has kept of `{getattr(derived, '__name__', derived)}`: "
+            f"{type(error).__name__}: {error}",
+            cure="this is a mistake in diffjit: please report it; diffjit.clear_cache() removes what was kept",
+        ) from error
+    return found if found is not None and found[0].valid() else None
 
 
 def _recalled(
@@ -59,19 +75,19 @@ def _recalled(
 ) -> tuple[Compiled, Any, frozenset[int]] | None:
     root = _root(derived)
     key = _key(derived, root, call, args, kwargs)
-    found = _read(_file(root, key), root)
+    followed, found = _read(_file(root, key), root)
     fixed: frozenset[int] = frozenset()
     if isinstance(found, frozenset):  # the values of these leaves are part of the key
         fixed = found
-        found = _read(_file(root, key, _fixed(call, fixed)), root)
+        followed, found = _read(_file(root, key, _fixed(call, fixed)), root)
     if found is None:
         return None
     made, described, parts, result = found
     function = native.load(made)
     if function is None:
         return None
-    compiled = Compiled(entry.wrapper(described, function), *parts)
-    return (compiled, result, fixed) if compiled.valid() else None
+    compiled = Compiled(entry.wrapper(described, function), *parts, followed={f: f.__code__ for f in followed})
+    return compiled, result, fixed
 
 
 def remember(
@@ -85,7 +101,7 @@ def remember(
     """Write the manifest once the program's first call has compiled it."""
     compiled, result = made
     first = getattr(compiled.run, "first", None)
-    if first is None or program.followed is None:
+    if first is None or not program.portable:
         return
     try:
         root = _root(derived)
@@ -108,7 +124,7 @@ def remember(
         known = _reached(root, compiled.guards)
         try:
             content = _packed(
-                (program.followed, (code, compiled.run.described, parts, result)),  # type: ignore[attr-defined]
+                (list(program.followed), (code, compiled.run.described, parts, result)),  # type: ignore[attr-defined]
                 root,
                 known,
             )
@@ -260,15 +276,15 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path, root: types.FunctionType) -> Any:
-    """What a file holds, if all that it rests on is here and as it was."""
+    """What a file holds, if all that it rests on is here and as it was: the functions in it, and the rest."""
     try:
         data = path.read_bytes()
     except OSError:
-        return None
+        return (), None
     content = data[_SUMMED:]
     if hashlib.sha256(content).digest() != data[:_SUMMED]:
-        return None
-    return _Reader(io.BytesIO(content), root).load()[1]
+        return (), None
+    return _Reader(io.BytesIO(content), root).load()
 
 
 def _packed(value: Any, root: types.FunctionType, known: dict[int, Callable[[], Any]]) -> bytes:
@@ -321,11 +337,11 @@ class _Writer(pickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         """Refuse what is not known to mean the same elsewhere."""
-        if isinstance(obj, Global):
+        if isinstance(obj, (Global, Absent)):
             module = obj.namespace.get("__name__", "")
             if vars(sys.modules.get(module, types)) is not obj.namespace:
                 raise Unportable
-            return _variable, (module, obj.name)
+            return _variable, (type(obj), module, obj.name)
         if isinstance(obj, type):
             allowed = obj.__module__.split(".")[0] in {*_LIBRARIES, "diffjit"}
         elif isinstance(obj, (types.FunctionType, types.BuiltinFunctionType)):
@@ -345,9 +361,22 @@ class _Reader(pickle.Unpickler):
         super().__init__(file)
         self.root = root
 
+    def find_class(self, module: str, name: str) -> Any:
+        """A class or function of a library."""
+        try:
+            return super().find_class(module, name)
+        except _ABSENT as error:
+            raise Stale from error
+
     def persistent_load(self, pid: Any) -> Any:
         """A function or module of this process."""
-        kind, *rest = pid
+        try:
+            return self.found(*pid)
+        except _ABSENT as error:
+            raise Stale from error
+
+    def found(self, kind: str, *rest: Any) -> Any:
+        """What is known by a name, or by the way to it."""
         if kind == "root":
             return self.root
         if kind == "module":
@@ -360,5 +389,7 @@ class _Reader(pickle.Unpickler):
         return found
 
 
-def _variable(module: str, name: str) -> Global:
-    return Global(vars(sys.modules[module]), name)
+def _variable(place: type, module: str, name: str) -> Any:
+    if module not in sys.modules:
+        raise Stale
+    return place(vars(sys.modules[module]), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from diffjit.frontend.outputs import OptOut, Out, RecordOut, rebuild
 
 if TYPE_CHECKING:
     from diffjit.frontend.results import Program
+
+MAX_CACHED = 512  # functions that a verb keeps derivatives of
 
 _FORWARD: dict[Any, ForwardProduct] = {}
 _REVERSE: dict[Any, ReverseProduct] = {}
@@ -73,11 +76,12 @@ def cached(table: dict[Any, Any], cls: Any, fun: Any, backend: str | None) -> An
         hash(key)
     except TypeError:
         return cls(fun, backend)
-    if key not in table:
-        if len(table) > 512:
+    made = table.get(key)
+    if made is None:
+        if len(table) >= MAX_CACHED:
             table.clear()
-        table[key] = cls(fun, backend)
-    return table[key]
+        made = table.setdefault(key, cls(fun, backend))  # another thread may have made it
+    return made
 
 
 def matching(call: Arguments, tangents: tuple[Any, ...]) -> dict[int, Any]:
@@ -160,16 +164,32 @@ class LinearMap:
     """A tangent map or pullback that was made outside of programs.
 
     Called, it applies compiled code to what was recorded when it was made. Inside a program, and so under other verbs,
-    it is made again, at the same point.
+    it is made again, at the same point; so it is in another process, at its first call there.
     """
 
-    def __init__(self, apply: Callable[..., Any], again: Callable[..., Any]) -> None:
-        self.apply, self.again = apply, again
-        self.__name__, self.__doc__ = apply.__name__, apply.__doc__
+    def __init__(
+        self, fun: Any, points: tuple[Any, ...], options: dict[str, Any], apply: Callable[..., Any] | None = None
+    ) -> None:
+        self.fun, self.points, self.options, self.apply = fun, points, options, apply
 
     def __call__(self, *args: Any) -> Any:
         """Apply the map."""
+        if self.apply is None:
+            self.apply = self.made().apply
+        assert self.apply is not None
         return self.apply(*args)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.fun, self.points, self.options)
+
+    def made(self) -> LinearMap:
+        """The same map, made again."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def again(self) -> Callable[..., Any]:
+        """The map as a program."""
+        raise NotImplementedError
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         from diffjit.api.inline import abstract_function
@@ -183,16 +203,27 @@ def points_of(call: Arguments) -> tuple[Any, ...]:
     return tuple(s.unflatten(copies[k] for k in call.leaf_range(n)) for n, s in enumerate(call.positional))
 
 
-def _pullback_at(fun: Any, points: tuple[Any, ...], *, has_aux: bool) -> Callable[..., Any]:
-    """The pullback as a program."""
+class PullbackAt(LinearMap):
+    """Cotangents of the primals for a cotangent of the result."""
 
-    def pullback(cotangent: Any) -> Any:
-        return vjp(fun, *points)[1](cotangent)
+    __name__ = "pullback"
 
-    def pullback_beside_aux(cotangent: Any) -> Any:
-        return vjp(fun, *points, has_aux=True)[1](cotangent)
+    def made(self) -> LinearMap:
+        """The same map, made again."""
+        return vjp(self.fun, *self.points, **self.options)[1]
 
-    return pullback_beside_aux if has_aux else pullback
+    @functools.cached_property
+    def again(self) -> Callable[..., Any]:
+        """The map as a program."""
+        fun, points = self.fun, self.points
+
+        def pullback(cotangent: Any) -> Any:
+            return vjp(fun, *points)[1](cotangent)
+
+        def pullback_beside_aux(cotangent: Any) -> Any:
+            return vjp(fun, *points, has_aux=True)[1](cotangent)
+
+        return pullback_beside_aux if self.options["has_aux"] else pullback
 
 
 class ReverseProduct(Derived):
@@ -236,7 +267,6 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
     templates = [np.zeros(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in call.leaves]
 
     def pullback(cotangent: Any) -> Any:
-        """Cotangents of the primals for a cotangent of the result."""
         found = cotangents(program.result if not has_aux else program.result[0], cotangent)
         bars = [
             _seed(found.get(k), shape, kind, fortran=f)
@@ -250,7 +280,7 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
             trees.append(call.positional[k].unflatten(leaves))
         return tuple(trees)
 
-    applied = LinearMap(pullback, _pullback_at(fun, points_of(call), has_aux=has_aux))
+    applied = PullbackAt(fun, points_of(call), {"has_aux": has_aux, "backend": backend}, pullback)
     if has_aux:
         return value[0], applied, value[1]
     return value, applied

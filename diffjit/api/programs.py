@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,8 +11,24 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
+from diffjit.api.guards import Guards, checker
 from diffjit.errors import MemoryProblem
 from diffjit.ir.nodes import Loc
+
+
+class Building:
+    """Programs are made by one thread at a time, which holds the lock; another that wants the same one waits for it."""
+
+    lock = threading.RLock()
+
+    @classmethod
+    def forked(cls) -> None:
+        """A process that was forked while another thread made a program has no such thread."""
+        cls.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=Building.forked)
 
 
 @dataclass(slots=True, eq=False)
@@ -139,24 +157,16 @@ class Compiled:
     run: Callable[..., Any]
     captures: list[Callable[[], Any]]
     capture_keys: list[Any]
-    guards: list[tuple[Callable[[], Any], Any]]
+    guards: Guards
     mutated: list[int]
     unchanged: bool  # a derivative: the caller's arrays stay as they are
     names: list[str] = field(default_factory=list)
     place: Loc | None = None  # where the function is defined
+    followed: dict[Any, Any] = field(default_factory=dict)  # the functions in it, and their code
+    valid: Callable[[], bool] = field(init=False)  # whether everything outside is still the same
 
-    def valid(self) -> bool:
-        """Whether everything static outside is still the same."""
-        for getter, expected in self.guards:
-            try:
-                value = getter()
-            except (KeyError, IndexError, AttributeError, ValueError):
-                return False
-            if value is not expected and not _same(value, expected):
-                return False
-        if not self.captures:
-            return True
-        return all(tree.leaf_key(getter()) == key for getter, key in zip(self.captures, self.capture_keys, strict=True))
+    def __post_init__(self) -> None:
+        self.valid = checker(self.guards, self.followed, self.captures, self.capture_keys)
 
     def __call__(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """The program's flat results."""
@@ -188,13 +198,6 @@ class Compiled:
 
     def _name(self, k: int) -> str:
         return self.names[k] if k < len(self.names) and self.names[k] else f"#{k}"
-
-
-def _same(a: Any, b: Any) -> bool:
-    try:
-        return type(a) is type(b) and bool(a == b) and (not isinstance(a, float) or repr(a) == repr(b))  # -0.0 == 0.0
-    except (TypeError, ValueError):
-        return False
 
 
 def fixed_key(leaf: Any) -> Any:

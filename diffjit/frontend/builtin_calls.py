@@ -475,7 +475,7 @@ class BuiltinCalls(Mixin):
             place, items = (self.get_attribute(iterator, name) for name in ("place", "items"))
             more = self.compare_kind("less", place, self.length(items))
             return self.choose(more, lambda: self.call_method(iterator, "__next__", []), lambda: default)
-        if isinstance(iterator, av.Ref) and hasattr(self.class_of(iterator), "__next__"):
+        if isinstance(iterator, av.Ref) and self.class_has(self.class_of(iterator), "__next__"):
             if default is None:
                 return self.call_method(iterator, "__next__", [])
             return self.call_plain(containers.drawn_or, iterator, default, node=None)

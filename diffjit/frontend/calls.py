@@ -17,6 +17,7 @@ from diffjit.frontend.iterate import UnknownLength
 from diffjit.frontend.lift import Guard
 from diffjit.frontend.managers import is_manager
 from diffjit.frontend.mixin import Mixin
+from diffjit.frontend.places import Keys
 from diffjit.frontend.templates import describe
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
@@ -93,6 +94,7 @@ class Calls(Mixin):
             inner = self.lift_static(obj.func)
             bound = [self.lift_member(obj, ("args", k), a) for k, a in enumerate(obj.args)]
             named = {k: self.lift_member(obj, ("keywords", k), v) for k, v in obj.keywords.items()}
+            self.guards["keywords", id(obj)] = Guard(Keys(lambda: obj.keywords), tuple(obj.keywords))
             return self.call(inner, [*bound, *args], {**named, **kwargs}, node)
         if hasattr(obj, "__diffjit_inline__"):
             try:

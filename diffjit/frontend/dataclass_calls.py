@@ -72,7 +72,7 @@ class DataclassCalls(Mixin):
             problem = f"needs the field `{missing[0]}`" if missing else f"has no field `{(unknown or ['...'])[0]}`"
             raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` {problem}", python=TypeError))
         self.write(ref, av.ObjC(cls, values))
-        if hasattr(cls, "__post_init__"):
+        if self.class_has(cls, "__post_init__"):
             self.call_method(ref, "__post_init__", [])
 
     def compares_by_fields(self, cls: type, kind: str) -> bool:

@@ -7,7 +7,6 @@ handler.
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -176,7 +175,7 @@ class Exceptions(Mixin):
     def exception_text(self, exception: av.Ref) -> Any:
         """What str() makes of an exception object."""
         held = self.contents(exception)
-        if isinstance(inspect.getattr_static(held.cls, "__str__"), (types.FunctionType, av.Member)):
+        if isinstance(self.class_lookup(held.cls, "__str__"), (types.FunctionType, av.Member)):
             return self.call_method(exception, "__str__", [])
 
         def text(args: list[Any]) -> Any:

@@ -66,6 +66,7 @@ from diffjit.frontend.text import Text
 from diffjit.frontend.transforms import FourierTransforms
 from diffjit.frontend.values import NONE, UNBOUND, Static
 from diffjit.frontend.warned import Warned
+from diffjit.frontend.watch import Watching
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Loc, Value
 from diffjit.ir.types import BOOL
@@ -84,7 +85,7 @@ class Interpreter(
     Iteration, Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes,
     NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion, Nested, Sums,
     IndexTricks, Warned, Questions, DataclassCalls, SetOperators, Managers, Tables, Portable, ReadOnly,
-    FourierTransforms, ForeignCalls,
+    FourierTransforms, ForeignCalls, Watching,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -236,8 +237,9 @@ class Interpreter(
 
     def fn_of(self, pyfunc: Any) -> av.Fn:
         """A Python function object as an abstract function."""
-        source = source_of(pyfunc)
-        self.followed[pyfunc] = None
+        code = pyfunc.__code__  # once: another thread may replace it
+        source = source_of(pyfunc, code)
+        self.followed[pyfunc] = code
         scope = av.Scope((), pyfunc, pyfunc.__globals__)
         if (pyfunc.__module__ or "").startswith("diffjit."):
             defaults = tuple(self.lift_static(d) for d in pyfunc.__defaults__ or ())

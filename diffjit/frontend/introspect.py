@@ -98,7 +98,7 @@ class Introspection(Mixin):
             return Static(callable(value.obj))
         if isinstance(value, av.Ref):
             held = self.contents(value)
-            return Static(isinstance(held, av.ObjC) and hasattr(held.cls, "__call__"))  # noqa: B004 - of instances
+            return Static(isinstance(held, av.ObjC) and self.class_has(held.cls, "__call__"))
         return Static(isinstance(value, (av.Fn, av.Bound, av.Partial, av.Method)))
 
     @core(builtins.getattr)
@@ -116,12 +116,8 @@ class Introspection(Mixin):
     def py_hasattr(self, value: Any, name: Any) -> Any:
         if isinstance(value, av.Ref) and isinstance(self.contents(value), av.ObjC):
             held = self.contents(value)
-            there = (
-                name.obj in held.fields
-                or hasattr(held.cls, name.obj)
-                or (held.origin is not None and hasattr(held.origin[0], name.obj))
-            )
-            if not there and hasattr(held.cls, "__getattr__"):
+            there = name.obj in held.fields or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
+            if not there and self.class_has(held.cls, "__getattr__"):
                 cure = "read the attribute"
                 raise self.unsupported(
                     "DJ118", "hasattr, or getattr with a default, where `__getattr__` decides", None, cure

@@ -44,11 +44,11 @@ class Iterators(Mixin):
         while isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.ObjC):
             if self.is_run_time_set(value):
                 raise self.no_order(None)
-            if not hasattr(held.cls, "__iter__"):
-                sequence = hasattr(held.cls, "__getitem__")
+            if not self.class_has(held.cls, "__iter__"):
+                sequence = self.class_has(held.cls, "__getitem__")
                 return self.call_plain(containers.numbered, value, node=None) if sequence else value
             found = self.call_method(value, "__iter__", [])
-            if isinstance(found, av.Ref) and hasattr(self.class_of(found), "__next__"):
+            if isinstance(found, av.Ref) and self.class_has(self.class_of(found), "__next__"):
                 return self.call_plain(containers.drawn, found, node=None)
             value = found
         return value

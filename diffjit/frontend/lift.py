@@ -85,7 +85,8 @@ class Lifting(Mixin):
         self.frame_loops: dict[int, list[Any]] = {}
         self.loops: list[Any] = []
         self.keep_alive: list[Any] = []
-        self.followed: dict[Any, None] = {}  # Python functions that were interpreted
+        self.followed: dict[Any, types.CodeType] = {}  # Python functions that were interpreted, and their code
+        self.dictionaries: dict[type, Any] = {}
         self.portable = True  # whether the program rests on these, guards and captures alone
 
     def may_fix(self, value: Value) -> bool:
@@ -107,7 +108,7 @@ class Lifting(Mixin):
         if name in scope.namespace:
             return self.lift_name_in(scope.namespace, name)
         if hasattr(builtins, name):
-            return Static(getattr(builtins, name))
+            return self.builtin(name, scope.namespace)
         raise self.error(TypeProblem("DJ303", f"name `{name}` is not defined", python=NameError), node)
 
     def lift_name_in(self, namespace: dict[str, Any], name: str) -> Any:
@@ -117,13 +118,14 @@ class Lifting(Mixin):
         )
 
     def lift_default(self, pyfunc: Any, k: int) -> Any:
+        k -= len(pyfunc.__defaults__)  # the last one is the last parameter's, however many there will be
         return self.lift_at(("default", pyfunc, k), pyfunc.__defaults__[k], Default(pyfunc, k))
 
     def lift_kwdefault(self, pyfunc: Any, name: str) -> Any:
         return self.lift_at(("kwdefault", pyfunc, name), pyfunc.__kwdefaults__[name], Default(pyfunc, name), hint=name)
 
     def lift_member(self, obj: Any, path: Any, value: Any) -> Any:
-        """A part of an outside object that never changes (functools.partial's arguments)."""
+        """A part of an outside object (functools.partial's arguments)."""
         group, key = path
         return self.lift_at(("member", id(obj), path), value, lambda: getattr(obj, group)[key], keep=obj)
 

@@ -224,7 +224,7 @@ class Lists(Mixin):
         if isinstance(value, av.Ref) and isinstance(self.contents(value), av.ObjC):
             cls = self.contents(value).cls
             for dunder in ("__bool__", "__len__"):
-                if hasattr(cls, dunder):
+                if self.class_has(cls, dunder):
                     return self.truth(self.call_method(value, dunder, []), node)
             return Static(True)
         length = self.length(value, node)

@@ -53,7 +53,7 @@ class Managers(Mixin):
             body(NONE)
         elif isinstance(manager, av.Iter) and manager.kind == "manager":
             self._inside_generator(manager.parts[0], body, node)
-        elif isinstance(manager, av.Ref) and hasattr(self.class_of(manager), "__exit__"):
+        elif isinstance(manager, av.Ref) and self.class_has(self.class_of(manager), "__exit__"):
             self._inside_object(manager, body)
         else:
             cure = "move the block outside, or write what the context manager does"

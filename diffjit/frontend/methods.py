@@ -48,6 +48,7 @@ class Methods(Mixin):
         owner, instance = receiver.parts
         cls = self.object_class(instance) or self.class_of(instance)
         mro = cls.__mro__
+        self.watch(cls, name, after=owner)
         base = next((b for b in mro[mro.index(owner) + 1 :] if name in vars(b)), object)
         found = vars(base).get(name)
         if isinstance(found, property):
@@ -63,6 +64,7 @@ class Methods(Mixin):
         owner, instance = receiver.parts
         cls = self.object_class(instance) or self.class_of(instance)
         mro = cls.__mro__
+        self.watch(cls, name, after=owner)
         for base in mro[mro.index(owner) + 1 :]:
             if name not in vars(base):
                 continue

@@ -33,7 +33,7 @@ class Objects(Mixin):
         """Create an object of a user's class."""
         if issubclass(cls, BaseException):
             ref = self.exception_object(cls, *args)
-            if isinstance(inspect.getattr_static(cls, "__init__"), (types.FunctionType, av.Member)):
+            if isinstance(self.class_lookup(cls, "__init__"), (types.FunctionType, av.Member)):
                 self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
             return ref
         if issubclass(cls, np.generic):
@@ -55,7 +55,7 @@ class Objects(Mixin):
         if cls is types.SimpleNamespace and not args:
             return self.new(av.ObjC(cls, dict(kwargs)))
         ref = self.new(av.ObjC(cls, {}))
-        init = inspect.getattr_static(cls, "__init__", None)
+        init = self.class_lookup(cls, "__init__")
         if hasattr(cls, OPTIONS) and not isinstance(init, av.Member):
             self.local_dataclass_init(ref, cls, args, kwargs)
         elif dataclasses.is_dataclass(cls) and _generated_init(cls):
@@ -118,7 +118,7 @@ class Objects(Mixin):
                 TypeProblem("DJ306", f"`{cls.__name__}` has no field `{next(iter(given))}`", python=TypeError), node
             )
         self.write(ref, av.ObjC(cls, fields))
-        if hasattr(cls, "__post_init__"):
+        if self.class_has(cls, "__post_init__"):
             self.call_method(ref, "__post_init__", [])
 
     def call_method(self, ref: av.Ref, name: str, args: list[Any], kwargs: dict[str, Any] | None = None) -> Any:
@@ -148,7 +148,7 @@ class Objects(Mixin):
             if name in ("_replace", "_asdict"):
                 return av.Method(owner, name)
             if owner.cls is not None and isinstance(
-                inspect.getattr_static(owner.cls, name, None), (types.FunctionType, property, av.Member)
+                self.class_lookup(owner.cls, name), (types.FunctionType, property, av.Member)
             ):
                 return self.class_attribute(owner, owner.cls, name, node)
             return av.Method(owner, name)
@@ -197,7 +197,7 @@ class Objects(Mixin):
         if is_ctypes(value):  # of a library, or what has been put in its place
             return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)
         self.portable &= isinstance(obj, (str, bytes, np.dtype, np.ufunc)) or _is_fixed_library(obj)
-        return self.lift_static(value)
+        return self.lift_static(value) if _is_library(obj) else self.attribute_of(obj, name, value)
 
     def object_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
         if name in held.fields:
@@ -210,15 +210,16 @@ class Objects(Mixin):
                 return self.lift_at(
                     ("attr", id(obj), name), getattr(obj, name), lambda: getattr(getter(), name), keep=obj
                 )
+            self.watch_object(obj, name, inspect.getattr_static(held.cls, name, None))
         return self.class_attribute(owner, held.cls, name, node)
 
     def class_attribute(self, owner: Any, cls: type, name: str, node: Any) -> Any:
         """An attribute found on an object's class."""
         if name == "__class__":
             return Static(cls)
-        found = inspect.getattr_static(cls, name, None)
+        found = self.class_lookup(cls, name)
         if found is None and not hasattr(cls, name):
-            asked = inspect.getattr_static(cls, "__getattr__", None)
+            asked = self.class_lookup(cls, "__getattr__")
             if isinstance(asked, types.FunctionType):
                 return self.call(self.method_fn(asked, cls), [owner, Static(name)], {}, node)
             raise self.error(
@@ -265,7 +266,7 @@ class Objects(Mixin):
             return
         if isinstance(owner, av.Ref) and isinstance(self.contents(owner), av.ObjC):
             held = self.contents(owner)
-            setter = inspect.getattr_static(held.cls, name, None)
+            setter = self.class_lookup(held.cls, name)
             if self.set_member(owner, setter, name, value):
                 return
             if isinstance(setter, property):

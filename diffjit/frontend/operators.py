@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from typing import Any
 
 import gast
@@ -137,7 +136,7 @@ class Operators(Mixin):
             if isinstance(receiver, av.Ref) and isinstance(self.contents(receiver), av.ObjC):
                 dunder = f"__{REFLECTED.get(name, name) if prefix and name in REFLECTED else prefix + name}__"
                 cls = self.contents(receiver).cls
-                if hasattr(cls, dunder) and getattr(object, dunder, None) is not getattr(cls, dunder):
+                if self.class_has(cls, dunder) and getattr(object, dunder, None) is not getattr(cls, dunder):
                     return self.call_method(receiver, dunder, [other])
         return None
 
@@ -201,7 +200,7 @@ class Operators(Mixin):
         if classes == [None, None]:
             return None
         cls, name = classes[0] or classes[1], DUNDER[kind]
-        method = inspect.getattr_static(cls, f"__{name}__", None)
+        method = self.class_lookup(cls, f"__{name}__")
         if self.compares_by_fields(cls, kind) and not isinstance(method, av.Member):
             if classes[0] is not classes[1]:
                 return Static(kind == "not_equal")

@@ -5,7 +5,7 @@ They are data, so that the cache can name them in another process (`api/manifest
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +16,35 @@ Getter = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Global:
-    """A module's variable."""
+    """A variable of a module, or an entry of a class's dictionary."""
 
-    namespace: dict[str, Any]
+    namespace: Mapping[str, Any]
     name: str
 
     def __call__(self) -> Any:
         return self.namespace[self.name]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Absent:
+    """Whether a namespace lacks a name."""
+
+    namespace: Mapping[str, Any]
+    name: str
+
+    def __call__(self) -> Any:
+        return self.name not in self.namespace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribute:
+    """An attribute of an object."""
+
+    owner: Any
+    name: str
+
+    def __call__(self) -> Any:
+        return getattr(self.owner, self.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +60,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Default:
-    """The default of a parameter: by position, or by name where it is keyword-only."""
+    """The default of a parameter: by position from the end, or by name where it is keyword-only."""
 
     function: Any
     key: int | str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -197,7 +198,8 @@ def _specialise(
         [p.name or "" for p in params],
         changes,
         tree.is_large([*tree.flatten((args, kwargs))[0], *(c.getter() for c in captures)]),
-        list(interpreter.followed) if interpreter.portable else None,
+        {f: code for f, code in interpreter.followed.items() if not (f.__module__ or "").startswith("diffjit.")},
+        interpreter.portable,
     )
 
 
@@ -205,7 +207,7 @@ def _note_source(ir: Function, function: Callable[..., Any]) -> None:
     """Where a program stands, and the text of its lines."""
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     if code is not None:
-        ir.source_file, ir.source_line = code.co_filename, code.co_firstlineno
+        ir.source_file, ir.source_line = sys.intern(code.co_filename), code.co_firstlineno
     for op in walk(ir.body):
         if op.loc is not None and op.loc.line not in ir.comments:
             ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)

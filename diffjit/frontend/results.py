@@ -32,7 +32,8 @@ class Program:
     arg_names: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)  # containers among the arguments that the function changes
     large: bool = False  # the arrays given have many elements: operations on them may run in threads
-    followed: list[Any] | None = None  # the Python functions in it; None: it rests on more than those and its guards
+    followed: dict[Any, Any] = field(default_factory=dict)  # the Python functions in it, and their code
+    portable: bool = False  # whether it rests on these and its guards alone
 
 
 def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:

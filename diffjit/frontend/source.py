@@ -1,17 +1,21 @@
-"""Finds the source of a Python function and parses it."""
+"""Finds the source of a Python function, as what Python runs, and parses it."""
 
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import inspect
 import linecache
+import sys
+import types
 from dataclasses import dataclass
 from typing import Any
 
 import gast
 
 from diffjit.errors import UnsupportedSyntax
+from diffjit.frontend.proof import Proven, prove
 from diffjit.ir.nodes import Loc
 
 
@@ -27,97 +31,127 @@ _cache: dict[Any, Source] = {}
 _NAMELESS = frozenset({"<string>", "<stdin>", "<console>", "<unknown>"})  # any text may have been compiled by that name
 
 
-def source_of(function: Any) -> Source:
-    """The syntax tree of a Python function."""
-    code = function.__code__
-    if code not in _cache:
+def source_of(function: Any, code: types.CodeType) -> Source:
+    """The syntax tree of a Python function that has this code."""
+    key = code, code.co_filename, code.co_linetable  # equal code may stand in several files
+    if key not in _cache:
         known = code.co_filename not in _NAMELESS
-        text = "".join(linecache.getlines(code.co_filename, function.__globals__)) if known else ""
-        node = _find(_parsed(text), code) if text else None
-        if node is None:
-            raise _unavailable(function, known=bool(text))
-        _cache[code] = Source(gast.ast_to_gast(node), inspect.getsourcefile(code) or code.co_filename)
-    return _cache[code]
+        text = _text(code.co_filename, function.__globals__) if known else ""
+        proven = prove(text, code, function.__globals__.get("__loader__")) if text else None
+        if proven is None:
+            raise _unavailable(function, code, known=bool(text))
+        file = sys.intern(inspect.getsourcefile(code) or code.co_filename)
+        _cache[key] = Source(gast.ast_to_gast(_as_compiled(proven)), file)
+    return _cache[key]
 
 
-def _unavailable(function: Any, *, known: bool) -> UnsupportedSyntax:
-    code = function.__code__
-    problem = "was not found in its file, which may have changed" if known else "is not available"
+def _text(file: str, namespace: dict[str, Any]) -> str:
+    """The text of a file as it is now."""
+    before = linecache.cache.get(file)
+    linecache.checkcache(file)
+    if before is not None and linecache.cache.get(file) is not before:
+        line_text.cache_clear()
+    return "".join(linecache.getlines(file, namespace))
+
+
+def _unavailable(function: Any, code: types.CodeType, *, known: bool) -> UnsupportedSyntax:
+    loader = type(function.__globals__.get("__loader__"))
     cure = "diffjit reads a function's source: define it in a file or notebook cell, not by exec or in a prompt"
+    if not known:
+        problem = "is not available"
+    elif code.co_name == "<lambda>" and all(column is None for *_, column in code.co_positions()):
+        problem = "cannot be told from others in its line, as Python runs without columns"
+        cure = "put each lambda on a line of its own, or run without -X no_debug_ranges"
+    elif loader.__module__.startswith(("_frozen_importlib", "importlib", "builtins", "zipimport")):
+        problem = "is not what its file says now: the file has changed, or something has changed the function's code"
+        cure = "importlib.reload(module), or restart Python"
+    else:
+        problem = f"is not what its file says: {loader.__name__} may have rewritten its code when it was imported"
+        cure = (
+            "restart Python if the file has changed, or put the function in a module that this import hook leaves alone"
+        )
     return UnsupportedSyntax(
         "DJ110",
         f"the source of `{function.__qualname__}` {problem}",
         loc=Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__),
-        cure="restart Python" if known else cure,
+        cure=cure,
     )
-
-
-@functools.lru_cache(maxsize=32)
-def _parsed(text: str) -> dict[int, list[ast.AST]]:
-    """The functions of a file, by their first lines."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return {}
-    found: dict[int, list[ast.AST]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            found.setdefault(first, []).append(node)
-        elif isinstance(node, ast.Lambda):
-            found.setdefault(node.lineno, []).append(node)
-    return found
-
-
-def _find(functions: dict[int, list[ast.AST]], code: Any) -> ast.AST | None:
-    """The function that a code object was compiled from."""
-    candidates = [n for n in functions.get(code.co_firstlineno, ()) if _called(n) == code.co_name and _fits(n, code)]
-    if len(candidates) < 2:
-        return candidates[0] if candidates else None
-    # Several on one line: the innermost whose body holds all places that the code's instructions come from.
-    places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
-    fitting = [n for n in candidates if all(_holds(n, p) for p in places)]
-    return min(fitting, key=_length, default=None)
-
-
-def _fits(node: Any, code: Any) -> bool:
-    """Whether a function has the parameters and names of a code object: its file may have changed since."""
-    spec = node.args
-    named = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
-    parameters = tuple(a.arg for a in named if a is not None)
-    if parameters != code.co_varnames[: len(parameters)] and "__" not in "".join(parameters):
-        return False
-    words = {w for n in ast.walk(node) for f in ("id", "attr", "arg", "name", "asname") for w in _words(n, f)}
-    return all(w in words or "__" in w or w.startswith("@") for name in code.co_names for w in name.split("."))
-
-
-def _words(node: ast.AST, field: str) -> list[str]:
-    value = getattr(node, field, None)
-    module = getattr(node, "module", None) or ""
-    return [*(value.split(".") if isinstance(value, str) else ()), *module.split(".")]
-
-
-def _holds(node: Any, place: Any) -> bool:
-    line, end_line, column, end_column = place
-    first, last = _span(node)
-    return first <= (line, column) and (end_line, end_column) <= last
-
-
-def _span(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
-    body = node.body if isinstance(node.body, list) else [node.body]
-    return (body[0].lineno, body[0].col_offset), (body[-1].end_lineno, body[-1].end_col_offset)
-
-
-def _length(node: Any) -> tuple[int, int]:
-    first, last = _span(node)
-    return last[0] - first[0], last[1] - first[1]
-
-
-def _called(node: ast.AST) -> str:
-    return "<lambda>" if isinstance(node, ast.Lambda) else node.name  # type: ignore[attr-defined]
 
 
 @functools.lru_cache(maxsize=4096)
 def line_text(file: str, line: int) -> str:
     """One line of a user's file, stripped."""
     return linecache.getline(file, line).strip()
+
+
+def _as_compiled(proven: Proven) -> ast.AST:
+    """A function's tree with what the compiler does to names and assertions."""
+    node = copy.deepcopy(proven.definition.node)
+    _Compiling(proven).visit(node)
+    return ast.fix_missing_locations(node)
+
+
+class _Compiling(ast.NodeTransformer):
+    """Mangles private names of classes, and drops what an optimising compiler drops."""
+
+    def __init__(self, proven: Proven) -> None:
+        self.owner = proven.definition.owner
+        self.asserts, self.debug = proven.asserts, proven.debug
+
+    def visit(self, node: ast.AST) -> Any:
+        for field in _NAMES.get(type(node), ()):
+            name = getattr(node, field)
+            if name is not None:
+                setattr(node, field, mangled(name, self.owner))
+        return super().visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        outer, name = self.owner, node.name
+        node.name = mangled(name, outer)
+        for field in ("decorator_list", "bases", "keywords"):
+            setattr(node, field, [self.visit(part) for part in getattr(node, field)])
+        self.owner = name
+        node.body = [self.visit(statement) for statement in node.body]
+        self.owner = outer
+        return node
+
+    def visit_alias(self, node: ast.alias) -> Any:
+        bound = node.asname or node.name
+        if mangled(bound, self.owner) != bound:
+            node.asname = mangled(bound, self.owner)
+        return node
+
+    def visit_Global(self, node: ast.Global) -> Any:
+        node.names = [mangled(name, self.owner) for name in node.names]
+        return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
+        node.names = [mangled(name, self.owner) for name in node.names]
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        return self.generic_visit(node) if self.asserts else ast.copy_location(ast.Pass(), node)
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return ast.copy_location(ast.Constant(self.debug), node) if node.id == "__debug__" else node
+
+
+_NAMES: dict[type[ast.AST], tuple[str, ...]] = {  # what is mangled, beside the names that statements list
+    ast.Name: ("id",),
+    ast.Attribute: ("attr",),
+    ast.arg: ("arg",),
+    ast.FunctionDef: ("name",),
+    ast.AsyncFunctionDef: ("name",),
+    ast.ExceptHandler: ("name",),
+    ast.MatchAs: ("name",),
+    ast.MatchStar: ("name",),
+    ast.MatchMapping: ("rest",),
+}
+
+
+def mangled(name: str, owner: str | None) -> str:
+    """A name as the compiler writes it inside of a class."""
+    stripped = (owner or "").lstrip("_")
+    if not stripped or not name.startswith("__") or name.endswith("__"):
+        return name
+    return f"_{stripped}{name}"

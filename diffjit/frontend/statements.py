@@ -230,7 +230,7 @@ class Statements(Mixin):
                     return current
             if isinstance(held, av.ObjC):
                 dunder = f"__i{DUNDER[kind]}__"
-                if hasattr(held.cls, dunder):
+                if self.class_has(held.cls, dunder):
                     return self.call_method(current, dunder, [value])
         return self.binary(kind, current, value, node)
 

@@ -180,6 +180,7 @@ class FirstCall:
         if made is not None and self.settled:
             self.ready = made.entry_point
             native = dispatcher._cache.natives.get(given)  # noqa: SLF001 - a `MachineCode`
-            if native is not None and self.then is not None:
-                self.then(native)
+            then = self.then  # once: of two first calls, one may be done with it
+            if native is not None and then is not None:
+                then(native)
         return result

@@ -326,6 +326,50 @@ def test_damaged_files_are_written_anew(module, folder, specialised):
         assert kept.read_bytes()[:32] == content[:32]
 
 
+@pytest.mark.parametrize("change", ["root", "callee"])
+def test_code_replaced_after_it_was_found(change, module, folder, specialised):
+    text = "def h(x): return x * x\ndef other(x): return x * x * x\ndef loss(x): return np.sum(h(x))"
+    check(module(text))
+    found = module(text)
+    before = len(specialised)
+    g = dj.grad(found.loss)
+    np.testing.assert_array_equal(g(X), 2.0 * X)
+    assert len(specialised) == before
+    if change == "callee":
+        found.h.__code__ = found.other.__code__
+        expected = 3.0 * X * X
+    else:
+        found.loss.__code__ = (lambda x: np.sum(h(x)) * 5.0).__code__  # noqa: F821
+        expected = 10.0 * X
+    np.testing.assert_allclose(g(X), expected)
+
+
+@pytest.mark.parametrize("name", ["callee", "global", "module"])
+def test_what_a_manifest_names_is_not_here(name, module, folder, specialised):
+    """The program is made anew, and says what Python says."""
+    text = "import statistics\nk = 2.0\ndef h(x): return x * x\ndef loss(x): return np.sum(h(x)) * k"
+    check(module(text))
+    found = module(text)
+    del found.__dict__[{"callee": "h", "global": "k", "module": "np"}[name]]
+    before = len(specialised)
+    with pytest.raises(NameError):
+        dj.grad(found.loss)(X)
+    assert len(specialised) == before + 1
+
+
+def test_mistakes_are_not_hidden(module, folder, monkeypatch):
+    """Only files that are missing, damaged or out of date lead to a new program."""
+    text = "def loss(x): return np.sum(x * x)"
+    check(module(text))
+
+    def broken(made):
+        raise RuntimeError("no such symbol")
+
+    monkeypatch.setattr(native, "load", broken)
+    with pytest.raises(dj.DiffjitError, match=r"DJ901[\s\S]*no such symbol"):
+        dj.grad(module(text).loss)(X)
+
+
 def test_clearing_the_cache(module, folder, specialised):
     loss = module("def loss(x): return np.sum(x * x)").loss
     dj.grad(loss)(X)
