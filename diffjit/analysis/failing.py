@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 
+import numpy as np
+
 from diffjit.ir.nodes import LANES, Block, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.ir.walk import walk
@@ -98,7 +100,8 @@ class Failing:
     def _exact(self, op: Op) -> bool:
         """Whether arithmetic of integers cannot leave their range."""
         if op.kind == "cast":
-            return op.inputs[0].type.dtype.kind in "biu"
+            source, result = op.inputs[0].type.dtype, op.out.type.dtype
+            return source.kind in "biu" and np.can_cast(source, result)
         if op.kind == "multiply" and any(const_of(v) == 1 for v in op.inputs):
             return True
         return bool(op.attrs.get("nowrap")) or op.kind in _EXACT

@@ -69,7 +69,7 @@ class Derived:
         """The executable for this structure of arguments; specialised again when something outside has changed."""
         backend = self.backend or settings.backend
         fixed = self._fixed.get(call.key, frozenset())
-        key = (call.key, (backend, settings.nan_check), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed)))
+        key = (call.key, (backend, settings.nan_check), tuple(fixed_key(call.leaves, k) for k in sorted(fixed)))
         found = self._cache.get(key)
         if found is not None and found[0].valid():
             return found
@@ -97,7 +97,7 @@ class Derived:
             self._cache.clear()
             self._shortcuts.clear()
         self._cache[
-            call.key, (backend, settings.nan_check), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))
+            call.key, (backend, settings.nan_check), tuple(fixed_key(call.leaves, k) for k in sorted(fixed))
         ] = made
 
     def recall(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any] | None:

@@ -197,6 +197,9 @@ def _same(a: Any, b: Any) -> bool:
         return False
 
 
-def fixed_key(leaf: Any) -> Any:
-    """What a specialisation depends on of a leaf among `Program.fixed`: a number's value, an array's shape."""
+def fixed_key(leaves: Sequence[Any], which: int) -> Any:
+    """What a specialisation depends on of one of `Program.fixed`: a number's value or sign, an array's shape."""
+    if which < 0:
+        return tree.sign_of(leaves[~which])
+    leaf = leaves[which]
     return leaf.shape if isinstance(leaf, np.ndarray) else leaf

@@ -12,6 +12,7 @@ from typing import Any
 import gast
 
 from diffjit.errors import UnsupportedSyntax
+from diffjit.frontend import private_names
 from diffjit.ir.nodes import Loc
 
 
@@ -56,7 +57,7 @@ def _unavailable(function: Any, *, known: bool) -> UnsupportedSyntax:
 def _parsed(text: str) -> dict[int, list[ast.AST]]:
     """The functions of a file, by their first lines."""
     try:
-        tree = ast.parse(text)
+        tree = private_names.expand(ast.parse(text))
     except SyntaxError:
         return {}
     found: dict[int, list[ast.AST]] = {}
@@ -114,7 +115,7 @@ def _length(node: Any) -> tuple[int, int]:
 
 
 def _called(node: ast.AST) -> str:
-    return "<lambda>" if isinstance(node, ast.Lambda) else node.name  # type: ignore[attr-defined]
+    return "<lambda>" if isinstance(node, ast.Lambda) else private_names.own_name(node)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -134,18 +134,22 @@ def _float_text(value: float) -> str:
 
 
 def cast(operand: Operand, dtype: np.dtype) -> str:
-    """An operand converted to a dtype."""
-    if operand.const is not None:
+    """An operand converted to a dtype. Python's ints must fit into NumPy's narrower ones, as NumPy demands it."""
+    source, value = operand.type, operand.const
+    if value is not None and not (dtype.kind in "iu" and _leaves(value, dtype)):
         with np.errstate(all="ignore"):
-            value = operand.const
-            if dtype.kind in "iu" and isinstance(value, (int, np.integer)):
-                value = int(value)
-                if not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-                    value = int(np.array(value, np.int64).astype(dtype))
             return literal(value, dtype)
-    if operand.type.dtype == dtype:
-        return operand.text
-    return f"{dtype.name}({operand.text})"
+    text = operand.text if value is None else literal(value, source.dtype)
+    if source.dtype == dtype:
+        return text
+    demanding = source.weak and source.dtype == I8 and dtype.kind in "iu"
+    return f"{dtype.name}{'_exact' if demanding else ''}({text})"
+
+
+def _leaves(value: Any, dtype: np.dtype) -> bool:
+    """Whether a constant is no number of an integer dtype."""
+    limits, value = np.iinfo(dtype), np.real(value)
+    return not (math.isfinite(value) and limits.min <= int(value) <= limits.max)
 
 
 def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = False, vector: bool = False) -> str:
@@ -155,6 +159,8 @@ def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = Fal
     small = _small_power(kind, operands, ins, exact=exact)
     if small is not None:
         return small if result == out.dtype else f"{out.dtype.name}({small})"
+    if kind == "cast" and exact and operands[0].type.dtype.kind in "fu" and operands[0].type.dtype.itemsize >= 4:
+        return _int_of(operands[0])
     args = [cast(o, d) for o, d in zip(operands, ins, strict=True)]
     if vector and kind in VECTOR and ins[0].kind == "f":
         text, computed = f"vec_{kind}({', '.join(args)})", ins[0]
@@ -163,6 +169,16 @@ def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = Fal
     if computed != out.dtype:
         text = f"{out.dtype.name}({text})"
     return text
+
+
+def _int_of(operand: Operand) -> str:
+    """`int(x)`, where not every `x` has one in 64 bits."""
+    dtype = operand.type.dtype
+    if operand.const is not None and not _leaves(operand.const, I8):
+        return literal(operand.const, I8)
+    if dtype.kind == "u" and dtype.itemsize < 8:
+        return f"int64({operand.text})"
+    return f"int_exact({operand.text if operand.const is None else literal(operand.const, dtype)})"
 
 
 _HALVES = {0.5: "power_half", 1.5: "power_three_halves", -0.5: "power_minus_half", -1.5: "power_minus_three_halves"}
@@ -276,7 +292,7 @@ def _integer(
         if operands[0].type.weak and operands[-1].type.weak:
             divisor = operands[-1].const
             if (
-                (kind in ("floor_divide", "remainder") and (divisor is None or divisor == 0))
+                (kind in ("floor_divide", "remainder") and (divisor is None or divisor in (0, -1)))
                 or kind in ("power", "left_shift", "right_shift")
                 or (kind == "absolute" and exact)
             ):

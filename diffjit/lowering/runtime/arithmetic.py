@@ -7,10 +7,21 @@ import math
 import operator
 from typing import Any
 
+from llvmlite import ir as llvm_ir
 from numba.core import types
 
-from diffjit.lowering.failures import NEGATIVE_POWER, NEGATIVE_SHIFT, OVERFLOW, RANGE_STEP, ZERO_DIVISION
+from diffjit.lowering.failures import (
+    INT_OF_INFINITY,
+    INT_OF_NAN,
+    NEGATIVE_POWER,
+    NEGATIVE_SHIFT,
+    OUT_OF_BOUNDS,
+    OVERFLOW,
+    RANGE_STEP,
+    ZERO_DIVISION,
+)
 from diffjit.lowering.runtime.build import (
+    I1,
     I8,
     I64,
     call_python,
@@ -19,6 +30,7 @@ from diffjit.lowering.runtime.build import (
     helper,
     int_only,
     is_float,
+    is_nan,
     operation,
     outlined,
     same,
@@ -268,6 +280,10 @@ def _division(name: str, which: int, python: Any, *, exact: bool = False) -> Any
             return of_float(context, builder, kind, args)
         if exact:
             fail_if(context, builder, builder.icmp_signed("==", args[1], args[1].type(0)), ZERO_DIVISION)
+            if which == 0:  # the one quotient that is too large
+                least = builder.icmp_signed("==", args[0], I64(-(2**63)))
+                minus_one = builder.icmp_signed("==", args[1], I64(-1))
+                fail_if(context, builder, builder.and_(least, minus_one), OVERFLOW)
         return _int_division(builder, kind, *args)[which]
 
     return operation(name, 2, same, emit)
@@ -317,6 +333,47 @@ def _emit_absolute_exact(context: Any, builder: Any, kinds: Any, args: Any) -> A
 
 
 absolute_exact = operation("absolute_exact", 1, same, _emit_absolute_exact)
+
+
+def _emit_int_exact(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """`int(x)` of a float or of a uint64: of what has no integer, and of what 64 bits do not hold, an error."""
+    (kind,), (x,) = kinds, args
+    if not is_float(kind):
+        fail_if(context, builder, builder.icmp_signed("<", x, I64(0)), OVERFLOW)
+        return x
+    low, high = x.type(-(2.0**63)), x.type(2.0**63)
+    inside = builder.and_(builder.fcmp_ordered(">=", x, low), builder.fcmp_ordered("<", x, high))
+    with builder.if_then(builder.not_(inside), likely=False):
+        fail_if(context, builder, is_nan(builder, x), INT_OF_NAN)
+        size = builder.call(builder.module.declare_intrinsic("llvm.fabs", [x.type]), [x])
+        fail_if(context, builder, builder.fcmp_ordered("==", size, x.type(math.inf)), INT_OF_INFINITY)
+        fail_if(context, builder, I1(1), OVERFLOW)
+    return builder.fptosi(x, I64)
+
+
+int_exact = operation(
+    "int_exact", 1, lambda x: types.int64 if x == types.uint64 or is_float(x) else None, _emit_int_exact
+)
+
+
+def _bounded(bits: int, *, signed: bool) -> Any:
+    """A Python int as one of NumPy's narrower ones, which says so where it does not fit."""
+    target = getattr(types, f"{'int' if signed else 'uint'}{bits}")
+
+    def emit(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+        (x,) = args
+        outside = builder.icmp_signed("<", x, I64(-(2 ** (bits - 1)) if signed else 0))
+        if bits < 64:
+            most = I64(2 ** (bits - signed) - 1)
+            outside = builder.or_(outside, builder.icmp_signed(">", x, most))
+        fail_if(context, builder, outside, OUT_OF_BOUNDS, x, I64(bits), I64(int(signed)))
+        return builder.trunc(x, llvm_ir.IntType(bits)) if bits < 64 else x
+
+    return operation(f"{target}_exact", 1, lambda x: target if x == types.int64 else None, emit)
+
+
+int8_exact, int16_exact, int32_exact = (_bounded(bits, signed=True) for bits in (8, 16, 32))
+uint8_exact, uint16_exact, uint32_exact, uint64_exact = (_bounded(bits, signed=False) for bits in (8, 16, 32, 64))
 
 
 # Bits -----------------------------------------------------------------------------------------------------------------
