@@ -237,7 +237,7 @@ class Arith(Mixin):
             return ty
         if kind in ("where", "select"):
             return join_scalars(types[1], types[2])
-        if kind in ("zmul", "maximum", "minimum", "sign", "square"):
+        if kind in ("zmul", "maximum", "minimum", "sign", "square", "one_minus_square"):
             return scalar_result("add", types)
         return Scalar(numpy_result(kind, list(types)), weak=True)
 

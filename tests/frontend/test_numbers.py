@@ -167,3 +167,75 @@ def test_a_power_whose_sign_is_computed_is_refused_where_it_is_negative(backend)
     assert run(5, 3) == 4
     with pytest.raises(ValueError, match="write float"):
         run(3, 5)
+
+
+def compared(a, b):
+    return a < b, a <= b, a > b, a >= b, a == b, a != b
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_pythons_ints_are_compared_with_numpys_by_what_they_are(backend):
+    run = dj.jit(compared, backend=backend)
+    for a in (np.uint64(5), np.uint64(2**63), np.uint8(5), np.int8(-1), np.array([0, 200], np.uint8)):
+        for b in (-1, 5, 300, MOST, 0):
+            for pair in ((a, b), (b, a)):
+                assert outcome(run, *pair) == outcome(compared, *pair), pair
+
+
+def powers(x, n):
+    return x**2, x**n, np.power(x, n)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_powers_of_all_ints_wrap_as_numpys(backend):
+    run = dj.jit(powers, backend=backend)
+    for cls in (np.uint8, np.uint32, np.uint64, np.int8, np.int64):
+        for x, n in ((7, 3), (0, 0), (0, 5), (3, 100), (2, 63)):
+            for value in (cls(x), np.array([x, 1], cls)):
+                assert outcome(run, value, cls(n)) == outcome(powers, value, cls(n))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_running_sums_of_narrow_ints_have_64_bits(backend):
+    def program(x):
+        return np.cumsum(x), np.cumprod(x), np.sum(x)
+
+    for cls in (np.uint8, np.int8, np.uint32, np.bool_):
+        x = np.array([100, 100, 3], cls)
+        assert outcome(dj.jit(program, backend=backend), x) == outcome(program, x)
+
+
+WIDE = [(LEAST, MOST, 2**62), (MOST, LEAST, -(2**62)), (LEAST, LEAST + 3, 1), (MOST - 3, MOST, 2), (MOST, LEAST, 1)]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ranges_as_wide_as_the_ints(backend):
+    def length(a, b, c):
+        return len(range(a, b, c))
+
+    run = dj.jit(length, backend=backend)
+    for args in WIDE:
+        assert run(*args) == length(*args), args
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_steps_of_zero_and_common_multiples_that_are_too_large(backend):
+    def steps(a, b, c):
+        return np.arange(a, b, c)
+
+    for args in ((0, 5, 0), (0.0, 5.0, 0.0), (5.0, 0.0, -0.0), (0, 5, 2), (0.0, 1.0, 0.25)):
+        assert outcome(dj.jit(steps, backend=backend), *args) == outcome(steps, *args), args
+
+    def multiple(a, b):
+        return math.lcm(a, b)
+
+    for args in ((4, 6), (0, 0), (0, 5), (-4, 6), (2**62, 5)):
+        found = outcome(dj.jit(multiple, backend=backend), *args)
+        assert agrees(found, outcome(multiple, *args)), (args, found)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_sign_of_a_negative_zero_is_zero(backend):
+    run = dj.jit(np.sign, backend=backend)
+    assert [math.copysign(1.0, run(x)) for x in (-0.0, 0.0, -2.0)] == [1.0, 1.0, -1.0]
+    assert math.isnan(run(NAN))

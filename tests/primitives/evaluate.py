@@ -18,6 +18,7 @@ def functions() -> dict[str, Any]:
     """Every elementwise kind as a function of arrays."""
     table: dict[str, Any] = {kind: np.vectorize(s.scalar) for kind, s in SCALAR_SEMANTICS.items()}
     table |= {"select": np.where, "cast": np.asarray, "zmul": _zmul, "real": np.real, "imag": np.imag}
+    table["one_minus_square"] = lambda x: (1 - x) * (1 + x)
     for kind, row in ELEMENTWISE.items():
         if row.ufunc is not None:
             table[kind] = row.ufunc

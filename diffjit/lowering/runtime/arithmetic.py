@@ -27,6 +27,7 @@ from diffjit.lowering.runtime.build import (
     call_python,
     fail_if,
     float_only,
+    float_or_complex,
     helper,
     int_only,
     is_float,
@@ -68,6 +69,24 @@ def _power_n(n: int) -> Any:
 
 power_2, power_3, power_4, power_5, power_6, power_7, power_8 = (_power_n(n) for n in range(2, 9))
 square = _power_n(2)
+
+
+@helper
+def _complex_one_minus_square(x: Any) -> Any:
+    return (1.0 - x) * (1.0 + x)
+
+
+def _emit_one_minus_square(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    (kind,), (x,) = kinds, args
+    if is_float(kind):
+        one = x.type(1.0)
+        return builder.fmul(builder.fsub(one, x), builder.fadd(one, x))
+    wide = context.cast(builder, x, kind, types.complex128)
+    result = call_python(context, builder, _complex_one_minus_square, (types.complex128,), (wide,))
+    return context.cast(builder, result, types.complex128, kind)
+
+
+one_minus_square = operation("one_minus_square", 1, float_or_complex, _emit_one_minus_square)
 
 
 @helper
@@ -145,19 +164,15 @@ def _emit_power(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     y = args[1]
     if kind.signed:
         fail_if(context, builder, builder.icmp_signed("<", y, y.type(0)), NEGATIVE_POWER)
-    wide_kind = types.int64 if kind.signed else types.uint64
-    wide = [context.cast(builder, a, kind, wide_kind) for a in args]
-    result = call_python(context, builder, _int_power, (wide_kind, wide_kind), wide)
-    return context.cast(builder, result, wide_kind, kind)
+    # The bits of a power do not depend on whether they are signed.
+    wide = [context.cast(builder, a, kind, types.int64) for a in args]
+    result = call_python(context, builder, _int_power, (types.int64, types.int64), wide)
+    return context.cast(builder, result, types.int64, kind)
 
 
 @outlined
 def _int_power(x: Any, y: Any) -> Any:
-    result = x
-    result *= 0
-    result += x // x if x != 0 else (result + 1 if y == 0 else result)
-    if x == 0:
-        return result
+    result = 1
     base = x
     while y > 0:
         if y & 1:
@@ -187,9 +202,7 @@ def _complex_power(x: Any, y: Any) -> Any:
 
 
 power = operation("power", 2, same, _emit_power)
-float_power = operation(
-    "float_power", 2, lambda x, _y: x if isinstance(x, (types.Float, types.Complex)) else None, _emit_power
-)
+float_power = operation("float_power", 2, float_or_complex, _emit_power)
 
 
 @outlined
@@ -484,7 +497,10 @@ def _emit_trip(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
     up = builder.icmp_signed(">", step, I64(0))
     span = builder.select(up, builder.sub(stop, start), builder.sub(start, stop))
     size = builder.select(up, step, builder.sub(I64(0), step))
-    some = builder.icmp_signed(">", span, I64(0))
+    some = builder.or_(  # not by the sign of the span, which may need 64 bits itself
+        builder.and_(up, builder.icmp_signed("<", start, stop)),
+        builder.and_(builder.icmp_signed("<", step, I64(0)), builder.icmp_signed(">", start, stop)),
+    )
     count = builder.add(builder.udiv(builder.sub(span, I64(1)), size), I64(1))
     return builder.select(some, count, I64(0))
 
