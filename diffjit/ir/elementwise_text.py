@@ -155,6 +155,10 @@ class Elementwise:
             return self.returned(op, syntax.expr("(1 - x) * (1 + x)", x=args[0]), operator=True)
         return self.returned(op, syntax.call("one_minus_square", *args))
 
+    def ew_rerouted(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """What its first operand is; a new array, as of every elementwise operation."""
+        return args[0] if is_scalar(op) else ast.UnaryOp(op=ast.UAdd(), operand=args[0])
+
     def ew_real(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """`x.real`, copied where it is an array: results of elementwise operations are fresh."""
         part = syntax.attribute(args[0], op.kind)

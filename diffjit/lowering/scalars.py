@@ -52,7 +52,7 @@ def loop(kind: str, types: tuple[Scalar, ...], out: Scalar) -> tuple[tuple[np.dt
     dtypes = tuple(t.dtype for t in types)
     if kind in ("where", "select"):
         return (B, out.dtype, out.dtype), out.dtype
-    if kind in ("cast", "zmul", "stop_gradient", "unbroadcast", "one_minus_square"):
+    if kind in ("cast", "zmul", "stop_gradient", "unbroadcast", "one_minus_square", "rerouted"):
         return (out.dtype,) * len(dtypes), out.dtype
     if kind in _LOGIC or kind == "logical_not":
         return (B,) * len(dtypes), B
@@ -231,7 +231,7 @@ def _emit(
     """Text and the dtype that it has in Numba, for operands already converted."""
     dtype = ins[0]
     group = dtype.kind
-    if kind in ("cast", "positive", "stop_gradient", "unbroadcast", "copy"):
+    if kind in ("cast", "positive", "stop_gradient", "unbroadcast", "copy", "rerouted"):
         return x[0], dtype
     if kind in _COMPARISONS:
         if group == "c" and kind not in ("equal", "not_equal"):

@@ -97,6 +97,7 @@ WITH_CONSTANT = {
     ("zmul", 0): [(1.0, 3.0)],
     ("zmul", 1): [(1.0, 3.0)],
     ("cast", 0): [(1.5,)],
+    ("rerouted", 1): [],
     ("nextafter", 0): [(1.5, 2.0)],
 }
 DISCRETE = {
