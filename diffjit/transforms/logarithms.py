@@ -21,7 +21,8 @@ from diffjit.ir.types import FLOAT, Array, Scalar
 
 def reroute(function: Function, memory: Memory) -> None:
     """Insert `rerouted` behind the logarithms that it is for."""
-    found = {op: exponent for op, *exponent in _logarithms(function.body) if _holds(op, exponent[0], memory)}
+    logarithms = list(_logarithms(function.body))
+    found = {op: (exponential, shift) for op, exponential, shift in logarithms if _holds(op, exponential, memory)}
     if found:
         _insert(function.body, found, {})
 
@@ -62,7 +63,7 @@ def _holds(op: Op, exponential: Op, memory: Memory) -> bool:
     return not any(isinstance(x.type, Array) and memory.written(x) for x in (v, exponential.out, op.inputs[0]))
 
 
-def _insert(block: Block, found: dict[Op, list[Op | float]], mapping: dict[Value, Value]) -> None:
+def _insert(block: Block, found: dict[Op, tuple[Op, float]], mapping: dict[Value, Value]) -> None:
     ops: list[Op] = []
     for op in block.ops:
         op.inputs = [mapping.get(v, v) for v in op.inputs]
@@ -71,7 +72,6 @@ def _insert(block: Block, found: dict[Op, list[Op | float]], mapping: dict[Value
         ops.append(op)
         if op in found:
             exponential, shift = found[op]
-            assert isinstance(exponential, Op)
             constant, out = Value(FLOAT), Value(op.out.type, op.out.name)
             constant.op = Op("const", [], [constant], {"value": shift}, loc=op.loc)
             op.out.name = None  # the name is that of the whole
