@@ -183,3 +183,8 @@ def _key(item: Any) -> Any:
     except TypeError:
         return ("id", id(item))
     return item
+
+
+def sign_of(number: Any) -> int:
+    """-1, 0 or 1."""
+    return (number > 0) - (number < 0)

@@ -92,7 +92,7 @@ class Derived:
         """What was made for such a call."""
         fixed = self._fixed.get(call.key, frozenset())
         mode = self.backend or settings.backend, settings.form
-        return self._cache.get((call.key, mode, tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))))
+        return self._cache.get((call.key, mode, tuple(fixed_key(call.leaves, k) for k in sorted(fixed))))
 
     def made(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
         """The executable, made by this thread if none has made it."""
@@ -123,7 +123,7 @@ class Derived:
         if len(self._cache) >= MAX_SPECIALISATIONS:
             self._cache.clear()
             self._shortcuts.clear()
-        self._cache[call.key, (backend, settings.form), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))] = made
+        self._cache[call.key, (backend, settings.form), tuple(fixed_key(call.leaves, k) for k in sorted(fixed))] = made
 
     def recall(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any] | None:
         """What another process has compiled for such a call."""

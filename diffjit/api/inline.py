@@ -38,8 +38,9 @@ class Inside:
 
 def call_verb(make: Any, interpreter: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A verb called inside a program: a static callable."""
-    named = {name: plain(interpreter, v) for name, v in kwargs.items()}
-    made = make(*(plain(interpreter, a) for a in args), **named)
+    take = {"axis_size": plain}  # the number of lanes may be computed
+    named = {name: take.get(name, known)(interpreter, v) for name, v in kwargs.items()}
+    made = make(*(known(interpreter, a) for a in args), **named)
     return Static(made if isinstance(made, Derived) else functools.partial(make, **named))
 
 
@@ -54,9 +55,27 @@ def plain(interpreter: Any, value: Any) -> Any:
     """An argument of a verb as the verb takes it."""
     if isinstance(value, Static):
         return value.obj
-    if isinstance(value, av.Tup) or (isinstance(value, av.Ref) and isinstance(interpreter.contents(value), av.ListC)):
+    held = interpreter.contents(value) if isinstance(value, av.Ref) else None
+    if isinstance(value, av.Tup) or isinstance(held, av.ListC):
         return tuple(plain(interpreter, v) for v in interpreter.sequence_items(value, None))
+    if isinstance(held, av.DictC) and not held.is_set:
+        return {key: plain(interpreter, v) for key, v in held.items.items()}
     return Inside(value)
+
+
+def known(interpreter: Any, value: Any) -> Any:
+    """A setting of a verb, as `argnums` or `in_axes`: the ints in it must be known, also those from outside."""
+    items = value.items if isinstance(value, av.Tup) else ()
+    held = interpreter.contents(value) if isinstance(value, av.Ref) else None
+    if isinstance(held, av.ListC):
+        items = held.items
+    elif isinstance(held, av.DictC) and not held.is_set:
+        items = tuple(held.items.values())
+    for item in items:
+        known(interpreter, item)
+    if isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype.kind in "iu":
+        interpreter.static_int(value, "an int among the settings of a verb")
+    return plain(interpreter, value)
 
 
 def nest(

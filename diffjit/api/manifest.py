@@ -182,7 +182,7 @@ def _key(derived: Any, root: types.FunctionType, call: Arguments, args: tuple[An
 
 def _fixed(call: Arguments, fixed: frozenset[int]) -> str:
     """The values that a program is fixed for."""
-    return repr([(k, fixed_key(call.leaves[k])) for k in sorted(fixed)])
+    return repr([(k, fixed_key(call.leaves, k)) for k in sorted(fixed)])
 
 
 def _shape(value: Any) -> Any:

@@ -200,6 +200,9 @@ class Compiled:
         return self.names[k] if k < len(self.names) and self.names[k] else f"#{k}"
 
 
-def fixed_key(leaf: Any) -> Any:
-    """What a specialisation depends on of a leaf among `Program.fixed`: a number's value, an array's shape."""
+def fixed_key(leaves: Sequence[Any], which: int) -> Any:
+    """What a specialisation depends on of one of `Program.fixed`: a number's value or sign, an array's shape."""
+    if which < 0:
+        return tree.sign_of(leaves[~which])
+    leaf = leaves[which]
     return leaf.shape if isinstance(leaf, np.ndarray) else leaf

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
+from diffjit.frontend.frames import NeedStatic
 from diffjit.frontend.join import join_scalars
 from diffjit.frontend.leaves import as_type
 from diffjit.frontend.mixin import Mixin
@@ -35,6 +37,7 @@ COMPARISONS = frozenset({"less", "less_equal", "greater", "greater_equal", "equa
 BOOLEAN = frozenset(
     {"logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "isfinite", "signbit"}
 )
+_FOLLOWING = frozenset({"const", "negative", "positive", "cast", "multiply"})  # their sign follows from the operands'
 _PYTHON_TYPES = {"b": np.dtype(np.bool_), "i": int, "f": float, "c": complex}
 
 
@@ -234,7 +237,7 @@ class Arith(Mixin):
             return ty
         if kind in ("where", "select"):
             return join_scalars(types[1], types[2])
-        if kind in ("zmul", "maximum", "minimum", "sign", "square"):
+        if kind in ("zmul", "maximum", "minimum", "sign", "square", "one_minus_square"):
             return scalar_result("add", types)
         return Scalar(numpy_result(kind, list(types)), weak=True)
 
@@ -242,12 +245,13 @@ class Arith(Mixin):
         exponent = args[1]
         if isinstance(exponent, Static):
             return FLOAT if exponent.obj < 0 else INT
+        self.ask_for_signs(exponent)
         sign = self.sign(exponent)
         if sign == "-":
             return FLOAT
         if sign != "+":
             negative = self.compare_kind("less", exponent, Static(0))
-            message = "an int to a negative power that is only known at run time: write float(base) ** exponent"
+            message = "an int to a negative power that is only known at run time: write float(base) ** exponent [DJ304]"
             self.refuse_if(negative, ValueError, message)
         return INT
 
@@ -257,6 +261,9 @@ class Arith(Mixin):
             return ""
         if isinstance(value, Static):
             return "-" if value.obj < 0 else "+"
+        exact = self.known_sign(value)
+        if exact is not None:
+            return "-" if exact < 0 else "+"
         least = self.least(value)
         if least is not None:
             return "-" if least < 0 else "+"
@@ -278,6 +285,36 @@ class Arith(Mixin):
             if signs == {"+"} and kind in ("add", "multiply", "floor_divide", "remainder", "maximum", "minimum")
             else ""
         )
+
+    def known_sign(self, value: Any) -> int | None:
+        """-1, 0 or 1 where a number follows in sign from what the program is specialised for."""
+        if value in self.param_paths:
+            return self.signs.get(self.param_paths[value])
+        if value.op is None or value.op.kind not in _FOLLOWING:
+            return None
+        if value.op.kind == "const":
+            return tree.sign_of(value.op.attrs["value"])
+        parts = [self.known_sign(v) for v in value.op.inputs]
+        if None in parts:
+            return None
+        product = math.prod(parts)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        return -product if value.op.kind == "negative" else product
+
+    def ask_for_signs(self, value: Any) -> None:
+        """Start again with the signs of the ints from outside that this one follows in sign, if there are such."""
+        paths, todo = [], [value]
+        while todo:
+            v = todo.pop()
+            if v in self.param_paths:
+                paths.append(self.param_paths[v])
+            elif v.op is not None and v.op.kind in _FOLLOWING:
+                todo += v.op.inputs
+            else:
+                return
+        unknown = [path for path in paths if path not in self.signs]
+        if unknown:
+            error = TypeProblem("DJ304", "an int to a power whose sign is not known", cure="write float(base) ** n")
+            raise NeedStatic(self.error(error), [("sign", path) for path in unknown])
 
     def least(self, value: Any) -> int | None:
         """The least value that an int takes, where it is a loop's counter and constants."""
@@ -339,6 +376,27 @@ class Arith(Mixin):
             return operand
         ty = Array(np.dtype(dtype), operand.type.dims, _result_layout([operand.type]))
         return self.build.value("cast", [operand], ty, name=operand.name)
+
+    def as_dtype(self, value: Value, dtype: np.dtype, *, scattered: bool = False) -> Value:
+        """A scalar in an array's dtype (arrays are cast by the store itself); `scattered` by a mask or an index array.
+
+        Python's numbers must fit into an integer dtype. NumPy's are converted by way of Python's where the dtype is
+        signed, by C's rules otherwise.
+        """
+        if isinstance(value.type, Scalar) and value.type.dtype != dtype:
+            if value.type.dtype.kind == "c" and dtype.kind != "c":
+                raise self.error(
+                    TypeProblem("DJ313", "a complex number is stored into a real array", cure="take .real first")
+                )
+            by_int = value.type.weak or (dtype.kind == "i" and not scattered)
+            if dtype.kind in "iu" and by_int and not np.can_cast(value.type.dtype, dtype):
+                value = self.to_int(value)
+            return self.cast(value, dtype)
+        if value.type.dtype.kind == "c" and dtype.kind != "c":
+            raise self.error(
+                TypeProblem("DJ313", "complex numbers are stored into a real array", cure="take .real first")
+            )
+        return value
 
 
 def _is(number: Any, value: int) -> bool:

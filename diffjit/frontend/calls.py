@@ -90,6 +90,8 @@ class Calls(Mixin):
             return self.as_python_numbers(result) if getattr(obj, "__module__", "") == "math" else result
         if obj in FUNCTIONS and not without_rule:
             return self.call_elementwise(obj, FUNCTIONS[obj], args, kwargs, node)
+        if is_foreign(obj):
+            raise self.foreign_array(obj, node)
         if isinstance(obj, functools.partial):
             inner = self.lift_static(obj.func)
             bound = [self.lift_member(obj, ("args", k), a) for k, a in enumerate(obj.args)]
@@ -208,17 +210,24 @@ class Calls(Mixin):
 
     def no_rule(self, obj: Any, node: Any) -> NoRule:
         """An unknown function."""
-        name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or f"{type(obj).__name__} object"
-        module = getattr(obj, "__module__", None) or "numpy" * (getattr(np, str(name), None) is obj)
-        if module.startswith("scipy."):  # by the name that users import it from
-            module = ".".join(part for part in module.split(".") if not part.startswith("_"))
-        prefix = f"{module}." if module and module != "builtins" else ""
         return NoRule(
             "DJ201",
-            f"`{prefix}{name}` has no derivative rule",
+            f"`{called(obj)}` has no derivative rule",
             loc=self.loc(node),
             cure="write it with the functions listed in the documentation (page `supported`), "
             "or let diffjit.foreign say what its result looks like, and diffjit.custom_jvp what its derivative is",
+        )
+
+    def foreign_array(self, obj: Any, node: Any) -> NoRule:
+        """A function of a library that has arrays of its own."""
+        known = called(obj)
+        library, name = OTHER_ARRAYS[_root(obj)], known.rpartition(".")[2]
+        cure = f"write it with NumPy, `np.{name}`" if callable(getattr(np, name, None)) else "write it with NumPy"
+        return NoRule(
+            "DJ201",
+            f"`{known}` is a function of {library}, on arrays of {library}",
+            loc=self.loc(node),
+            cure=f"{cure}, or let diffjit.foreign call it as it is and diffjit.custom_jvp say what its derivative is",
         )
 
     def is_static_call(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
@@ -262,8 +271,16 @@ class Calls(Mixin):
             out = out.items[0]
         if isinstance(out, Static) and out.obj is None:
             return result
-        self.assign_array(out, result, node)
+        self.assign_array(self.receiver(out, node), result, node)
         return out
+
+    def receiver(self, out: Any, node: Any) -> Value:
+        """What an argument `out` stands for: an array to write into."""
+        if isinstance(out, Value) and isinstance(out.type, Array):
+            return out
+        cure = "out= takes an array; arctan2(y, x), not arctan(y, x), is the angle of a point"
+        problem = TypeProblem("DJ302", f"{describe(out)} cannot receive a result", cure=cure, python=TypeError)
+        raise self.error(problem, node)
 
     def call_elementwise(self, obj: Any, kind: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A ufunc or math function, with `out`, `where` and `dtype`."""
@@ -287,6 +304,8 @@ class Calls(Mixin):
         if from_math:
             args = [self.as_python_float(kind, a, node) for a in args]
         has_out = not (isinstance(out, Static) and out.obj is None)
+        if has_out:
+            self.receiver(out, node)
         masked = not (isinstance(where, Static) and where.obj is True)
         if masked and has_out:
             safe = args
@@ -343,6 +362,38 @@ def callable_builtin(obj: Any) -> bool:
     """A callable implemented in C, or a library object, that cannot be followed."""
     module = getattr(type(obj), "__module__", "builtins")
     return module.split(".")[0] in ("builtins", "numpy", "scipy", "functools")
+
+
+# Libraries whose functions take and make arrays of their own: their source says nothing about numbers.
+OTHER_ARRAYS = {
+    "jax": "JAX", "jaxlib": "JAX", "torch": "PyTorch", "tensorflow": "TensorFlow", "keras": "Keras", "cupy": "CuPy",
+    "mlx": "MLX", "paddle": "Paddle", "mxnet": "MXNet", "pytensor": "PyTensor", "aesara": "Aesara", "theano": "Theano",
+    "casadi": "CasADi", "dask": "Dask", "xarray": "xarray", "pandas": "pandas", "polars": "Polars", "sympy": "SymPy",
+    "cvxpy": "CVXPY", "flax": "Flax", "equinox": "Equinox", "haiku": "Haiku",
+}  # fmt: skip
+
+
+def _root(obj: Any) -> str:
+    """The library that a function, a class or an object with methods comes from; "" where it is none of these."""
+    owner = getattr(obj, "__self__", None)
+    classes = obj.__mro__ if isinstance(obj, type) else (*type(owner).__mro__, *type(obj).__mro__)
+    roots = [_module_of(obj), *map(_module_of, classes)]
+    return next((root for root in roots if root in OTHER_ARRAYS), "")
+
+
+def is_foreign(obj: Any) -> bool:
+    """Whether a function belongs to a library that has arrays of its own, and is not a wrapper of the user's."""
+    wrapped = inspect.unwrap(obj) if callable(obj) else obj
+    return bool(_root(obj)) and (wrapped is obj or bool(_root(wrapped)))
+
+
+def called(obj: Any) -> str:
+    """The name of a function, with the module that users import it from."""
+    name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or f"{type(obj).__name__} object"
+    module = getattr(obj, "__module__", None) or "numpy" * (getattr(np, str(name), None) is obj)
+    if module.split(".")[0] in ("scipy", *OTHER_ARRAYS):
+        module = ".".join(part for part in module.split(".") if not part.startswith("_"))
+    return f"{module}.{name}" if module and module != "builtins" else name
 
 
 def _module_of(obj: Any) -> str:

@@ -33,6 +33,7 @@ class Learned:
 
     lists: dict[Any, Any] = field(default_factory=dict)  # where a list is made -> template of its items
     captures: set[Any] = field(default_factory=set)  # numbers and lengths from outside that must be known
+    signs: set[Any] = field(default_factory=set)  # ints from outside whose sign must be known
     outlined: set[Any] = field(default_factory=set)  # recursive functions that are programs of their own
     tables: dict[Any, bool] = field(default_factory=dict)  # dicts with run-time keys -> whether that is doubtful
     spelled: dict[Any, bool] = field(default_factory=dict)  # dicts whose keys have to be known after all

@@ -316,6 +316,8 @@ class Indexing(Mixin):
         if isinstance(item, Value):
             if isinstance(item.type, Array) and item.type.ndim == 0 and item.type.dtype.kind in "iu":
                 item = self.number(item)
+            if item.type == Scalar(np.dtype(np.uint64)):
+                return self.to_int(item)  # above 2**63 it is no index, and no negative one
             if item.type.dtype.kind in "iu" or (isinstance(item.type, Array) and item.type.dtype.kind == "b"):
                 return item
             if isinstance(item.type, Scalar) and item.type.dtype.kind == "b":
@@ -380,10 +382,10 @@ class Indexing(Mixin):
             and items[0] is arrays[0]
             and all(_is_full(i) for i in items[1:])
         ):
-            self.build.op("mask_set", [array, arrays[0], self.as_dtype(value, array.type.dtype)])
+            self.build.op("mask_set", [array, arrays[0], self.as_dtype(value, array.type.dtype, scattered=True)])
             return
         base, spec, indices = self.advanced(array, items, node)
-        self.build.op("scatter", [base, self.as_dtype(value, array.type.dtype), *indices], spec=spec)
+        self.build.op("scatter", [base, self.as_dtype(value, array.type.dtype, scattered=True), *indices], spec=spec)
 
     def stored_value(self, value: Any, node: Any) -> Value:
         """A value about to be written into an array."""
@@ -403,20 +405,6 @@ class Indexing(Mixin):
                     TypeProblem("DJ314", "an array is assigned to a single element", python=ValueError), node
                 )
         return self.as_dtype(value, array.type.dtype)
-
-    def as_dtype(self, value: Value, dtype: np.dtype) -> Value:
-        """A scalar in an array's dtype (arrays are cast by the store itself)."""
-        if isinstance(value.type, Scalar) and value.type.dtype != dtype:
-            if value.type.dtype.kind == "c" and dtype.kind != "c":
-                raise self.error(
-                    TypeProblem("DJ313", "a complex number is stored into a real array", cure="take .real first")
-                )
-            return self.cast(value, dtype)
-        if value.type.dtype.kind == "c" and dtype.kind != "c":
-            raise self.error(
-                TypeProblem("DJ313", "complex numbers are stored into a real array", cure="take .real first")
-            )
-        return value
 
     def assign_array(self, target: Value, value: Any, node: Any = None) -> None:
         """`target[...] = value` for an array reference."""
@@ -477,7 +465,9 @@ class Indexing(Mixin):
                     spec.append(":")
                     dims.append(length)
                 else:
-                    parts = tuple(None if is_none(p) else self.number(p) for p in (item.start, item.stop, item.step))
+                    parts = tuple(
+                        None if is_none(p) else self.slice_bound(p) for p in (item.start, item.stop, item.step)
+                    )
                     spec.append(("s", *(None if p is None else True for p in parts)))
                     inputs += [p for p in parts if p is not None]
                     dims.append(self.slice_length(length, item))
@@ -502,6 +492,13 @@ class Indexing(Mixin):
         return self.build.value(
             "view", [array, *inputs], Array(array.type.dtype, tuple(dims), layout), spec=tuple(spec)
         )
+
+    def slice_bound(self, bound: Any) -> Value:
+        """A bound of a slice, which NumPy cuts to the length of the array however large it is."""
+        value = self.number(bound)
+        if value.type == Scalar(np.dtype(np.uint64)):
+            value = self.as_weak(self.ew("minimum", value, Static(np.uint64(2**63 - 1))))
+        return value
 
     def slice_length(self, length: Dim, item: av.Slice) -> Dim:
         """What is known of a slice's length; slices that cut the same number of elements share a symbol."""

@@ -19,11 +19,11 @@ from diffjit import tree
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.mixin import Mixin
-from diffjit.frontend.places import AsArray, Cell, Default, Global, Item, Keys, Length, Shape
+from diffjit.frontend.places import AsArray, Cell, Default, Global, Item, Keys, Length, Shape, Sign
 from diffjit.frontend.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import Array, Sym
+from diffjit.ir.types import Array, Scalar, Sym, is_float
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -80,6 +80,7 @@ class Lifting(Mixin):
         self.guards: dict[Any, Guard] = {}
         self.lifted: dict[Any, Any] = {}
         self.param_paths: dict[Value, Any] = {}
+        self.signs: dict[Any, int] = {}  # those of ints from outside on which the types of powers hang
         self.slice_syms = {}
         self.exceptions: list[Any] = []
         self.frame_loops: dict[int, list[Any]] = {}
@@ -93,6 +94,13 @@ class Lifting(Mixin):
         """Whether an int parameter may be made static by starting again."""
         path = self.param_paths.get(value)
         return path is not None and path not in self.learned.captures
+
+    def argument(self, param: Value, path: Any, sign: int | None) -> None:
+        """A parameter that may be fixed, and its sign where that is asked for."""
+        if not (isinstance(param.type, Scalar) and is_float(param.type)):  # fixed floats would have no derivative
+            self.param_paths[param] = path
+        if sign is not None:
+            self.signs[path] = sign
 
     def lift_name(self, name: str, scope: av.Scope, node: Any) -> Any:
         """A free name: a closure cell, a global, or a builtin."""
@@ -148,6 +156,9 @@ class Lifting(Mixin):
             if key in self.learned.captures:
                 self.guards[key] = Guard(getter, value)
                 return Static(value)
+            if key in self.learned.signs:
+                self.signs[key] = tree.sign_of(value)
+                self.guards[key, "sign"] = Guard(Sign(getter), tree.sign_of(value))
             return self.capture(key, scalar_type_of(value), getter, hint)
         if isinstance(value, np.ndarray):
             if value.dtype.kind not in "biufc":

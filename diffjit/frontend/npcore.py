@@ -356,6 +356,8 @@ class NumpyCore(Mixin):
         if ty.kind == "b":
             ty = np.dtype(np.int64)
         floating = ty.kind == "f"
+        words = "float division by zero" if floating else "division by zero"
+        self.raise_if(self.compare_kind("equal", step, Static(0)), ZeroDivisionError, words)
         if floating:
             span = self.ew("divide", self.ew("subtract", stop, start), step)
             n = self.py_min_max("maximum", self.cast(self.ew("ceil", span), np.int64, weak=True), Static(0))

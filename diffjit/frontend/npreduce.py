@@ -67,11 +67,7 @@ class NumpyReductions(Mixin):
         if isinstance(dtype, Static) and dtype.obj is not None:
             a = self.cast(a, self.dtype_of(dtype))
         elif kind in ("sum", "prod"):
-            ty = a.type.dtype
-            if ty.kind in "bi" and ty.itemsize < 8:
-                a = self.cast(a, np.int64)
-            elif ty.kind == "u" and ty.itemsize < 8:
-                a = self.cast(a, np.uint64)
+            a = self.widened(a)
         axes = self.axes_of(a, axis)
         keep = bool(keepdims.obj) if isinstance(keepdims, Static) else False
         dims = tuple((1 if k in axes else d) for k, d in enumerate(a.type.dims) if keep or k not in axes)
@@ -127,6 +123,13 @@ class NumpyReductions(Mixin):
     def np_all(self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), where: Any = Static(True)) -> Any:
         return self.reduce("all", a, axis, keepdims, where=where)
 
+    def widened(self, a: Value) -> Value:
+        """An array as sums and products take it: narrow ints with 64 bits."""
+        ty = a.type.dtype
+        if ty.kind not in "biu" or ty.itemsize == 8:
+            return a
+        return self.cast(a, np.uint64 if ty.kind == "u" else np.int64)
+
     def arg_reduce(self, kind: str, a: Any, axis: Any, keepdims: Any) -> Any:
         a = self.array(a)
         k = None if isinstance(axis, Static) and axis.obj is None else self.static_int(axis, "the axis") % a.type.ndim
@@ -156,8 +159,8 @@ class NumpyReductions(Mixin):
             axis = Static(0)
         if isinstance(dtype, Static) and dtype.obj is not None:
             a = self.cast(a, self.dtype_of(dtype))
-        elif a.type.dtype.kind in "bi" and a.type.dtype.itemsize < 8:
-            a = self.cast(a, np.int64)
+        else:
+            a = self.widened(a)
         k = self.static_int(axis, "the axis") % a.type.ndim
         return self.build.value(kind, [a], Array(a.type.dtype, a.type.dims, "C"), axis=k)
 

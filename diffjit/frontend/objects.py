@@ -89,6 +89,8 @@ class Objects(Mixin):
             raise self.no_rule(cls, node)
         if not issubclass(cls, (np.complexfloating, np.bool_)):
             self.real_only(f"np.{cls.__name__}()", args[0])
+        if issubclass(cls, np.integer) and self.is_weak(args[0]):
+            return self.cast(self.to_int(args[0]), np.dtype(cls))
         return self.cast(args[0], np.dtype(cls))
 
     def method_fn(self, function: Any, owner: type) -> av.Fn:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
+
 Getter = Callable[[], Any]
 
 
@@ -109,6 +111,16 @@ class Shape:
 
     def __call__(self) -> Any:
         return self.owner().shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sign:
+    """The sign of a number."""
+
+    owner: Getter
+
+    def __call__(self) -> Any:
+        return tree.sign_of(self.owner())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

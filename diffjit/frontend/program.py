@@ -32,7 +32,7 @@ from diffjit.frontend.values import Static
 from diffjit.frontend.writeback import Arguments
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Loc, Value
-from diffjit.ir.types import Array, Dim, Scalar, is_float
+from diffjit.ir.types import Array, Dim
 from diffjit.ir.walk import dce, unused_but_raising, walk
 
 MAX_RESTARTS = 40
@@ -57,12 +57,14 @@ def specialise(
             return _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
         except NeedStatic as need:
             paths = {path for kind, path in need.sources if kind == "param"}
-            arguments = {path[1] for path in paths if path[0] == "arg"}
+            signs = {path for kind, path in need.sources if kind == "sign"}
+            arguments = {path[1] for path in paths if path[0] == "arg"} | {~p[1] for p in signs if p[0] == "arg"}
             outside = {path for path in paths if path[0] != "arg"}
-            if arguments <= fixed and outside <= learned.captures:
+            if arguments <= fixed and outside <= learned.captures and signs <= learned.signs:
                 raise need.error from None
             fixed |= arguments
             learned.captures |= outside
+            learned.signs |= signs
         except DiffjitError as error:
             doubtful = {site: doubt for site, doubt in learned.tables.items() if doubt}
             if doubtful:  # the keys of these dicts can be made known, which allows values of different types
@@ -148,10 +150,8 @@ def _specialise(
                 ty = Array(ty.dtype, item.shape, ty.layout)
             param = Value(ty, hint)
             params.append(param)
-            if k not in fixed and not (
-                isinstance(ty, Scalar) and is_float(ty)
-            ):  # fixed floats would have no derivative
-                interpreter.param_paths[param] = ("arg", k)
+            if k not in fixed:
+                interpreter.argument(param, ("arg", k), tree.sign_of(item) if ~k in fixed else None)
             return param
         if tree.is_record(item):
             fields = {name: argument(part, f"{hint}_{name}") for name, part in tree.attributes(item).items()}

@@ -28,7 +28,7 @@ class Program:
     captures: list[Callable[[], Any]]  # the others are read afresh at each call
     guards: list[tuple[Callable[[], Any], Any]]
     result: Any  # a tree of `Out`, static objects and containers
-    fixed: frozenset[int] = frozenset()  # argument leaves whose `fixed_key` is part of the specialisation
+    fixed: frozenset[int] = frozenset()  # argument leaves k whose value is part of the specialisation, ~k: their sign
     arg_names: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)  # containers among the arguments that the function changes
     large: bool = False  # the arrays given have many elements: operations on them may run in threads

@@ -149,6 +149,16 @@ class Elementwise:
         """A helper."""
         return self.returned(op, syntax.call("zmul", *args))
 
+    def ew_one_minus_square(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """A product, or a helper where the operand should not stand there twice."""
+        if isinstance(args[0], ast.Name):
+            return self.returned(op, syntax.expr("(1 - x) * (1 + x)", x=args[0]), operator=True)
+        return self.returned(op, syntax.call("one_minus_square", *args))
+
+    def ew_rerouted(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """What its first operand is; a new array, as of every elementwise operation."""
+        return args[0] if is_scalar(op) else ast.UnaryOp(op=ast.UAdd(), operand=args[0])
+
     def ew_real(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """`x.real`, copied where it is an array: results of elementwise operations are fresh."""
         part = syntax.attribute(args[0], op.kind)

@@ -166,8 +166,8 @@ class Folding:
             self.folded.add(op.out)
             return changes
         self._own_changes(op, changes)
-        self._force(pending, changes)
-        self._settle(pending, taken, acts=changes.acts)
+        self._force(pending, changes, taken)
+        self._settle(pending.values(), taken, pending, acts=changes.acts)
         return changes
 
     def _operands(self, op: Op, pending: dict[Value, Pending], width: int) -> Pending:
@@ -350,8 +350,8 @@ class Folding:
                 del pending[v]
         return whole
 
-    def _force(self, pending: dict[Value, Pending], changes: Summary) -> None:
-        """Print those pending expressions before an operation that its changes would affect."""
+    def _force(self, pending: dict[Value, Pending], changes: Summary, taken: Pending) -> None:
+        """Print those pending expressions before an operation, which takes others, that its changes would affect."""
         if not pending:
             return
         forced = [
@@ -361,23 +361,26 @@ class Folding:
             or (p.pops and changes.pops)
             or (changes.hints and any(leaf.name in changes.hints for leaf in p.leaves))
         ]
-        self._unfold(pending, forced)
+        self._unfold(pending, forced, taken)
 
-    def _unfold(self, pending: dict[Value, Pending], values: Iterable[Value]) -> None:
+    def _unfold(self, pending: dict[Value, Pending], values: Iterable[Value], taken: Pending | None = None) -> None:
+        """Print expressions at their own places; `taken`: what an operation at hand will print later."""
         for v in values:
             part = pending.pop(v, None)
             self.folded.discard(v)
             if part is not None:
-                self._settle(pending, part, acts=False)
+                later = [*pending.values(), *([taken] if taken is not None else [])]
+                self._settle(later, part, pending, acts=False)
 
-    def _settle(self, pending: dict[Value, Pending], printed: Pending, *, acts: bool) -> None:
+    def _settle(self, later: Iterable[Pending], printed: Pending, pending: dict[Value, Pending], *, acts: bool) -> None:
         """Keep what may raise in its order, as something is printed that acts, or may raise itself."""
-        tests, others = printed.tests, [p.tests for p in pending.values() if p.tests]
+        later = list(later)
+        tests, others = printed.tests, [p.tests for p in later if p.tests]
         if not others or not (acts or (tests and min(t[0] for t in others) < tests[-1])):
             return
         if tests and max(t[-1] for t in others) > tests[0]:
             self._pin([printed], pending)
-        self._pin(pending.values(), pending)
+        self._pin(later, pending)
 
     def _pin(self, parts: Iterable[Pending], pending: dict[Value, Pending]) -> None:
         """Print what may raise in some expressions at its own place."""

@@ -9,6 +9,12 @@ def zmul(g, p):
         return np.where(g == 0, 0, g * p)[()]
 '''
 
+ONE_MINUS_SQUARE = '''
+def one_minus_square(x):
+    """1 - x * x, with the digits that it has near 1."""
+    return (1 - x) * (1 + x)
+'''
+
 UNBROADCAST = '''
 def unbroadcast(g, like):
     """Sum g over the axes along which `like` was broadcast to its shape."""
@@ -52,6 +58,6 @@ def packed_svd(a):
 '''
 
 PRELUDE = {
-    "zmul": ZMUL, "unbroadcast": UNBROADCAST, "diagonal": DIAGONAL, "factorizes": FACTORIZES,
-    "packed_eigh": PACKED_EIGH, "packed_svd": PACKED_SVD,
+    "zmul": ZMUL, "one_minus_square": ONE_MINUS_SQUARE, "unbroadcast": UNBROADCAST, "diagonal": DIAGONAL,
+    "factorizes": FACTORIZES, "packed_eigh": PACKED_EIGH, "packed_svd": PACKED_SVD,
 }  # fmt: skip

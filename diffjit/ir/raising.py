@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from diffjit.ir.nodes import EFFECTS, WRITES, Op, Value, const_of
 from diffjit.ir.types import Array, Dim, Scalar
 
@@ -124,7 +126,8 @@ def steps(view: Op) -> Iterator[Value]:
 def exact(op: Op) -> bool:
     """Whether arithmetic of integers cannot leave their range."""
     if op.kind == "cast":
-        return op.inputs[0].type.dtype.kind in "biu"
+        source, result = op.inputs[0].type.dtype, op.out.type.dtype
+        return source.kind in "biu" and np.can_cast(source, result)
     if op.kind == "multiply" and any(const_of(v) == 1 for v in op.inputs):
         return True
     return bool(op.attrs.get("nowrap")) or op.kind in _EXACT

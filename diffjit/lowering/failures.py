@@ -30,6 +30,7 @@ INDEX, LIST_INDEX, EMPTY_POP, SHAPES, ASSIGN_SHAPE, OVERFLOW, ZERO_DIVISION, NEG
 NEGATIVE_LENGTH, RESHAPE, EMPTY_REDUCTION, EMPTY_ARG, RECURSION, SINGULAR, NOT_POSITIVE, NOT_SQUARE, USER = range(9, 18)
 MATMUL, CONCATENATE, MASK_LENGTH, MASK_SHAPE, RANGE_STEP, BROADCAST_TO, LENGTH_STEP, CONCATENATE_EMPTY = range(18, 26)
 INSERT_SHAPE, TOO_BIG, GATHER_SHAPES, SOLVE_SHAPES, NO_MEMORY, RAISED, NO_CONVERGENCE, PROMISED = range(26, 34)
+INT_OF_NAN, INT_OF_INFINITY, OUT_OF_BOUNDS = range(34, 37)
 
 PLACE, WRAPPED_PLACE, APART, LENGTH, FITS = range(5)  # what was PROMISED: the first number of its payload
 
@@ -254,6 +255,14 @@ def message(kind: int, payload: tuple[int, ...]) -> tuple[type[Exception], str]:
             return MemoryError, "no memory for an array of this size"
         case 32:  # NO_CONVERGENCE: 0 eigenvalues, 1 singular values
             return np.linalg.LinAlgError, ("Eigenvalues did not converge", "SVD did not converge")[payload[0]]
+        case 34:
+            return ValueError, "cannot convert float NaN to integer"
+        case 35:
+            return OverflowError, "cannot convert float infinity to integer"
+        case 36:  # OUT_OF_BOUNDS: the int, the number of bits, whether these are signed
+            number, bits, signed = payload
+            name = f"{'int' if signed else 'uint'}{bits}"
+            return OverflowError, f"Python integer {number} out of bounds for {name}"
     return RuntimeError, f"failure {kind} {payload}"
 
 

@@ -12,6 +12,7 @@ Interval = tuple[int, int]
 
 _LOW, _HIGH = -(2**63), 2**63 - 1
 _FULL = (_LOW, _HIGH)
+_UNSIGNED = (0, 2**64 - 1)
 _LENGTH = (0, 2**47)  # no array is longer: addresses have 47 bits
 _STEP = 256  # what a counter is moved by at most each time,
 _FAR = 2**60  # and how far it comes: as far takes weeks
@@ -52,17 +53,29 @@ class Ranges:
 
     def fits(self, op: Op) -> bool:
         """Whether the exact result of integer arithmetic needs no more than 64 bits."""
-        if op.kind not in ("add", "subtract", "multiply", "negative", "square"):
+        if op.kind not in ("add", "subtract", "multiply", "negative", "square", "cast"):
             return False
         if not all(isinstance(v.type, Scalar) and v.type.dtype.kind in "iub" for v in op.inputs):
             return False
+        if op.kind == "cast":
+            return self._holds(op)
         low, high = self._exact(op)
         return low >= _LOW and high <= _HIGH
+
+    def _holds(self, op: Op) -> bool:
+        """Whether a narrower type has every value of what is converted to it."""
+        ty = op.out.type
+        if not isinstance(ty, Scalar) or ty.dtype.kind not in "iu":
+            return False
+        (low, high), limits = self.of(op.inputs[0]), np.iinfo(ty.dtype)
+        return limits.min <= low and high <= limits.max
 
     def _find(self, v: Value) -> Interval:
         ty = v.type
         if not isinstance(ty, Scalar) or ty.dtype.kind not in "iub":
             return _FULL
+        if ty.dtype == np.dtype(np.uint64):
+            return _UNSIGNED
         if v in self.loops:
             return self._index(self.loops[v])
         if ty.dtype.kind == "b":

@@ -52,7 +52,7 @@ def loop(kind: str, types: tuple[Scalar, ...], out: Scalar) -> tuple[tuple[np.dt
     dtypes = tuple(t.dtype for t in types)
     if kind in ("where", "select"):
         return (B, out.dtype, out.dtype), out.dtype
-    if kind in ("cast", "zmul", "stop_gradient", "unbroadcast"):
+    if kind in ("cast", "zmul", "stop_gradient", "unbroadcast", "one_minus_square", "rerouted"):
         return (out.dtype,) * len(dtypes), out.dtype
     if kind in _LOGIC or kind == "logical_not":
         return (B,) * len(dtypes), B
@@ -134,18 +134,22 @@ def _float_text(value: float) -> str:
 
 
 def cast(operand: Operand, dtype: np.dtype) -> str:
-    """An operand converted to a dtype."""
-    if operand.const is not None:
+    """An operand converted to a dtype. Python's ints must fit into NumPy's narrower ones, as NumPy demands it."""
+    source, value = operand.type, operand.const
+    if value is not None and not (dtype.kind in "iu" and _leaves(value, dtype)):
         with np.errstate(all="ignore"):
-            value = operand.const
-            if dtype.kind in "iu" and isinstance(value, (int, np.integer)):
-                value = int(value)
-                if not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-                    value = int(np.array(value, np.int64).astype(dtype))
             return literal(value, dtype)
-    if operand.type.dtype == dtype:
-        return operand.text
-    return f"{dtype.name}({operand.text})"
+    text = operand.text if value is None else literal(value, source.dtype)
+    if source.dtype == dtype:
+        return text
+    demanding = source.weak and source.dtype == I8 and dtype.kind in "iu"
+    return f"{dtype.name}{'_exact' if demanding else ''}({text})"
+
+
+def _leaves(value: Any, dtype: np.dtype) -> bool:
+    """Whether a constant is no number of an integer dtype."""
+    limits, value = np.iinfo(dtype), np.real(value)
+    return not (math.isfinite(value) and limits.min <= int(value) <= limits.max)
 
 
 def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = False, vector: bool = False) -> str:
@@ -155,6 +159,14 @@ def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = Fal
     small = _small_power(kind, operands, ins, exact=exact)
     if small is not None:
         return small if result == out.dtype else f"{out.dtype.name}({small})"
+    if kind in _COMPARISONS:
+        compared = _compare_ints(kind, *operands)
+        if compared is not None:
+            return compared
+    if kind in ("where", "select"):  # NumPy wraps there
+        operands = [Operand(o.text, Scalar(o.type.dtype), o.const) for o in operands]
+    if kind == "cast" and exact and operands[0].type.dtype.kind in "fu" and operands[0].type.dtype.itemsize >= 4:
+        return _int_of(operands[0])
     args = [cast(o, d) for o, d in zip(operands, ins, strict=True)]
     if vector and kind in VECTOR and ins[0].kind == "f":
         text, computed = f"vec_{kind}({', '.join(args)})", ins[0]
@@ -163,6 +175,34 @@ def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = Fal
     if computed != out.dtype:
         text = f"{out.dtype.name}({text})"
     return text
+
+
+def _int_of(operand: Operand) -> str:
+    """`int(x)`, where not every `x` has one in 64 bits."""
+    dtype = operand.type.dtype
+    if operand.const is not None and not _leaves(operand.const, I8):
+        return literal(operand.const, I8)
+    if dtype.kind == "u" and dtype.itemsize < 8:
+        return f"int64({operand.text})"
+    return f"int_exact({operand.text if operand.const is None else literal(operand.const, dtype)})"
+
+
+_MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+
+
+def _compare_ints(kind: str, left: Operand, right: Operand) -> str | None:
+    """A comparison of a Python int with one of NumPy's that may not hold it: of what the two numbers are."""
+    if not left.type.weak:
+        left, right, kind = right, left, _MIRRORED.get(kind, kind)
+    narrow = right.type.dtype
+    if left.type.dtype != I8 or not left.type.weak or right.type.weak or narrow.kind not in "iu" or narrow == I8:
+        return None
+    if narrow.itemsize < 8:
+        return f"({cast(left, I8)} {_COMPARISONS[kind]} {cast(right, I8)})"
+    number = literal(left.const, I8) if left.const is not None else left.text
+    compared = f"(uint64({number}) {_COMPARISONS[kind]} {cast(right, narrow)})"
+    below = kind in ("less", "less_equal", "not_equal")  # what holds where the Python int is negative
+    return f"(({number} < 0) | {compared})" if below else f"(({number} >= 0) & {compared})"
 
 
 _HALVES = {0.5: "power_half", 1.5: "power_three_halves", -0.5: "power_minus_half", -1.5: "power_minus_three_halves"}
@@ -191,7 +231,7 @@ def _emit(
     """Text and the dtype that it has in Numba, for operands already converted."""
     dtype = ins[0]
     group = dtype.kind
-    if kind in ("cast", "positive", "stop_gradient", "unbroadcast", "copy"):
+    if kind in ("cast", "positive", "stop_gradient", "unbroadcast", "copy", "rerouted"):
         return x[0], dtype
     if kind in _COMPARISONS:
         if group == "c" and kind not in ("equal", "not_equal"):
@@ -276,7 +316,7 @@ def _integer(
         if operands[0].type.weak and operands[-1].type.weak:
             divisor = operands[-1].const
             if (
-                (kind in ("floor_divide", "remainder") and (divisor is None or divisor == 0))
+                (kind in ("floor_divide", "remainder") and (divisor is None or divisor in (0, -1)))
                 or kind in ("power", "left_shift", "right_shift")
                 or (kind == "absolute" and exact)
             ):
@@ -296,8 +336,9 @@ _FUNCTIONS: frozenset[str] = frozenset({
     "arctanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "sqrt", "cbrt",
     "hypot", "deg2rad", "rad2deg", "floor", "ceil", "trunc", "rint", "absolute", "fabs", "sign", "copysign",
     "nextafter", "spacing", "heaviside", "maximum", "minimum", "fmax", "fmin", "where", "select", "zmul", "power",
-    "float_power", "floor_divide", "remainder", "fmod", "reciprocal", "square", "gcd", "lcm", "bitwise_count",
-    "left_shift", "right_shift", "ldexp", "isnan", "isinf", "isfinite", "signbit", "real", "imag", "conjugate",
+    "float_power", "floor_divide", "remainder", "fmod", "reciprocal", "square", "gcd", "lcm",
+    "bitwise_count", "one_minus_square", "left_shift", "right_shift", "ldexp", "isnan", "isinf", "isfinite", "signbit",
+    "real", "imag", "conjugate",
     *SCALAR_SEMANTICS,
 })  # fmt: skip
 

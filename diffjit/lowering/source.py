@@ -230,6 +230,8 @@ class LoweredPrinter(OpPrinter):
         if SUM in op.attrs and op.out.type.dtype.kind == "f" and all(o.type == op.out.type for o in operands):
             return syntax.expr("plus(x0, x1)", **trees)
         kind = "cast" if op.kind == "copy" else op.kind
+        if kind == "cast" and nowrap:  # an int that is known to fit, whoever made it
+            operands = [Operand(o.text, Scalar(o.type.dtype), o.const) for o in operands]
         return syntax.expr(self.scalar(kind, operands, op.out.type, nowrap=nowrap), **trees)
 
     def statements(self, op: Op, args: Sequence[ast.expr], outs: Sequence[str]) -> list[ast.stmt]:

@@ -30,6 +30,16 @@ elementwise("positive(x)", "1", numpy=np.positive, also=(operator.pos,))
 elementwise("reciprocal(x)", "-out * out", numpy=np.reciprocal, guarded=True)
 elementwise("square(x)", "2 * x", numpy=np.square)
 
+
+# For the partials of inverse functions. As a product it would reach x on two ways, inf and 0 * inf where it is 0, and a
+# second derivative would be NaN in some modes.
+def one_minus_square(x: Any) -> Any:
+    """1 - x * x, with the digits that it has near 1; for rules."""
+    return (1 - x) * (1 + x)
+
+
+elementwise("one_minus_square(x)", "-2 * x", also=(one_minus_square,))
+
 # The quotient is an integer, so it has no derivative; x - quotient * y does.
 elementwise("floor_divide(x, y)", "0", "0", numpy=np.floor_divide, also=(operator.floordiv,))
 elementwise("remainder(x, y)", "1", "-floor_divide(x, y)", numpy=np.remainder, also=(operator.mod,), guarded=True)

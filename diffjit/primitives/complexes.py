@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from diffjit.primitives.registry import holomorphic, planar
 
-holomorphic("add", "subtract", "multiply", "divide", "negative", "positive", "reciprocal", "square")
+holomorphic("add", "subtract", "multiply", "divide", "negative", "positive", "reciprocal", "square", "one_minus_square")
 holomorphic("power", "float_power", "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p")
 holomorphic("sin", "cos", "tan", "arcsin", "arccos", "arctan")
 holomorphic("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh")

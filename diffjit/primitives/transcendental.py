@@ -24,14 +24,23 @@ elementwise("log1p(x)", "1 / (1 + x)", numpy=np.log1p, also=(math.log1p,), guard
 elementwise("logaddexp(x, y)", "exp(x - out)", "exp(y - out)", numpy=np.logaddexp, guarded=True)
 elementwise("logaddexp2(x, y)", "exp2(x - out)", "exp2(y - out)", numpy=np.logaddexp2, guarded=True)
 
+# log(c + exp(v)), which is `y`, by v (`transforms.logarithms`): exp(v - s) / (1 + exp(v - s)) with s = log(c). Both
+# exponentials are of what is never positive, and the sides of the choice are one smooth function.
+elementwise(
+    "rerouted(y, v, s)",
+    "0",
+    "where(v > s, 1.0, exp(where(v > s, s - v, v - s))) / (1 + exp(where(v > s, s - v, v - s)))",
+    "0",
+)
+
 # Trigonometric ------------------------------------------------------------------------------------------------------
 
 elementwise("sin(x)", "cos(x)", numpy=np.sin, also=(math.sin,))
 elementwise("cos(x)", "-sin(x)", numpy=np.cos, also=(math.cos,))
 elementwise("tan(x)", "1 + out * out", numpy=np.tan, also=(math.tan,))
-# (1 - x) * (1 + x) keeps the digits near 1 that 1 - x * x loses.
-elementwise("arcsin(x)", "1 / sqrt((1 - x) * (1 + x))", numpy=np.arcsin, also=(math.asin,), guarded=True)
-elementwise("arccos(x)", "-1 / sqrt((1 - x) * (1 + x))", numpy=np.arccos, also=(math.acos,), guarded=True)
+# `one_minus_square` keeps the digits near 1 that 1 - x * x loses.
+elementwise("arcsin(x)", "1 / sqrt(one_minus_square(x))", numpy=np.arcsin, also=(math.asin,), guarded=True)
+elementwise("arccos(x)", "-1 / sqrt(one_minus_square(x))", numpy=np.arccos, also=(math.acos,), guarded=True)
 elementwise("arctan(x)", "1 / (1 + x * x)", numpy=np.arctan, also=(math.atan,))
 elementwise(
     "arctan2(y, x)",
@@ -50,6 +59,7 @@ elementwise("sinh(x)", "cosh(x)", numpy=np.sinh, also=(math.sinh,), guarded=True
 elementwise("cosh(x)", "sinh(x)", numpy=np.cosh, also=(math.cosh,), guarded=True)
 elementwise("tanh(x)", "1 - out * out", numpy=np.tanh, also=(math.tanh,))
 elementwise("arcsinh(x)", "1 / sqrt(x * x + 1)", numpy=np.arcsinh, also=(math.asinh,))
-# Two roots, not one of the product: the right branch for complex x with a negative real part.
-elementwise("arccosh(x)", "1 / (sqrt(x - 1) * sqrt(x + 1))", numpy=np.arccosh, also=(math.acosh,), guarded=True)
-elementwise("arctanh(x)", "1 / ((1 - x) * (1 + x))", numpy=np.arctanh, also=(math.atanh,), guarded=True)
+# Two roots, not one of the product: the right branch for complex x with a negative real part. And two quotients, of
+# which neither is 0: the second derivative at 1 has no term 0 * inf.
+elementwise("arccosh(x)", "1 / sqrt(x - 1) * (1 / sqrt(x + 1))", numpy=np.arccosh, also=(math.acosh,), guarded=True)
+elementwise("arctanh(x)", "1 / one_minus_square(x)", numpy=np.arctanh, also=(math.atanh,), guarded=True)

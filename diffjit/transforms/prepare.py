@@ -8,6 +8,7 @@ from diffjit.errors import MemoryProblem
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import Array
 from diffjit.ir.walk import clone_block, walk
+from diffjit.transforms.logarithms import reroute
 
 
 def clone(function: Function) -> Function:
@@ -31,7 +32,9 @@ def own_copy(function: Function) -> Function:
         x[0] = 1    ->         x = x0.copy()
                                x[0] = 1
     """
-    return copied_params(function)[0]
+    f = copied_params(function)[0]
+    reroute(f, Memory(f, Order(f)))
+    return f
 
 
 def copied_params(function: Function) -> tuple[Function, dict[int, Value]]:

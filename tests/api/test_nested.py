@@ -136,9 +136,28 @@ def compiled_inside(x):
     return np.sum(dj.jit(lambda a: a * np.sin(a))(x))
 
 
+def slope(f, x, y, argnums=1):
+    return dj.grad(f, argnums=argnums)(x, y)
+
+
+def argnums_from_a_default(x):
+    return slope(lambda a, b: np.sum(a) * b**2, x, x[0]) + slope(lambda a, b: b * a, x[1], x[2], argnums=0)
+
+
+LANES = (0, None)
+PLACES = {"in_axes": ({"rows": 0, "scale": None},), "out_axes": 0}
+
+
+def settings_from_outside(x):
+    out = dj.vmap(lambda a, b: a * b, in_axes=LANES)(x, x[0])
+    both = dj.vmap(lambda p: p["rows"] ** 2 * p["scale"], **PLACES)({"rows": x, "scale": x[1]})
+    return np.sum(out) + np.sum(both)
+
+
 PROGRAMS = [
-    hypergradient, perturbations_are_not_confused, gradient_of_a_tree_with_extras, tangents, pullback_called_twice,
-    pullback_of_swapped_buffers, inside_branches_and_loops, methods, argument_by_name, newton, hessian_by_columns,
+    argnums_from_a_default, settings_from_outside, hypergradient, perturbations_are_not_confused,
+    gradient_of_a_tree_with_extras, tangents, pullback_called_twice, pullback_of_swapped_buffers,
+    inside_branches_and_loops, methods, argument_by_name, newton, hessian_by_columns,
     inner_function_overwrites_its_argument, compiled_inside,
 ]  # fmt: skip
 

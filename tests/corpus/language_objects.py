@@ -326,3 +326,39 @@ def properties_of_the_parent(x, density):
         for s in items:
             total += s.volume**2 if name == "a" else np.sqrt(1.0 + s.weight(density) ** 2)
     return total
+
+
+class Spring:
+    """Names with two underscores belong to the class that they stand in."""
+
+    __stiffness = 3.0
+
+    def __init__(self, length):
+        self.__length = length
+
+    def __force(self, x, __scale=1.0):
+        return self.__stiffness * (x - self.__length) * __scale
+
+    def energy(self, x):
+        def __half(y):
+            return 0.5 * y
+
+        return __half(self.__force(x, 2.0) * (x - self.__length))
+
+
+class _Stiff(Spring):
+    def __init__(self, length):
+        super().__init__(length)
+        self.__length = 7.0
+
+    def __force(self, x):
+        return 100.0 * x * self.__length
+
+    def both(self, x):
+        return self.energy(x) + 0.01 * self.__force(x) * self._Spring__length
+
+
+@program(args=lambda: (0.8, 0.3), wrt=("x", "length"), tags=("language",))
+def private_names(x, length):
+    """Attributes, methods, parameters and inner functions whose names Python expands by the class."""
+    return Spring(length).energy(x) ** 2 + _Stiff(length).both(x)

@@ -1234,3 +1234,19 @@ def dj402_list_or_tuple():
         return sum(found)
 
     dj.grad(model)(np.array([1.5, 2.5]))
+
+
+def dj201_array_library():
+    import jax.numpy as jnp
+
+    def model(x):
+        return jnp.sin(x) ** 2
+
+    dj.grad(model)(1.0)
+
+
+def dj302_receives_a_result():
+    def angle(y, x):
+        return np.arctan(y, x)
+
+    dj.grad(angle)(1.0, 2.0)

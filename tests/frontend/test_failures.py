@@ -71,17 +71,17 @@ def test_uncaught_as_in_python(function):
             call(X, 1)
 
 
-def power(n):
+def power(n, m):
     try:
-        return float(2**n)
+        return float(2 ** (n - m))
     except ValueError:
         return -1.0
 
 
 def test_a_refusal_when_the_program_runs_is_not_caught():
-    assert power(-1) == 0.5
+    assert power(1, 2) == 0.5
     with pytest.raises(ValueError, match="negative power"):
-        run(power, -1)
+        run(power, 1, 2)
 
 
 def mean(x, least):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.primitives.arithmetic import one_minus_square
 from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.primitives.semantics import SCALAR_SEMANTICS
 
@@ -18,6 +19,7 @@ def functions() -> dict[str, Any]:
     """Every elementwise kind as a function of arrays."""
     table: dict[str, Any] = {kind: np.vectorize(s.scalar) for kind, s in SCALAR_SEMANTICS.items()}
     table |= {"select": np.where, "cast": np.asarray, "zmul": _zmul, "real": np.real, "imag": np.imag}
+    table["one_minus_square"] = one_minus_square
     for kind, row in ELEMENTWISE.items():
         if row.ufunc is not None:
             table[kind] = row.ufunc

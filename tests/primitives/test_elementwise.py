@@ -26,6 +26,7 @@ UNARY = {
     "positive": (operator.pos, [-2.5, 0.3]),
     "reciprocal": (lambda x: 1 / x, [-3.0, 0.2]),
     "square": (lambda x: x * x, [-3.0, 0.0, 0.2]),
+    "one_minus_square": (lambda x: 1 - x * x, [-3.0, 0.0, 0.2, 1.0]),
     "sqrt": (mp.sqrt, [1e-8, 0.5, 3.0]),
     "cbrt": (lambda x: mp.sign(x) * mp.cbrt(abs(x)), [-8.0, 0.5, 3.0]),
     "absolute": (abs, [-2.0, 0.3]),
@@ -96,6 +97,7 @@ WITH_CONSTANT = {
     ("zmul", 0): [(1.0, 3.0)],
     ("zmul", 1): [(1.0, 3.0)],
     ("cast", 0): [(1.5,)],
+    ("rerouted", 1): [],
     ("nextafter", 0): [(1.5, 2.0)],
 }
 DISCRETE = {

@@ -7,26 +7,33 @@ import math
 import operator
 from typing import Any
 
+from llvmlite import ir as llvm_ir
 from numba.core import types
 
 from diffjit.lowering.failures import (
     FITS,
+    INT_OF_INFINITY,
+    INT_OF_NAN,
     NEGATIVE_POWER,
     NEGATIVE_SHIFT,
+    OUT_OF_BOUNDS,
     OVERFLOW,
     PROMISED,
     RANGE_STEP,
     ZERO_DIVISION,
 )
 from diffjit.lowering.runtime.build import (
+    I1,
     I8,
     I64,
     call_python,
     fail_if,
     float_only,
+    float_or_complex,
     helper,
     int_only,
     is_float,
+    is_nan,
     operation,
     outlined,
     same,
@@ -64,6 +71,24 @@ def _power_n(n: int) -> Any:
 
 power_2, power_3, power_4, power_5, power_6, power_7, power_8 = (_power_n(n) for n in range(2, 9))
 square = _power_n(2)
+
+
+@helper
+def _complex_one_minus_square(x: Any) -> Any:
+    return (1.0 - x) * (1.0 + x)
+
+
+def _emit_one_minus_square(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    (kind,), (x,) = kinds, args
+    if is_float(kind):
+        one = x.type(1.0)
+        return builder.fmul(builder.fsub(one, x), builder.fadd(one, x))
+    wide = context.cast(builder, x, kind, types.complex128)
+    result = call_python(context, builder, _complex_one_minus_square, (types.complex128,), (wide,))
+    return context.cast(builder, result, types.complex128, kind)
+
+
+one_minus_square = operation("one_minus_square", 1, float_or_complex, _emit_one_minus_square)
 
 
 @helper
@@ -141,19 +166,15 @@ def _emit_power(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     y = args[1]
     if kind.signed:
         fail_if(context, builder, builder.icmp_signed("<", y, y.type(0)), NEGATIVE_POWER)
-    wide_kind = types.int64 if kind.signed else types.uint64
-    wide = [context.cast(builder, a, kind, wide_kind) for a in args]
-    result = call_python(context, builder, _int_power, (wide_kind, wide_kind), wide)
-    return context.cast(builder, result, wide_kind, kind)
+    # The bits of a power do not depend on whether they are signed.
+    wide = [context.cast(builder, a, kind, types.int64) for a in args]
+    result = call_python(context, builder, _int_power, (types.int64, types.int64), wide)
+    return context.cast(builder, result, types.int64, kind)
 
 
 @outlined
 def _int_power(x: Any, y: Any) -> Any:
-    result = x
-    result *= 0
-    result += x // x if x != 0 else (result + 1 if y == 0 else result)
-    if x == 0:
-        return result
+    result = 1
     base = x
     while y > 0:
         if y & 1:
@@ -183,9 +204,7 @@ def _complex_power(x: Any, y: Any) -> Any:
 
 
 power = operation("power", 2, same, _emit_power)
-float_power = operation(
-    "float_power", 2, lambda x, _y: x if isinstance(x, (types.Float, types.Complex)) else None, _emit_power
-)
+float_power = operation("float_power", 2, float_or_complex, _emit_power)
 
 
 @outlined
@@ -276,6 +295,10 @@ def _division(name: str, which: int, python: Any, *, exact: bool = False) -> Any
             return of_float(context, builder, kind, args)
         if exact:
             fail_if(context, builder, builder.icmp_signed("==", args[1], args[1].type(0)), ZERO_DIVISION)
+            if which == 0:  # the one quotient that is too large
+                least = builder.icmp_signed("==", args[0], I64(-(2**63)))
+                minus_one = builder.icmp_signed("==", args[1], I64(-1))
+                fail_if(context, builder, builder.and_(least, minus_one), OVERFLOW)
         return _int_division(builder, kind, *args)[which]
 
     return operation(name, 2, same, emit)
@@ -328,6 +351,47 @@ def _emit_absolute_exact(context: Any, builder: Any, kinds: Any, args: Any) -> A
 
 
 absolute_exact = operation("absolute_exact", 1, same, _emit_absolute_exact)
+
+
+def _emit_int_exact(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """`int(x)` of a float or of a uint64: of what has no integer, and of what 64 bits do not hold, an error."""
+    (kind,), (x,) = kinds, args
+    if not is_float(kind):
+        fail_if(context, builder, builder.icmp_signed("<", x, I64(0)), OVERFLOW)
+        return x
+    low, high = x.type(-(2.0**63)), x.type(2.0**63)
+    inside = builder.and_(builder.fcmp_ordered(">=", x, low), builder.fcmp_ordered("<", x, high))
+    with builder.if_then(builder.not_(inside), likely=False):
+        fail_if(context, builder, is_nan(builder, x), INT_OF_NAN)
+        size = builder.call(builder.module.declare_intrinsic("llvm.fabs", [x.type]), [x])
+        fail_if(context, builder, builder.fcmp_ordered("==", size, x.type(math.inf)), INT_OF_INFINITY)
+        fail_if(context, builder, I1(1), OVERFLOW)
+    return builder.fptosi(x, I64)
+
+
+int_exact = operation(
+    "int_exact", 1, lambda x: types.int64 if x == types.uint64 or is_float(x) else None, _emit_int_exact
+)
+
+
+def _bounded(bits: int, *, signed: bool) -> Any:
+    """A Python int as one of NumPy's narrower ones, which says so where it does not fit."""
+    target = getattr(types, f"{'int' if signed else 'uint'}{bits}")
+
+    def emit(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+        (x,) = args
+        outside = builder.icmp_signed("<", x, I64(-(2 ** (bits - 1)) if signed else 0))
+        if bits < 64:
+            most = I64(2 ** (bits - signed) - 1)
+            outside = builder.or_(outside, builder.icmp_signed(">", x, most))
+        fail_if(context, builder, outside, OUT_OF_BOUNDS, x, I64(bits), I64(int(signed)))
+        return builder.trunc(x, llvm_ir.IntType(bits)) if bits < 64 else x
+
+    return operation(f"{target}_exact", 1, lambda x: target if x == types.int64 else None, emit)
+
+
+int8_exact, int16_exact, int32_exact = (_bounded(bits, signed=True) for bits in (8, 16, 32))
+uint8_exact, uint16_exact, uint32_exact, uint64_exact = (_bounded(bits, signed=False) for bits in (8, 16, 32, 64))
 
 
 # Bits -----------------------------------------------------------------------------------------------------------------
@@ -438,7 +502,10 @@ def _emit_trip(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
     up = builder.icmp_signed(">", step, I64(0))
     span = builder.select(up, builder.sub(stop, start), builder.sub(start, stop))
     size = builder.select(up, step, builder.sub(I64(0), step))
-    some = builder.icmp_signed(">", span, I64(0))
+    some = builder.or_(  # not by the sign of the span, which may need 64 bits itself
+        builder.and_(up, builder.icmp_signed("<", start, stop)),
+        builder.and_(builder.icmp_signed("<", step, I64(0)), builder.icmp_signed(">", start, stop)),
+    )
     count = builder.add(builder.udiv(builder.sub(span, I64(1)), size), I64(1))
     return builder.select(some, count, I64(0))
 

@@ -92,6 +92,11 @@ def float_only(*kinds: Any) -> Any:
     return kinds[0] if isinstance(kinds[0], types.Float) else None
 
 
+def float_or_complex(*kinds: Any) -> Any:
+    """Floats and complex numbers give such; the rest is refused."""
+    return kinds[0] if isinstance(kinds[0], (types.Float, types.Complex)) else None
+
+
 def int_only(*kinds: Any) -> Any:
     """Ints give ints; the rest is refused."""
     return kinds[0] if isinstance(kinds[0], types.Integer) else None

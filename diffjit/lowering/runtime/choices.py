@@ -104,7 +104,8 @@ def _emit_sign(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     zero, one = x.type(0), x.type(1)
     minus = x.type(-1)
     below = compare(builder, "<", kind, x, zero)
-    return builder.select(compare(builder, ">", kind, x, zero), one, builder.select(below, minus, x))
+    rest = builder.fadd(x, zero) if is_float(kind) else x  # NaN, or zero without its sign
+    return builder.select(compare(builder, ">", kind, x, zero), one, builder.select(below, minus, rest))
 
 
 @helper

@@ -67,15 +67,17 @@ def dstack(tup):
 
 
 def as_column(x):
-    """A vector as a column, a matrix as it is."""
+    """A vector or a number as a column, anything else as it is."""
     x = np.asarray(x)
-    return x if x.ndim == 2 else np.reshape(x, (-1, 1))
+    return x if x.ndim >= 2 else np.reshape(x, (-1, 1))
 
 
 @implements(np.column_stack)
 def column_stack(tup):
     """Join vectors as columns."""
     if isinstance(tup, np.ndarray):
+        if tup.ndim == 1:  # each number is a column
+            return np.reshape(tup, (1, -1)).copy()
         return joined(tup[:, :, None] if tup.ndim == 2 else tup, 1)
     return np.concatenate([as_column(x) for x in tup], axis=1)
 

@@ -142,7 +142,8 @@ def lcm(*integers):
     """Least common multiple."""
     result = 1
     for x in integers:
-        result = int(np.lcm(result, x))
+        divisor = int(np.gcd(result, x))
+        result = abs(result // divisor * int(x)) if divisor != 0 else 0  # np.lcm would wrap
     return result
 
 

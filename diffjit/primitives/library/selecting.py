@@ -67,7 +67,12 @@ def within(indices, n, mode):
 def unravel_index(indices, shape, order="C"):
     """Coordinates of positions in the flattened array."""
     shape = shape if isinstance(shape, (tuple, list)) else (shape,)
-    rest = indices
+    rest = np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
+    size = 1
+    for n in shape:
+        size = size * n
+    if np.any((rest < 0) | (rest >= size)):
+        raise ValueError(f"index {np.max(rest)} is out of bounds for array with size {size}")
     coordinates: tuple = ()
     for n in shape[::-1] if order == "C" else shape:
         coordinates = (rest % n, *coordinates) if order == "C" else (*coordinates, rest % n)
@@ -77,13 +82,26 @@ def unravel_index(indices, shape, order="C"):
 
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
-    """Positions in the flattened array of coordinates within it."""
-    if mode != "raise" or order != "C":
-        raise NotImplementedError("np.ravel_multi_index: use the default mode and order")
+    """Positions in the flattened array of coordinates within it; `mode` says what becomes of those outside."""
+    lengths = dims if isinstance(dims, (tuple, list, np.ndarray)) else (dims,)
+    if len(multi_index) != len(lengths):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(lengths)}")
+    axes = places(len(lengths))
     position = 0
-    for k in places(len(dims)):
-        position = position * dims[k] + multi_index[k]
-    return position
+    for k in axes if order == "C" else axes[::-1]:
+        coordinate = coordinate_inside(multi_index[k], lengths[k], mode if isinstance(mode, str) else mode[k])
+        position = position * lengths[k] + coordinate
+    return np.int64(position) if np.ndim(position) == 0 else position
+
+
+def coordinate_inside(indices, n, mode):
+    """Coordinates along an axis of length n."""
+    if mode == "raise":
+        indices = np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
+        if np.any((indices < 0) | (indices >= n)):
+            raise ValueError("invalid entry in coordinates array")
+        return indices
+    return within(indices, n, mode)
 
 
 @implements(np.fill_diagonal)

@@ -1,0 +1,85 @@
+"""Before a derivative: logarithms of c + exp(v) get their slope by v, and not by a product that is 0 * inf.
+
+    e = np.exp(v)               e = np.exp(v)
+    y = np.log(1.0 + e)   ->    y = rerouted(np.log(1.0 + e), v, 0.0)
+
+The value is the same, also where exp overflows. Its derivative by v is e / (1 + e), which the chain rule takes apart
+into 1 / (1 + e) and e: 0 and inf, and their product NaN, from v = 710 on. `rerouted` is a row of the table: its partial
+is a function of v that is 1 there, smooth to every order (`primitives.transcendental`). The identity holds for all v;
+where memory is written in between, nothing is changed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from diffjit.analysis.memory import Memory
+from diffjit.ir.nodes import Block, Function, Op, Value, const_of
+from diffjit.ir.types import FLOAT, Array, Scalar
+
+
+def reroute(function: Function, memory: Memory) -> None:
+    """Insert `rerouted` behind the logarithms that it is for."""
+    logarithms = list(_logarithms(function.body))
+    found = {op: (exponential, shift) for op, exponential, shift in logarithms if _holds(op, exponential, memory)}
+    if found:
+        _insert(function.body, found, {})
+
+
+def _logarithms(block: Block) -> Iterator[tuple[Op, Op, float]]:
+    """Logarithms of c + exp(v), with the exponential and log(c)."""
+    routed = {op.inputs[0] for op in block.ops if op.kind == "rerouted"}
+    for op in block.ops:
+        for region in op.regions:
+            yield from _logarithms(region)
+        if op.kind in ("log", "log1p") and op.out not in routed:
+            exponential, constant = _parts(op)
+            if exponential is not None and 0.0 < constant < math.inf:
+                yield op, exponential, math.log(constant)
+
+
+def _parts(op: Op) -> tuple[Op | None, float]:
+    """The exponential and the constant whose sum an operation is the logarithm of."""
+    inner = op.inputs[0].op
+    if op.kind == "log1p":
+        return (inner, 1.0) if inner is not None and inner.kind == "exp" else (None, 0.0)
+    if inner is None or inner.kind != "add":
+        return None, 0.0
+    for a, b in (inner.inputs, inner.inputs[::-1]):
+        constant = const_of(a)
+        if isinstance(constant, (int, float)) and b.op is not None and b.op.kind == "exp":
+            return b.op, float(constant)
+    return None, 0.0
+
+
+def _holds(op: Op, exponential: Op, memory: Memory) -> bool:
+    """Whether the logarithm still is that of the exponential, of real numbers of one type."""
+    ty, v = op.out.type, exponential.inputs[0]
+    if not isinstance(ty, (Scalar, Array)) or not isinstance(v.type, (Scalar, Array)) or ty.dtype.kind != "f":
+        return False
+    if isinstance(ty, Array) != isinstance(v.type, Array) or ty.dtype != v.type.dtype:
+        return False
+    return not any(isinstance(x.type, Array) and memory.written(x) for x in (v, exponential.out, op.inputs[0]))
+
+
+def _insert(block: Block, found: dict[Op, tuple[Op, float]], mapping: dict[Value, Value]) -> None:
+    ops: list[Op] = []
+    for op in block.ops:
+        op.inputs = [mapping.get(v, v) for v in op.inputs]
+        for region in op.regions:
+            _insert(region, found, mapping)
+        ops.append(op)
+        if op in found:
+            exponential, shift = found[op]
+            constant, out = Value(FLOAT), Value(op.out.type, op.out.name)
+            constant.op = Op("const", [], [constant], {"value": shift}, loc=op.loc)
+            op.out.name = None  # the name is that of the whole
+            v = exponential.inputs[0]
+            out.op = Op("rerouted", [op.out, mapping.get(v, v), constant], [out], loc=op.loc)
+            for made in (constant, out):
+                made.block = block
+            ops += [constant.op, out.op]
+            mapping[op.out] = out
+    block.ops = ops
+    block.results = [mapping.get(v, v) for v in block.results]

@@ -1,0 +1,241 @@
+"""Numbers at their edges: what Python and NumPy say of them, `jit` says on both backends."""
+
+import math
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+LEAST, MOST = -(2**63), 2**63 - 1
+NAN, INF = math.nan, math.inf
+BACKENDS = ("python", "numba")
+
+TOO_LARGE = (OverflowError, "a Python int does not fit into 64 bits in compiled code")
+
+
+def outcome(function, *args):
+    """The class of a result and its text, or of an exception and what it says."""
+    try:
+        with np.errstate(all="ignore"):
+            result = function(*args)
+    except Exception as error:  # noqa: BLE001 - which one is what is compared
+        return type(error), str(error)
+    return type(result), repr(result)
+
+
+def agrees(found, wanted):
+    """Whether compiled code does as Python does; of ints beyond 64 bits it says that they are too large."""
+    if found == wanted or (found[0] is wanted[0] is float and float(found[1]) == float(wanted[1])):
+        return True
+    beyond = wanted[0] is OverflowError or (wanted[0] in (int, tuple) and "9223372036854775808" in wanted[1])
+    large = wanted[0] is int and not LEAST <= int(wanted[1]) <= MOST
+    return found == TOO_LARGE and (beyond or large)
+
+
+EDGES = [NAN, INF, -INF, 1e30, -1e30, -(2.0**63), 2.0**63, 2.5, np.float64(NAN)]
+CONVERSIONS = [int, round, math.floor, math.ceil, math.trunc]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("convert", CONVERSIONS)
+@pytest.mark.parametrize("x", EDGES, ids=repr)
+def test_what_is_no_integer_is_an_error(convert, x, backend):
+    def program(x):
+        return convert(x)
+
+    found = outcome(dj.jit(program, backend=backend), x)
+    assert agrees(found, outcome(program, x)), found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_index_that_is_no_number_is_a_value_error(backend):
+    def program(a, x):
+        return a[int(x)] ** 2
+
+    for verb in (dj.jit, dj.grad):
+        with pytest.raises(ValueError, match="cannot convert float NaN to integer"):
+            verb(program, backend=backend)(np.ones(3), NAN)
+
+
+OPERATIONS = {
+    "//": lambda a, b: a // b, "%": lambda a, b: a % b, "divmod": divmod, "<<": lambda a, b: a << b,
+    ">>": lambda a, b: a >> b, "*": lambda a, b: a * b, "+": lambda a, b: a + b, "-": lambda a, b: a - b,
+    "abs": lambda a, b: abs(a) + 0 * b, "neg": lambda a, b: -a + 0 * b, "// -1": lambda a, b: a // -1 + 0 * b,
+}  # fmt: skip
+PAIRS = [(LEAST, -1), (MOST, -1), (LEAST, 1), (MOST, 1), (1, 63), (1, 62), (-1, 63), (5, 0), (1, 64), (1, -1), (0, 99)]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("kind", OPERATIONS)
+def test_ints_at_the_end_of_their_range(kind, backend):
+    program = OPERATIONS[kind]
+    for numbers in (int, np.int64):
+        for a, b in PAIRS:
+            pair = numbers(a), numbers(b)
+            found, wanted = outcome(dj.jit(program, backend=backend), *pair), outcome(program, *pair)
+            zero = found[0] is wanted[0] is ZeroDivisionError  # Python's words for // and % differ by version
+            assert zero or agrees(found, wanted), (pair, found, wanted)
+
+
+CASTS = [
+    (np.int64, NAN), (np.int64, 1e30), (np.int64, np.float64(NAN)), (np.int8, 300), (np.int8, 300.5), (np.int8, -128),
+    (np.uint8, -1), (np.uint8, np.int64(-1)), (np.int32, 1e10), (np.uint64, -1), (np.uint64, 5), (np.int32, INF),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("cls", "x"), CASTS, ids=repr)
+def test_numpys_ints_take_pythons_numbers_that_fit(cls, x, backend):
+    def program(x):
+        return cls(x)
+
+    def stored(x):
+        a = np.zeros(2, cls)
+        a[1] = x
+        return a
+
+    def filled(x):
+        a = np.zeros(2, cls)
+        a[:] = x
+        return a
+
+    for function in (program, stored, filled):
+        found, wanted = outcome(dj.jit(function, backend=backend), x), outcome(function, x)
+        assert agrees(found, wanted), (function, found, wanted)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_python_int_that_does_not_fit_is_no_operand(backend):
+    def program(a, n):
+        return a + n
+
+    a = np.zeros(2, np.int8)
+    run = dj.jit(program, backend=backend)
+    assert run(a, 100).tolist() == [100, 100]
+    with pytest.raises(OverflowError, match="Python integer 300 out of bounds for int8"):
+        run(a, 300)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_large_unsigned_indices_are_not_negative(backend):
+    def element(a, i):
+        return a[i] * 2.0
+
+    def part(a, i):
+        return np.sum(a[i:]) + 2.0 * np.sum(a[:i])
+
+    a, large = np.arange(1.0, 4.0), np.uint64(2**64 - 1)
+    for verb in (dj.jit, dj.grad):
+        with pytest.raises(OverflowError):
+            verb(element, backend=backend)(a, large)
+    assert dj.jit(element, backend=backend)(a, np.uint64(2)) == 6.0
+    assert dj.jit(part, backend=backend)(a, large) == part(a, large) == 12.0
+    assert dj.grad(part, backend=backend)(a, large).tolist() == [2.0, 2.0, 2.0]
+
+
+N = 3
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_power_is_an_int_or_a_float_by_the_sign_of_its_exponent(backend, monkeypatch):
+    def plain(n):
+        return 2**n
+
+    def negated(x, n):
+        return x * 3 ** -(2 * n)
+
+    def outside(x):
+        return x * 2**N
+
+    run, scale, slope = (dj.jit(f, backend=backend) for f in (plain, negated, outside))
+    for n in (3, -1, 0, -2, 5):
+        assert outcome(run, n) == outcome(plain, n)
+        assert scale(1.5, n) == negated(1.5, n)
+        assert dj.grad(negated, backend=backend)(1.5, n) == negated(1.0, n)
+        assert dj.jvp(negated, (1.5, n), (1.0, 0))[1] == negated(1.0, n)
+        monkeypatch.setitem(globals(), "N", n)
+        assert slope(1.5) == outside(1.5)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_power_whose_sign_is_computed_is_refused_where_it_is_negative(backend):
+    def program(n, m):
+        return 2 ** (n - m)
+
+    run = dj.jit(program, backend=backend)
+    assert run(5, 3) == 4
+    with pytest.raises(ValueError, match="write float"):
+        run(3, 5)
+
+
+def compared(a, b):
+    return a < b, a <= b, a > b, a >= b, a == b, a != b
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_pythons_ints_are_compared_with_numpys_by_what_they_are(backend):
+    run = dj.jit(compared, backend=backend)
+    for a in (np.uint64(5), np.uint64(2**63), np.uint8(5), np.int8(-1), np.array([0, 200], np.uint8)):
+        for b in (-1, 5, 300, MOST, 0):
+            for pair in ((a, b), (b, a)):
+                assert outcome(run, *pair) == outcome(compared, *pair), pair
+
+
+def powers(x, n):
+    return x**2, x**n, np.power(x, n)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_powers_of_all_ints_wrap_as_numpys(backend):
+    run = dj.jit(powers, backend=backend)
+    for cls in (np.uint8, np.uint32, np.uint64, np.int8, np.int64):
+        for x, n in ((7, 3), (0, 0), (0, 5), (3, 100), (2, 63)):
+            for value in (cls(x), np.array([x, 1], cls)):
+                assert outcome(run, value, cls(n)) == outcome(powers, value, cls(n))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_running_sums_of_narrow_ints_have_64_bits(backend):
+    def program(x):
+        return np.cumsum(x), np.cumprod(x), np.sum(x)
+
+    for cls in (np.uint8, np.int8, np.uint32, np.bool_):
+        x = np.array([100, 100, 3], cls)
+        assert outcome(dj.jit(program, backend=backend), x) == outcome(program, x)
+
+
+WIDE = [(LEAST, MOST, 2**62), (MOST, LEAST, -(2**62)), (LEAST, LEAST + 3, 1), (MOST - 3, MOST, 2), (MOST, LEAST, 1)]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ranges_as_wide_as_the_ints(backend):
+    def length(a, b, c):
+        return len(range(a, b, c))
+
+    run = dj.jit(length, backend=backend)
+    for args in WIDE:
+        assert run(*args) == length(*args), args
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_steps_of_zero_and_common_multiples_that_are_too_large(backend):
+    def steps(a, b, c):
+        return np.arange(a, b, c)
+
+    for args in ((0, 5, 0), (0.0, 5.0, 0.0), (5.0, 0.0, -0.0), (0, 5, 2), (0.0, 1.0, 0.25)):
+        assert outcome(dj.jit(steps, backend=backend), *args) == outcome(steps, *args), args
+
+    def multiple(a, b):
+        return math.lcm(a, b)
+
+    for args in ((4, 6), (0, 0), (0, 5), (-4, 6), (2**62, 5)):
+        found = outcome(dj.jit(multiple, backend=backend), *args)
+        assert agrees(found, outcome(multiple, *args)), (args, found)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_sign_of_a_negative_zero_is_zero(backend):
+    run = dj.jit(np.sign, backend=backend)
+    assert [math.copysign(1.0, run(x)) for x in (-0.0, 0.0, -2.0)] == [1.0, 1.0, -1.0]
+    assert math.isnan(run(NAN))

@@ -1,0 +1,108 @@
+"""Where elementwise functions have an edge, a pole or a corner: both modes agree there, in first and second order."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+import diffjit.primitives
+from diffjit.primitives.registry import ELEMENTWISE, FUNCTIONS
+
+POINTS = (0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 800.0, -800.0)
+FIXED = (0.0, 1.0, -1.0, 2.0, 0.5, -0.5)
+
+
+def differentiable(kind):
+    """Whether a row has a partial derivative that is not constant."""
+    return any(p not in (None, "0", "1", "-1") for p in ELEMENTWISE[kind].partials)
+
+
+ROWS = {f: k for f, k in FUNCTIONS.items() if isinstance(f, np.ufunc) and f.nin < 3 and differentiable(k)}
+NAMED = sorted({f.__name__: f for f in ROWS}.items())
+UNARY = [f for _, f in NAMED if f.nin == 1]
+BINARY = [f for _, f in NAMED if f.nin == 2]
+
+
+def along(f):
+    """The tangent of a function along 1."""
+    return lambda x, *rest: dj.jvp(lambda t: f(t, *rest), (x,), (1.0,))[1]
+
+
+def first_derivatives(f, backend):
+    return dj.grad(f, backend=backend), functools.partial(tangent, f, backend)
+
+
+def second_derivatives(f, backend):
+    """Reverse over reverse, forward over reverse, reverse over forward, forward over forward."""
+    return (
+        dj.grad(dj.grad(f), backend=backend),
+        functools.partial(tangent, dj.grad(f), backend),
+        dj.grad(along(f), backend=backend),
+        functools.partial(tangent, along(f), backend),
+    )
+
+
+def tangent(f, backend, x, *rest):
+    dots = (1.0, *(0.0 for _ in rest))
+    return dj.jvp(f, (x, *rest), dots, backend=backend)[1]
+
+
+def alike(values):
+    values = [float(v) for v in values]
+    if any(map(math.isnan, values)):
+        return all(map(math.isnan, values))
+    return all(v == values[0] or math.isclose(v, values[0], rel_tol=1e-12, abs_tol=1e-12) for v in values)
+
+
+def check(f, arguments, backend="python"):
+    firsts, seconds = first_derivatives(f, backend), second_derivatives(f, backend)
+    with np.errstate(all="ignore"):
+        for args in arguments:
+            slopes = [g(*args) for g in firsts]
+            assert alike(slopes), (args, slopes)
+            if not math.isnan(slopes[0]):  # else there is no derivative that could have one
+                curvatures = [g(*args) for g in seconds]
+                assert alike(curvatures), (args, curvatures)
+
+
+@pytest.mark.parametrize("ufunc", UNARY, ids=lambda f: f.__name__)
+def test_all_modes_agree(ufunc):
+    def f(x):
+        return ufunc(x)
+
+    check(f, [(x,) for x in POINTS])
+
+
+@pytest.mark.parametrize("ufunc", BINARY, ids=lambda f: f.__name__)
+def test_all_modes_agree_by_each_of_two_arguments(ufunc):
+    if ufunc is np.ldexp:
+        pytest.skip("the exponent is an integer")
+
+    def by_first(x, y):
+        return ufunc(x, y)
+
+    def by_second(x, y):
+        return ufunc(y, x)
+
+    pairs = [(x, y) for x in POINTS for y in FIXED]
+    check(by_first, pairs)
+    check(by_second, pairs)
+
+
+@pytest.mark.parametrize("ufunc", [np.arcsin, np.arccos, np.arccosh, np.arctanh, np.sqrt], ids=lambda f: f.__name__)
+def test_all_modes_agree_when_compiled(ufunc):
+    def f(x):
+        return ufunc(x)
+
+    check(f, [(x,) for x in (1.0, -1.0, 0.0, 0.5)], "numba")
+
+
+def test_second_derivatives_at_the_ends_of_inverse_functions():
+    def f(x):
+        return np.arcsin(x)
+
+    for backend in ("python", "numba"):
+        assert dj.hessian(f, backend=backend)(1.0) == dj.grad(dj.grad(f), backend=backend)(1.0) == math.inf
+        assert dj.hessian(f, backend=backend)(-1.0) == dj.grad(dj.grad(f), backend=backend)(-1.0) == -math.inf
