@@ -151,7 +151,7 @@ class Folding:
                 self.places += 1
                 taken.tests.append((self.places, op.out))
             if op.kind in _STACKED:
-                self._force(pending, Summary(pops=True))
+                self._force(pending, Summary(pops=True), taken)
                 taken.pops = changes.pops = True
             if self.printer.moves_memory(op):
                 taken.reads |= {self.roots.of(v) for v in op.inputs if is_ref(v.type)} or {ANY}
