@@ -12,11 +12,14 @@ from llvmlite import ir as llvm_ir
 from numba.core import callconv, cgutils, cpu, types
 from numba.core.runtime.context import NRTContext
 
+from diffjit.lowering import records
 from diffjit.lowering.boxing import Boxing
 from diffjit.lowering.elements import I64, MEMINFO
 
 if TYPE_CHECKING:
     from diffjit.lowering.emission import Lower
+
+records.start()
 
 REFERENCE = llvm_ir.IntType(8).as_pointer()
 ROOM, CAPACITY = 0, 1  # parts of a slot
@@ -39,7 +42,7 @@ class CleanExits(callconv.CPUCallConv):
         lower = self.context.lower
         if lower.module_key and builder.function is lower.function:
             trace = cgutils.get_or_insert_function(
-                builder.module, llvm_ir.FunctionType(llvm_ir.VoidType(), [I64, I64]), "dj_trace"
+                builder.module, llvm_ir.FunctionType(llvm_ir.VoidType(), [I64, I64]), records.TRACE
             )
             builder.call(trace, [I64(lower.module_key), I64(lower.loc.line)])
         self._return_errcode_raw(builder, status.code)
@@ -110,7 +113,7 @@ def _recorder(module: Any, count: int) -> Any:
     for k, word in enumerate(fn.args[3:]):
         builder.store(word, builder.gep(array, [I64(0), I64(k)]))
     target = cgutils.get_or_insert_function(
-        module, llvm_ir.FunctionType(void, [I64] * 4 + [I64.as_pointer()]), "dj_fail"
+        module, llvm_ir.FunctionType(void, [I64] * 4 + [I64.as_pointer()]), records.FAIL
     )
     builder.call(target, [*fn.args[:3], I64(count), builder.bitcast(array, I64.as_pointer())])
     builder.ret_void()

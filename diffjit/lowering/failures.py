@@ -4,7 +4,7 @@ A failing check calls `dj_fail` with the module, the line of generated text, the
 the compiled function cleans up and returns (see `compiler.py`), each compiled caller adds its own line through
 `dj_trace`, and the Python wrapper turns what was recorded into the exception that NumPy or Python would have raised.
 
-The record belongs to the thread, so compiled code may run without the GIL in many threads at once.
+The record belongs to the thread (`records`), so compiled code may run without the GIL in many threads at once.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from diffjit.ir.types import Array, Type
+from diffjit.lowering import interrupts, records
 
 if TYPE_CHECKING:
     from diffjit.ir.nodes import Loc
@@ -56,30 +57,12 @@ class Sites:
 SITES: dict[int, Sites] = {}  # module key -> its sites
 
 
-class _Record(threading.local):
-    kind: int = -1
-    payload: tuple[int, ...] = ()
-    trace: list[tuple[int, int]]  # (module key, line), innermost first
-    raised: BaseException | None = None  # what Python has raised that compiled code had called
-
-
-_record = _Record()
+_record = threading.local()
 
 
 def keep(error: BaseException) -> None:
     """Keep an exception for the wrapper of the program that is about to stop for it."""
     _record.raised = error
-
-
-def _fail(module: int, line: int, kind: int, count: int, payload: Any) -> None:
-    _record.kind = kind
-    _record.payload = tuple(payload[i] for i in range(count))
-    _record.trace = [(module, line)]
-
-
-def _trace(module: int, line: int) -> None:
-    if len(_record.trace) < 64:
-        _record.trace.append((module, line))
 
 
 def _print(module: int, line: int, count: int, payload: Any) -> None:
@@ -88,34 +71,41 @@ def _print(module: int, line: int, count: int, payload: Any) -> None:
 
 
 _INTS = ctypes.POINTER(ctypes.c_int64)
-_CALLBACKS = {
-    "dj_fail": ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, _INTS)(_fail),
-    "dj_trace": ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_trace),
-    "dj_print": ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, _INTS)(_print),
-}
-ADDRESSES = {name: ctypes.cast(callback, ctypes.c_void_p).value or 0 for name, callback in _CALLBACKS.items()}
-for _name, _place in ADDRESSES.items():
-    llvm.add_symbol(_name, _place)
+PRINT = "dj_print"
+_printing = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, _INTS)(_print)
+llvm.add_symbol(PRINT, ctypes.cast(_printing, ctypes.c_void_p).value or 0)
 
 
 def failure() -> tuple[BaseException, Loc | None]:
     """The exception that the last failure in this thread stands for, and the user's line."""
-    places = [(SITES[module], line) for module, line in _record.trace if module in SITES]
+    record = records.read()
+    places = [(SITES[module], line) for module, line in record.trace if module in SITES]
     loc = next(
         (s.source_lines[n] for s, n in places if n < len(s.source_lines) and s.source_lines[n] is not None), None
     )
-    if _record.kind == RAISED and _record.raised is not None:
-        error, _record.raised = _record.raised, None
-        return error, loc
-    if _record.kind == USER:
+    stopped = interrupts.taken()
+    if stopped is not None:
+        return stopped, None
+    try:
+        return _exception(record, places), loc
+    finally:
+        records.forget()
+
+
+def _exception(record: records.Record, places: list[tuple[Sites, int]]) -> BaseException:
+    """The exception that a record stands for."""
+    if record.kind == RAISED:
+        error, _record.raised = getattr(_record, "raised", None), None
+        return KeyboardInterrupt() if error is None else error  # what nothing is kept of came between a call and Python
+    if record.kind == USER:
         sites, line = places[0]
         words = sites.words[line]
         if words.found is not None:
-            return words.exception.found(*words.found, tuple(values_of(words, _record.payload))), loc
-        text = render(words, _record.payload)
-        return (words.exception(text) if words.parts else words.exception()), loc
-    cls, text = message(_record.kind, _record.payload)
-    return cls(text), loc
+            return words.exception.found(*words.found, tuple(values_of(words, record.payload)))
+        text = render(words, record.payload)
+        return words.exception(text) if words.parts else words.exception()
+    cls, text = message(record.kind, record.payload)
+    return cls(text)
 
 
 def message(kind: int, payload: tuple[int, ...]) -> tuple[type[Exception], str]:
