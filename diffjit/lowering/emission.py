@@ -361,9 +361,9 @@ class Lower(lowering.Lower):
         if expr.op == "iternext" and value in self.counters:
             slot, stop, step, bound = self.counters[value]
             index = builder.load(slot)
-            head = self.labels[id(self.current)]
+            head = self.polls.heads.get(self.labels[id(self.current)])
             limit = stop
-            if head in self.polls.chunked:
+            if head is not None:
                 limit = builder.load(bound)
                 self.polls.counters[head] = (slot, bound, stop, step.constant, index)
             valid = builder.icmp_signed("<" if step.constant == 1 else ">", index, limit)
@@ -387,7 +387,7 @@ class Lower(lowering.Lower):
         if isinstance(inst, IR.Jump):
             self._lower_jump(inst)
             return None
-        head = self.labels[id(self.current)]
+        head = self.polls.heads.get(self.labels[id(self.current)])
         if isinstance(inst, IR.Branch):
             self._look_before(inst.truebr, inst.falsebr)
         if isinstance(inst, IR.Branch) and head in self.polls.counters:

@@ -48,6 +48,7 @@ class Polls:
 
     each: dict[int, frozenset[int]] = field(default_factory=dict)  # at the end of each iteration: head -> body
     chunked: dict[int, frozenset[int]] = field(default_factory=dict)  # between chunks
+    heads: dict[int, int] = field(default_factory=dict)  # the block that asks for the next number -> head
     outer: dict[int, Any] = field(default_factory=dict)  # head -> the LLVM block where a chunk begins
     counters: dict[int, Any] = field(default_factory=dict)  # head -> what counts: slot, bound, stop, step, index
 
@@ -76,6 +77,7 @@ def polls_of(lower: Lower) -> Polls:
         body = frozenset(loop.body)
         if short and not heavy and _in_ones(lower, loop) and _entered_once(blocks, loop):
             found.chunked[loop.header] = body
+            found.heads[_counting(blocks, loop.header)] = loop.header
         else:
             found.each[loop.header] = body
     return found
@@ -88,7 +90,7 @@ def _entered_once(blocks: Any, loop: Any) -> bool:
 
 def _range(lower: Lower, loop: Any) -> Any:
     """The call of `range` that a loop iterates over; None for other loops."""
-    for inst in lower.func_ir.blocks[loop.header].body:
+    for inst in lower.func_ir.blocks[_counting(lower.func_ir.blocks, loop.header)].body:
         if isinstance(inst, IR.Assign) and isinstance(inst.value, IR.Expr) and inst.value.op == "iternext":
             source = _definition(lower, inst.value.value)
             if isinstance(source, IR.Expr) and source.op == "getiter":
@@ -96,6 +98,13 @@ def _range(lower: Lower, loop: Any) -> Any:
                 if isinstance(call, IR.Expr) and call.op == "call" and _is_range(lower, source.value):
                     return call
     return None
+
+
+def _counting(blocks: Any, head: int) -> int:
+    """The block that asks for the next number: in front of far jumps, a head is empty."""
+    while len(blocks[head].body) == 1 and isinstance(blocks[head].terminator, IR.Jump):
+        head = blocks[head].terminator.target
+    return head
 
 
 def _in_ones(lower: Lower, loop: Any) -> bool:
@@ -169,10 +178,19 @@ def look(lower: Lower) -> None:
     seen = _VolatileLoad(builder.block, flag, "beat", typ=I64)
     builder._insert(seen)  # noqa: SLF001 - as its own `load`
     with builder.if_then(builder.icmp_signed("!=", seen, I64(0)), likely=False):
-        asked = builder.call(answer(builder.module), [])
-        resume = builder.append_basic_block("resume")
-        builder.cbranch(builder.icmp_signed("!=", asked, I64(0)), lower.stop_block, resume)
-        builder.position_at_end(resume)
+        ask(lower)
+
+
+def ask(lower: Lower) -> None:
+    """Emit: have Python look for signals, and leave if the program has to stop. Before Python is called it costs nothing.
+
+    Python would run their handlers as it is called, where nobody takes what they raise.
+    """
+    builder: Any = lower.builder
+    asked = builder.call(answer(builder.module), [])
+    resume = builder.append_basic_block("resume")
+    builder.cbranch(builder.icmp_signed("!=", asked, I64(0)), lower.stop_block, resume)
+    builder.position_at_end(resume)
 
 
 def answer(module: Any) -> Any:
