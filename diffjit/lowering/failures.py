@@ -211,7 +211,7 @@ def message(kind: int, payload: tuple[int, ...]) -> tuple[type[Exception], str]:
                 f"(size {theirs} is different from {ours})"
             )
         case 30:
-            return MemoryError, "no memory for an array of this size"
+            return MemoryError, "no memory for an array or list of this size"
         case 32:  # NO_CONVERGENCE: 0 eigenvalues, 1 singular values
             return np.linalg.LinAlgError, ("Eigenvalues did not converge", "SVD did not converge")[payload[0]]
     return RuntimeError, f"failure {kind} {payload}"

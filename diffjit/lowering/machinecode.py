@@ -115,7 +115,10 @@ class MachineCode:
         """Keep a compiled function; a folder that cannot be written to keeps none."""
         if made.library.has_dynamic_globals or not settings.cache_mb:
             return
-        reduced = made._reduce()  # noqa: SLF001 - as Numba's own cache does
+        try:
+            reduced = made._reduce()  # noqa: SLF001 - as Numba's own cache does
+        except RuntimeError:  # a signal handler ran while LLVM gave out the code, and has kept Numba from noting it
+            return
         self._note(made, reduced)
         (name, kind, (code, _)), *rest = reduced
         if UNRESOLVED in code:  # functions that call each other in a circle: Numba would not set these pointers again
