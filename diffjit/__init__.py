@@ -7,6 +7,7 @@ from diffjit.api.functions import check_grads, clear_cache, jit, source, stop_gr
 from diffjit.api.grad import grad, value_and_grad
 from diffjit.api.products import jvp, vjp
 from diffjit.errors import (
+    CacheWarning,
     DiffjitError,
     GradientMismatch,
     InternalError,
@@ -62,6 +63,7 @@ __all__ = [
     "DiffjitError",
     "Event",
     "GradientMismatch",
+    "CacheWarning",
     "InternalError",
     "MemoryProblem",
     "NoRule",
