@@ -60,10 +60,10 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "CacheWarning",
     "DiffjitError",
     "Event",
     "GradientMismatch",
-    "CacheWarning",
     "InternalError",
     "MemoryProblem",
     "NoRule",

@@ -350,7 +350,7 @@ class _Reader(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """A class or function that a manifest may name: our records and rules, numbers, and functions of libraries."""
-        own = module.split(".")[0] == "diffjit" and "." not in name
+        own = module.split(".", maxsplit=1)[0] == "diffjit" and "." not in name
         found = super().find_class(module, name) if own else getattr(sys.modules.get(module), name, None)
         home = (getattr(found, "__module__", None) or "").split(".")[0]
         own = own and home == "diffjit" and (isinstance(found, type) or module.startswith(_NAMED))

@@ -170,7 +170,7 @@ class FirstCall:
         self.then: Callable[[Native], None] | None = None  # what to do with code that runs without Numba
 
     def mistake(self, error: Exception) -> InternalError:
-        """What compiled code does not raise of itself, compiling it has: with the user's line, where Numba says which."""
+        """What compiled code does not raise, compiling it has: with the user's line, where Numba says which."""
         line = getattr(getattr(error, "loc", None), "line", None) or 0
         at = [*self.places[: line + 1][::-1], *self.places] if line < len(self.places) else self.places
         return InternalError(

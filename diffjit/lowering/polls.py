@@ -154,7 +154,7 @@ def _calls(lower: Lower, loop: Any) -> bool:
     """Whether a loop calls what may take long: functions of the program, and what works on whole arrays."""
     for label in loop.body:
         for inst in lower.func_ir.blocks[label].body:
-            value = getattr(inst, "value", None)
+            value: Any = getattr(inst, "value", None)
             if isinstance(inst, IR.Assign) and isinstance(value, IR.Expr) and value.op == "call":
                 kind = lower.typeof(value.func.name)
                 if isinstance(kind, types.Dispatcher) and not kind.dispatcher.targetoptions.get("forceinline"):
@@ -182,9 +182,9 @@ def look(lower: Lower) -> None:
 
 
 def ask(lower: Lower) -> None:
-    """Emit: have Python look for signals, and leave if the program has to stop. Before Python is called it costs nothing.
+    """Emit: have Python look for signals, and leave if the program has to stop.
 
-    Python would run their handlers as it is called, where nobody takes what they raise.
+    Also before Python is called: it would run their handlers then, where nobody takes what they raise.
     """
     builder: Any = lower.builder
     asked = builder.call(answer(builder.module), [])

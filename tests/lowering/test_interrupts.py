@@ -216,7 +216,7 @@ def test_memory_is_given_back():
             s += kept[i % 1000]
         return s + np.sum(kept)
 
-    import resource  # noqa: PLC0415 - POSIX alone
+    import resource
 
     made = dj.jit(hold)
     made(3, 0.5)

@@ -1,4 +1,4 @@
-"""Where memory does not suffice, or a length makes no sense: NumPy's exceptions, and nothing is lost or read too late."""
+"""Where memory does not suffice, or a length makes no sense: NumPy's exceptions, and nothing is lost."""
 
 import subprocess
 import sys
@@ -70,21 +70,21 @@ def test_arrays_in_the_words_of_an_error_are_what_they_were(n, derive):
 
 def test_lengths_are_checked_where_arrays_are_made():
     cases = [
-        lambda n: np.zeros(n), lambda n: np.ones((2, n)), lambda n: np.full(n, 2.5), lambda n: np.empty((n, n)),
-        lambda n: np.eye(n), lambda n: np.identity(n), lambda n: np.sum(np.eye(n, 3)), lambda n: np.sum(np.zeros(n)),
+        np.zeros, lambda n: np.ones((2, n)), lambda n: np.full(n, 2.5), lambda n: np.empty((n, n)),
+        np.eye, np.identity, lambda n: np.sum(np.eye(n, 3)), lambda n: np.sum(np.zeros(n)),
         lambda n: np.repeat(np.ones(3), n),
     ]  # fmt: skip
     for case in cases:
-        with pytest.raises(ValueError, match="negative|may not contain") as wanted:
+        with pytest.raises(ValueError, match=r"negative|may not contain") as wanted:
             case(-3)
-        with pytest.raises(ValueError) as found:  # noqa: PT011 - the message is compared
+        with pytest.raises(ValueError) as found:
             dj.jit(case)(-3)
         assert str(found.value) == str(wanted.value)
 
 
 @pytest.mark.parametrize("n", [2**61, 2**40])
 def test_arrays_that_are_too_big(n):
-    for case in (lambda n: np.zeros(n), lambda n: np.zeros((2, n)), lambda n: np.ones(n) * 2.0, lambda n: np.arange(n)):
+    for case in (np.zeros, lambda n: np.zeros((2, n)), lambda n: np.ones(n) * 2.0):
         with pytest.raises((ValueError, MemoryError)) as wanted:
             case(n)
         with pytest.raises(wanted.type if wanted.type is ValueError else MemoryError):
