@@ -7,6 +7,7 @@ from diffjit.api.functions import check_grads, clear_cache, jit, source, stop_gr
 from diffjit.api.grad import grad, value_and_grad
 from diffjit.api.products import jvp, vjp
 from diffjit.errors import (
+    CacheWarning,
     DiffjitError,
     GradientMismatch,
     InternalError,
@@ -59,6 +60,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "CacheWarning",
     "DiffjitError",
     "Event",
     "GradientMismatch",

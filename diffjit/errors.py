@@ -158,6 +158,10 @@ class GradientMismatch(DiffjitError, AssertionError):
         return error
 
 
+class CacheWarning(UserWarning):
+    """The folder that keeps compiled programs cannot be used: all works as it should, and is compiled anew."""
+
+
 class InternalError(DiffjitError):
     """A mistake in diffjit itself (DJ9xx). Please report it with the program that shows it."""
 

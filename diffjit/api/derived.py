@@ -104,9 +104,10 @@ class Derived:
             recalled = self.recall(call, args, kwargs)
             if recalled is not None:
                 return recalled
+        from diffjit.api.engine import mistakes
         from diffjit.lowering.entry import no_garbage_collection
 
-        with no_garbage_collection():
+        with no_garbage_collection(), mistakes("building", self):
             program = self.specialise(args, kwargs)
             made = self.build(program, call)
         if backend == "numba" and self.form() is not None:

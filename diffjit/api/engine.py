@@ -6,7 +6,8 @@ Imported with the first program that has to be built: a cached one runs without.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import diffjit.primitives  # noqa: F401 - declares the primitives
@@ -16,7 +17,7 @@ from diffjit.analysis.order import Order
 from diffjit.api.programs import Building, Compiled
 from diffjit.errors import DiffjitError, InternalError, UsageError
 from diffjit.frontend.program import Program, specialise
-from diffjit.ir.nodes import Function, Loc
+from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.types import Array
 from diffjit.settings import settings
 from diffjit.transforms.checkpoint import refuse_changes
@@ -34,15 +35,44 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
     except DiffjitError as error:
         raise error.at(_definition(function)).as_python() from error.__cause__
     except Exception as error:
-        raise InternalError(
-            "DJ901",
-            f"diffjit failed while specialising `{getattr(function, '__name__', function)}`: "
-            f"{type(error).__name__}: {error}",
-            cure="this is a mistake in diffjit: please report it with the function",
-        ) from error
-    refuse_changes(program.function)
-    finish(program.function, "program")
+        raise mistake(error, "specialising", function) from error
+    with mistakes("specialising", function):
+        refuse_changes(program.function)
+        finish(program.function, "program")
     return program
+
+
+@contextmanager
+def mistakes(doing: str, function: Any) -> Iterator[None]:
+    """What diffjit raises here without meaning to is a mistake of its own, and told as such."""
+    try:
+        yield
+    except (DiffjitError, MemoryError):
+        raise
+    except Exception as error:
+        raise mistake(error, doing, function) from error
+
+
+def mistake(error: Exception, doing: str, function: Any) -> InternalError:
+    """The error for a mistake in diffjit, with the user's line that was worked on."""
+    return InternalError(
+        "DJ901",
+        f"diffjit failed while {doing} `{getattr(function, '__name__', function)}`: {type(error).__name__}: {error}",
+        loc=_worked_on(error) or _definition(function),
+        cure="this is a mistake in diffjit: please report it with the function",
+    )
+
+
+def _worked_on(error: Exception) -> Loc | None:
+    """The place of the operation that the innermost function had in its hands: its variables name it."""
+    found: Loc | None = None
+    trace = error.__traceback__
+    while trace is not None:
+        for value in trace.tb_frame.f_locals.values():
+            loc = value.loc if type(value) is Op else None
+            found = loc or found
+        trace = trace.tb_next
+    return found
 
 
 def _definition(function: Any) -> Loc | None:

@@ -58,7 +58,7 @@ def recall(
     """
     try:
         found = _recalled(derived, call, args, kwargs)
-    except (Unportable, Stale):
+    except (Unportable, Stale, pickle.UnpicklingError):
         return None
     except Exception as error:
         raise InternalError(
@@ -272,14 +272,13 @@ def _file(root: types.FunctionType, key: str, values: str = "") -> Path:
 
 
 def _write(path: Path, content: bytes) -> None:
-    cache.write_bytes(path, hashlib.sha256(content).digest() + content)
+    cache.keep(path, hashlib.sha256(content).digest() + content)
 
 
 def _read(path: Path, root: types.FunctionType) -> Any:
     """What a file holds, if all that it rests on is here and as it was: the functions in it, and the rest."""
-    try:
-        data = path.read_bytes()
-    except OSError:
+    data = cache.read_bytes(path)
+    if data is None:
         return (), None
     content = data[_SUMMED:]
     if hashlib.sha256(content).digest() != data[:_SUMMED]:
@@ -354,6 +353,10 @@ class _Writer(pickle.Pickler):
         return NotImplemented
 
 
+_POWERFUL = frozenset({"eval", "exec", "compile", "open", "__import__", "input", "breakpoint", "getattr", "setattr"})
+_NAMED = ("diffjit.primitives.", "diffjit.api.")  # where the functions of diffjit are that programs call
+
+
 class _Reader(pickle.Unpickler):
     """Reads it, where all of it is as it was."""
 
@@ -362,11 +365,19 @@ class _Reader(pickle.Unpickler):
         self.root = root
 
     def find_class(self, module: str, name: str) -> Any:
-        """A class or function of a library."""
+        """A class or function that a manifest may name: our records and rules, numbers, and functions of libraries."""
+        own = module.split(".", maxsplit=1)[0] == "diffjit" and "." not in name
         try:
-            return super().find_class(module, name)
+            found = super().find_class(module, name) if own else getattr(sys.modules.get(module), name, None)
         except _ABSENT as error:
             raise Stale from error
+        home = (getattr(found, "__module__", None) or "").split(".")[0]
+        own = own and home == "diffjit" and (isinstance(found, type) or module.startswith(_NAMED))
+        library = home in _LIBRARIES and name not in _POWERFUL
+        if found is None or not (own or library):
+            message = f"{module}.{name} is not what a manifest names"
+            raise pickle.UnpicklingError(message)
+        return found
 
     def persistent_load(self, pid: Any) -> Any:
         """A function or module of this process."""

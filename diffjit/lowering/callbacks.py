@@ -59,7 +59,7 @@ def _register(site: Site) -> None:
 
 
 def _called(site: Site, words: Any) -> int:
-    """Call Python: 0, or 1 where that raises."""
+    """Call Python: 1, or 0 where that raises, as ctypes returns it if this function is not even begun."""
     try:
         place = 0
         given: list[Any] = []
@@ -80,8 +80,8 @@ def _called(site: Site, words: Any) -> int:
                 _memory(words[at], shape, ty.dtype)[...] = value
     except BaseException as error:  # noqa: BLE001 - KeyboardInterrupt, too, has to come out of the program
         failures.keep(error)
-        return 1
-    return 0
+        return 0
+    return 1
 
 
 def _width(ty: Scalar | Array) -> int:

@@ -34,11 +34,9 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typing import context as typing_context
 from numba.np import linalg
 
-from diffjit.lowering.emission import IR, Lower
+from diffjit.lowering.emission import DEPTH, IR, Lower
 from diffjit.lowering.lifetimes import live_map
 from diffjit.lowering.machinecode import MachineCode
-
-_RECURSIVE = "depth_"  # a parameter of functions that may call themselves: Numba finds them by their machine code
 
 
 @contextmanager
@@ -104,7 +102,7 @@ class LowerPass(typed_passes.BaseNativeLowering):
         if state.library is None:
             state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
-        if not state.flags.no_cpython_wrapper or _RECURSIVE in state.func_ir.arg_names:
+        if not state.flags.no_cpython_wrapper or DEPTH in state.func_ir.arg_names:  # Numba finds these by their code
             return super().run_pass(state)
         state.flags.no_compile = True
         super().run_pass(state)

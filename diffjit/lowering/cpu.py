@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
+from diffjit.errors import DiffjitError, InternalError, TypeProblem
 from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import callees, walk
@@ -74,7 +74,7 @@ def compile_function(
         key,
         failures.Sites(module.places, words, module.promises if settings.checked else {}),
     )
-    first = FirstCall(dispatcher, settled=settled)
+    first = FirstCall(dispatcher, module.places, settled=settled)
     call: Any = wrapper(entry, None, first)
     call.entry, call.described, call.first = dispatcher, entry, first
     return call
@@ -163,17 +163,34 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 class FirstCall:
     """Compiles at the first call. Where all calls have arguments of the same types, later ones skip the dispatcher."""
 
-    def __init__(self, dispatcher: Any, *, settled: bool) -> None:
+    def __init__(self, dispatcher: Any, places: list[Loc | None], *, settled: bool) -> None:
         self.dispatcher = dispatcher
+        self.places = places  # in the user's file, by lines of the text
         self.settled = settled
         self.ready: Callable[..., Any] | None = None
         self.then: Callable[[Native], None] | None = None  # what to do with code that runs without Numba
+
+    def mistake(self, error: Exception) -> InternalError:
+        """What compiled code does not raise, compiling it has: with the user's line, where Numba says which."""
+        line = getattr(getattr(error, "loc", None), "line", None) or 0
+        at = [*self.places[: line + 1][::-1], *self.places] if line < len(self.places) else self.places
+        return InternalError(
+            "DJ901",
+            f"diffjit failed while compiling `{self.dispatcher.__name__}`: {type(error).__name__}: {error}",
+            loc=next((p for p in at if p is not None), None),
+            cure="this is a mistake in diffjit: please report it with the function",
+        )
 
     def __call__(self, *args: Any) -> Any:
         """The compiled function's results."""
         dispatcher = self.dispatcher
         with no_garbage_collection():
-            result = dispatcher(*args)
+            try:
+                result = dispatcher(*args)
+            except (failures.Stopped, DiffjitError, MemoryError):
+                raise
+            except Exception as error:
+                raise self.mistake(error) from error
         self.ready = dispatcher
         given = tuple(dispatcher.typeof_pyval(a) for a in args)
         made = dispatcher.overloads.get(given)  # None where there are parameters with defaults

@@ -17,7 +17,7 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import analysis, callconv, cgutils, lowering, types
 
-from diffjit.lowering import elements, failures, slices
+from diffjit.lowering import elements, failures, polls, slices
 from diffjit.lowering.elements import I64
 from diffjit.lowering.exits import REFERENCE, SLOT, Context, releaser
 from diffjit.lowering.scopes import Distinct, Scopes, distinct
@@ -35,6 +35,7 @@ ROOMS = "__diffjit_rooms__"  # how many places of a function have memory that th
 NEST_LINES = "__diffjit_nests__"  # lines with loops that LLVM need not unroll
 CHECKED = "__diffjit_checked__"  # whether what is relied on is tested (`settings.checked`)
 PLAIN = "__diffjit_plain__"  # whether nothing is relied on (`settings.plain`)
+DEPTH = "depth_"  # a parameter of functions that may call themselves
 PARALLEL_LINES = "__diffjit_parallel__"  # the same for loops of which no iteration reads what another writes
 
 
@@ -72,6 +73,7 @@ class Lower(lowering.Lower):
         name = self.func_ir.func_id.func_name
         self.rows = frozenset[str](scope.get(ROWS, {}).get(name, ()))
         self.rooms_wanted = scope.get(ROOMS, {}).get(name, 0)
+        self.recursive = DEPTH in self.func_ir.arg_names  # it may call itself
         apart = not scope.get(PLAIN) and (scope.get(ENTRY) == name or scope.get(APART, {}).get(name, False))
         self.scopes = Scopes(self.module, self.func_ir.blocks, self.fndesc.typemap, apart=apart)
         self.nests = self._nests(scope.get(NEST_LINES, frozenset()), scope.get(PARALLEL_LINES, frozenset()))
@@ -114,6 +116,8 @@ class Lower(lowering.Lower):
         self.current = block
         if self.checked and block is self.func_ir.blocks[min(self.func_ir.blocks)]:
             self._test_arguments(block)
+        if self.recursive and self.labels[id(block)] == self.firstblk:
+            polls.look(self)
         super().lower_block(block)
 
     def _test_arguments(self, block: Any) -> None:
@@ -169,6 +173,8 @@ class Lower(lowering.Lower):
             builder.store(llvm_ir.Constant(kind, None), self.noted)
         self.rooms: Any = None
         self.rooms_used = 0
+        self.polls = polls.polls_of(self)
+        self.labels = {id(b): label for label, b in self.func_ir.blocks.items()}
         if self.rooms_wanted:
             slots = llvm_ir.ArrayType(SLOT, self.rooms_wanted)
             self.rooms = cgutils.alloca_once(builder, slots)
@@ -363,14 +369,21 @@ class Lower(lowering.Lower):
             builder.store(start, slot)
             trips = cgutils.alloca_once(builder, start.type)  # where an iterator is joined, Numba counts trips down
             builder.store(builder.sub(stop, start) if step.constant == 1 else builder.sub(start, stop), trips)
+            bound = cgutils.alloca_once(builder, start.type)
+            builder.store(polls.first_bound(builder, start, stop, step.constant), bound)
             kind = self.context.get_value_type(self.typeof(expr.value.name).iterator_type)
             made = cgutils.make_anonymous_struct(builder, [slot, stop, step, trips], kind)
-            self.counters[made] = (slot, stop, step)
+            self.counters[made] = (slot, stop, step, bound)
             return made
         if expr.op == "iternext" and value in self.counters:
-            slot, stop, step = self.counters[value]
+            slot, stop, step, bound = self.counters[value]
             index = builder.load(slot)
-            valid = builder.icmp_signed("<" if step.constant == 1 else ">", index, stop)
+            head = self.polls.heads.get(self.labels[id(self.current)])
+            limit = stop
+            if head is not None:
+                limit = builder.load(bound)
+                self.polls.counters[head] = (slot, bound, stop, step.constant, index)
+            valid = builder.icmp_signed("<" if step.constant == 1 else ">", index, limit)
             builder.store(builder.add(index, step, flags=["nsw"]), slot)  # pyright: ignore[reportCallIssue]
             pair = cgutils.make_anonymous_struct(builder, [index, valid])
             self.pairs[pair] = (index, valid)
@@ -388,12 +401,34 @@ class Lower(lowering.Lower):
             self._release_rooms()
         if isinstance(inst, IR.StaticSetItem) and isinstance(self.typeof(inst.target.name), types.Array):  # pyright: ignore[reportPrivateImportUsage]
             return self.lower_setitem(inst.target, inst.index_var, inst.value, self.fndesc.calltypes[inst])
-        if isinstance(inst, IR.Jump) and (id(self.current), inst.target) in self.nests:
-            super().lower_inst(inst)
-            block: Any = self.builder.block
-            block.terminator.set_metadata("llvm.loop", _loop_mark(self.module, self._group()))
+        if isinstance(inst, IR.Jump):
+            self._lower_jump(inst)
+            return None
+        head = self.polls.heads.get(self.labels[id(self.current)])
+        if isinstance(inst, IR.Branch):
+            self._look_before(inst.truebr, inst.falsebr)
+        if isinstance(inst, IR.Branch) and head in self.polls.counters:
+            ended = polls.between(self, head, self.blkmap[inst.falsebr])
+            self.builder.cbranch(self.loadvar(inst.cond.name), self.blkmap[inst.truebr], ended)
             return None
         return super().lower_inst(inst)
+
+    def _look_before(self, *heads: Any) -> None:
+        """Look whether to stop, if a jump to one of these goes back to the head of a loop that does."""
+        if any(self.labels[id(self.current)] in self.polls.each.get(head, ()) for head in heads):
+            polls.look(self)
+
+    def _lower_jump(self, inst: Any) -> None:
+        """A jump: into a loop that runs in chunks, or back to the head of a loop that looks whether it has to stop."""
+        own, head = self.labels[id(self.current)], inst.target
+        self._look_before(head)
+        if head in self.polls.chunked and own not in self.polls.chunked[head]:
+            polls.enter(self, head)
+            return
+        super().lower_inst(inst)
+        if (id(self.current), head) in self.nests:
+            block: Any = self.builder.block
+            block.terminator.set_metadata("llvm.loop", _loop_mark(self.module, self._group()))
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         """Stores of one element."""

@@ -12,14 +12,19 @@ from llvmlite import ir as llvm_ir
 from numba.core import callconv, cgutils, cpu, types
 from numba.core.runtime.context import NRTContext
 
+from diffjit.lowering import records
 from diffjit.lowering.boxing import Boxing
 from diffjit.lowering.elements import I64, MEMINFO
+from diffjit.lowering.failures import NO_MEMORY, Stopped
 
 if TYPE_CHECKING:
     from diffjit.lowering.emission import Lower
 
+records.start()
+
 REFERENCE = llvm_ir.IntType(8).as_pointer()
 ROOM, CAPACITY = 0, 1  # parts of a slot
+_MEMINFO_DATA = 3  # the word of Numba's MemInfo that points to the memory (`NRT_MemInfo_data_fast`)
 SLOT = llvm_ir.LiteralStructType([REFERENCE, I64])  # memory that a place of a function uses again and again
 
 
@@ -29,7 +34,10 @@ class CleanExits(callconv.CPUCallConv):
     def return_user_exc(
         self, builder: Any, exc: Any, exc_args: Any = None, loc: Any = None, func_name: Any = None
     ) -> None:
-        """Leave with one of Numba's own exceptions."""
+        """Leave with one of Numba's own exceptions; for want of memory as where we allocate, with the user's line."""
+        if exc is MemoryError:
+            note_failure(builder, site(self.context), NO_MEMORY)
+            exc, exc_args = Stopped, None
         self.set_static_user_exc(builder, exc, exc_args=exc_args, loc=loc, func_name=func_name)
         self._return_errcode_raw(builder, callconv.RETCODE_USEREXC)
 
@@ -39,7 +47,7 @@ class CleanExits(callconv.CPUCallConv):
         lower = self.context.lower
         if lower.module_key and builder.function is lower.function:
             trace = cgutils.get_or_insert_function(
-                builder.module, llvm_ir.FunctionType(llvm_ir.VoidType(), [I64, I64]), "dj_trace"
+                builder.module, llvm_ir.FunctionType(llvm_ir.VoidType(), [I64, I64]), records.TRACE
             )
             builder.call(trace, [I64(lower.module_key), I64(lower.loc.line)])
         self._return_errcode_raw(builder, status.code)
@@ -64,6 +72,15 @@ class References(NRTContext):
         if not self._context.data_model_manager[ty].contains_nrt_meminfo():
             return []
         return super().get_meminfos(builder, ty, val)
+
+    def meminfo_varsize_realloc_unchecked(self, builder: Any, meminfo: Any, size: Any) -> Any:
+        """More room for a list, or null. Numba's runtime forgets the old room then, which could not be given back."""
+        place = builder.gep(builder.bitcast(meminfo, I64.as_pointer()), [I64(_MEMINFO_DATA)])
+        before = builder.load(place)
+        found = super().meminfo_varsize_realloc_unchecked(builder, meminfo, size)
+        with builder.if_then(cgutils.is_null(builder, found), likely=False):
+            builder.store(before, place)
+        return found
 
 
 class Context(cpu.CPUContext):
@@ -110,7 +127,7 @@ def _recorder(module: Any, count: int) -> Any:
     for k, word in enumerate(fn.args[3:]):
         builder.store(word, builder.gep(array, [I64(0), I64(k)]))
     target = cgutils.get_or_insert_function(
-        module, llvm_ir.FunctionType(void, [I64] * 4 + [I64.as_pointer()]), "dj_fail"
+        module, llvm_ir.FunctionType(void, [I64] * 4 + [I64.as_pointer()]), records.FAIL
     )
     builder.call(target, [*fn.args[:3], I64(count), builder.bitcast(array, I64.as_pointer())])
     builder.ret_void()

@@ -4,7 +4,7 @@ A failing check calls `dj_fail` with the module, the line of generated text, the
 the compiled function cleans up and returns (see `compiler.py`), each compiled caller adds its own line through
 `dj_trace`, and the Python wrapper turns what was recorded into the exception that NumPy or Python would have raised.
 
-The record belongs to the thread, so compiled code may run without the GIL in many threads at once.
+The record belongs to the thread (`records`), so compiled code may run without the GIL in many threads at once.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 
 from diffjit.errors import BrokenPromise
 from diffjit.ir.types import Array, Type
+from diffjit.lowering import interrupts, records
 
 if TYPE_CHECKING:
     from diffjit.ir.nodes import Loc
@@ -61,30 +62,12 @@ class Sites:
 SITES: dict[int, Sites] = {}  # module key -> its sites
 
 
-class _Record(threading.local):
-    kind: int = -1
-    payload: tuple[int, ...] = ()
-    trace: list[tuple[int, int]]  # (module key, line), innermost first
-    raised: BaseException | None = None  # what Python has raised that compiled code had called
-
-
-_record = _Record()
+_record = threading.local()
 
 
 def keep(error: BaseException) -> None:
     """Keep an exception for the wrapper of the program that is about to stop for it."""
     _record.raised = error
-
-
-def _fail(module: int, line: int, kind: int, count: int, payload: Any) -> None:
-    _record.kind = kind
-    _record.payload = tuple(payload[i] for i in range(count))
-    _record.trace = [(module, line)]
-
-
-def _trace(module: int, line: int) -> None:
-    if len(_record.trace) < 64:
-        _record.trace.append((module, line))
 
 
 def _print(module: int, line: int, count: int, payload: Any) -> None:
@@ -93,37 +76,44 @@ def _print(module: int, line: int, count: int, payload: Any) -> None:
 
 
 _INTS = ctypes.POINTER(ctypes.c_int64)
-_CALLBACKS = {
-    "dj_fail": ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, _INTS)(_fail),
-    "dj_trace": ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_trace),
-    "dj_print": ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, _INTS)(_print),
-}
-ADDRESSES = {name: ctypes.cast(callback, ctypes.c_void_p).value or 0 for name, callback in _CALLBACKS.items()}
-for _name, _place in ADDRESSES.items():
-    llvm.add_symbol(_name, _place)
+PRINT = "dj_print"
+_printing = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, _INTS)(_print)
+llvm.add_symbol(PRINT, ctypes.cast(_printing, ctypes.c_void_p).value or 0)
 
 
 def failure() -> tuple[BaseException, Loc | None]:
     """The exception that the last failure in this thread stands for, and the user's line."""
-    places = [(SITES[module], line) for module, line in _record.trace if module in SITES]
+    record = records.read()
+    places = [(SITES[module], line) for module, line in record.trace if module in SITES]
     loc = next(
         (s.source_lines[n] for s, n in places if n < len(s.source_lines) and s.source_lines[n] is not None), None
     )
-    if _record.kind == RAISED and _record.raised is not None:
-        error, _record.raised = _record.raised, None
-        return error, loc
-    if _record.kind == USER:
+    stopped = interrupts.taken()
+    if stopped is not None:
+        return stopped, None
+    try:
+        return _exception(record, places), loc
+    finally:
+        records.forget()
+
+
+def _exception(record: records.Record, places: list[tuple[Sites, int]]) -> BaseException:
+    """The exception that a record stands for."""
+    if record.kind == RAISED:
+        error, _record.raised = getattr(_record, "raised", None), None
+        return KeyboardInterrupt() if error is None else error  # what nothing is kept of came between a call and Python
+    if record.kind == USER:
         sites, line = places[0]
         words = sites.words[line]
         if words.found is not None:
-            return words.exception.found(*words.found, tuple(values_of(words, _record.payload))), loc
-        text = render(words, _record.payload)
-        return (words.exception(text) if words.parts else words.exception()), loc
-    if _record.kind == PROMISED:
+            return words.exception.found(*words.found, tuple(values_of(words, record.payload)))
+        text = render(words, record.payload)
+        return words.exception(text) if words.parts else words.exception()
+    if record.kind == PROMISED:
         sites, line = places[0]
-        return broken(_record.payload, sites.promises.get(line, "")), loc
-    cls, text = message(_record.kind, _record.payload)
-    return cls(text), loc
+        return broken(record.payload, sites.promises.get(line, ""))
+    cls, text = message(record.kind, record.payload)
+    return cls(text)
 
 
 def broken(payload: tuple[int, ...], who: str) -> BrokenPromise:
@@ -252,7 +242,7 @@ def message(kind: int, payload: tuple[int, ...]) -> tuple[type[Exception], str]:
                 f"(size {theirs} is different from {ours})"
             )
         case 30:
-            return MemoryError, "no memory for an array of this size"
+            return MemoryError, "no memory for an array or list of this size"
         case 32:  # NO_CONVERGENCE: 0 eigenvalues, 1 singular values
             return np.linalg.LinAlgError, ("Eigenvalues did not converge", "SVD did not converge")[payload[0]]
         case 34:

@@ -8,10 +8,12 @@ anew. Only compiled entries are kept; what they call is linked into them.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import pickle
 import platform
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -21,10 +23,10 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-from numba.core import compiler, config, serialize
+from numba.core import compiler, config, serialize, types
 
 from diffjit.lowering import blas, fourier, special, threads
-from diffjit.lowering.cache import digest, make_room, write_bytes
+from diffjit.lowering.cache import digest, keep, make_room, read_bytes
 from diffjit.lowering.native import UNRESOLVED, Native, native
 from diffjit.settings import settings
 
@@ -75,6 +77,27 @@ def _make_room_once(megabytes: float) -> None:
     make_room(int(megabytes * 1e6))
 
 
+_RECORDS = frozenset({
+    ("numba.core.funcdesc", "PythonFunctionDescriptor"), ("numba.core.types.abstract", "_type_reconstructor"),
+    ("numba.core.environment", "_rebuild_env"), ("numba.core.typing.templates", "Signature"),
+    ("copyreg", "_reconstructor"), ("builtins", "object"), ("numpy", "dtype"), ("numpy", "ndarray"),
+})  # fmt: skip
+
+
+class _Reader(pickle.Unpickler):
+    """Reads what Numba says of a compiled function, and nothing else: records, types and dtypes."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """A class or function that a file may name."""
+        if (module, name) in _RECORDS:
+            return super().find_class(module, name)
+        found = getattr(sys.modules.get(module), name, None)
+        if isinstance(found, type) and issubclass(found, (types.Type, np.generic)):
+            return found
+        message = f"{module}.{name} is not what a file of machine code names"
+        raise pickle.UnpicklingError(message)
+
+
 class MachineCode:
     """Stands where Numba's dispatchers have their own cache."""
 
@@ -92,8 +115,8 @@ class MachineCode:
         if not settings.cache_mb:
             return None
         try:
-            data = self._file(signature).read_bytes()
-            if hashlib.sha256(data[_SUMMED:]).digest() != data[:_SUMMED]:
+            data = read_bytes(self._file(signature))
+            if data is None or hashlib.sha256(data[_SUMMED:]).digest() != data[:_SUMMED]:
                 return None
             context.refresh()  # names of the runtime that the code refers to
             if _PRODUCTS.search(data):
@@ -104,7 +127,7 @@ class MachineCode:
                 special.register(symbol.decode())
             if threads.SYMBOL.encode() in data:
                 threads.start()
-            found = pickle.loads(data[_SUMMED:])  # noqa: S301 - the folder is ours alone
+            found = _Reader(io.BytesIO(data[_SUMMED:])).load()
             made = compiler.CompileResult._rebuild(context, *found)  # noqa: SLF001 - as Numba's own cache does
             self._note(made, found)
         except _EXPECTED:
@@ -115,7 +138,10 @@ class MachineCode:
         """Keep a compiled function; a folder that cannot be written to keeps none."""
         if made.library.has_dynamic_globals or not settings.cache_mb:
             return
-        reduced = made._reduce()  # noqa: SLF001 - as Numba's own cache does
+        try:
+            reduced = made._reduce()  # noqa: SLF001 - as Numba's own cache does
+        except RuntimeError:  # a signal handler ran while LLVM gave out the code, and has kept Numba from noting it
+            return
         self._note(made, reduced)
         (name, kind, (code, _)), *rest = reduced
         if UNRESOLVED in code:  # functions that call each other in a circle: Numba would not set these pointers again
@@ -123,9 +149,9 @@ class MachineCode:
         payload = serialize.dumps(((name, kind, (code, _names_only(made, made.target_context))), *rest))
         try:
             _make_room_once(settings.cache_mb)
-            write_bytes(self._file(signature), hashlib.sha256(payload).digest() + payload)
         except OSError:
             return
+        keep(self._file(signature), hashlib.sha256(payload).digest() + payload)
 
     def _note(self, made: Any, reduced: Any) -> None:
         """Keep what a process without Numba would run."""

@@ -24,7 +24,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from diffjit.lowering import blas, extensions, failures, fourier, reserve, special, threads
+from diffjit.lowering import blas, extensions, fourier, interrupts, records, reserve, special, threads
 
 SUPPORTED = sys.platform == "linux" and struct.calcsize("P") == 8 and sys.byteorder == "little"
 _EXPECTED = (ImportError, OSError, AttributeError, KeyError, ValueError, struct.error)  # of a Numba built otherwise
@@ -145,7 +145,11 @@ def _address(name: str) -> int | None:
             threads.start()
         if name == reserve.SYMBOL:
             reserve.start()
-        return failures.ADDRESSES.get(name) or llvm.address_of_symbol(name)
+        if name in interrupts.SYMBOLS:
+            interrupts.start()
+        if name in records.SYMBOLS:
+            records.start()
+        return llvm.address_of_symbol(name)
     return helpers.c_helpers.get(name) or llvm.address_of_symbol(name)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
-from diffjit.lowering.elements import DATA, to_int64, with_dead_end
+from diffjit.lowering import polls, records
+from diffjit.lowering.elements import DATA, pointer, to_int64, with_dead_end
 from diffjit.lowering.exits import fail
-from diffjit.lowering.failures import USER
-from diffjit.lowering.runtime.build import I64, operation
+from diffjit.lowering.failures import PRINT, USER
+from diffjit.lowering.runtime.build import I64, declared, operation
 from diffjit.lowering.runtime.memory import lengths_of, strides_of
 
 
@@ -36,12 +37,40 @@ def _all_words(builder: Any, kinds: Any, args: Any) -> list[Any]:
     return [word for kind, value in zip(kinds, args, strict=True) for word in _words(builder, kind, value)]
 
 
+def _kept(context: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
+    """The words of an array that an error shows: those of a copy, as the array is gone when they are read."""
+    lengths = lengths_of(builder, value, kind.ndim)
+    size = I64(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    total = size
+    for length in lengths:
+        total = builder.mul(total, length)
+    room = builder.call(declared(builder, records.ROOM, I64, I64), [total])
+    some = builder.icmp_unsigned("!=", room, I64(0))
+    lengths = [builder.select(some, n, I64(0)) for n in lengths]  # without memory for it, an empty one
+    item = context.get_data_type(kind.dtype).as_pointer()
+    place = cgutils.alloca_once_value(builder, room)
+    with cgutils.loop_nest(builder, lengths, I64) as indices:
+        address = builder.load(place)
+        source = pointer(context, builder, kind, value, list(indices))
+        builder.store(builder.load(source), builder.inttoptr(address, item))
+        builder.store(builder.add(address, size), place)
+    strides: list[Any] = []
+    for length in reversed(lengths):
+        strides.insert(0, size)
+        size = builder.mul(size, length)
+    return [room, *lengths, *strides]
+
+
 @cache
 def error(count: int) -> Any:
     """`raise error_1(x)`: leaves the function."""
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-        fail(context, builder, USER, *_all_words(builder, kinds, args))
+        words: list[Any] = []
+        for kind, value in zip(kinds, args, strict=True):
+            array = isinstance(kind, types.Array)
+            words += _kept(context, builder, kind, value) if array else _words(builder, kind, value)
+        fail(context, builder, USER, *words)
         with_dead_end(builder)
         return context.get_dummy_value()
 
@@ -58,10 +87,11 @@ def show(count: int) -> Any:
         for k, word in enumerate(words):
             builder.store(word, builder.gep(array, [I64(0), I64(k)]))
         fn_type = llvm_ir.FunctionType(llvm_ir.VoidType(), [I64, I64, I64, I64.as_pointer()])
-        fn = cgutils.get_or_insert_function(builder.module, fn_type, "dj_print")
+        fn = cgutils.get_or_insert_function(builder.module, fn_type, PRINT)
         lower = context.lower
-        pointer = builder.bitcast(array, I64.as_pointer())
-        builder.call(fn, [I64(lower.module_key), I64(lower.loc.line), I64(len(words)), pointer])
+        polls.ask(lower)
+        place = builder.bitcast(array, I64.as_pointer())
+        builder.call(fn, [I64(lower.module_key), I64(lower.loc.line), I64(len(words)), place])
         return context.get_dummy_value()
 
     return operation("show", count, lambda *_k: types.none, emit)

@@ -10,6 +10,7 @@ from llvmlite import ir as llvm_ir
 from numba.core import types
 from numba.np.numpy_support import from_dtype
 
+from diffjit.lowering import polls
 from diffjit.lowering.elements import DATA
 from diffjit.lowering.failures import OVERFLOW, RAISED
 from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation
@@ -214,8 +215,9 @@ def python(symbol: str, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> An
             else:
                 slots.append(number(kind))
         room = _words(builder, words)
+        polls.ask(context.lower)
         status = builder.call(declared(builder, symbol, I32, room.type), [room])
-        fail_if(context, builder, builder.icmp_signed("!=", status, I32(0)), RAISED)
+        fail_if(context, builder, builder.icmp_signed("==", status, I32(0)), RAISED)
         return _returned(
             context, builder, numbers, [_loaded(context, builder, k, s) for k, s in zip(numbers, slots, strict=True)]
         )

@@ -8,7 +8,8 @@ from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from diffjit.lowering import threads
+from diffjit.lowering import interrupts, threads
+from diffjit.lowering.elements import with_dead_end
 from diffjit.lowering.runtime.build import I8, I32, I64
 
 _PAYS = 1 << 22  # operations on elements: a quarter of a millisecond; to wake threads takes up to 50 microseconds
@@ -33,7 +34,7 @@ def declared_part(context: Any, builder: Any, function: Any, given: Any) -> tupl
 def spread(typingctx: Any, function: Any, count: Any, work: Any, given: Any) -> Any:
     """Call `function(lo, hi, *given)` for `range(count)`, or for parts of it at once; `work`: how much there is to do.
 
-    The function must not fail, and no part may read what another one writes.
+    The function must not fail, but may have to stop (`interrupts`), and no part may read what another one writes.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -42,17 +43,29 @@ def spread(typingctx: Any, function: Any, count: Any, work: Any, given: Any) -> 
         _, count, work, packed = values
         parts = [builder.extract_value(packed, k) for k in range(len(given.types))]
 
-        def direct(builder: Any, low: Any, high: Any, parts: list[Any]) -> None:
-            context.call_internal_no_propagate(builder, described, call, [low, high, *parts])
+        def direct(builder: Any, low: Any, high: Any, parts: list[Any]) -> Any:
+            status, _ = context.call_internal_no_propagate(builder, described, call, [low, high, *parts])
+            return status
+
+        def noted(builder: Any, low: Any, high: Any, given: list[Any]) -> None:
+            stopped, *parts = given
+            with builder.if_then(direct(builder, low, high, parts).is_error, likely=False):
+                builder.store(I8(1), stopped)
 
         address, several = pool_state(builder)
         enough = builder.icmp_signed(">=", work, I64(_PAYS))
         able = builder.and_(builder.icmp_signed("!=", address, I64(0)), builder.icmp_signed(">", several, I64(1)))
         with builder.if_else(builder.and_(enough, able), likely=False) as (shared, alone):
             with shared:
-                run_parts(builder, described.mangled_name, address, several, count, parts, direct)
+                stopped = cgutils.alloca_once_value(builder, I8(0))
+                run_parts(builder, described.mangled_name, address, several, count, [stopped, *parts], noted)
+                with cgutils.if_unlikely(builder, builder.icmp_unsigned("!=", builder.load(stopped), I8(0))):
+                    builder.branch(context.lower.stop_block)
+                    with_dead_end(builder)
             with alone:
-                direct(builder, I64(0), count, parts)
+                status = direct(builder, I64(0), count, parts)
+                with cgutils.if_unlikely(builder, status.is_error):
+                    context.call_conv.return_status_propagate(builder, status)
         return context.get_dummy_value()
 
     if not isinstance(given, types.BaseTuple):
@@ -79,7 +92,12 @@ def run_parts(builder: Any, name: str, address: Any, several: Any, count: Any, g
     steps = cgutils.alloca_once_value(builder, I64(1))
     run = builder.inttoptr(address, _POOL.as_pointer())
     number = builder.trunc(several, I32)
+    regions = builder.module.globals.get(interrupts.REGIONS)
+    if regions is None:
+        regions = llvm_ir.GlobalVariable(builder.module, I64, interrupts.REGIONS)
+    builder.atomic_rmw("add", regions, I64(1), "seq_cst")
     builder.call(run, [body, one, sizes, steps, builder.bitcast(data, _BYTES), I64(0), I64(1), number])
+    builder.atomic_rmw("sub", regions, I64(1), "seq_cst")
 
 
 def _body(module: Any, name: str, kind: Any, direct: Any) -> Any:

@@ -15,6 +15,8 @@ from diffjit.primitives.registry import implements
 def eye(N, M=None, k=0, dtype=float, order="C"):
     """Ones on a diagonal."""
     columns = N if M is None else M
+    if N < 0 or columns < 0:
+        raise ValueError("negative dimensions are not allowed")
     return np.equal(np.arange(N)[:, None] + k, np.arange(columns)).astype(dtype)
 
 
