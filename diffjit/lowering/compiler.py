@@ -75,7 +75,8 @@ class Library(codegen.JITCodeLibrary):
             return
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)  # noqa: SLF001 - as Numba's own
+            if hasattr(self, "_reload_init"):  # since Numba 0.63
+                self._reload_init.update(library._reload_init)  # noqa: SLF001 - as Numba's own
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001
         self._finalized = True
 

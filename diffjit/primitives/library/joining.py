@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from diffjit.primitives.library.axes import all_axes, along, one_axis, places
-from diffjit.primitives.registry import implements
+from diffjit.primitives.registry import implements, present
 
 # Joining
 
@@ -395,7 +395,7 @@ def dsplit(ary, indices_or_sections):
     return np.split(ary, indices_or_sections, 2)
 
 
-@implements(np.unstack)
+@implements(*present(np, "unstack"))  # NumPy 2.1
 def unstack(x, /, *, axis=0):
     """The slices along an axis whose length is known while specialising."""
     moved = np.moveaxis(x, axis, 0)
