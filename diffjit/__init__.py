@@ -15,6 +15,7 @@ from diffjit.errors import (
     NoRule,
     TypeProblem,
     UnsupportedSyntax,
+    UntestedVersion,
     UsageError,
 )
 from diffjit.settings import settings
@@ -69,6 +70,7 @@ __all__ = [
     "OdeSolution",
     "TypeProblem",
     "UnsupportedSyntax",
+    "UntestedVersion",
     "UsageError",
     "check_grads",
     "checkpoint",

@@ -154,6 +154,10 @@ class GradientMismatch(DiffjitError, AssertionError):
         return error
 
 
+class UntestedVersion(UserWarning):
+    """A version of Python, NumPy, Numba or llvmlite is newer than any that diffjit has been tested with."""
+
+
 class InternalError(DiffjitError):
     """A mistake in diffjit itself (DJ9xx). Please report it with the program that shows it."""
 

@@ -135,7 +135,7 @@ def rule(kind: str, params: str, *, linear: bool = False, numbers: str = "") -> 
 
 
 def present(module: Any, *names: str) -> list[Any]:
-    """Those of these functions that the installed version of a module has: the oldest that diffjit runs with lack some."""
+    """Those of these functions that the installed version of a module has: the oldest ones lack some."""
     return [getattr(module, name) for name in names if hasattr(module, name)]
 
 

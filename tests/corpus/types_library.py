@@ -68,7 +68,7 @@ def margins_from_statistics(m, x, a):
     return total + _weigh(np.pad(x, (0, 1), "median", stat_length=(1, 2)))
 
 
-@program(args=lambda: (_matrix(),), wrt="m", tags=("types", "library"), numpy="2.3")
+@program(args=lambda: (_matrix(),), wrt="m", tags=("types", "library"), numpy="2.4")
 def margins_by_axis(m):
     """`pad` with a width for each axis named."""
     return _weigh(np.pad(m, {-1: (1, 2)})) + _weigh(np.pad(m, {0: 1, 1: (0, 3)}, "edge"))

@@ -1203,6 +1203,12 @@ def dj530_continuous_events():
     dj.grad(model)(1.0)
 
 
+def dj561_old_numba():
+    from diffjit import installed
+
+    installed.check("numba", "0.60.0")
+
+
 def dj325_real_result():
     def model(z):
         return abs(z) ** 2

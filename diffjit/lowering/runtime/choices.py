@@ -6,10 +6,10 @@ import math
 import operator
 from typing import Any
 
-import llvmlite.binding as llvm
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
+from diffjit.lowering.numba_internals import SELECTS_EXTREMA
 from diffjit.lowering.runtime.build import (
     FLOAT_OF,
     I32,
@@ -63,11 +63,8 @@ def _complex_choice(context: Any, builder: Any, kind: Any, x: Any, y: Any, sign:
 
 
 def _extremum(name: str, intrinsic: str, sign: str) -> Any:
-    """The larger or smaller of two floats, a NaN if one is: an instruction that LLVM vectorises in reductions.
-
-    LLVM 15, of llvmlite 0.44, has the instruction and no machine code for it: it ends the process ("Cannot select").
-    """
-    if llvm.llvm_version_info < (17,):
+    """The larger or smaller of two floats, a NaN if one is: an instruction that LLVM vectorises in reductions."""
+    if not SELECTS_EXTREMA:
         return _choice(name, sign, keep_nan=True, kinds=float_only)
 
     def emit(_context: Any, builder: Any, kinds: Any, args: Any) -> Any:
