@@ -1203,12 +1203,6 @@ def dj530_continuous_events():
     dj.grad(model)(1.0)
 
 
-def dj561_old_numba():
-    from diffjit import installed
-
-    installed.check("numba", "0.60.0")
-
-
 def dj325_real_result():
     def model(z):
         return abs(z) ** 2
@@ -1240,3 +1234,9 @@ def dj402_list_or_tuple():
         return sum(found)
 
     dj.grad(model)(np.array([1.5, 2.5]))
+
+
+def dj561_old_numba():
+    from diffjit import installed
+
+    installed.check("numba", "0.60.0")
