@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from diffjit import installed
@@ -127,8 +127,23 @@ def with_typing(plain: Any, kind: type[Any]) -> Any:
 # One function in LLVM -------------------------------------------------------------------------------------------------
 
 
+def _counting_in_full() -> Any:
+    """For a while, all increfs and decrefs of a function stay.
+
+    Up to 0.62, Numba takes them out of functions that neither keep nor return an array, where it sees no other use of
+    them. It does not see the decrefs of our error exits: with no incref before, they would free the caller's arrays.
+    """
+    remover = getattr(lowering, "removerefctpass", None)
+    return replaced(remover, "remove_unnecessary_nrt_usage", lambda *_a, **_k: False) if remover else nullcontext()
+
+
 class FunctionLowering(lowering.Lower):
     """Numba's way from its IR to LLVM."""
+
+    def lower(self) -> None:
+        """Lower the function."""
+        with _counting_in_full():
+            super().lower()
 
     def without_slots(self, found: Iterable[str]) -> set[str]:
         """The variables that are no stack slots, given those that Numba finds."""

@@ -29,9 +29,10 @@ E0 = np.empty((0, 4))
 CASES: list[Case] = []
 
 
-def case(function: Any, *args: Any, **kwargs: Any) -> None:
-    """Add one call."""
-    CASES.append((function, args, kwargs))
+def case(function: Any, *args: Any, numpy: str = "2.0", **kwargs: Any) -> None:
+    """Add one call, which that version of NumPy is the first to take."""
+    if np.lib.NumpyVersion(np.__version__) >= f"{numpy}.0":
+        CASES.append((function, args, kwargs))
 
 
 AXES: list[Any] = [None, 0, -1, (0, 2), (1, 2)]
@@ -235,8 +236,8 @@ case(np.pad, M, 1, constant_values=5.0)
 case(np.pad, M, 1, constant_values=(5, 6))
 case(np.pad, M, 1, constant_values=((5, 6), (7, 8)))
 case(np.pad, M, np.array([[1, 2], [0, 3]]))
-case(np.pad, M, {0: (1, 2)})
-case(np.pad, M, {-1: 2}, "edge")
+case(np.pad, M, {0: (1, 2)}, numpy="2.4")
+case(np.pad, M, {-1: 2}, "edge", numpy="2.4")
 for a in (V, M, I):
     for mode in ("maximum", "minimum", "mean", "median", "linear_ramp"):
         case(np.pad, a, 2, mode)
@@ -622,8 +623,8 @@ for args in (
     case(np.clip, *args)
     if isinstance(args[0], np.ndarray):
         case(np.ndarray.clip, *args)
-case(np.clip, V, min=-0.5)
-case(np.clip, V, max=0.5, min=0.0)
+case(np.clip, V, min=-0.5, numpy="2.1")
+case(np.clip, V, max=0.5, min=0.0, numpy="2.1")
 for f in (np.round, np.around):
     for decimals in (0, 2, -1):
         case(f, 123.456 * M, decimals)

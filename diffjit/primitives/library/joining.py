@@ -113,6 +113,9 @@ def append(arr, values, axis=None):
     return np.concatenate((arr, values), axis=axis)
 
 
+MASKS = np.lib.NumpyVersion(np.__version__) >= "2.2.0"  # where to insert, said by bools: 0 and 1 before
+
+
 @implements(np.insert)
 def insert(arr, obj, values, axis=None):
     """A copy with values before one position, or before several at once."""
@@ -123,7 +126,9 @@ def insert(arr, obj, values, axis=None):
         return with_slab(arr, obj, np.moveaxis(values, 0, axis), axis)
     n = arr.shape[axis]
     positions = np.asarray(obj)
-    positions = np.flatnonzero(positions) if positions.dtype == bool else positions + n * (positions < 0)
+    if positions.dtype == bool:
+        positions = np.flatnonzero(positions) if MASKS else positions.astype(np.int64)
+    positions = positions + n * (positions < 0)
     if np.any(np.logical_or(positions < 0, positions > n)):
         raise IndexError("index is out of bounds for the array")
     count = positions.shape[0]
