@@ -16,6 +16,7 @@ from diffjit.errors import (
     NoRule,
     TypeProblem,
     UnsupportedSyntax,
+    UntestedVersion,
     UsageError,
 )
 from diffjit.settings import settings
@@ -71,6 +72,7 @@ __all__ = [
     "OdeSolution",
     "TypeProblem",
     "UnsupportedSyntax",
+    "UntestedVersion",
     "UsageError",
     "check_grads",
     "checkpoint",

@@ -162,6 +162,10 @@ class CacheWarning(UserWarning):
     """The folder that keeps compiled programs cannot be used: all works as it should, and is compiled anew."""
 
 
+class UntestedVersion(UserWarning):
+    """A version of Python, NumPy, Numba or llvmlite is newer than any that diffjit has been tested with."""
+
+
 class InternalError(DiffjitError):
     """A mistake in diffjit itself (DJ9xx). Please report it with the program that shows it."""
 

@@ -99,7 +99,9 @@ def record(name: str, backend: str) -> dict[str, Record]:
             result = run(function, make())
             result.after = leaves(result.after)
             if result.error is None:
-                result.value = [leaf for leaf in leaves(result.value) if isinstance(leaf, int | float | np.number | np.ndarray)]
+                result.value = [
+                    leaf for leaf in leaves(result.value) if isinstance(leaf, int | float | np.number | np.ndarray)
+                ]
             found[f"{verb}: {what}"] = written(result)
     return found
 

@@ -165,6 +165,9 @@ def _key(derived: Any, root: types.FunctionType, call: Arguments, args: tuple[An
             raise Unportable
         forms.append(form)
         derived = derived.function
+    setting = native.setting()
+    if setting is None:
+        raise Stale
     shape = [_shape(a) for a in args], {name: _shape(a) for name, a in kwargs.items()}
     return repr(
         (
@@ -174,7 +177,7 @@ def _key(derived: Any, root: types.FunctionType, call: Arguments, args: tuple[An
             _statics(root),
             shape,
             call.key.same,
-            native.setting(),
+            setting,
             settings.form,
         )
     )

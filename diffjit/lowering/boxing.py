@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
-from numba.core.pythonapi import PythonAPI
+
+from diffjit.lowering.numba_internals import PythonInterface
 
 I32 = llvm_ir.IntType(32)
 
 
-class Boxing(PythonAPI):
+class Boxing(PythonInterface):
     """Numba's view of Python's C interface, with its own way to make arrays."""
 
     constants: Any = None  # of the wrapper under construction
@@ -32,7 +33,7 @@ class Boxing(PythonAPI):
             return super().nrt_adapt_ndarray_to_python(aryty, ary, dtypeptr)
         kind = self.constants.read_const(self.constants.add_const(np.ndarray))
         signature = llvm_ir.FunctionType(self.pyobj, [self.voidptr, self.pyobj, I32, I32, self.pyobj])
-        function = self._get_function(signature, name="NRT_adapt_ndarray_to_python_acqref")
+        function = self.c_function(signature, "NRT_adapt_ndarray_to_python_acqref")
         ndim = self.context.get_constant(types.int32, aryty.ndim)
         writable = self.context.get_constant(types.int32, int(aryty.mutable))
         place = self.builder.bitcast(cgutils.alloca_once_value(self.builder, ary), self.voidptr)

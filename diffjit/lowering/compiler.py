@@ -12,51 +12,21 @@ How errors leave compiled code, and how its LLVM is written: `emission`.
 
 from __future__ import annotations
 
-import copy
 import operator
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.core import (
-    analysis,
-    codegen,
-    config,
-    interpreter,
-    typed_passes,
-    typeinfer,
-    types,
-    untyped_passes,
-)
-from numba.core.compiler import CompilerBase
-from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.typing import context as typing_context
-from numba.np import linalg
+from numba.core import types
 
-from diffjit.lowering.emission import DEPTH, IR, Lower
+from diffjit.lowering import numba_internals
+from diffjit.lowering.emission import DEPTH, Lower
 from diffjit.lowering.lifetimes import live_map
 from diffjit.lowering.machinecode import MachineCode
+from diffjit.lowering.numba_internals import IR, CompilerBase, PassManager, register_pass
 
 
-@contextmanager
-def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Another value for a while (`unittest.mock` does this, and imports asyncio)."""
-    plain = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, plain)
-
-
-with _replaced(linalg, "ensure_blas", lambda: None):
-    # Numba asks here whether there is a BLAS, which imports scipy.linalg (0.1 s). There is, as diffjit requires SciPy;
-    # what uses it asks again.
-    import numba.np.arraymath
-
-
-class Library(codegen.JITCodeLibrary):
+class Library(numba_internals.Library):
     """A module whose functions are optimised once.
 
     Numba optimises each function by itself first, which matters where much is linked together. For one long function
@@ -68,26 +38,19 @@ class Library(codegen.JITCodeLibrary):
 
     def finalize(self) -> None:
         """Make machine code, except of what is only linked into other libraries, and optimised there."""
-        if not self.only_linked:
+        if self.only_linked:
+            self.link_only()
+        else:
             super().finalize()
-            return
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)  # noqa: SLF001 - as Numba's own
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001
-        self._finalized = True
 
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
-
-    def _optimize_final_module(self) -> None:
+    def optimise(self) -> None:
         """Numba prunes pairs of incref and decref as if error exits released nothing; ours do, out of its sight."""
-        with _replaced(config, "LLVM_REFPRUNE_FLAGS", "per_bb,diamond,fanout"):  # the compiler lock is held
-            super()._optimize_final_module()
+        with numba_internals.pruning("per_bb,diamond,fanout"):
+            super().optimise()
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class LowerPass(typed_passes.BaseNativeLowering):
+class LowerPass(numba_internals.NativeLowering):
     """Runs `Lower`."""
 
     _name = "diffjit_lowering"
@@ -120,7 +83,7 @@ class LowerPass(typed_passes.BaseNativeLowering):
 # Bytecode -------------------------------------------------------------------------------------------------------------
 
 
-class _Interpreter(interpreter.Interpreter):
+class _Interpreter(numba_internals.Interpreter):
     """Bytecode to Numba's IR, one variable for each name.
 
     Numba gives a name a new version at each assignment on the way through the function that every run takes. Without
@@ -147,7 +110,7 @@ class _Interpreter(interpreter.Interpreter):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class BytecodePass(untyped_passes.TranslateByteCode):
+class BytecodePass(numba_internals.TranslateByteCode):
     """Runs `_Interpreter`."""
 
     _name = "diffjit_bytecode"
@@ -155,7 +118,7 @@ class BytecodePass(untyped_passes.TranslateByteCode):
     def run_pass(self, state: Any) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Translate one function."""
         state["bc"].labels = frozenset(state["bc"].labels)  # asked for each instruction whether it is among them
-        with _replaced(analysis, "compute_live_map", live_map):
+        with numba_internals.faster_lifetimes(live_map):
             state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
         return True
 
@@ -165,19 +128,19 @@ class _FastLifetimes:
 
     def run_pass(self, state: Any) -> bool:
         """Run the pass."""
-        with _replaced(analysis, "compute_live_map", live_map):
+        with numba_internals.faster_lifetimes(live_map):
             return super().run_pass(state)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class ProcessingPass(_FastLifetimes, untyped_passes.IRProcessing):  # pyright: ignore[reportIncompatibleMethodOverride]
+class ProcessingPass(_FastLifetimes, numba_internals.IRProcessing):  # pyright: ignore[reportIncompatibleMethodOverride]
     """Marks where variables end."""
 
     _name = "diffjit_processing"
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class LegalizationPass(_FastLifetimes, typed_passes.IRLegalization):  # pyright: ignore[reportIncompatibleMethodOverride]
+class LegalizationPass(_FastLifetimes, numba_internals.IRLegalization):  # pyright: ignore[reportIncompatibleMethodOverride]
     """Marks it again, once types are known."""
 
     _name = "diffjit_legalization"
@@ -193,7 +156,7 @@ _OPERATORS = frozenset({
 })  # fmt: skip
 
 
-class MemoTyping(typing_context.Context):
+class MemoTyping(numba_internals.TypingContext):
     """Numba's typing context, which remembers the signatures of calls."""
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
@@ -212,7 +175,7 @@ class MemoTyping(typing_context.Context):
         return signature
 
 
-class _Inferer(typeinfer.TypeInferer):
+class _Inferer(numba_internals.TypeInferer):
     """Read-only arguments are typed as others: the IR says what is written, and the wrapper checks those arguments."""
 
     def constrain_statement(self, inst: Any) -> None:
@@ -227,7 +190,7 @@ class _Inferer(typeinfer.TypeInferer):
 
     def typeof_arg(self, inst: Any, target: Any, arg: Any) -> None:
         """The type of the local variable that holds an argument."""
-        source = self.typevars[self._mangle_arg_name(arg.name)]
+        source = self.variable_of_argument(arg.name)
         ty = source.getone() if source.defined else None
         if isinstance(ty, types.Array) and not ty.mutable:
             self.add_type(target.name, ty.copy(readonly=False), loc=inst.loc)
@@ -238,7 +201,7 @@ class _Inferer(typeinfer.TypeInferer):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class TypingPass(typed_passes.NopythonTypeInference):
+class TypingPass(numba_internals.NopythonTypeInference):
     """Type inference with a memory."""
 
     _name = "diffjit_typing"
@@ -246,14 +209,11 @@ class TypingPass(typed_passes.NopythonTypeInference):
     def run_pass(self, state: Any) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Swap in the remembering context for a while (the compiler lock is held)."""
         plain = state.typingctx
-        memo = copy.copy(plain)
-        memo.__class__ = MemoTyping
-        state.typingctx = memo
-        typeinfer.TypeInferer, saved = _Inferer, typeinfer.TypeInferer
+        state.typingctx = numba_internals.with_typing(plain, MemoTyping)
         try:
-            return super().run_pass(state)
+            with numba_internals.inferring_with(_Inferer):
+                return super().run_pass(state)
         finally:
-            typeinfer.TypeInferer = saved
             state.typingctx = plain
 
 
@@ -264,8 +224,8 @@ class LeanCompiler(CompilerBase):
         """Only what generated text needs."""
         passes = PassManager("diffjit")
         for number, stage in enumerate((
-            BytecodePass, untyped_passes.FixupArgs, ProcessingPass, TypingPass,
-            LegalizationPass, LowerPass, typed_passes.NoPythonBackend,
+            BytecodePass, numba_internals.FixupArgs, ProcessingPass, TypingPass,
+            LegalizationPass, LowerPass, numba_internals.NoPythonBackend,
         )):  # fmt: skip
             passes.add_pass(stage, f"stage {number}")
         passes.finalize()
@@ -283,7 +243,7 @@ OPTIONS: dict[str, Any] = {
 def compiled(function: Callable[..., Any]) -> Any:
     """Decorator of generated functions that Python calls."""
     entry: Any = numba.njit(**OPTIONS)(function)
-    entry._cache = MachineCode(function)  # noqa: SLF001 - where Numba's own would be
+    numba_internals.set_cache(entry, MachineCode(function))
     return entry
 
 

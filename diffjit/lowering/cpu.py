@@ -18,7 +18,7 @@ from diffjit.errors import DiffjitError, InternalError, TypeProblem
 from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import callees, walk
-from diffjit.lowering import cache, failures
+from diffjit.lowering import cache, failures, numba_internals
 from diffjit.lowering.emission import MODULE_KEY
 from diffjit.lowering.entry import Entry, no_garbage_collection, wrapper
 from diffjit.lowering.module import Module, lower
@@ -196,7 +196,7 @@ class FirstCall:
         made = dispatcher.overloads.get(given)  # None where there are parameters with defaults
         if made is not None and self.settled:
             self.ready = made.entry_point
-            native = dispatcher._cache.natives.get(given)  # noqa: SLF001 - a `MachineCode`
+            native = numba_internals.cache_of(dispatcher).natives.get(given)
             then = self.then  # once: of two first calls, one may be done with it
             if native is not None and then is not None:
                 then(native)

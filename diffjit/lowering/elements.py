@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
-from numba.np import arrayobj
 
+from diffjit.lowering import numba_internals
 from diffjit.lowering.failures import INDEX, PLACE, PROMISED, WRAPPED_PLACE
 
 I64 = llvm_ir.IntType(64)
@@ -176,12 +176,12 @@ def struct(
 
 def load(context: Any, builder: Any, ty: Any, address: Any) -> Any:
     """The element at an address."""
-    return arrayobj.load_item(context, builder, ty, address)
+    return numba_internals.load_item(context, builder, ty, address)
 
 
 def store(context: Any, builder: Any, ty: Any, address: Any, value: Any) -> None:
     """Write the element at an address."""
-    arrayobj.store_item(context, builder, ty, value, address)
+    numba_internals.store_item(context, builder, ty, value, address)
 
 
 def check_ints(context: Any, builder: Any, ty: Any, array: Any, key: Any, value: Any) -> None:

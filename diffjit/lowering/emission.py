@@ -12,17 +12,17 @@ A line of generated text that ends with `# inside` holds only indices that are p
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from typing import Any
 
 from llvmlite import ir as llvm_ir
-from numba.core import analysis, callconv, cgutils, lowering, types
+from numba.core import cgutils, types
 
-from diffjit.lowering import elements, failures, polls, slices
+from diffjit.lowering import elements, failures, numba_internals, polls, slices
 from diffjit.lowering.elements import I64
 from diffjit.lowering.exits import REFERENCE, SLOT, Context, releaser
+from diffjit.lowering.numba_internals import ERROR_CODE, IR, control_flow
 from diffjit.lowering.scopes import Distinct, Scopes, distinct
-
-IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]
 
 MODULE_KEY = "__diffjit_module__"  # global of a generated module: its key in failures.SITES
 ENTRY = "__diffjit_entry__"  # the function whose array arguments never overlap: the wrapper has checked them
@@ -39,7 +39,7 @@ DEPTH = "depth_"  # a parameter of functions that may call themselves
 PARALLEL_LINES = "__diffjit_parallel__"  # the same for loops of which no iteration reads what another writes
 
 
-class Lower(lowering.Lower):
+class Lower(numba_internals.FunctionLowering):
     """Emits LLVM for one function.
 
     Every reference that a variable holds is noted in one array on the stack, for the clean-up: were the clean-up to
@@ -82,7 +82,7 @@ class Lower(lowering.Lower):
         """The jumps (id of a block, label of the head) that close loops whose heads are on these lines."""
         blocks = self.func_ir.blocks
         found: set[tuple[int, Any]] = set()
-        loops: Any = analysis.compute_cfg_from_blocks(blocks).loops().values() if plain or parallel else ()
+        loops: Any = control_flow(blocks).loops().values() if plain or parallel else ()
         for loop in sorted(loops, key=lambda x: -len(x.body)):
             line = blocks[loop.header].body[0].loc.line
             if line in plain or line in parallel:
@@ -127,19 +127,18 @@ class Lower(lowering.Lower):
         self.loc = block.body[0].loc
         share_arguments(self.context, self.builder, self.scopes, self.fndesc.argtypes, self.fnargs)
 
-    def _find_singly_assigned_variable(self) -> None:
+    def without_slots(self, found: Iterable[str]) -> set[str]:
         """Variables that need no stack slot: assigned once, at a place that every use comes behind.
 
         Numba asks that all uses be in one block. LLVM's time for turning slots into values grows with their number
         times the number of blocks, so the fewer the better.
         """
-        super()._find_singly_assigned_variable()
         blocks = self.func_ir.blocks
-        dominance = _Dominance(analysis.compute_cfg_from_blocks(blocks))
+        dominance = _Dominance(control_flow(blocks))
         homes: dict[str, tuple[Any, int]] = {}
         models, typemap = self.context.data_model_manager, self.fndesc.typemap
         several = {n for n in typemap if models[typemap[n]].contains_nrt_meminfo()}
-        several.update(analysis.must_use_alloca(blocks))
+        several.update(numba_internals.always_in_slots(blocks))
         for label, block in blocks.items():
             for k, inst in enumerate(block.body):
                 if isinstance(inst, IR.Assign):
@@ -152,13 +151,13 @@ class Lower(lowering.Lower):
                 for name in _names_used(inst):
                     if name not in several and not dominance.behind((label, k), homes.get(name)):
                         several.add(name)
-        self._singly_assigned_vars = homes.keys() - several
+        return homes.keys() - several
 
     def lower_function_body(self) -> Any:
         """The body, then the block that releases what is alive and returns the error code."""
         fn, builder = self.function, self.builder
         block = fn.append_basic_block("clean_up")
-        slot = cgutils.alloca_once(builder, callconv.errcode_t)
+        slot = cgutils.alloca_once(builder, ERROR_CODE)
         fn.diffjit_exit = (block, slot)
         self.stop_block = fn.append_basic_block("stop")
         self.places: dict[str, int] = {}  # variable -> its first place among the noted references

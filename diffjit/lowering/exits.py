@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir as llvm_ir
-from numba.core import callconv, cgutils, cpu, types
-from numba.core.runtime.context import NRTContext
+from numba.core import cgutils, types
 
-from diffjit.lowering import records
+from diffjit.lowering import numba_internals, records
 from diffjit.lowering.boxing import Boxing
 from diffjit.lowering.elements import I64, MEMINFO
 from diffjit.lowering.failures import NO_MEMORY, Stopped
@@ -28,7 +27,7 @@ _MEMINFO_DATA = 3  # the word of Numba's MemInfo that points to the memory (`NRT
 SLOT = llvm_ir.LiteralStructType([REFERENCE, I64])  # memory that a place of a function uses again and again
 
 
-class CleanExits(callconv.CPUCallConv):
+class CleanExits(numba_internals.CallingConvention):
     """Numba's calling convention, with a clean-up on every way out by error."""
 
     def return_user_exc(
@@ -39,37 +38,38 @@ class CleanExits(callconv.CPUCallConv):
             note_failure(builder, site(self.context), NO_MEMORY)
             exc, exc_args = Stopped, None
         self.set_static_user_exc(builder, exc, exc_args=exc_args, loc=loc, func_name=func_name)
-        self._return_errcode_raw(builder, callconv.RETCODE_USEREXC)
+        self.leave(builder, numba_internals.USER_ERROR)
 
     def return_status_propagate(self, builder: Any, status: Any) -> None:
         """Leave because a callee failed; a caller made from user code notes its own line."""
-        builder.store(status.excinfoptr, self._get_excinfo_argument(builder.function))
+        builder.store(status.excinfoptr, self.exception_place(builder.function))
         lower = self.context.lower
         if lower.module_key and builder.function is lower.function:
             trace = cgutils.get_or_insert_function(
                 builder.module, llvm_ir.FunctionType(llvm_ir.VoidType(), [I64, I64]), records.TRACE
             )
             builder.call(trace, [I64(lower.module_key), I64(lower.loc.line)])
-        self._return_errcode_raw(builder, status.code)
+        self.leave(builder, status.code)
 
-    def _return_errcode_raw(self, builder: Any, code: Any) -> None:
+    def leave(self, builder: Any, code: Any) -> None:
+        """Return a status; one of an error by way of the clean-up."""
         way_out = getattr(builder.function, "diffjit_exit", None)
-        if way_out is None or code is callconv.RETCODE_OK or code is callconv.RETCODE_NONE:
-            builder.ret(code)
+        if way_out is None or self.is_success(code):
+            super().leave(builder, code)
             return
         block, slot = way_out
         builder.store(code, slot)
         builder.branch(block)
 
 
-class References(NRTContext):
+class References(numba_internals.ReferenceCounts):
     """Counts references; of an array's struct it looks at nothing but the reference."""
 
     def get_meminfos(self, builder: Any, ty: Any, val: Any) -> list[tuple[Any, Any]]:
         """The references that a value holds."""
         if isinstance(ty, types.Array):
             return [(ty, builder.extract_value(val, MEMINFO))]
-        if not self._context.data_model_manager[ty].contains_nrt_meminfo():
+        if not self.holds_references(ty):
             return []
         return super().get_meminfos(builder, ty, val)
 
@@ -83,7 +83,7 @@ class References(NRTContext):
         return found
 
 
-class Context(cpu.CPUContext):
+class Context(numba_internals.TargetContext):
     """The target context of one function being lowered."""
 
     lower: Lower

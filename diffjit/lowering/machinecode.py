@@ -23,9 +23,9 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-from numba.core import compiler, config, serialize, types
+from numba.core import types
 
-from diffjit.lowering import blas, fourier, special, threads
+from diffjit.lowering import blas, fourier, numba_internals, special, threads
 from diffjit.lowering.cache import digest, keep, make_room, read_bytes
 from diffjit.lowering.native import UNRESOLVED, Native, native
 from diffjit.settings import settings
@@ -43,23 +43,19 @@ def _setting() -> str:
     own = sorted(Path(__file__).parents[1].rglob("*.py"))
     stamps = [(p.name, (s := p.stat()).st_size, s.st_mtime_ns) for p in own]
     processor = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-    asked = tuple(str(getattr(config, name, None)) for name in ("CPU_NAME", "CPU_FEATURES", "OPT", "LOOP_VECTORIZE"))
+    asked = tuple(str(numba_internals.asked(name)) for name in ("CPU_NAME", "CPU_FEATURES", "OPT", "LOOP_VECTORIZE"))
     versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
     return repr((stamps, processor, asked, versions))
-
-
-def _config(name: str) -> Any:
-    return getattr(config, name)
 
 
 def _asked_of_config() -> bool:
     """Whether the program has set what else comes from the environment, where another process looks for it."""
     given = os.environ.get
     return (
-        str(int(_config("OPT"))) != given("NUMBA_OPT", "3")
-        or str(int(_config("LOOP_VECTORIZE"))) != given("NUMBA_LOOP_VECTORIZE", "1")
-        or given("NUMBA_CPU_NAME") != _config("CPU_NAME")
-        or given("NUMBA_CPU_FEATURES") != _config("CPU_FEATURES")
+        str(int(numba_internals.asked("OPT"))) != given("NUMBA_OPT", "3")
+        or str(int(numba_internals.asked("LOOP_VECTORIZE"))) != given("NUMBA_LOOP_VECTORIZE", "1")
+        or given("NUMBA_CPU_NAME") != numba_internals.asked("CPU_NAME")
+        or given("NUMBA_CPU_FEATURES") != numba_internals.asked("CPU_FEATURES")
     )
 
 
@@ -128,7 +124,7 @@ class MachineCode:
             if threads.SYMBOL.encode() in data:
                 threads.start()
             found = _Reader(io.BytesIO(data[_SUMMED:])).load()
-            made = compiler.CompileResult._rebuild(context, *found)  # noqa: SLF001 - as Numba's own cache does
+            made = numba_internals.rebuilt(context, found)
             self._note(made, found)
         except _EXPECTED:
             return None  # compiled anew, and written anew
@@ -139,14 +135,14 @@ class MachineCode:
         if made.library.has_dynamic_globals or not settings.cache_mb:
             return
         try:
-            reduced = made._reduce()  # noqa: SLF001 - as Numba's own cache does
+            reduced = numba_internals.reduced(made)
         except RuntimeError:  # a signal handler ran while LLVM gave out the code, and has kept Numba from noting it
             return
         self._note(made, reduced)
         (name, kind, (code, _)), *rest = reduced
         if UNRESOLVED in code:  # functions that call each other in a circle: Numba would not set these pointers again
             return
-        payload = serialize.dumps(((name, kind, (code, _names_only(made, made.target_context))), *rest))
+        payload = numba_internals.dumped(((name, kind, (code, _names_only(made, made.target_context))), *rest))
         try:
             _make_room_once(settings.cache_mb)
         except OSError:

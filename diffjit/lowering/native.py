@@ -105,10 +105,12 @@ def _engine() -> Any:
 
 
 @cache
-def setting() -> str:
-    """Everything beyond a program that its machine code depends on."""
-    package = importlib.util.find_spec("numba")
-    home = Path(package.origin or "").parent if package is not None else Path()
+def setting() -> str | None:
+    """Everything beyond a program that its machine code depends on; None where there is no Numba."""
+    package = importlib.util.find_spec("numba") if sys.modules.get("numba", True) is not None else None
+    if package is None:
+        return None
+    home = Path(package.origin or "").parent
     stamps = [
         (str(p), (s := p.stat()).st_size, s.st_mtime_ns) for p in [*sorted(_HERE.rglob("*.py")), home / "_version.py"]
     ]

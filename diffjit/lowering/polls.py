@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir as llvm_ir
-from numba.core import analysis, ir, types
+from numba.core import types
 
-from diffjit.lowering import interrupts
+from diffjit.lowering import interrupts, numba_internals
 from diffjit.lowering.elements import I64
+from diffjit.lowering.numba_internals import IR, control_flow
 
 if TYPE_CHECKING:
     from diffjit.lowering.emission import Lower
@@ -29,7 +30,6 @@ interrupts.start()
 
 CHUNK = 1 << 16  # iterations of an innermost loop: 20 microseconds of additions, 0.2 seconds of the longest formulas
 _SHORT = 1 << 12  # iterations that need no look
-IR: Any = ir
 
 
 class _VolatileLoad(llvm_ir.instructions.LoadInstr):
@@ -56,7 +56,7 @@ class Polls:
 def polls_of(lower: Lower) -> Polls:
     """Which loops of a function look, and how."""
     blocks = lower.func_ir.blocks
-    graph: Any = analysis.compute_cfg_from_blocks(blocks)
+    graph: Any = control_flow(blocks)
     found = Polls()
     loops = list(graph.loops().values())
     inner = {loop.header: [o for o in loops if o.header != loop.header and o.header in loop.body] for loop in loops}
@@ -119,7 +119,7 @@ def _is_range(lower: Lower, variable: Any) -> bool:
 
 def _definition(lower: Lower, variable: Any) -> Any:
     """What a variable that is assigned once stands for; None for others."""
-    found = lower.func_ir._definitions.get(variable.name, ())  # noqa: SLF001 - Numba's own way raises
+    found = numba_internals.definitions(lower.func_ir, variable.name)
     if len(found) != 1:
         return None
     return _definition(lower, found[0]) if isinstance(found[0], IR.Var) else found[0]
@@ -176,7 +176,7 @@ def look(lower: Lower) -> None:
     if flag is None:
         flag = llvm_ir.GlobalVariable(builder.module, I64, interrupts.BEAT)
     seen = _VolatileLoad(builder.block, flag, "beat", typ=I64)
-    builder._insert(seen)  # noqa: SLF001 - as its own `load`
+    numba_internals.insert(builder, seen)
     with builder.if_then(builder.icmp_signed("!=", seen, I64(0)), likely=False):
         ask(lower)
 

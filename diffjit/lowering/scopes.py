@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any
 
 from llvmlite import ir as llvm_ir
-from numba.core import lowering, types
+from numba.core import types
 
-IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]
+from diffjit.lowering.numba_internals import IR
 
 _UNKNOWN = "unknown"
 _MOST = 96  # the lists of scopes are as long as there are arrays

@@ -134,6 +134,11 @@ def rule(kind: str, params: str, *, linear: bool = False, numbers: str = "") -> 
     return entry
 
 
+def present(module: Any, *names: str) -> list[Any]:
+    """Those of these functions that the installed version of a module has: the oldest ones lack some."""
+    return [getattr(module, name) for name in names if hasattr(module, name)]
+
+
 def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a plain Python version of NumPy functions, inlined and differentiated where users call those."""
 

@@ -44,11 +44,13 @@ class Program:
 PROGRAMS: dict[str, Program] = {}
 
 
-def program(*, args, wrt, jax=None, tags=(), second_order=True, kwargs=None):
-    """Register the decorated function as a corpus program and return it unchanged."""
+def program(*, args, wrt, jax=None, tags=(), second_order=True, kwargs=None, numpy="2.0"):
+    """Register the decorated function as a corpus program, from that version of NumPy on, and return it unchanged."""
 
     def register(function):
         name = function.__name__
+        if np.lib.NumpyVersion(np.__version__) < f"{numpy}.0":
+            return function
         if name in PROGRAMS:
             message = f"two corpus programs are named {name!r}"
             raise ValueError(message)

@@ -65,7 +65,13 @@ def margins_from_statistics(m, x, a):
     """`pad` with ramps, means, extremes and medians, of all of the array or of its ends."""
     total = _weigh(np.pad(x, (2, 1), "linear_ramp", end_values=(a, 2.0)))
     total += _weigh(np.pad(m, ((1, 0), (0, 2)), "mean")) + _weigh(np.pad(x, 2, "maximum", stat_length=3))
-    return total + _weigh(np.pad(x, (0, 1), "median", stat_length=(1, 2))) + _weigh(np.pad(m, {-1: (1, 2)}))
+    return total + _weigh(np.pad(x, (0, 1), "median", stat_length=(1, 2)))
+
+
+@program(args=lambda: (_matrix(),), wrt="m", tags=("types", "library"), numpy="2.4")
+def margins_by_axis(m):
+    """`pad` with a width for each axis named."""
+    return _weigh(np.pad(m, {-1: (1, 2)})) + _weigh(np.pad(m, {0: 1, 1: (0, 3)}, "edge"))
 
 
 @program(args=lambda: (_matrix(), _vector(), 0.7), wrt=("m", "x", "a"), tags=("types", "library"))

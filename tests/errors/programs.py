@@ -1250,3 +1250,9 @@ def dj302_receives_a_result():
         return np.arctan(y, x)
 
     dj.grad(angle)(1.0, 2.0)
+
+
+def dj561_old_numba():
+    from diffjit import installed
+
+    installed.check("numba", "0.60.0")

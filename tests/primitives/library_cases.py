@@ -10,6 +10,8 @@ import scipy.linalg
 import scipy.special
 from scipy import stats
 
+from diffjit.primitives.registry import present
+
 Case = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
 rng = np.random.default_rng(7)
@@ -27,9 +29,10 @@ E0 = np.empty((0, 4))
 CASES: list[Case] = []
 
 
-def case(function: Any, *args: Any, **kwargs: Any) -> None:
-    """Add one call."""
-    CASES.append((function, args, kwargs))
+def case(function: Any, *args: Any, numpy: str = "2.0", **kwargs: Any) -> None:
+    """Add one call, which that version of NumPy is the first to take."""
+    if np.lib.NumpyVersion(np.__version__) >= f"{numpy}.0":
+        CASES.append((function, args, kwargs))
 
 
 AXES: list[Any] = [None, 0, -1, (0, 2), (1, 2)]
@@ -101,7 +104,7 @@ case(np.corrcoef, V)
 case(np.count_nonzero, I)
 case(np.count_nonzero, I, axis=0)
 case(np.count_nonzero, B, axis=1, keepdims=True)
-for f in (np.cumulative_sum, np.cumulative_prod):
+for f in present(np, "cumulative_sum", "cumulative_prod"):
     case(f, V)
     case(f, T, axis=1)
     case(f, T, axis=-1, include_initial=True)
@@ -235,8 +238,8 @@ case(np.pad, M, 1, constant_values=5.0)
 case(np.pad, M, 1, constant_values=(5, 6))
 case(np.pad, M, 1, constant_values=((5, 6), (7, 8)))
 case(np.pad, M, np.array([[1, 2], [0, 3]]))
-case(np.pad, M, {0: (1, 2)})
-case(np.pad, M, {-1: 2}, "edge")
+case(np.pad, M, {0: (1, 2)}, numpy="2.4")
+case(np.pad, M, {-1: 2}, "edge", numpy="2.4")
 for a in (V, M, I):
     for mode in ("maximum", "minimum", "mean", "median", "linear_ramp"):
         case(np.pad, a, 2, mode)
@@ -256,8 +259,9 @@ case(np.hsplit, M, 2)
 case(np.hsplit, V6, 2)
 case(np.vsplit, M, [1])
 case(np.dsplit, T, 2)
-case(np.unstack, T)
-case(np.unstack, T, axis=-1)
+for f in present(np, "unstack"):
+    case(f, T)
+    case(f, T, axis=-1)
 
 # Products
 for f in (np.dot, np.inner):
@@ -305,8 +309,10 @@ for f in (np.vecdot, np.linalg.vecdot):
     case(f, T, M)
     case(f, C, C[::-1])
 case(np.vecdot, T, T + 1, axis=1)
-case(np.matvec, T, V6[:4])
-case(np.vecmat, M[:, 0], T)
+for f in present(np, "matvec"):
+    case(f, T, V6[:4])
+for f in present(np, "vecmat"):
+    case(f, M[:, 0], T)
 case(np.linalg.matmul, T, M.T)
 for offset in (-2, -1, 0, 1, 3):
     case(np.trace, M, offset)
@@ -625,8 +631,8 @@ for args in (
     case(np.clip, *args)
     if isinstance(args[0], np.ndarray):
         case(np.ndarray.clip, *args)
-case(np.clip, V, min=-0.5)
-case(np.clip, V, max=0.5, min=0.0)
+case(np.clip, V, min=-0.5, numpy="2.1")
+case(np.clip, V, max=0.5, min=0.0, numpy="2.1")
 for f in (np.round, np.around):
     for decimals in (0, 2, -1):
         case(f, 123.456 * M, decimals)

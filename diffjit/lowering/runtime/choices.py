@@ -9,6 +9,7 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
+from diffjit.lowering.numba_internals import SELECTS_EXTREMA
 from diffjit.lowering.runtime.build import (
     FLOAT_OF,
     I32,
@@ -35,7 +36,7 @@ def _complex_before(x: Any, y: Any) -> Any:
     return x.real < y.real or (x.real == y.real and x.imag < y.imag)
 
 
-def _choice(name: str, sign: str, *, keep_nan: bool) -> Any:
+def _choice(name: str, sign: str, *, keep_nan: bool, kinds: Any = same) -> Any:
     """maximum, minimum (a NaN wins) and fmax, fmin (a NaN loses)."""
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
@@ -47,7 +48,7 @@ def _choice(name: str, sign: str, *, keep_nan: bool) -> Any:
             first = builder.or_(first, is_nan(builder, x if keep_nan else y))
         return builder.select(first, x, y)
 
-    return operation(name, 2, same, emit)
+    return operation(name, 2, kinds, emit)
 
 
 def _complex_choice(context: Any, builder: Any, kind: Any, x: Any, y: Any, sign: str, *, keep_nan: bool) -> Any:
@@ -61,8 +62,10 @@ def _complex_choice(context: Any, builder: Any, kind: Any, x: Any, y: Any, sign:
     return builder.select(builder.or_(builder.or_(later, equal), unordered), x, y)
 
 
-def _extremum(name: str, intrinsic: str) -> Any:
+def _extremum(name: str, intrinsic: str, sign: str) -> Any:
     """The larger or smaller of two floats, a NaN if one is: an instruction that LLVM vectorises in reductions."""
+    if not SELECTS_EXTREMA:
+        return _choice(name, sign, keep_nan=True, kinds=float_only)
 
     def emit(_context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         kind = args[0].type
@@ -72,7 +75,7 @@ def _extremum(name: str, intrinsic: str) -> Any:
     return operation(name, 2, float_only, emit)
 
 
-peak, trough = _extremum("peak", "maximum"), _extremum("trough", "minimum")
+peak, trough = _extremum("peak", "maximum", ">="), _extremum("trough", "minimum", "<=")
 maximum, minimum = _choice("maximum", ">=", keep_nan=True), _choice("minimum", "<=", keep_nan=True)
 fmax, fmin = _choice("fmax", ">=", keep_nan=False), _choice("fmin", "<=", keep_nan=False)
 where = operation(

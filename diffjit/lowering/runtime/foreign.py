@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from llvmlite import ir as llvm_ir
 from numba.core import types
-from numba.np.numpy_support import from_dtype
 
 from diffjit.lowering import polls
 from diffjit.lowering.elements import DATA
 from diffjit.lowering.failures import OVERFLOW, RAISED
+from diffjit.lowering.numba_internals import type_of_dtype
 from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation
 from diffjit.lowering.runtime.memory import lengths_of, strides_of
 from diffjit.lowering.runtime.typespec import numba_type
@@ -65,7 +65,7 @@ def _array_data(builder: Any, array: Any) -> Any:
 
 
 def _kinds(letters: str) -> list[Any]:
-    return [from_dtype(np.dtype(c)) for c in letters]
+    return [type_of_dtype(np.dtype(c)) for c in letters]
 
 
 def _loop(builder: Any, symbol: str, places: list[Any], count: Any, steps: list[Any]) -> None:
@@ -147,7 +147,7 @@ def c_function(symbol: str, result: str, parameters: tuple[str, ...], *, gil: bo
     """
     modes = [p.split() for p in parameters]
     taken = [m for m, _ in modes if m in ("value", "read", "written")]
-    gives = from_dtype(np.dtype(result)) if result else None
+    gives = type_of_dtype(np.dtype(result)) if result else None
     out = None if gives is None else types.float64 if isinstance(gives, types.Float) else types.int64
     out = types.boolean if gives == types.boolean else out
 
@@ -157,7 +157,7 @@ def c_function(symbol: str, result: str, parameters: tuple[str, ...], *, gil: bo
         for mode, dtype in modes:
             v = next(given) if mode in ("value", "read", "written") else None
             if mode == "value":
-                passed.append(_passed(context, builder, from_dtype(np.dtype(dtype)), v))
+                passed.append(_passed(context, builder, type_of_dtype(np.dtype(dtype)), v))
             elif mode in ("read", "written"):
                 passed.append(_array_data(builder, v if mode == "read" else next(copies)))
             elif mode == "zero":

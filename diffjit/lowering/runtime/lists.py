@@ -6,11 +6,10 @@ from functools import cache
 from typing import Any
 
 from numba.core import cgutils, types
-from numba.core.typing import signature  # pyright: ignore[reportPrivateImportUsage]
-from numba.cpython.listobj import ListInstance
 
 from diffjit.lowering.elements import wrapped
 from diffjit.lowering.failures import EMPTY_POP, LIST_INDEX
+from diffjit.lowering.numba_internals import ListInside, signature_of
 from diffjit.lowering.runtime.build import I64, call_python, fail_if, operation, outlined
 from diffjit.lowering.runtime.typespec import numba_type
 
@@ -21,7 +20,7 @@ def new_list(spec: str) -> Any:
     ty = types.List(numba_type(spec), reflected=False)
 
     def emit(context: Any, builder: Any, _kinds: Any, _args: Any) -> Any:
-        made = ListInstance.allocate(context, builder, ty, 16)
+        made = ListInside.allocate(context, builder, ty, 16)
         made.size = I64(0)
         return made.value
 
@@ -35,7 +34,7 @@ def new_list(spec: str) -> Any:
 
 
 def _emit_grow(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    made = ListInstance(context, builder, kinds[0], args[0])
+    made = ListInside(context, builder, kinds[0], args[0])
     size = made.size
     made.resize(builder.add(builder.shl(size, I64(1)), I64(16)))
     made.size = size
@@ -53,8 +52,8 @@ def _grow(items: Any) -> Any:
 
 def _emit_append(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     (ty, kind), (items, value) = kinds, args
-    made = ListInstance(context, builder, ty, items)
-    payload = made._payload
+    made = ListInside(context, builder, ty, items)
+    payload = made.payload
     size = payload.size
     with builder.if_then(builder.icmp_signed(">=", size, payload.allocated), likely=False):
         call_python(context, builder, _grow, (ty,), (items,))
@@ -67,7 +66,7 @@ append = operation("append", 2, lambda _l, _v: types.none, _emit_append)
 
 
 def _element(context: Any, builder: Any, ty: Any, items: Any, index: Any, kind: int, *payload: Any) -> tuple[Any, Any]:
-    made = ListInstance(context, builder, ty, items)
+    made = ListInside(context, builder, ty, items)
     size = made.size
     place = wrapped(builder, index, size)
     fail_if(context, builder, builder.icmp_unsigned(">=", place, size), kind, *payload)
@@ -96,7 +95,7 @@ put_item = operation("put_item", 3, lambda _l, _v, _i: types.none, _emit_put)
 
 def _emit_pop_last(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     """Take the last element out; the list keeps its room."""
-    made = ListInstance(context, builder, kinds[0], args[0])
+    made = ListInside(context, builder, kinds[0], args[0])
     size = made.size
     fail_if(context, builder, builder.icmp_signed("==", size, I64(0)), EMPTY_POP)
     last = builder.sub(size, I64(1))
@@ -110,10 +109,10 @@ pop_last = operation("pop_last", 1, lambda ty: ty.dtype, _emit_pop_last)
 
 def _emit_pop_at(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     ty = kinds[0]
-    size = ListInstance(context, builder, ty, args[0]).size
+    size = ListInside(context, builder, ty, args[0]).size
     some = builder.select(builder.icmp_signed(">", size, I64(0)), I64(1), I64(0))
     _element(context, builder, ty, args[0], args[1], EMPTY_POP, some)
-    pop = context.get_function("list.pop", signature(ty.dtype, ty, types.int64))
+    pop = context.get_function("list.pop", signature_of(ty.dtype, ty, types.int64))
     return pop(builder, args)
 
 
@@ -122,7 +121,7 @@ pop_at = operation("pop_at", 2, lambda ty, _i: ty.dtype, _emit_pop_at)
 
 def _emit_insert(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     (ty, kind, _), (items, value, index) = kinds, args
-    insert = context.get_function("list.insert", signature(types.none, ty, types.int64, ty.dtype))
+    insert = context.get_function("list.insert", signature_of(types.none, ty, types.int64, ty.dtype))
     return insert(builder, (items, index, context.cast(builder, value, kind, ty.dtype)))
 
 
@@ -131,9 +130,9 @@ insert_item = operation("insert_item", 3, lambda _l, _v, _i: types.none, _emit_i
 
 def _emit_copy(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     ty = kinds[0]
-    old = ListInstance(context, builder, ty, args[0])
+    old = ListInside(context, builder, ty, args[0])
     size = old.size
-    made = ListInstance.allocate(context, builder, ty, size)
+    made = ListInside.allocate(context, builder, ty, size)
     made.size = size
     with cgutils.for_range(builder, size) as loop:
         made.setitem(loop.index, old.getitem(loop.index), incref=True, decref_old_value=False)
@@ -144,7 +143,7 @@ copy_list = operation("copy_list", 1, lambda ty: ty, _emit_copy)
 
 
 def _emit_size(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    return ListInstance(context, builder, kinds[0], args[0]).size
+    return ListInside(context, builder, kinds[0], args[0]).size
 
 
 list_size = operation("list_size", 1, lambda _ty: types.int64, _emit_size)

@@ -10,10 +10,10 @@ from typing import Any
 
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
-from numba.np import arrayobj
 
 from diffjit.lowering.elements import DATA, ITEMSIZE, SHAPE, STRIDES, pointer
 from diffjit.lowering.exits import outline
+from diffjit.lowering.numba_internals import store_item
 from diffjit.lowering.runtime.build import I64, operation
 
 Body = Callable[..., None]  # (builder, address in the target, source: a value or an address)
@@ -70,7 +70,7 @@ def _emit_fill(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     value = context.cast(builder, given, kind, ty.dtype)
 
     def emit(b: Any, target: Any, item: Any) -> None:
-        _over(context, b, [(ty, target)], lambda address: arrayobj.store_item(context, b, ty, item, address))
+        _over(context, b, [(ty, target)], lambda address: store_item(context, b, ty, item, address))
 
     return _call(context, builder, f"diffjit_fill_{_label(ty)}", [array, value], emit)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from numba.core import extending
-from numba.core.dispatcher import Dispatcher
-
+from diffjit.lowering.numba_internals import Dispatcher, Intrinsic
 from diffjit.lowering.runtime import (
     arithmetic,
     choices,
@@ -26,7 +24,7 @@ _MODULES = (
     scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, linear, fourier, tape,
     vecmath,
 )  # fmt: skip
-_KINDS = (extending._Intrinsic, Dispatcher, float)
+_KINDS = (Intrinsic, Dispatcher, float)
 
 SOURCES: dict[str, str] = {}  # name -> module
 for _module in _MODULES:

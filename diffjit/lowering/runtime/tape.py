@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core import types
-from numba.core.datamodel import models
-from numba.extending import NativeValue, box, lower_cast, register_model, typeof_impl, unbox
+from numba.extending import NativeValue, box, lower_cast, models, register_model, typeof_impl, unbox
 
 from diffjit.lowering.runtime.build import operation
 from diffjit.lowering.runtime.typespec import numba_type

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numba.core import types
-from numba.np.numpy_support import from_dtype
 
 from diffjit.ir.types import Array, Scalar, Type
+from diffjit.lowering.numba_internals import type_of_dtype
 
 
 def spec_of(ty: Type) -> str:
@@ -29,4 +29,4 @@ def numba_type(spec: str) -> Any:
     if ":" in spec:
         name, shape = spec.split(":")
         return types.Array(numba_type(name), int(shape[:-1]), shape[-1])
-    return from_dtype(np.dtype(spec))
+    return type_of_dtype(np.dtype(spec))

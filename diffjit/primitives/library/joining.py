@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from diffjit.primitives.library.axes import all_axes, along, one_axis, places
-from diffjit.primitives.registry import implements
+from diffjit.primitives.registry import implements, present
 
 # Joining
 
@@ -115,6 +115,9 @@ def append(arr, values, axis=None):
     return np.concatenate((arr, values), axis=axis)
 
 
+MASKS = np.lib.NumpyVersion(np.__version__) >= "2.2.0"  # where to insert, said by bools: 0 and 1 before
+
+
 @implements(np.insert)
 def insert(arr, obj, values, axis=None):
     """A copy with values before one position, or before several at once."""
@@ -125,7 +128,9 @@ def insert(arr, obj, values, axis=None):
         return with_slab(arr, obj, np.moveaxis(values, 0, axis), axis)
     n = arr.shape[axis]
     positions = np.asarray(obj)
-    positions = np.flatnonzero(positions) if positions.dtype == bool else positions + n * (positions < 0)
+    if positions.dtype == bool:
+        positions = np.flatnonzero(positions) if MASKS else positions.astype(np.int64)
+    positions = positions + n * (positions < 0)
     if np.any(np.logical_or(positions < 0, positions > n)):
         raise IndexError("index is out of bounds for the array")
     count = positions.shape[0]
@@ -397,7 +402,7 @@ def dsplit(ary, indices_or_sections):
     return np.split(ary, indices_or_sections, 2)
 
 
-@implements(np.unstack)
+@implements(*present(np, "unstack"))  # NumPy 2.1
 def unstack(x, /, *, axis=0):
     """The slices along an axis whose length is known while specialising."""
     moved = np.moveaxis(x, axis, 0)

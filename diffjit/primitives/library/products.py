@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from diffjit.primitives.library.axes import all_axes, one_axis, places
-from diffjit.primitives.registry import implements
+from diffjit.primitives.registry import implements, present
 
 
 @implements(np.dot, np.ndarray.dot)
@@ -115,13 +115,13 @@ def vecdot(x1, x2, /, *, axis=-1):
     return np.sum(np.conjugate(first) * second, axis=-1)
 
 
-@implements(np.matvec)
+@implements(*present(np, "matvec"))  # NumPy 2.2
 def matvec(x1, x2, /):
     """Stacks of matrices times vectors."""
     return (np.asarray(x1) @ np.asarray(x2)[..., None])[..., 0]
 
 
-@implements(np.vecmat)
+@implements(*present(np, "vecmat"))  # NumPy 2.2
 def vecmat(x1, x2, /):
     """Stacks of vectors, conjugated, times matrices."""
     return (np.conjugate(np.asarray(x1))[..., None, :] @ np.asarray(x2))[..., 0, :]

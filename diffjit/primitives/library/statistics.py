@@ -18,7 +18,7 @@ from diffjit.primitives.library.axes import (
     places,
     root,
 )
-from diffjit.primitives.registry import implements
+from diffjit.primitives.registry import implements, present
 
 
 def count_where(included, axis, keepdims, dtype):
@@ -208,7 +208,7 @@ def count_nonzero(a, axis=None, *, keepdims=False):
     return np.sum(np.not_equal(a, 0), axis=axis, keepdims=keepdims)
 
 
-@implements(np.cumulative_sum)
+@implements(*present(np, "cumulative_sum"))  # NumPy 2.1
 def cumulative_sum(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
     """cumsum, optionally with a leading 0."""
     x = np.asarray(x)
@@ -221,7 +221,7 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, out=None, include_initial=Fal
     return np.concatenate((np.zeros_like(first), total), axis=axis)
 
 
-@implements(np.cumulative_prod)
+@implements(*present(np, "cumulative_prod"))  # NumPy 2.1
 def cumulative_prod(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
     """cumprod, optionally with a leading 1."""
     x = np.asarray(x)

@@ -1,0 +1,294 @@
+"""All that diffjit uses of Numba and llvmlite beyond what they document, each thing under a name of ours.
+
+Documented are `numba`, `numba.extending`, `numba.core.types`, `numba.core.cgutils`, `llvmlite.ir` and
+`llvmlite.binding`. The rest may change with any release, so a new Numba is tried out, and an old one kept going, in
+this file alone: a test holds the others to it. Numba's extension modules are used without Numba, too, which is in
+`extensions`. The versions that are known to work stand in `diffjit.installed`.
+
+The classes are Numba's own. Where one of diffjit's overrides a private method, the class here gives the method a name,
+so that the override stands where its reason is.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from diffjit import installed
+
+try:
+    import numba
+except ImportError as error:  # it is not there, or does not run with this NumPy
+    raise installed.refusal(f"numba cannot be imported: {error}") from error
+import llvmlite
+
+installed.check("numba", numba.__version__)
+installed.check("llvmlite", llvmlite.__version__)
+
+# ruff: noqa: E402 - an old Numba fails in one of these imports, and a new one may
+import llvmlite.binding as llvm
+from numba.core import (
+    analysis,
+    callconv,
+    codegen,
+    compiler,
+    config,
+    extending,
+    interpreter,
+    lowering,
+    serialize,
+    typed_passes,
+    typeinfer,
+    untyped_passes,
+)
+from numba.core.compiler import CompilerBase
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.cpu import CPUContext
+from numba.core.datamodel import models
+from numba.core.dispatcher import Dispatcher
+from numba.core.pythonapi import PythonAPI
+from numba.core.runtime.context import NRTContext
+from numba.core.typing import context as typing_context
+from numba.core.typing import signature  # pyright: ignore[reportPrivateImportUsage]
+from numba.cpython.listobj import ListInstance
+from numba.np import arrayobj, linalg
+from numba.np.numpy_support import from_dtype
+
+
+@contextmanager
+def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Another value for a while (`unittest.mock` does this, and imports asyncio). The compiler lock is held."""
+    plain = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, plain)
+
+
+with replaced(linalg, "ensure_blas", lambda: None):
+    # Numba asks here whether there is a BLAS, which imports scipy.linalg (0.1 s). There is, as diffjit requires SciPy;
+    # what uses it asks again.
+    import numba.np.arraymath
+
+
+# LLVM -----------------------------------------------------------------------------------------------------------------
+
+# LLVM 15, of llvmlite 0.44, has `llvm.maximum` and no machine code for it: it ends the process ("Cannot select").
+SELECTS_EXTREMA = llvm.llvm_version_info >= (17,)
+
+# Numba's IR and its graphs --------------------------------------------------------------------------------------------
+
+IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]
+control_flow: Any = analysis.compute_cfg_from_blocks
+always_in_slots: Any = analysis.must_use_alloca
+
+
+def definitions(function: Any, name: str) -> Any:
+    """What a variable of a function is assigned: nothing for what is none of its variables, where Numba would raise."""
+    return function._definitions.get(name, ())
+
+
+def insert(builder: Any, instruction: Any) -> None:
+    """Put an instruction of a kind of ours where a builder stands, as it does with its own."""
+    builder._insert(instruction)
+
+
+def faster_lifetimes(live_map: Callable[..., Any]) -> Any:
+    """For a while, another analysis of which variables are alive."""
+    return replaced(analysis, "compute_live_map", live_map)
+
+
+# Passes and types -----------------------------------------------------------------------------------------------------
+
+Interpreter = interpreter.Interpreter
+TranslateByteCode = untyped_passes.TranslateByteCode
+FixupArgs = untyped_passes.FixupArgs
+IRProcessing = untyped_passes.IRProcessing
+IRLegalization = typed_passes.IRLegalization
+NoPythonBackend = typed_passes.NoPythonBackend
+NopythonTypeInference = typed_passes.NopythonTypeInference
+NativeLowering = typed_passes.BaseNativeLowering
+TypingContext = typing_context.Context
+
+
+class TypeInferer(typeinfer.TypeInferer):
+    """Numba's inference of the types of variables."""
+
+    def variable_of_argument(self, name: str) -> Any:
+        """The type variable of an argument, as the caller gives it."""
+        return self.typevars[self._mangle_arg_name(name)]
+
+
+def inferring_with(inferer: type[TypeInferer]) -> Any:
+    """For a while, another inference."""
+    return replaced(typeinfer, "TypeInferer", inferer)
+
+
+def with_typing(plain: Any, kind: type[Any]) -> Any:
+    """A typing context that shares everything with another one, and behaves as `kind`."""
+    made = copy.copy(plain)
+    made.__class__ = kind
+    return made
+
+
+# One function in LLVM -------------------------------------------------------------------------------------------------
+
+
+def _counting_in_full() -> Any:
+    """For a while, all increfs and decrefs of a function stay.
+
+    Up to 0.62, Numba takes them out of functions that neither keep nor return an array, where it sees no other use of
+    them. It does not see the decrefs of our error exits: with no incref before, they would free the caller's arrays.
+    """
+    remover = getattr(lowering, "removerefctpass", None)
+    return replaced(remover, "remove_unnecessary_nrt_usage", lambda *_a, **_k: False) if remover else nullcontext()
+
+
+class FunctionLowering(lowering.Lower):
+    """Numba's way from its IR to LLVM."""
+
+    def lower(self) -> None:
+        """Lower the function."""
+        with _counting_in_full():
+            super().lower()
+
+    def without_slots(self, found: Iterable[str]) -> set[str]:
+        """The variables that are no stack slots, given those that Numba finds."""
+        return set(found)
+
+    def _find_singly_assigned_variable(self) -> None:
+        super()._find_singly_assigned_variable()
+        self._singly_assigned_vars = self.without_slots(self._singly_assigned_vars)
+
+
+ERROR_CODE = callconv.errcode_t
+USER_ERROR = callconv.RETCODE_USEREXC
+
+
+class CallingConvention(callconv.CPUCallConv):
+    """How compiled functions call each other: the status is returned, results and exceptions by pointer."""
+
+    def leave(self, builder: Any, code: Any) -> None:
+        """Return a status."""
+        super()._return_errcode_raw(builder, code)
+
+    def is_success(self, code: Any) -> bool:
+        """Whether a status is none of an error."""
+        return code is callconv.RETCODE_OK or code is callconv.RETCODE_NONE
+
+    def exception_place(self, function: Any) -> Any:
+        """The argument that points to where a function leaves its exception."""
+        return self._get_excinfo_argument(function)
+
+    def _return_errcode_raw(self, builder: Any, code: Any) -> None:
+        self.leave(builder, code)
+
+
+class ReferenceCounts(NRTContext):
+    """Numba's counting of references."""
+
+    def holds_references(self, ty: Any) -> bool:
+        """Whether values of a type refer to memory that is counted."""
+        return self._context.data_model_manager[ty].contains_nrt_meminfo()
+
+
+class PythonInterface(PythonAPI):
+    """Python's C interface in LLVM."""
+
+    def c_function(self, kind: Any, name: str) -> Any:
+        """One of Python's or Numba's C functions, declared in the module."""
+        return self._get_function(kind, name=name)
+
+
+TargetContext = CPUContext
+load_item: Any = arrayobj.load_item
+store_item: Any = arrayobj.store_item
+
+
+class ListInside(ListInstance):
+    """A list of compiled code."""
+
+    @property
+    def payload(self) -> Any:
+        """What the list holds in memory: `size`, and for how many items there is room, `allocated`."""
+        return self._payload
+
+
+# Modules of LLVM ------------------------------------------------------------------------------------------------------
+
+
+class Library(codegen.JITCodeLibrary):
+    """A module of LLVM: functions are added, others linked in, and all optimised at the end."""
+
+    def link_only(self) -> None:
+        """Link in what this refers to, and neither optimise nor make machine code."""
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            if hasattr(self, "_reload_init"):  # from Numba 0.63 on
+                self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+    def prepare_functions(self, module: Any) -> None:
+        """Numba optimises each function by itself as it is added. Here they only learn the layout of data."""
+        module.data_layout = self._codegen._data_layout
+
+    def optimise(self) -> None:
+        """All passes over the whole module."""
+        super()._optimize_final_module()
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        self.prepare_functions(ll_module)
+
+    def _optimize_final_module(self) -> None:
+        self.optimise()
+
+
+def pruning(kinds: str) -> Any:
+    """For a while, which pairs of incref and decref Numba takes out."""
+    return replaced(config, "LLVM_REFPRUNE_FLAGS", kinds)
+
+
+# Compiled functions ---------------------------------------------------------------------------------------------------
+
+Intrinsic = extending._Intrinsic
+signature_of: Any = signature
+type_of_dtype: Any = from_dtype
+dumped: Any = serialize.dumps
+
+
+def set_cache(dispatcher: Any, cache: Any) -> None:
+    """Give a function another cache than Numba's."""
+    dispatcher._cache = cache
+
+
+def cache_of(dispatcher: Any) -> Any:
+    """The cache that a function was given."""
+    return dispatcher._cache
+
+
+def reduced(made: Any) -> Any:
+    """A compiled function as data, as Numba's own cache keeps it."""
+    return made._reduce()
+
+
+def rebuilt(context: Any, parts: Any) -> Any:
+    """A compiled function from its data."""
+    return compiler.CompileResult._rebuild(context, *parts)
+
+
+def asked(name: str) -> Any:
+    """One of Numba's settings."""
+    return getattr(config, name)
+
+
+__all__ = [
+    "CompilerBase",
+    "Dispatcher",
+    "PassManager",
+    "models",
+    "register_pass",
+]
