@@ -34,9 +34,12 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typing import context as typing_context
 from numba.np import linalg
 
+from diffjit.lowering import outside
 from diffjit.lowering.emission import IR, Lower
 from diffjit.lowering.lifetimes import live_map
 from diffjit.lowering.machinecode import MachineCode
+from diffjit.lowering.objects import names_only, optimisation
+from diffjit.settings import settings
 
 _RECURSIVE = "depth_"  # a parameter of functions that may call themselves: Numba finds them by their machine code
 
@@ -67,6 +70,8 @@ class Library(codegen.JITCodeLibrary):
     """
 
     only_linked = False
+    is_entry = False  # what Python calls, which no other library links in
+    made_outside: bytes | None = None  # object code
 
     def finalize(self) -> None:
         """Make machine code, except of what is only linked into other libraries, and optimised there."""
@@ -83,9 +88,24 @@ class Library(codegen.JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
 
     def _optimize_final_module(self) -> None:
-        """Numba prunes pairs of incref and decref as if error exits released nothing; ours do, out of its sight."""
+        """Optimise in a second process, or here where there is none.
+
+        Numba prunes pairs of incref and decref as if error exits released nothing; ours do, out of its sight.
+        """
+        if settings.isolate:
+            self.made_outside = outside.object_code(self._final_module.as_bitcode(), optimisation(self._codegen))
+        if self.made_outside is not None:
+            self._set_compiled_object(self.made_outside)  # what LLVM takes instead of compiling the module
+            if self.is_entry:
+                self._final_module = names_only(self._final_module)
+            return
         with _replaced(config, "LLVM_REFPRUNE_FLAGS", "per_bb,diamond,fanout"):  # the compiler lock is held
             super()._optimize_final_module()
+
+
+    def _get_compiled_object(self) -> bytes:
+        """For the disk: Numba gives it away to LLVM and keeps none."""
+        return self.made_outside or super()._get_compiled_object()
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -105,6 +125,7 @@ class LowerPass(typed_passes.BaseNativeLowering):
             state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
         if not state.flags.no_cpython_wrapper or _RECURSIVE in state.func_ir.arg_names:
+            state.library.is_entry = not state.flags.no_cpython_wrapper and _RECURSIVE not in state.func_ir.arg_names
             return super().run_pass(state)
         state.flags.no_compile = True
         super().run_pass(state)
@@ -156,6 +177,7 @@ class BytecodePass(untyped_passes.TranslateByteCode):
 
     def run_pass(self, state: Any) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Translate one function."""
+        outside.start()
         state["bc"].labels = frozenset(state["bc"].labels)  # asked for each instruction whether it is among them
         with _replaced(analysis, "compute_live_map", live_map):
             state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
