@@ -34,7 +34,7 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typing import context as typing_context
 from numba.np import linalg
 
-from diffjit.lowering import outside
+from diffjit.lowering import outside, vectors
 from diffjit.lowering.emission import IR, Lower
 from diffjit.lowering.lifetimes import live_map
 from diffjit.lowering.machinecode import MachineCode
@@ -72,6 +72,12 @@ class Library(codegen.JITCodeLibrary):
     only_linked = False
     is_entry = False  # what Python calls, which no other library links in
     made_outside: bytes | None = None  # object code
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Take in the LLVM of a function, which says how its loops are vectorised."""
+        size, scalable = vectors.register_bytes(self._codegen._tm)  # noqa: SLF001
+        vectors.say(ir_module, size, scalable=scalable)
+        super().add_ir_module(ir_module)
 
     def finalize(self) -> None:
         """Make machine code, except of what is only linked into other libraries, and optimised there."""

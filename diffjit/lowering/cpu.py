@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
+from diffjit.errors import InternalError, TypeProblem
 from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import callees, walk
-from diffjit.lowering import cache, failures
+from diffjit.lowering import cache, failures, outside
 from diffjit.lowering.emission import MODULE_KEY
 from diffjit.lowering.entry import Entry, no_garbage_collection, wrapper
 from diffjit.lowering.module import Module, lower
@@ -73,7 +73,7 @@ def compile_function(
         key,
         failures.Sites(module.places, words),
     )
-    first = FirstCall(dispatcher, settled=settled)
+    first = FirstCall(dispatcher, settled=settled, loc=_place(function))
     call: Any = wrapper(entry, None, first)
     call.entry, call.described, call.first = dispatcher, entry, first
     return call
@@ -95,13 +95,19 @@ def _refuse_dtypes(function: Function) -> None:
         for v, loc in [*((p, None) for p in f.params), *made]:
             dtype = getattr(v.type, "dtype", None)
             if dtype is not None and dtype.name not in _MACHINE:
-                source = Loc(f.source_file, f.source_line, 0, 0, f.name) if f.source_file else None
+                source = _place(f)
                 raise TypeProblem(
                     "DJ323",
                     f"numbers of dtype {dtype.name} cannot be compiled",
                     loc=loc or source,
                     cure='use np.float32 or np.float64; backend="python" takes them as they are',
                 )
+
+
+def _place(function: Function) -> Loc | None:
+    """The first line of the user's function."""
+    f = function
+    return Loc(f.source_file, f.source_line, 0, 0, f.name) if f.source_file else None
 
 
 def _words(op: Op) -> failures.Words:
@@ -162,8 +168,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 class FirstCall:
     """Compiles at the first call. Where all calls have arguments of the same types, later ones skip the dispatcher."""
 
-    def __init__(self, dispatcher: Any, *, settled: bool) -> None:
+    def __init__(self, dispatcher: Any, *, settled: bool, loc: Loc | None = None) -> None:
         self.dispatcher = dispatcher
+        self.loc = loc
         self.settled = settled
         self.ready: Callable[..., Any] | None = None
         self.then: Callable[[Native], None] | None = None  # what to do with code that runs without Numba
@@ -171,8 +178,11 @@ class FirstCall:
     def __call__(self, *args: Any) -> Any:
         """The compiled function's results."""
         dispatcher = self.dispatcher
-        with no_garbage_collection():
-            result = dispatcher(*args)
+        try:
+            with no_garbage_collection():
+                result = dispatcher(*args)
+        except outside.Fatal as fatal:
+            raise self._refused(fatal) from None
         self.ready = dispatcher
         given = tuple(dispatcher.typeof_pyval(a) for a in args)
         made = dispatcher.overloads.get(given)  # None where there are parameters with defaults
@@ -182,3 +192,13 @@ class FirstCall:
             if native is not None and self.then is not None:
                 self.then(native)
         return result
+
+    def _refused(self, fatal: outside.Fatal) -> InternalError:
+        words = fatal.words.splitlines()
+        return InternalError(
+            "DJ902",
+            "LLVM does not survive this function: it ended the process that compiled it, whichever passes ran",
+            loc=self.loc,
+            note=words[-1][:400] if words else "",
+            cure='please report this with the function; backend="python" runs it without LLVM',
+        )

@@ -27,6 +27,7 @@ def optimisation(codegen: Any) -> dict[str, Any]:
         "machine": {"opt": level, **machine},
         "passes": [early, late],
         "rotate": level != 0,
+        "lanes": False,
         "references": int(_PRUNED) if config.LLVM_REFPRUNE_PASS else 0,
     }
 

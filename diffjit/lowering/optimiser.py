@@ -20,7 +20,12 @@ from typing import Any
 GREETING = b"diffjit's optimiser\n"
 IDLE = 120  # seconds without a request after which the process ends
 LONGEST = 600  # seconds of processor time that one request may take
+OPTIONS = (
+    "-hints-allow-reordering=false",  # else a loop that is told how many lanes to take may add up in another order
+)
+LANES = "diffjit.loop.vectorize."  # what is said of loops in words that LLVM does not know
 _LENGTH = struct.Struct("<Q")
+HEAD = _LENGTH.size
 
 
 def frame(content: bytes) -> bytes:
@@ -28,10 +33,15 @@ def frame(content: bytes) -> bytes:
     return _LENGTH.pack(len(content)) + content
 
 
+def length(head: bytes) -> int:
+    """How many bytes follow on those that say so."""
+    return int(_LENGTH.unpack(head)[0])
+
+
 def read_frame(file: int) -> bytes | None:
     """The next frame of a pipe; None where it ends before."""
-    head = _read(file, _LENGTH.size)
-    return None if head is None else _read(file, _LENGTH.unpack(head)[0])
+    head = _read(file, HEAD)
+    return None if head is None else _read(file, length(head))
 
 
 def _read(file: int, count: int) -> bytes | None:
@@ -56,6 +66,8 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
     """What the machine runs: inlined, freed of pairs of increments and decrements of references, then optimised."""
     target = llvm.Target.from_triple(wanted["triple"]).create_target_machine(**wanted["machine"])
     module = llvm.parse_bitcode(bitcode, llvm.create_context())
+    if wanted["lanes"]:
+        module = llvm.parse_assembly(str(module).replace(f'!"{LANES}', '!"llvm.loop.vectorize.'), llvm.create_context())
     first, second = wanted["passes"]
     for settings in (first, second):
         options = llvm.create_pipeline_tuning_options()
@@ -88,10 +100,7 @@ def _trouble(kind: str) -> None:
             pass
     elif kind == "chatter":
         for _ in range(1000):
-            try:
-                os.write(2, b"warning: 100 times as much as a pipe holds\n" * 100)
-            except BlockingIOError:
-                return
+            os.write(2, b"remark: thousands of these are more than a pipe holds\n" * 100)
 
 
 def serve(llvm: Any, requests: int, answers: int) -> None:
@@ -121,12 +130,13 @@ def main() -> None:
         signal.signal(kind, signal.SIG_DFL)
     requests, answers = os.dup(0), os.dup(1)
     os.dup2(2, 1)
-    os.set_blocking(2, False)  # noqa: FBT003 - what nobody reads must not stop anything
     sys.path.append(sys.argv[1])
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    for option in OPTIONS:
+        llvm.set_option("diffjit", option)
     write_all(answers, GREETING)
     serve(llvm, requests, answers)
     os._exit(0)  # there is nothing to clean up

@@ -29,11 +29,15 @@ TROUBLE: list[str] = []  # for tests: what happens to the next requests
 
 _PROGRAM = Path(optimiser.__file__)
 _PATIENCE = 60.0  # seconds for the first sign of life
-_LAST_WORDS = 4096  # characters
+_LAST_WORDS = 8192  # bytes
 
 
 class Fatal(Exception):
     """LLVM ends the process that compiles a function, whichever passes run."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.words = words  # its last ones
 
 
 class _Ended(Exception):
@@ -58,38 +62,53 @@ class _Second:
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         self.requests, self.answers = self.process.stdin.fileno(), self.process.stdout.fileno()
+        self.words, self.said = self.process.stderr.fileno(), b""
 
     def greet(self) -> None:
         """Wait until it is ready."""
-        end, seen = time.monotonic() + _PATIENCE, b""
-        while not self.greeted:
-            waiting = select.poll()  # `select.select` takes no large numbers of files
-            waiting.register(self.answers, select.POLLIN)
-            if not waiting.poll(max(0.0, end - time.monotonic()) * 1e3):
-                raise _Ended("it does not answer")
-            part = os.read(self.answers, len(optimiser.GREETING) - len(seen))
-            seen += part
-            if not part or not optimiser.GREETING.startswith(seen):
-                raise _Ended(self.last_words())
-            self.greeted = seen == optimiser.GREETING
+        if not self.greeted:
+            greeting = self._receive(len(optimiser.GREETING), _PATIENCE)
+            self.greeted = greeting == optimiser.GREETING
+            if not self.greeted:
+                raise _Ended("it is another program")
 
     def ask(self, head: bytes, bitcode: bytes) -> bytes:
         """The answer to a request."""
+        self.said = b""
         try:
             optimiser.write_all(self.requests, optimiser.frame(head) + optimiser.frame(bitcode))
-            answer = optimiser.read_frame(self.answers)
         except (BrokenPipeError, ConnectionResetError):
-            answer = None
-        if not answer:
-            raise _Ended(self.last_words())
-        return answer
+            raise _Ended("") from None
+        return self._receive(optimiser.length(self._receive(optimiser.HEAD)))
 
-    def last_words(self) -> str:
+    def _receive(self, count: int, patience: float | None = None) -> bytes:
+        """So many bytes of what it answers. What it says beside that is remembered meanwhile: a full pipe would stop it."""
+        end = None if patience is None else time.monotonic() + patience
+        parts: list[bytes] = []
+        while count:
+            waiting = select.poll()  # `select.select` takes no large numbers of files
+            waiting.register(self.answers, select.POLLIN)
+            waiting.register(self.words, select.POLLIN)
+            ready = dict(waiting.poll(None if end is None else max(0.0, end - time.monotonic()) * 1e3))
+            if not ready:
+                raise _Ended("it does not answer")
+            if self.words in ready:
+                self.said = (self.said + os.read(self.words, 1 << 16))[-_LAST_WORDS:]
+            if self.answers in ready:
+                part = os.read(self.answers, min(count, 1 << 20))
+                if not part:
+                    raise _Ended(self._last_words())
+                parts.append(part)
+                count -= len(part)
+        return b"".join(parts)
+
+    def _last_words(self) -> str:
         """What it has said on its way out."""
-        assert self.process.stderr is not None
         self.process.kill()
-        said = self.process.stderr.read() or b""
-        return said.decode(errors="replace").strip()[-_LAST_WORDS:]
+        while part := os.read(self.words, 1 << 16):
+            self.said = (self.said + part)[-_LAST_WORDS:]
+        lines = self.said.decode(errors="replace").splitlines()
+        return "\n".join(line for line in lines if not line.startswith("remark:"))
 
     def end(self) -> None:
         """End it, whatever it does."""
@@ -227,11 +246,12 @@ def _answer(head: bytes, bitcode: bytes) -> bytes | None:
 
 
 def _cautious(wanted: dict[str, Any]) -> list[dict[str, Any]]:
-    """The passes that are wanted, then fewer."""
+    """The passes that are wanted; the same, told how many lanes loops take (`vectors`); then fewer."""
     first, second = wanted["passes"]
     quiet = {"loops": False, "straight": False}
     return [
         wanted,
+        {**wanted, "lanes": True},
         {**wanted, "passes": [{**first, **quiet}, {**second, **quiet}]},
         {**wanted, "passes": [{"level": 0, **quiet}, {"level": 1, **quiet}], "rotate": False},
         {**wanted, "passes": [{"level": 0, **quiet}, {"level": 0, **quiet}], "rotate": False, "references": 0},
