@@ -74,9 +74,8 @@ class Library(codegen.JITCodeLibrary):
     made_outside: bytes | None = None  # object code
 
     def add_ir_module(self, ir_module: Any) -> None:
-        """Take in the LLVM of a function, which says how its loops are vectorised."""
-        size, scalable = vectors.register_bytes(self._codegen._tm)  # noqa: SLF001
-        vectors.say(ir_module, size, scalable=scalable)
+        """Take in the LLVM of a function, with what a second attempt of the optimiser is told of its loops."""
+        vectors.note(ir_module)
         super().add_ir_module(ir_module)
 
     def finalize(self) -> None:
@@ -107,7 +106,6 @@ class Library(codegen.JITCodeLibrary):
             return
         with _replaced(config, "LLVM_REFPRUNE_FLAGS", "per_bb,diamond,fanout"):  # the compiler lock is held
             super()._optimize_final_module()
-
 
     def _get_compiled_object(self) -> bytes:
         """For the disk: Numba gives it away to LLVM and keeps none."""

@@ -74,9 +74,7 @@ class Lower(lowering.Lower):
         self.scalar: set[Any] = set()  # labels of the heads of loops that are left as they are
         self.nests = self._nests(*(scope.get(n, frozenset()) for n in (NEST_LINES, PARALLEL_LINES, SCALAR_LINES)))
 
-    def _nests(
-        self, plain: frozenset[int], parallel: frozenset[int], scalar: frozenset[int]
-    ) -> set[tuple[int, Any]]:
+    def _nests(self, plain: frozenset[int], parallel: frozenset[int], scalar: frozenset[int]) -> set[tuple[int, Any]]:
         """The jumps (id of a block, label of the head) that close loops whose heads are on these lines."""
         blocks = self.func_ir.blocks
         found: set[tuple[int, Any]] = set()
@@ -380,7 +378,8 @@ class Lower(lowering.Lower):
         if isinstance(inst, IR.Jump) and (id(self.current), inst.target) in self.nests:
             super().lower_inst(inst)
             block: Any = self.builder.block
-            block.terminator.set_metadata("llvm.loop", _loop_mark(self.module, self._group(), scalar=inst.target in self.scalar))
+            found = _loop_mark(self.module, self._group(), scalar=inst.target in self.scalar)
+            block.terminator.set_metadata("llvm.loop", found)
             return None
         return super().lower_inst(inst)
 

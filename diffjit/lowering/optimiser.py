@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import struct
 import sys
@@ -23,7 +24,26 @@ LONGEST = 600  # seconds of processor time that one request may take
 OPTIONS = (
     "-hints-allow-reordering=false",  # else a loop that is told how many lanes to take may add up in another order
 )
-LANES = "diffjit.loop.vectorize."  # what is said of loops in words that LLVM does not know
+WIDEST = "diffjit.loop.widest"  # what is said of loops (`vectors`), in a word that LLVM does not know
+_SAID = re.compile(rf'!"{re.escape(WIDEST)}", i32 (\d+)')
+_LOOP = """
+define void @f(ptr noalias %a, ptr noalias %b, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %from = getelementptr double, ptr %a, i64 %i
+  %x = load double, ptr %from
+  %y = fmul double %x, %x
+  %to = getelementptr double, ptr %b, i64 %i
+  store double %y, ptr %to
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+"""
 _LENGTH = struct.Struct("<Q")
 HEAD = _LENGTH.size
 
@@ -67,14 +87,10 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
     target = llvm.Target.from_triple(wanted["triple"]).create_target_machine(**wanted["machine"])
     module = llvm.parse_bitcode(bitcode, llvm.create_context())
     if wanted["lanes"]:
-        module = llvm.parse_assembly(str(module).replace(f'!"{LANES}', '!"llvm.loop.vectorize.'), llvm.create_context())
+        module = llvm.parse_assembly(with_lanes(str(module), register_bytes(llvm, target)), llvm.create_context())
     first, second = wanted["passes"]
     for settings in (first, second):
-        options = llvm.create_pipeline_tuning_options()
-        options.speed_level = settings["level"]
-        options.loop_vectorization = settings["loops"]
-        options.slp_vectorization = settings["straight"]
-        builder = llvm.create_pass_builder(target, options)
+        builder = _builder(llvm, target, **settings)
         passes = builder.getModulePassManager()
         if settings is first and wanted["rotate"]:  # as Numba: loops that test at their end are vectorised
             passes.add_loop_rotate_pass()
@@ -87,6 +103,33 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
     return target.emit_object(module)
 
 
+def _builder(llvm: Any, target: Any, *, level: int, loops: bool, straight: bool) -> Any:
+    options = llvm.create_pipeline_tuning_options()
+    options.speed_level = level
+    options.loop_vectorization = loops
+    options.slp_vectorization = straight
+    return llvm.create_pass_builder(target, options)
+
+
+def register_bytes(llvm: Any, target: Any) -> int:
+    """How many bytes LLVM puts into a vector. It is asked: processors have instructions that LLVM does not prefer."""
+    module = llvm.parse_assembly(_LOOP, llvm.create_context())
+    builder = _builder(llvm, target, level=2, loops=True, straight=False)
+    builder.getModulePassManager().run(module, builder)
+    found = re.search(r"<(?:vscale x )?(\d+) x double>", str(module))
+    return 8 * int(found[1]) if found else 8
+
+
+def with_lanes(text: str, size: int) -> str:
+    """The text of a module whose loops take as many elements at once as fit into `size` bytes."""
+
+    def said(found: re.Match[str]) -> str:
+        lanes = size // int(found[1]) if int(found[1]) else 1
+        return f'!"llvm.loop.vectorize.width", i32 {lanes}' if lanes > 1 else '!"llvm.loop.vectorize.enable", i1 false'
+
+    return _SAID.sub(said, text)
+
+
 def _trouble(kind: str) -> None:
     """What tests ask for."""
     if kind == "abort":
@@ -94,8 +137,8 @@ def _trouble(kind: str) -> None:
         os.abort()
     elif kind == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
-    elif kind == "hang":
-        signal.setitimer(signal.ITIMER_PROF, 0.05)
+    elif kind.startswith("hang"):
+        signal.setitimer(signal.ITIMER_PROF, float(kind.removeprefix("hang")))
         while True:
             pass
     elif kind == "chatter":

@@ -12,6 +12,7 @@ import atexit
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -82,7 +83,7 @@ class _Second:
         return self._receive(optimiser.length(self._receive(optimiser.HEAD)))
 
     def _receive(self, count: int, patience: float | None = None) -> bytes:
-        """So many bytes of what it answers. What it says beside that is remembered meanwhile: a full pipe would stop it."""
+        """So many bytes of what it answers, while its remarks are read, too: a full pipe would stop it."""
         end = None if patience is None else time.monotonic() + patience
         parts: list[bytes] = []
         while count:
@@ -104,7 +105,6 @@ class _Second:
 
     def _last_words(self) -> str:
         """What it has said on its way out."""
-        self.process.kill()
         while part := os.read(self.words, 1 << 16):
             self.said = (self.said + part)[-_LAST_WORDS:]
         lines = self.said.decode(errors="replace").splitlines()
@@ -218,12 +218,10 @@ def object_code(bitcode: bytes, wanted: dict[str, Any]) -> bytes | None:
 
 
 def _answer(head: bytes, bitcode: bytes) -> bytes | None:
-    """What the second process says; None where there is none. Who interrupts it does not leave half an answer behind."""
-    for fresh in (False, True):
-        old = _state.second is not None and _state.second.greeted
-        second = _state.running()
-        if second is None:
-            return None
+    """What the second process says; None where there is none. Who interrupts this leaves no half of an answer."""
+    if _state.second is not None and _state.second.process.poll() is not None:
+        _state.stop()  # nobody asked for long
+    while (second := _state.running()) is not None:
         try:
             second.greet()
         except _Ended as ended:
@@ -237,16 +235,16 @@ def _answer(head: bytes, bitcode: bytes) -> bytes | None:
             return second.ask(head, bitcode)
         except _Ended:
             _state.stop()
-            if fresh or not old:
+            if second.process.returncode != -signal.SIGALRM:  # it had ended just before it was asked
                 raise
         except BaseException:
             _state.stop()
             raise
-    raise AssertionError("the second attempt answers or raises")
+    return None
 
 
 def _cautious(wanted: dict[str, Any]) -> list[dict[str, Any]]:
-    """The passes that are wanted; the same, told how many lanes loops take (`vectors`); then fewer."""
+    """The passes that are wanted; the same, where loops are told how many lanes they take (`vectors`); then fewer."""
     first, second = wanted["passes"]
     quiet = {"loops": False, "straight": False}
     return [

@@ -1,72 +1,36 @@
-"""How many elements the loops of a module take at once, where LLVM does not survive to find it out by itself.
+"""What a second attempt of LLVM is told of loops: how wide their elements are.
 
 LLVM compares what each number of lanes would cost by two models, of which one is there to test the other: where they
-tie differently, an assertion ends its process. A loop that comes with a number is not compared. So each loop gets one
-along, under a name that LLVM does not know; after a failure `optimiser` translates the names (`LANES`). The number is
-the one that LLVM itself settles on wherever a loop is worth it: as many of the widest elements that the loop reads or
-writes as a register holds. It is the second choice, as such a loop has no narrower one for its last elements.
+tie differently, an assertion ends its process. A loop that comes with a number is not compared. So each loop takes the
+size of the widest element along that it reads or writes, under a name that LLVM does not know; after a failure
+`optimiser` turns it into the number that LLVM itself settles on wherever a loop is worth it: as many elements as a
+register holds. It is the second choice, as a loop with a number gets no narrower one for its last elements.
 """
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from typing import Any
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 
-from diffjit.lowering.optimiser import LANES
+from diffjit.lowering.optimiser import WIDEST
 from diffjit.lowering.scopes import distinct
 
 _DIVISIONS = frozenset({"sdiv", "udiv", "srem", "urem"})
 _WORD = 8  # bytes: of elements that no instruction shows
-_PROBE = """
-define void @probe(ptr noalias %a, ptr noalias %b, i64 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %from = getelementptr double, ptr %a, i64 %i
-  %x = load double, ptr %from
-  %y = fmul double %x, %x
-  %to = getelementptr double, ptr %b, i64 %i
-  store double %y, ptr %to
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %end
-end:
-  ret void
-}
-"""
 
 
-@cache
-def register_bytes(machine: Any) -> tuple[int, bool]:
-    """How many bytes LLVM puts into a vector for a processor, and whether that is a lower bound (`vscale`).
-
-    LLVM is asked: the instructions that a processor has do not tell which of them it prefers.
-    """
-    module = llvm.parse_assembly(_PROBE)
-    options = llvm.create_pipeline_tuning_options()
-    options.speed_level, options.loop_vectorization = 2, True
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    found = re.search(r"<(vscale x )?(\d+) x double>", str(module))
-    return (8 * int(found[2]), bool(found[1])) if found else (8, False)
-
-
-def say(module: Any, size: int, *, scalable: bool) -> None:
-    """Give each loop of a module (llvmlite's, not yet LLVM's) its number of lanes, for registers of `size` bytes."""
+def note(module: Any) -> None:
+    """Give each loop of a module (llvmlite's, not yet LLVM's) the size of its elements; 0 where vectors do not pay."""
     for function in module.functions:
         for latches, body in _loops(function):
-            lanes = 1 if any(map(_divides, body)) else max(1, size // _widest(body))
-            marks = _marks(module, lanes, scalable=scalable)
+            size = 0 if any(map(_divides, body)) else _widest(body)
+            found = mark(module, WIDEST, ir.IntType(32)(size))
             node = next((n for n in (b.terminator.metadata.get("llvm.loop") for b in latches) if n is not None), None)
             if node is None:
-                node = distinct(module, *marks)
-            elif not any(map(_says, node.operands[1:])):
-                node.operands = (*node.operands, *marks)
+                node = distinct(module, found)
+            elif not any(map(_is_scalar, node.operands[1:])):
+                node.operands = (*node.operands, found)
             for latch in latches:  # LLVM forgets what they do not agree on
                 latch.terminator.set_metadata("llvm.loop", node)
 
@@ -76,16 +40,8 @@ def mark(module: Any, name: str, *values: Any) -> Any:
     return module.add_metadata([ir.MetaDataString(module, name), *values])
 
 
-def _marks(module: Any, lanes: int, *, scalable: bool) -> list[Any]:
-    if lanes == 1:
-        return [mark(module, f"{LANES}enable", ir.IntType(1)(0))]
-    made = [mark(module, f"{LANES}width", ir.IntType(32)(lanes))]
-    if scalable:
-        made.append(mark(module, f"{LANES}scalable.enable", ir.IntType(1)(1)))
-    return made
-
-
-def _says(operand: Any) -> bool:
+def _is_scalar(operand: Any) -> bool:
+    """Whether emission has said that a loop is left as it is."""
     first = operand.operands[0] if getattr(operand, "operands", ()) else None
     return isinstance(first, ir.MetaDataString) and "vectorize" in first.string
 
