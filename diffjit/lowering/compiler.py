@@ -102,7 +102,7 @@ class Library(codegen.JITCodeLibrary):
         if self.made_outside is not None:
             self._set_compiled_object(self.made_outside)  # what LLVM takes instead of compiling the module
             if self.is_entry:
-                self._final_module = names_only(self._final_module)
+                self._final_module = names_only(self._final_module, self.made_outside)
             return
         with _replaced(config, "LLVM_REFPRUNE_FLAGS", "per_bb,diamond,fanout"):  # the compiler lock is held
             super()._optimize_final_module()

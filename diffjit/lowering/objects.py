@@ -9,7 +9,7 @@ from numba.core import config
 
 from diffjit.lowering.native import UNRESOLVED
 
-_DYNAMIC = "numba.dynamic.globals"  # in the names of addresses that hold in this process alone
+_DYNAMIC = b"numba.dynamic.globals"  # in the names of addresses that hold in this process alone
 _PRUNED = llvm.RefPruneSubpasses.PER_BB | llvm.RefPruneSubpasses.DIAMOND | llvm.RefPruneSubpasses.FANOUT
 
 
@@ -32,10 +32,9 @@ def optimisation(codegen: Any) -> dict[str, Any]:
     }
 
 
-def names_only(module: Any) -> Any:
-    """A module that only says which names there are stands for code that no other is linked with."""
-    variables = [v.name for v in module.global_variables]
-    if any(name.startswith((_DYNAMIC, UNRESOLVED.decode())) for name in variables):
+def names_only(module: Any, code: bytes) -> Any:
+    """A module that only says which names there are stands for object code that no other is linked with."""
+    if _DYNAMIC in code or UNRESOLVED in code:
         return module  # Numba looks for them
     functions = [f.name for f in module.functions if not f.is_declaration and f.linkage == llvm.Linkage.external]
     text = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in functions)

@@ -51,7 +51,7 @@ class _Second:
     def __init__(self) -> None:
         self.greeted = False
         self.process = subprocess.Popen(  # noqa: S603 - this Python, and our own file
-            [sys.executable, "-I", "-S", str(_PROGRAM), str(Path(llvmlite.__file__).parents[1])],
+            [sys.executable or "", "-I", "-S", str(_PROGRAM), str(Path(llvmlite.__file__ or "").parents[1])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
