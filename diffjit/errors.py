@@ -134,7 +134,7 @@ def _shown(value: Any, shape: tuple[int, ...], index: tuple[int, ...]) -> str:
 
 
 class BrokenPromise(DiffjitError):
-    """What compiled code relies on did not hold, as `settings.checked` has found: a mistake of diffjit's (DJ902)."""
+    """What compiled code relies on did not hold, as `settings.checked` has found: a mistake of diffjit's (DJ903)."""
 
 
 class GradientMismatch(DiffjitError, AssertionError):

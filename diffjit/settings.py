@@ -22,6 +22,7 @@ class Settings:
     nan_check  True: raise `NonFinite` where a number first stops being finite ("nan": NaN alone); DIFFJIT_NAN_CHECK
     cache_mb   megabytes that the folder is cut down to, least used first; 0: text alone is kept; DIFFJIT_CACHE_MB
     reserve_mb megabytes of freed memory that compiled code keeps for its next large arrays; DIFFJIT_RESERVE_MB
+    isolate    True: LLVM runs in a second process, and what ends it there raises DJ902 here at worst; DIFFJIT_ISOLATE
     threads    how many threads large array operations use, which changes no result; 0: one a core; DIFFJIT_THREADS
     checked    True: compiled code tests all that its optimisation relies on, as it runs (slow); DIFFJIT_CHECKED
     plain      True: no optimisation that could be left out, and each index tested (slow); DIFFJIT_PLAIN
@@ -35,6 +36,7 @@ class Settings:
     cache_dir: str = field(default_factory=lambda: _text("DIFFJIT_CACHE_DIR", ""))
     cache_mb: float = field(default_factory=lambda: float(_text("DIFFJIT_CACHE_MB", "1000")))
     reserve_mb: float = field(default_factory=lambda: float(_text("DIFFJIT_RESERVE_MB", "128")))
+    isolate: bool = field(default_factory=lambda: _text("DIFFJIT_ISOLATE", "1") != "0")
     threads: int = field(default_factory=lambda: int(_text("DIFFJIT_THREADS", "0")))
     checked: bool = field(default_factory=lambda: _text("DIFFJIT_CHECKED", "0") not in ("", "0"))
     plain: bool = field(default_factory=lambda: _text("DIFFJIT_PLAIN", "0") not in ("", "0"))

@@ -19,11 +19,13 @@ from typing import Any
 import numba
 from numba.core import types
 
-from diffjit.lowering import numba_internals
+from diffjit.lowering import numba_internals, outside, vectors
 from diffjit.lowering.emission import DEPTH, Lower
 from diffjit.lowering.lifetimes import live_map
 from diffjit.lowering.machinecode import MachineCode
 from diffjit.lowering.numba_internals import IR, CompilerBase, PassManager, register_pass
+from diffjit.lowering.objects import names_only
+from diffjit.settings import settings
 
 
 class Library(numba_internals.Library):
@@ -35,6 +37,13 @@ class Library(numba_internals.Library):
     """
 
     only_linked = False
+    is_entry = False  # what Python calls, which no other library links in
+    made_outside: bytes | None = None  # object code
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Take in the LLVM of a function, with what a second attempt of the optimiser is told of its loops."""
+        vectors.note(ir_module)
+        super().add_ir_module(ir_module)
 
     def finalize(self) -> None:
         """Make machine code, except of what is only linked into other libraries, and optimised there."""
@@ -44,9 +53,23 @@ class Library(numba_internals.Library):
             super().finalize()
 
     def optimise(self) -> None:
-        """Numba prunes pairs of incref and decref as if error exits released nothing; ours do, out of its sight."""
+        """Optimise in a second process, or here where there is none.
+
+        Numba prunes pairs of incref and decref as if error exits released nothing; ours do, out of its sight.
+        """
+        if settings.isolate:
+            self.made_outside = outside.object_code(self.final_module.as_bitcode(), self.optimisation())
+        if self.made_outside is not None:
+            self.take(self.made_outside)
+            if self.is_entry:
+                self.final_module = names_only(self.final_module, self.made_outside)
+            return
         with numba_internals.pruning("per_bb,diamond,fanout"):
             super().optimise()
+
+    def object_code(self) -> bytes:
+        """For the disk: Numba gives it away to LLVM and keeps none."""
+        return self.made_outside or super().object_code()
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -65,7 +88,9 @@ class LowerPass(numba_internals.NativeLowering):
         if state.library is None:
             state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
-        if not state.flags.no_cpython_wrapper or DEPTH in state.func_ir.arg_names:  # Numba finds these by their code
+        called_from_python = not state.flags.no_cpython_wrapper
+        if called_from_python or DEPTH in state.func_ir.arg_names:  # Numba finds these by their code
+            state.library.is_entry = called_from_python and DEPTH not in state.func_ir.arg_names
             return super().run_pass(state)
         state.flags.no_compile = True
         super().run_pass(state)
@@ -117,6 +142,7 @@ class BytecodePass(numba_internals.TranslateByteCode):
 
     def run_pass(self, state: Any) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Translate one function."""
+        outside.start()
         state["bc"].labels = frozenset(state["bc"].labels)  # asked for each instruction whether it is among them
         with numba_internals.faster_lifetimes(live_map):
             state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])

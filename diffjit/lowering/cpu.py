@@ -18,7 +18,7 @@ from diffjit.errors import DiffjitError, InternalError, TypeProblem
 from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import callees, walk
-from diffjit.lowering import cache, failures, numba_internals
+from diffjit.lowering import cache, failures, numba_internals, outside
 from diffjit.lowering.emission import MODULE_KEY
 from diffjit.lowering.entry import Entry, no_garbage_collection, wrapper
 from diffjit.lowering.module import Module, lower
@@ -96,13 +96,19 @@ def _refuse_dtypes(function: Function) -> None:
         for v, loc in [*((p, None) for p in f.params), *made]:
             dtype = getattr(v.type, "dtype", None)
             if dtype is not None and dtype.name not in _MACHINE:
-                source = Loc(f.source_file, f.source_line, 0, 0, f.name) if f.source_file else None
+                source = _place(f)
                 raise TypeProblem(
                     "DJ323",
                     f"numbers of dtype {dtype.name} cannot be compiled",
                     loc=loc or source,
                     cure='use np.float32 or np.float64; backend="python" takes them as they are',
                 )
+
+
+def _place(function: Function) -> Loc | None:
+    """The first line of the user's function."""
+    f = function
+    return Loc(f.source_file, f.source_line, 0, 0, f.name) if f.source_file else None
 
 
 def _words(op: Op) -> failures.Words:
@@ -189,6 +195,8 @@ class FirstCall:
                 result = dispatcher(*args)
             except (failures.Stopped, DiffjitError, MemoryError):
                 raise
+            except outside.Fatal as fatal:
+                raise self._refused(fatal) from None
             except Exception as error:
                 raise self.mistake(error) from error
         self.ready = dispatcher
@@ -201,3 +209,13 @@ class FirstCall:
             if native is not None and then is not None:
                 then(native)
         return result
+
+    def _refused(self, fatal: outside.Fatal) -> InternalError:
+        words = fatal.words.splitlines()
+        return InternalError(
+            "DJ902",
+            "LLVM does not survive this function: it ended the process that compiled it, whichever passes ran",
+            loc=next((p for p in self.places if p is not None), None),
+            note=words[-1][:400] if words else "",
+            cure='please report this with the function; backend="python" runs it without LLVM',
+        )

@@ -18,7 +18,7 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
-from diffjit.lowering import elements, failures, numba_internals, polls, slices
+from diffjit.lowering import elements, failures, numba_internals, polls, slices, vectors
 from diffjit.lowering.elements import I64
 from diffjit.lowering.exits import REFERENCE, SLOT, Context, releaser
 from diffjit.lowering.numba_internals import ERROR_CODE, IR, control_flow
@@ -37,6 +37,7 @@ CHECKED = "__diffjit_checked__"  # whether what is relied on is tested (`setting
 PLAIN = "__diffjit_plain__"  # whether nothing is relied on (`settings.plain`)
 DEPTH = "depth_"  # a parameter of functions that may call themselves
 PARALLEL_LINES = "__diffjit_parallel__"  # the same for loops of which no iteration reads what another writes
+SCALAR_LINES = "__diffjit_scalar__"  # the same for loops that hardly ever run: LLVM leaves them as they are
 
 
 class Lower(numba_internals.FunctionLowering):
@@ -76,16 +77,19 @@ class Lower(numba_internals.FunctionLowering):
         self.recursive = DEPTH in self.func_ir.arg_names  # it may call itself
         apart = not scope.get(PLAIN) and (scope.get(ENTRY) == name or scope.get(APART, {}).get(name, False))
         self.scopes = Scopes(self.module, self.func_ir.blocks, self.fndesc.typemap, apart=apart)
-        self.nests = self._nests(scope.get(NEST_LINES, frozenset()), scope.get(PARALLEL_LINES, frozenset()))
+        self.scalar: set[Any] = set()  # labels of the heads of loops that are left as they are
+        self.nests = self._nests(*(scope.get(n, frozenset()) for n in (NEST_LINES, PARALLEL_LINES, SCALAR_LINES)))
 
-    def _nests(self, plain: frozenset[int], parallel: frozenset[int]) -> set[tuple[int, Any]]:
+    def _nests(self, plain: frozenset[int], parallel: frozenset[int], scalar: frozenset[int]) -> set[tuple[int, Any]]:
         """The jumps (id of a block, label of the head) that close loops whose heads are on these lines."""
         blocks = self.func_ir.blocks
         found: set[tuple[int, Any]] = set()
-        loops: Any = control_flow(blocks).loops().values() if plain or parallel else ()
+        loops: Any = control_flow(blocks).loops().values() if plain or parallel or scalar else ()
         for loop in sorted(loops, key=lambda x: -len(x.body)):
             line = blocks[loop.header].body[0].loc.line
-            if line in plain or line in parallel:
+            if line in scalar:
+                self.scalar.add(loop.header)
+            if line in plain or line in parallel or line in scalar:
                 found |= {(id(blocks[label]), loop.header) for label in loop.body}
             if line in parallel:
                 for label in loop.body:
@@ -427,7 +431,8 @@ class Lower(numba_internals.FunctionLowering):
         super().lower_inst(inst)
         if (id(self.current), head) in self.nests:
             block: Any = self.builder.block
-            block.terminator.set_metadata("llvm.loop", _loop_mark(self.module, self._group()))
+            found = _loop_mark(self.module, self._group(), scalar=head in self.scalar)
+            block.terminator.set_metadata("llvm.loop", found)
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         """Stores of one element."""
@@ -447,15 +452,17 @@ class Lower(numba_internals.FunctionLowering):
         return super().lower_setitem(target_var, index_var, value_var, signature)
 
 
-def _loop_mark(module: Any, group: Any) -> Any:
+def _loop_mark(module: Any, group: Any, *, scalar: bool) -> Any:
     """A loop's metadata: after vectorising it, which interleaves enough, LLVM unrolls no more.
 
     Unrolling array loops takes more than half of LLVM's time (5.2 of 20 s here, and it doubles the machine code). Where
     the accesses of a group do not depend on one another, LLVM does not test at run time whether arrays overlap.
     """
-    what = [module.add_metadata([llvm_ir.MetaDataString(module, "llvm.loop.unroll.disable")])]
+    what = [vectors.mark(module, "llvm.loop.unroll.disable")]
+    if scalar:
+        what.append(vectors.mark(module, "llvm.loop.vectorize.enable", llvm_ir.IntType(1)(0)))
     if group is not None:
-        what.append(module.add_metadata([llvm_ir.MetaDataString(module, "llvm.loop.parallel_accesses"), group]))
+        what.append(vectors.mark(module, "llvm.loop.parallel_accesses", group))
     return distinct(module, *what)
 
 

@@ -119,7 +119,7 @@ def _exception(record: records.Record, places: list[tuple[Sites, int]]) -> BaseE
 def broken(payload: tuple[int, ...], who: str) -> BrokenPromise:
     """The error for what the optimisation relied on, and `settings.checked` has found not to hold."""
     return BrokenPromise(
-        "DJ902",
+        "DJ903",
         f"compiled code relies on this, and it is not so: {_promise(payload)}" + (f" ({who})" if who else ""),
         cure="this is a mistake in diffjit: please report it; settings.plain = True does without the optimisation",
     )

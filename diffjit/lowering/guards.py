@@ -115,7 +115,7 @@ def guarded(call: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ..
             count, _STATE[0] = _STATE[0], 0
             if count:
                 raise BrokenPromise(
-                    "DJ902",
+                    "DJ903",
                     f"compiled code has written behind the end of {count} of its arrays",
                     cure="this is a mistake in diffjit: please report it; settings.plain = True does without the "
                     "optimisation",

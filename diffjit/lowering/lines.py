@@ -13,6 +13,7 @@ WRAPS = "  # wraps"  # marks a line whose indices are proven to be within bounds
 LENT = "  # lent"  # marks a line whose views hold no reference
 NEST = "  # nest"  # marks a loop over an array, of a length that only the run knows: LLVM need not unroll it
 PARALLEL = "  # parallel"  # as NEST, and no iteration reads what another writes
+SCALAR = "  # scalar"  # as NEST, and it hardly ever runs: LLVM neither unrolls nor vectorises it
 
 _FEW = 8  # loops of fixed length up to this are for LLVM to unroll
 
@@ -118,7 +119,7 @@ class Lines:
     def parse(self) -> list[ast.stmt]:
         """The statements; those that are marked carry `mark`, those of a known operation `origin`."""
         tree = ast.parse("\n".join(self.lines))
-        marks = (INSIDE, WRAPS, NEST, PARALLEL)
+        marks = (INSIDE, WRAPS, NEST, PARALLEL, SCALAR)
         marked = {n: mark for n, line in enumerate(self.lines, 1) for mark in marks if line.endswith(mark)}
         for node in ast.walk(tree):
             if isinstance(node, ast.stmt):

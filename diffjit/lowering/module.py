@@ -17,7 +17,7 @@ from diffjit.ir.types import Array, List, Stack
 from diffjit.ir.walk import callees, clone, walk
 from diffjit.lowering.checked import promise_lengths
 from diffjit.lowering.fusion import fuse_loops
-from diffjit.lowering.lines import INSIDE, LENT, NEST, PARALLEL, WRAPS, accesses, head, weakest
+from diffjit.lowering.lines import INSIDE, LENT, NEST, PARALLEL, SCALAR, WRAPS, accesses, head, weakest
 from diffjit.lowering.reuse import borrow
 from diffjit.lowering.rows import named
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
@@ -262,6 +262,7 @@ _MARKS = (
     ("__diffjit_lent__", LENT),
     ("__diffjit_nests__", NEST),
     ("__diffjit_parallel__", PARALLEL),
+    ("__diffjit_scalar__", SCALAR),
 )
 
 

@@ -14,7 +14,7 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering import fuse, scalars, spreading
 from diffjit.lowering.failures import APART
-from diffjit.lowering.lines import NEST, PARALLEL, Lines, subscript, tuple_text
+from diffjit.lowering.lines import NEST, PARALLEL, SCALAR, Lines, subscript, tuple_text
 from diffjit.lowering.loops import Nest, copy, identity, update, whole_assignment
 from diffjit.lowering.scalars import Operand
 from diffjit.settings import settings
@@ -244,7 +244,8 @@ class Loops:
         if vector and spreading.pays(self):
             spreading.write(self, flag)
         else:
-            self._open(0, lambda: self._body(vector=vector, flag=flag), list(self.sums.values()), PARALLEL)
+            mark = PARALLEL if vector else SCALAR
+            self._open(0, lambda: self._body(vector=vector, flag=flag), list(self.sums.values()), mark)
 
     # For `spreading`
 
@@ -297,6 +298,8 @@ class Loops:
             lines.add(f"{s.place} = {s.part}", inside=True)
 
     def _mark(self, depth: int, sums: list[Sum], mark: str) -> str:
+        if mark == SCALAR:
+            return mark
         in_memory = [s for s in sums if s.place and not s.part]
         last, dim = depth == len(self.order) - 1, self.order[depth]
         safe = not in_memory or (last and all(dim not in s.axes and s.axes != [-1] for s in in_memory))

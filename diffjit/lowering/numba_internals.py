@@ -220,6 +220,9 @@ class ListInside(ListInstance):
 # Modules of LLVM ------------------------------------------------------------------------------------------------------
 
 
+_PRUNED = llvm.RefPruneSubpasses.PER_BB | llvm.RefPruneSubpasses.DIAMOND | llvm.RefPruneSubpasses.FANOUT
+
+
 class Library(codegen.JITCodeLibrary):
     """A module of LLVM: functions are added, others linked in, and all optimised at the end."""
 
@@ -236,9 +239,47 @@ class Library(codegen.JITCodeLibrary):
         """Numba optimises each function by itself as it is added. Here they only learn the layout of data."""
         module.data_layout = self._codegen._data_layout
 
+    @property
+    def final_module(self) -> Any:
+        """The module with all that is linked into it."""
+        return self._final_module
+
+    @final_module.setter
+    def final_module(self, module: Any) -> None:
+        self._final_module = module
+
     def optimise(self) -> None:
         """All passes over the whole module."""
         super()._optimize_final_module()
+
+    def optimisation(self) -> dict[str, Any]:
+        """What `optimiser.object_code` is to do: the processor and the passes that Numba compiles with.
+
+        Numba would prune `FANOUT_RAISE` pairs of incref and decref, too, as if error exits released nothing; ours do.
+        """
+        level, machine, maker = int(config.OPT), {}, self._codegen
+        maker._customize_tm_options(machine)
+        early = {"level": maker._opt_level, "loops": maker._loopvect, "straight": False}
+        late = {"level": level, "loops": bool(config.LOOP_VECTORIZE), "straight": bool(config.SLP_VECTORIZE)}
+        return {
+            "triple": llvm.get_process_triple(),
+            "machine": {"opt": level, **machine},
+            "passes": [early, late],
+            "rotate": level != 0,
+            "lanes": False,
+            "references": int(_PRUNED) if config.LLVM_REFPRUNE_PASS else 0,
+        }
+
+    def take(self, code: bytes) -> None:
+        """Have LLVM take object code instead of compiling the module."""
+        self._set_compiled_object(code)
+
+    def object_code(self) -> bytes:
+        """What LLVM has made of the module."""
+        return super()._get_compiled_object()
+
+    def _get_compiled_object(self) -> bytes:
+        return self.object_code()
 
     def _optimize_functions(self, ll_module: Any) -> None:
         self.prepare_functions(ll_module)

@@ -16,6 +16,7 @@ import pytest
 from diffjit.lowering.compiler import compiled
 from diffjit.lowering.runtime import vecmath_exp, vecmath_log, vecmath_special, vecmath_trig
 from diffjit.lowering.runtime.vecmath import VECTOR, out_of_range
+from diffjit.settings import settings
 from tests.lowering.remez import FITS
 
 Ranges = list[tuple[float, float]]
@@ -294,7 +295,8 @@ def test_out_of_range_is_nan_and_said(kind: str, dtype: Any) -> None:
 
 @BOTH
 @pytest.mark.parametrize("kind", sorted(VECTOR))
-def test_loop_is_vectorised(kind: str, dtype: Any) -> None:
+def test_loop_is_vectorised(kind: str, dtype: Any, monkeypatch) -> None:
+    monkeypatch.setattr(settings, "isolate", False)  # else its LLVM is in another process
     loop = over(kind)
     x = np.ones(4, dtype)
     loop(*((x, x) if kind in TWO else (x,)))
@@ -305,7 +307,8 @@ def test_loop_is_vectorised(kind: str, dtype: Any) -> None:
     assert not {n for n in called if not n.startswith(("llvm.", "NRT_", "Py", "numba_"))}
 
 
-def test_loop_that_asks_for_the_range_is_vectorised() -> None:
+def test_loop_that_asks_for_the_range_is_vectorised(monkeypatch) -> None:
+    monkeypatch.setattr(settings, "isolate", False)  # else its LLVM is in another process
     sin = VECTOR["sin"]
 
     @compiled
