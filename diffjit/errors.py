@@ -133,6 +133,10 @@ def _shown(value: Any, shape: tuple[int, ...], index: tuple[int, ...]) -> str:
     return np.array2string(value, threshold=8, edgeitems=2, separator=", ").replace("\n", "")
 
 
+class BrokenPromise(DiffjitError):
+    """What compiled code relies on did not hold, as `settings.checked` has found: a mistake of diffjit's (DJ902)."""
+
+
 class GradientMismatch(DiffjitError, AssertionError):
     """`check_grads` has found derivatives that disagree (DJ602); `report` holds all that was compared."""
 

@@ -23,6 +23,8 @@ class Settings:
     cache_mb   megabytes that the folder is cut down to, least used first; 0: text alone is kept; DIFFJIT_CACHE_MB
     reserve_mb megabytes of freed memory that compiled code keeps for its next large arrays; DIFFJIT_RESERVE_MB
     threads    how many threads large array operations use, which changes no result; 0: one a core; DIFFJIT_THREADS
+    checked    True: compiled code tests all that its optimisation relies on, as it runs (slow); DIFFJIT_CHECKED
+    plain      True: no optimisation that could be left out, and each index tested (slow); DIFFJIT_PLAIN
 
     `diffjit.clear_cache()` empties the folder.
     """
@@ -34,9 +36,14 @@ class Settings:
     cache_mb: float = field(default_factory=lambda: float(_text("DIFFJIT_CACHE_MB", "1000")))
     reserve_mb: float = field(default_factory=lambda: float(_text("DIFFJIT_RESERVE_MB", "128")))
     threads: int = field(default_factory=lambda: int(_text("DIFFJIT_THREADS", "0")))
+    checked: bool = field(default_factory=lambda: _text("DIFFJIT_CHECKED", "0") not in ("", "0"))
+    plain: bool = field(default_factory=lambda: _text("DIFFJIT_PLAIN", "0") not in ("", "0"))
+    form: tuple[Any, ...] = field(default=(), init=False, repr=False)  # of the settings that change programs
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+        if name in _FORMING and hasattr(self, "plain"):
+            object.__setattr__(self, "form", (self.nan_check, self.checked, self.plain))
         if name in _WATCHED:
             _WATCHED[name](value)
 
@@ -46,6 +53,7 @@ class Settings:
         changed(getattr(self, name))
 
 
+_FORMING = frozenset({"nan_check", "checked", "plain", "form"})  # `form` is set last when an object is made
 _WATCHED: dict[str, Callable[[Any], None]] = {}
 
 

@@ -10,16 +10,17 @@ add what they say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from diffjit.analysis.extents import dims_of
+from diffjit.analysis.extents import dims_of, made_with
 from diffjit.analysis.order import Order
 from diffjit.analysis.running import Running
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of
+from diffjit.ir.raising import INDEXED, tests_index
 from diffjit.ir.types import Array, Dim, Scalar, Sym
-from diffjit.ir.walk import has_exit, walk
+from diffjit.ir.walk import callees, has_exit, walk
 
 Atom = Value | Sym  # an unknown number, or a length
 
@@ -50,25 +51,18 @@ class Bounds:
         self.order = Order(function)
         self.running = Running(self.order)
         self.known: dict[Value, Affine] = {}
-        self.made_with: dict[Sym, Value] = {}  # a length -> the number that an array was made with
+        self.made_with = made_with(function)
         self.loops: dict[Value, Op] = {}
         self.facts: dict[Block, list[Affine]] = {}
-        self.beyond: Op | None = None
         for op in walk(function.body):
             if op.kind == "for":
                 self.loops[op.regions[0].args[0]] = op
-            lengths = {"empty": op.inputs, "zeros": op.inputs, "full": op.inputs[1:]}.get(op.kind, ())
-            if lengths and isinstance(op.out.type, Array):
-                for d, n in zip(op.out.type.dims, lengths, strict=True):
-                    if isinstance(d, Sym):
-                        self.made_with.setdefault(d, n)
 
     def inside(self, op: Op, first: int, *, beyond: Op | None = None) -> bool:
         """Whether the ints among the indices of a load, store or view are within bounds, and not negative.
 
         `beyond`: a loop around the operation that may not run.
         """
-        self.beyond = beyond
         base = op.inputs[0].type
         assert isinstance(base, Array)
         spec: Any = op.attrs["spec"] if op.kind == "view" else ["i"] * base.ndim
@@ -76,7 +70,7 @@ class Bounds:
         axis = 0
         for entry in spec:
             if entry == "i":
-                if not self._within(next(rest), base.dims[axis], op):
+                if not self._within(next(rest), base.dims[axis], op, beyond):
                     return False
             elif isinstance(entry, tuple):
                 for _ in filter(None, entry[1:]):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
@@ -84,18 +78,22 @@ class Bounds:
             axis += entry != "n"
         return True
 
-    def _within(self, index: Value, length: Dim, op: Op) -> bool:
+    def proves(self, op: Op) -> bool:
+        """Whether the indices of any access are within bounds."""
+        return self.inside(op, INDEXED[op.kind])
+
+    def _within(self, index: Value, length: Dim, op: Op, beyond: Op | None) -> bool:
         e = self.of(index)
         size = Affine(length, {}) if isinstance(length, int) else self._length(length)
         if len(e.terms) > _MOST:
             return False
-        return self._positive(e, op) and self._positive(size.plus(e, -1).plus(Affine(-1, {})), op)
+        return self._positive(e, op, beyond) and self._positive(size.plus(e, -1).plus(Affine(-1, {})), op, beyond)
 
-    def _positive(self, e: Affine, op: Op) -> bool:
+    def _positive(self, e: Affine, op: Op, beyond: Op | None) -> bool:
         """Whether a sum is not negative wherever the operation runs."""
         if self._least(e):
             return True
-        facts = list(self._around(op))[:_MOST]
+        facts = list(self._around(op, beyond))[:_MOST]
         return any(self._least(e.plus(fact, -1)) for fact in facts)
 
     def _least(self, e: Affine) -> bool:
@@ -103,7 +101,7 @@ class Bounds:
             inner = [(self._depth(a), a) for a in e.terms if isinstance(a, Value)]
             inner.sort(key=lambda x: -x[0])
             for _, atom in inner:
-                bound = self._extreme(atom, least=e.terms[atom] > 0)
+                bound = self.extreme(atom, least=e.terms[atom] > 0)
                 if bound is not None:
                     e = e.plus(Affine(0, {atom: 1}), -e.terms[atom]).plus(bound, e.terms[atom])
                     break
@@ -114,7 +112,7 @@ class Bounds:
     def _depth(self, v: Value) -> int:
         return len(self.order.enclosing(v.block)) if v.block is not None else 0
 
-    def _extreme(self, v: Value, *, least: bool) -> Affine | None:
+    def extreme(self, v: Value, *, least: bool) -> Affine | None:
         """The least or greatest value of a counter or of an integer that a loop adds to, in terms of others."""
         loop = self.loops.get(v)
         if loop is not None:
@@ -171,11 +169,11 @@ class Bounds:
 
     # What conditions say
 
-    def _around(self, op: Op) -> Iterator[Affine]:
+    def _around(self, op: Op, beyond: Op | None) -> Iterator[Affine]:
         """Sums that are not negative in the block of an operation."""
         place = self.order.places.get(op)
         for block, _ in reversed(place.path) if place is not None else ():
-            if self.beyond is not None and block in self.beyond.regions:
+            if beyond is not None and block in beyond.regions:
                 continue
             if block not in self.facts:
                 self.facts[block] = list(self._facts(block))
@@ -228,3 +226,35 @@ class Bounds:
 
     def _is_index(self, v: Value) -> bool:
         return isinstance(v.type, Scalar) and v.type.dtype.kind == "i"
+
+
+def proofs(function: Function) -> Callable[[Op], bool]:
+    """Tells of accesses of a function, and of those that it calls, whether their indices are within bounds."""
+    homes: dict[Op, Function] = {}
+    known: dict[int, Bounds] = {}
+
+    def inside(op: Op) -> bool:
+        if not homes:
+            homes.update((o, f) for f in callees(function) for o in walk(f.body))
+        home = homes[op]
+        if id(home) not in known:
+            known[id(home)] = Bounds(home)
+        return known[id(home)].proves(op)
+
+    return inside
+
+
+def untested(function: Function) -> Callable[[Op], bool]:
+    """Tells of operations that must stay though nobody uses what they read: an index may be out of bounds."""
+    found: list[Bounds] = []
+
+    def stays(op: Op) -> bool:
+        if not tests_index(op):
+            return False
+        if op.kind not in INDEXED:
+            return True
+        if not found:
+            found.append(Bounds(function))
+        return not found[0].proves(op)
+
+    return stays

@@ -20,17 +20,23 @@ def dims_of(v: Value) -> tuple[Dim, ...]:
     return v.type.dims
 
 
+def made_with(function: Function) -> dict[Sym, Value]:
+    """The numbers that arrays were made with, by the lengths that they gave."""
+    found: dict[Sym, Value] = {}
+    for op in walk(function.body):
+        lengths = {"empty": op.inputs, "zeros": op.inputs, "full": op.inputs[1:]}.get(op.kind, ())
+        if lengths and isinstance(op.out.type, Array):
+            for d, n in zip(op.out.type.dims, lengths, strict=True):
+                if isinstance(d, Sym):
+                    found.setdefault(d, n)
+    return found
+
+
 class Extents:
     """Numbers and lengths of one function as one number or length plus a constant."""
 
     def __init__(self, function: Function) -> None:
-        self.made_with: dict[Sym, Value] = {}
-        for op in walk(function.body):
-            lengths = {"empty": op.inputs, "zeros": op.inputs, "full": op.inputs[1:]}.get(op.kind, ())
-            if lengths and isinstance(op.out.type, Array):
-                for d, n in zip(op.out.type.dims, lengths, strict=True):
-                    if isinstance(d, Sym):
-                        self.made_with.setdefault(d, n)
+        self.made_with = made_with(function)
 
     def sweeps(self, loop: Op, length: Dim) -> bool:
         """Whether a loop makes at least about as many iterations as an axis has elements."""

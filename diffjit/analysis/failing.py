@@ -14,7 +14,18 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 
 from diffjit.ir.nodes import LANES, Block, Op, Value, const_of, is_const
-from diffjit.ir.types import Array, Dim, Scalar
+from diffjit.ir.raising import (
+    ALLOCATED,
+    BY_LENGTHS,
+    INDEXED,
+    NEVER,
+    exact,
+    inner_lengths_agree,
+    is_length,
+    shapes_agree,
+    steps,
+)
+from diffjit.ir.types import Dim, Scalar
 from diffjit.ir.walk import walk
 from diffjit.primitives.registry import ELEMENTWISE
 
@@ -27,19 +38,7 @@ class Failure(IntEnum):
     APART = 2
 
 
-_NEVER = frozenset(
-    {"const", "dim", "stride", "trip", "undef", "select", "stop_gradient", "transpose", "real_view", "imag_view",
-     "zeros_like", "empty_like", "copy", "share", "list_new", "stack_new", "list_len", "sum", "prod", "any", "all",
-     "cumsum", "cumprod", "unbroadcast", "fft", "rfft", "sort", "argsort"}
-)  # fmt: skip
-_BY_LENGTHS = frozenset(
-    {"max", "min", "argmax", "argmin", "reshape", "broadcast_to", "concatenate", "diagonal",
-     "irfft"}
-)  # fmt: skip
-_ALLOCATED = frozenset({"zeros", "empty", "full"})
 _BY_ELEMENT = frozenset({"where", "zmul", "assign", "accum"})
-_EXACT = frozenset({"maximum", "minimum", "where", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"})
-_INDEXED = {"load": 1, "store": 2, "accum_at": 2}  # kind -> where the indices begin
 
 
 class Failing:
@@ -63,19 +62,19 @@ class Failing:
             return Failure.APART if any(parts) else Failure.NEVER
         if op.kind in ELEMENTWISE or op.kind in _BY_ELEMENT or op.kind == "cast":
             return self._elementwise(op)
-        if op.kind in _NEVER:
+        if op.kind in NEVER:
             return Failure.NEVER
         if op.kind == "matmul":
             return Failure.NEVER if inner_lengths_agree(op) else self._by_lengths(op)
-        if op.kind in _ALLOCATED:
+        if op.kind in ALLOCATED:
             lengths = op.inputs[op.kind == "full" :]
-            return Failure.NEVER if all(map(_is_length, lengths)) else self._by_lengths(op)
-        if op.kind in _BY_LENGTHS:
+            return Failure.NEVER if all(map(is_length, lengths)) else self._by_lengths(op)
+        if op.kind in BY_LENGTHS:
             return self._by_lengths(op)
         if op.kind == "view":
             return self._view(op)
-        if op.kind in _INDEXED:
-            return self._indices(op, op.inputs[_INDEXED[op.kind] :])
+        if op.kind in INDEXED:
+            return self._indices(op, op.inputs[INDEXED[op.kind] :])
         return Failure.APART
 
     def block(self, block: Block) -> Failure:
@@ -91,19 +90,13 @@ class Failing:
 
     def _elementwise(self, op: Op) -> Failure:
         out = op.out.type if op.outputs else None
-        if isinstance(out, Scalar) and out.dtype.kind in "iu" and not self._exact(op):
+        if isinstance(out, Scalar) and out.dtype.kind in "iu" and not exact(op):
             return Failure.APART
-        return Failure.NEVER if _broadcast(op) else self._by_lengths(op)
-
-    def _exact(self, op: Op) -> bool:
-        """Whether arithmetic of integers cannot leave their range."""
-        if op.kind == "cast":
-            return op.inputs[0].type.dtype.kind in "biu"
-        if op.kind == "multiply" and any(const_of(v) == 1 for v in op.inputs):
-            return True
-        return bool(op.attrs.get("nowrap")) or op.kind in _EXACT
+        return Failure.NEVER if shapes_agree(op) else self._by_lengths(op)
 
     def _view(self, op: Op) -> Failure:
+        if not all(map(const_of, steps(op))):
+            return Failure.APART
         items = iter(op.inputs[1:])
         single: list[Value | None] = []
         for entry in op.attrs["spec"]:
@@ -111,9 +104,8 @@ class Failing:
                 single.append(next(items))
             elif entry != "n":
                 single.append(None)
-                parts = [next(items) if flag else None for flag in entry[1:]] if entry != ":" else [None]
-                if parts[-1] is not None and not const_of(parts[-1]):
-                    return Failure.APART
+                for _ in filter(None, entry[1:]):
+                    next(items)
         return self._indices(op, single)
 
     def _indices(self, op: Op, indices: Sequence[Value | None]) -> Failure:
@@ -140,33 +132,3 @@ class Failing:
             return const_of(stop) is not None and const_of(stop) == length
         axis: int = stop.op.attrs["axis"]
         return stop.op.inputs[0].type.dims[axis] == length
-
-
-def _is_length(v: Value) -> bool:
-    """Whether a number is never negative, as it is a length."""
-    return const_of(v, -1) >= 0 or (v.op is not None and v.op.kind in ("dim", "trip"))
-
-
-def inner_lengths_agree(op: Op) -> bool:
-    """Whether the types say that the factors of a product fit."""
-    a, b = (v.type for v in op.inputs)
-    if a.ndim > 2 or b.ndim > 2:
-        return False
-    return a.dims[-1] == b.dims[-2 if b.ndim > 1 else 0]
-
-
-def _broadcast(op: Op) -> bool:
-    """Whether the types say that the operands broadcast, to the first one where that is written to."""
-    arrays = [v.type for v in op.inputs if isinstance(v.type, Array)]
-    if len(arrays) < 2:
-        return True
-    if op.kind in ("assign", "accum"):
-        target, source = arrays
-        pairs = zip(reversed(target.dims), reversed(source.dims), strict=False)
-        return source.ndim <= target.ndim and all(d in (n, 1) for n, d in pairs)
-    longest = max(a.ndim for a in arrays)
-    for axis in range(1, longest + 1):
-        lengths: set[Dim] = {a.dims[-axis] for a in arrays if a.ndim >= axis}
-        if len(lengths - {1}) > 1:
-            return False
-    return True

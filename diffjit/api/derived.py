@@ -47,7 +47,7 @@ class Derived:
         known = self._shortcuts.get(seen)
         if known is not None:
             mode, compiled, shortcut = known
-            if mode == (self.backend or settings.backend, settings.nan_check) and compiled.valid():
+            if mode == (self.backend or settings.backend, settings.form) and compiled.valid():
                 return shortcut(args)
         call = flatten_call(args, kwargs)
         compiled, finish = self.lookup(call, args, kwargs)
@@ -56,7 +56,7 @@ class Derived:
             if shortcut is not None:
                 if len(self._shortcuts) >= MAX_SHORTCUTS:
                     self._shortcuts.clear()
-                mode = self.backend or settings.backend, settings.nan_check
+                mode = self.backend or settings.backend, settings.form
                 self._shortcuts[seen] = mode, compiled, shortcut
         return finish(compiled(call.leaves), call)
 
@@ -69,7 +69,7 @@ class Derived:
         """The executable for this structure of arguments; specialised again when something outside has changed."""
         backend = self.backend or settings.backend
         fixed = self._fixed.get(call.key, frozenset())
-        key = (call.key, (backend, settings.nan_check), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed)))
+        key = (call.key, (backend, settings.form), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed)))
         found = self._cache.get(key)
         if found is not None and found[0].valid():
             return found
@@ -96,9 +96,7 @@ class Derived:
         if len(self._cache) >= MAX_SPECIALISATIONS:
             self._cache.clear()
             self._shortcuts.clear()
-        self._cache[
-            call.key, (backend, settings.nan_check), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))
-        ] = made
+        self._cache[call.key, (backend, settings.form), tuple(fixed_key(call.leaves[k]) for k in sorted(fixed))] = made
 
     def recall(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any] | None:
         """What another process has compiled for such a call."""

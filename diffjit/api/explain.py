@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diffjit.analysis.bounds import proofs
 from diffjit.api.derived import Derived, resolve
 from diffjit.api.engine import program_of
 from diffjit.api.grad import Gradient
@@ -142,7 +143,7 @@ def _functions(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[
 
 def _text(function: Function, *, back: bool) -> list[Made]:
     """The lines of a function, with the user's line that each comes from."""
-    printer = SourcePrinter(printed())
+    printer = SourcePrinter(printed(), proofs(function))
     called = callees(function)
     printer.begin(called)
     names = {id(f): f.name for f in called}

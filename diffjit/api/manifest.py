@@ -159,7 +159,7 @@ def _key(derived: Any, root: types.FunctionType, call: Arguments, args: tuple[An
             shape,
             call.key.same,
             native.setting(),
-            settings.nan_check,
+            settings.form,
         )
     )
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from diffjit.api.engine import program_of
 from diffjit.api.programs import flatten_call
-from diffjit.lowering.python import source_text
 from diffjit.transforms.custom import without_rules
+from diffjit.transforms.pipeline import readable
 
 
 def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str) -> str:
@@ -18,4 +18,4 @@ def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: 
         with texts() as written:
             derived.build(derived.specialise(args, kwargs), flatten_call(args, kwargs))
         return "\n\n".join(written)
-    return source_text(without_rules(program_of(derived, args, kwargs).function))
+    return readable(without_rules(program_of(derived, args, kwargs).function))

@@ -35,10 +35,16 @@ class SourcePrinter(Elementwise, OpPrinter):
     """Prints array operations as NumPy expressions.
 
     `scalar_functions` gives kinds that NumPy lacks as Python functions of numbers, whose source is printed above the
-    text, or as the names of SciPy's functions of arrays.
+    text, or as the names of SciPy's functions of arrays. `inside` tells accesses whose indices are proven to be within
+    bounds: they may be printed later than what they stand before.
     """
 
-    def __init__(self, scalar_functions: Mapping[str, Callable[..., Any] | str] | None = None) -> None:
+    def __init__(
+        self,
+        scalar_functions: Mapping[str, Callable[..., Any] | str] | None = None,
+        inside: Callable[[Op], bool] = lambda op: False,
+    ) -> None:
+        self.inside = inside
         self.narrow = True
         self.unlike: set[Op] = set()
         self.prelude = self._helpers = dict(PRELUDE)

@@ -4,6 +4,9 @@ One pass over each block keeps the expressions that are *pending*: computed, but
 stays a statement prints the pending ones among its operands, and forces out those others that it would change: loads
 before a write, anything that reads a name which is about to get a new version.
 
+What may raise is printed in the order of the program, before later writes and before accesses that need no test because
+it has passed: such operations among the pending ones are *pinned*, each printed at its own place.
+
     before                          after
     %1 = load u, i                  u[i] = u[i] * k
     %2 = multiply %1, k
@@ -17,7 +20,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from diffjit.ir.nodes import EFFECTS, Block, Function, Op, Value, const_of, is_const, is_pure, written
-from diffjit.ir.roots import ANY, Root, Roots
+from diffjit.ir.raising import relies
+from diffjit.ir.roots import ANY, Root, Roots, is_fresh
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import is_ref
 from diffjit.ir.walk import has_exit
@@ -49,6 +53,7 @@ class Pending:
     pops: bool = False  # it pops from a stack
     size: int = 0  # its length as text, roughly
     depth: int = 1  # how deeply it is nested
+    tests: list[tuple[int, Value]] = field(default_factory=list[tuple[int, Value]])  # what may raise, with its place
 
     def include(self, part: Pending) -> None:
         """Make another expression an operand of this one."""
@@ -57,6 +62,7 @@ class Pending:
         self.pops |= part.pops
         self.size += part.size + 2
         self.depth = max(self.depth, part.depth + 1)
+        self.tests += part.tests
 
 
 @dataclass(slots=True)
@@ -65,12 +71,14 @@ class Summary:
 
     writes: set[Root] = field(default_factory=set["Root"])
     pops: bool = False
+    acts: bool = False  # it may raise, is seen outside, or needs no test because something has not raised
     hints: set[str] = field(default_factory=set[str])  # names that get a new version
 
     def add(self, other: Summary) -> None:
         """Include another's changes."""
         self.writes |= other.writes
         self.pops |= other.pops
+        self.acts |= other.acts
         self.hints |= other.hints
 
 
@@ -87,9 +95,11 @@ class Folding:
         self.popping: set[Value] = set()  # folded values whose text pops from a stack
         self.results: dict[tuple[Value, int], Pending] = {}  # what the results of a block (by its id) are made of
         self.tails: dict[int, Op] = {}  # id of a block -> its tail
+        self.places = 0  # operations seen so far that may raise
         counted: dict[Value, list[User]] = defaultdict(list)
         self._count(function.body, counted)
         self.users = dict(counted)
+        self.left = {v: len(users) for v, users in counted.items()}  # uses that are yet to be printed
         self._block(function.body, 1, None)
 
     def _count(self, block: Block, counted: dict[Value, list[User]]) -> None:
@@ -127,16 +137,28 @@ class Folding:
         for region in op.regions:
             body = op if op.kind in ("for", "while") and region is op.regions[-1] else None
             changes.add(self._block(region, inner, body))
+        if op.kind in ("for", "while"):
+            self._pin(pending.values(), pending)
         taken = self._operands(op, pending, self.printer.width - _INDENT * depth - 16)
         changes.hints.update(v.name for v in op.outputs if v.name)
+        raises = self.printer.raises(op)
+        changes.acts |= raises
         if self._is_candidate(op, block, overwritten):
+            if relies(op):
+                self._pin(pending.values(), pending)
+                changes.acts = True
+            if raises:
+                self.places += 1
+                taken.tests.append((self.places, op.out))
             if op.kind in _STACKED:
                 self._force(pending, Summary(pops=True))
                 taken.pops = changes.pops = True
             if self.printer.moves_memory(op):
                 taken.reads |= {self.roots.of(v) for v in op.inputs if is_ref(v.type)} or {ANY}
             for region in op.regions:
-                taken.include(self.results[region.results[0], id(region)])
+                part = self.results[region.results[0], id(region)]
+                part.tests = []  # they keep their place in the branch
+                taken.include(part)
             if taken.pops:
                 self.popping.add(op.out)
             taken.size += _SHORT.get(op.kind) or len(op.kind) + 6
@@ -145,11 +167,12 @@ class Folding:
             return changes
         self._own_changes(op, changes)
         self._force(pending, changes)
+        self._settle(pending, taken, acts=changes.acts)
         return changes
 
     def _operands(self, op: Op, pending: dict[Value, Pending], width: int) -> Pending:
         if op.kind in _LAZY:
-            self._unfold(pending, [v for v in op.inputs if v in pending and pending[v].pops])
+            self._unfold(pending, [v for v in op.inputs if v in pending and (pending[v].pops or pending[v].tests)])
         if op.kind not in ("for", "while"):
             return self._take(op.inputs, pending, width)
         bounds = len(op.inputs) - len(op.outputs)
@@ -171,12 +194,13 @@ class Folding:
     def _own_changes(self, op: Op, changes: Summary) -> None:
         if op.kind == "call" or op.kind in EFFECTS:
             changes.writes.add(ANY)
-            changes.pops = True
+            changes.pops = changes.acts = True
         if op.kind in ("push", "pop"):
             changes.pops = True
         else:
             changes.writes.update(self.roots.of(op.inputs[k]) for k in written(op))
         changes.pops |= op.kind == "stack_copy"
+        changes.acts |= relies(op) or not all(map(is_fresh, changes.writes))
 
     def _end(self, block: Block, pending: dict[Value, Pending], depth: int) -> None:
         if id(block) in self.tails:
@@ -184,6 +208,8 @@ class Folding:
             self._unfold(pending, [v for v in block.results if v in pending])
         # A result that nobody reads is not printed, but pops must happen.
         self._unfold(pending, [v for v in block.results if v in pending and pending[v].pops])
+        if sum(len(pending[v].tests) for v in set(block.results) if v in pending) > 1:
+            self._pin(pending.values(), pending)  # the results are copied in an order of their own
         for v in block.results:
             self.results[v, id(block)] = self._take([v], pending, self.printer.width - _INDENT * depth - 16)
 
@@ -303,8 +329,15 @@ class Folding:
                     break
                 self._unfold(pending, [v])
                 whole.size -= size - 8
+        last = 0
         for v in inputs:
             part = pending.get(v)
+            if part is not None and part.tests:
+                if part.tests[0][0] < last:
+                    self._pin([whole, *pending.values()], pending)
+                    part = pending.get(v)
+                else:
+                    last = part.tests[-1][0]
             if part is None:
                 if v not in self.folded:
                     whole.leaves.add(v)
@@ -312,7 +345,8 @@ class Folding:
             size = whole.size
             whole.include(part)
             whole.size = size
-            if len(self.users[v]) == 1:
+            self.left[v] -= 1
+            if not self.left[v]:
                 del pending[v]
         return whole
 
@@ -331,8 +365,28 @@ class Folding:
 
     def _unfold(self, pending: dict[Value, Pending], values: Iterable[Value]) -> None:
         for v in values:
-            pending.pop(v, None)
+            part = pending.pop(v, None)
             self.folded.discard(v)
+            if part is not None:
+                self._settle(pending, part, acts=False)
+
+    def _settle(self, pending: dict[Value, Pending], printed: Pending, *, acts: bool) -> None:
+        """Keep what may raise in its order, as something is printed that acts, or may raise itself."""
+        tests, others = printed.tests, [p.tests for p in pending.values() if p.tests]
+        if not others or not (acts or (tests and min(t[0] for t in others) < tests[-1])):
+            return
+        if tests and max(t[-1] for t in others) > tests[0]:
+            self._pin([printed], pending)
+        self._pin(pending.values(), pending)
+
+    def _pin(self, parts: Iterable[Pending], pending: dict[Value, Pending]) -> None:
+        """Print what may raise in some expressions at its own place."""
+        for part in list(parts):
+            for _, v in part.tests:
+                self.folded.discard(v)
+                pending.pop(v, None)
+                part.leaves.add(v)
+            part.tests = []
 
 
 def _length(v: Value) -> int:

@@ -38,11 +38,11 @@ class Roots:
     def _same(self, a: Root, b: Root) -> bool:
         if a is b or a is ANY or b is ANY:
             return True
-        if _is_fresh(a) and _is_fresh(b):
+        if is_fresh(a) and is_fresh(b):
             return False
-        if _is_fresh(b):
+        if is_fresh(b):
             a, b = b, a
-        return not (_is_fresh(a) and (b is PARAMETER or self._position(b) < self._position(a)))
+        return not (is_fresh(a) and (b is PARAMETER or self._position(b) < self._position(a)))
 
     def _position(self, v: Root) -> int:
         if not self.positions:
@@ -60,7 +60,8 @@ class Roots:
                 self.positions[v] = len(self.positions)
 
 
-def _is_fresh(root: Root) -> bool:
+def is_fresh(root: Root) -> bool:
+    """Whether this is memory that the function has allocated, which nobody else sees."""
     return isinstance(root, Value) and root.op is not None and _allocates(root.op)
 
 

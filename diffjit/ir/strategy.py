@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from diffjit.ir import syntax
 from diffjit.ir.names import described
+from diffjit.ir.raising import may_raise
 from diffjit.ir.types import BOOL
 
 if TYPE_CHECKING:
@@ -108,6 +109,17 @@ class OpPrinter(ABC):
         """Whether folding this op later must not cross writes: it reads contents of arrays, lists or stacks."""
         return reads_memory(op)
 
+    def raises(self, op: Op) -> bool:
+        """Whether the text of this op may raise: it then keeps its place among all that may, and among effects.
+
+        Python's own integers do not overflow.
+        """
+        return may_raise(op, self.inside, lambda o: o.kind not in _FAILING)
+
+    def inside(self, op: Op) -> bool:
+        """Whether the indices of a load, store or view are known to be within bounds."""
+        return False
+
     def for_iterable(self, op: Op, start: ast.expr, stop: ast.expr, step: ast.expr) -> ast.expr:
         """What a `for` op iterates over: `range(...)`."""
         return range_call(op, start, stop, step)
@@ -147,6 +159,7 @@ def reads_memory(op: Op) -> bool:
     return any(is_ref(v.type) for v in op.inputs)
 
 
+_FAILING = frozenset({"cast", "floor_divide", "remainder", "power", "left_shift", "right_shift"})  # of integers
 _NO_CONTENTS = frozenset({"dim", "stride", "empty_like", "zeros_like", "share", "stop_gradient"})
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from diffjit.ir.nodes import EFFECTS, WRITES, Block, Function, Op, Value
+from diffjit.ir.raising import tests_index
 
 
 def walk(block: Block) -> Iterator[Op]:
@@ -129,6 +130,14 @@ class _Liveness:
         self.owner: dict[Value, Op] = {}
         self.parent: dict[int, Op] = {}  # id of an operation -> the control operation around it
         self._scan(function.body, None)
+        self._spread()
+
+    def keep(self, op: Op) -> None:
+        """Keep an operation, and all that it needs."""
+        self._keep(op)
+        self._spread()
+
+    def _spread(self) -> None:
         while self.pending:
             self._mark(self.pending.pop())
 
@@ -185,13 +194,22 @@ class _Liveness:
             self._keep(op)
 
 
-def dce(function: Function) -> None:
+def dce(function: Function, stays: Callable[[Op], bool] = tests_index) -> None:
     """Remove what contributes to no result and no effect, in place: operations, joins, carried values, whole loops.
 
-    A `while` always stays (it might not end).
+    A `while` always stays (it might not end), and so does what `stays` tells of: an access by an index that may be out
+    of bounds, as Python would raise, and as later accesses may go without a test because of it.
     """
     liveness = _Liveness(function)
+    for op in walk(function.body):
+        if id(op) not in liveness.kept and stays(op):
+            liveness.keep(op)
     _sweep(function.body, liveness)
+
+
+def nothing(op: Op) -> bool:
+    """For `dce` of what has run before, or is a part of something else: no unused operation stays."""
+    return False
 
 
 def _sweep(block: Block, liveness: _Liveness) -> None:

@@ -11,11 +11,13 @@ import numpy as np
 from diffjit.ir import syntax
 from diffjit.ir.nodes import Op, const_of
 from diffjit.ir.types import Array, Scalar
-from diffjit.lowering import loops, rows, scalars
+from diffjit.lowering import failures, loops, rows, scalars
+from diffjit.lowering.checked import PROMISE
 from diffjit.lowering.fuse import element_type
 from diffjit.lowering.lines import INSIDE, WRAPS, Lines, subscript, tuple_text
 from diffjit.lowering.reuse import HOLD
 from diffjit.lowering.runtime.typespec import spec_of
+from diffjit.settings import settings
 
 if TYPE_CHECKING:
     from diffjit.lowering.source import LoweredPrinter
@@ -30,8 +32,6 @@ def expression(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
             return syntax.expr(f"a.shape[{op.attrs['axis']}]", a=args[0])
         case "stride":
             return syntax.expr(f"a.strides[{op.attrs['axis']}] // a.itemsize", a=args[0])
-        case "stride":
-            return syntax.call("stride_of", args[0], syntax.number(op.attrs["axis"]))
         case "trip":
             return syntax.call("trip", *args)
         case "load":
@@ -71,6 +71,8 @@ def expression(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
 
 def mark(printer: LoweredPrinter, op: Op, first: int) -> str:
     """What is proven of the indices of a load, store or view."""
+    if settings.plain:
+        return ""
     if not op.attrs.get("inbounds"):
         return INSIDE if printer.bounds.inside(op, first) else ""
     positive = op.attrs.get("nonneg") or all(printer.ranges.of(v)[0] >= 0 for v in op.inputs[first:])
@@ -153,7 +155,7 @@ def _store(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str
     if isinstance(value.type, Array):
         source = scalars.Operand(f"{source.text}[()]", element_type(value))
     place = ast.unparse(syntax.subscript(args[0], args[2:]))
-    lines.add(f"{place} = {scalars.cast(source, array.dtype)}", mark=_store_mark(printer, op, args))
+    lines.add(f"{place} = {scalars.cast(source, array.dtype)}", mark=mark(printer, op, 2))
 
 
 def _accum_at(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
@@ -163,14 +165,7 @@ def _accum_at(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[
     const = const_of(value)
     source = scalars.Operand(ast.unparse(args[1]), element_type(value), const)
     place = ast.unparse(syntax.subscript(args[0], args[2:]))
-    lines.add(f"{place} += {scalars.cast(source, array.dtype)}", mark=_store_mark(printer, op, args))
-
-
-def _store_mark(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> str:
-    """What is proven of the line of a store: of its own place, and of loads in its operands."""
-    nested = [n for a in args[1:] for n in ast.walk(a) if isinstance(n, ast.Subscript)]
-    marks = {mark(printer, op, 2), *(getattr(n, "mark", "") for n in nested)}
-    return "" if "" in marks else INSIDE if marks == {INSIDE} else WRAPS
+    lines.add(f"{place} += {scalars.cast(source, array.dtype)}", mark=mark(printer, op, 2))
 
 
 def _lengths(printer: LoweredPrinter, op: Op, args: list[ast.expr], lines: Lines, first: int = 0) -> list[str]:
@@ -404,8 +399,16 @@ def _list_value(function: str) -> Callable[..., None]:
     return printed
 
 
+def _promise(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
+    """Two lengths are equal, or so it is believed (`lowering.checked`)."""
+    del outs
+    a, b = (printer.named(arg, v, lines) for arg, v in zip(args, op.inputs, strict=True))
+    lines.add(f"{printer.require('PROMISED', 3)}({a} == {b}, {failures.LENGTH}, {a}, {b})")
+
+
 STATEMENTS: dict[str, Callable[..., None]] = {
-    HOLD: _call("hold", 0), "store": _store, "accum_at": _accum_at, "empty": _empty, "zeros": _zeros, "full": _full,
+    HOLD: _call("hold", 0), PROMISE: _promise, "store": _store, "accum_at": _accum_at,
+    "empty": _empty, "zeros": _zeros, "full": _full,
     "empty_like": _empty_like, "zeros_like": _zeros_like, "broadcast_to": _broadcast_to,
     "reshape": _reshape, "arange": _arange,
     "concatenate": _concatenate, "cumsum": _scan, "cumprod": _scan, "sort": _lanes, "argsort": _lanes,

@@ -25,6 +25,7 @@ from diffjit.lowering.module import Module, lower
 from diffjit.lowering.native import Native
 from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of
+from diffjit.settings import settings
 
 _wanted: ContextVar[list[str] | None] = ContextVar("_wanted", default=None)
 
@@ -71,7 +72,7 @@ def compile_function(
         len(function.results),
         _conversions(function, residual_outs, dispatcher),
         key,
-        failures.Sites(module.places, words),
+        failures.Sites(module.places, words, module.promises if settings.checked else {}),
     )
     first = FirstCall(dispatcher, settled=settled)
     call: Any = wrapper(entry, None, first)

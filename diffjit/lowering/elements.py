@@ -10,11 +10,13 @@ from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 from numba.np import arrayobj
 
-from diffjit.lowering.failures import INDEX
+from diffjit.lowering.failures import INDEX, PLACE, PROMISED, WRAPPED_PLACE
 
 I64 = llvm_ir.IntType(64)
 BYTES = llvm_ir.IntType(8).as_pointer()
-Checks = Literal["all", "wrap", "none"]  # of indices: test and wrap, only wrap negative ones, nothing
+# Of indices: test and wrap, only wrap negative ones, nothing; the last two, with a test that they need none
+# (`settings.checked`).
+Checks = Literal["all", "wrap", "none", "promised wrap", "promised none"]
 # Fields of Numba's array struct.
 MEMINFO, PARENT, LENGTH, ITEMSIZE, DATA, SHAPE, STRIDES = range(7)
 
@@ -87,6 +89,29 @@ def checked(context: Any, builder: Any, index: Any, length: Any, axis: int) -> A
     return place
 
 
+def promised(context: Any, builder: Any, index: Any, length: Any, axis: int, checks: Checks) -> Any:
+    """An index that needs no test, which is tested."""
+    from diffjit.lowering.exits import fail
+
+    wraps = checks == "promised wrap"
+    place = wrapped(builder, index, length) if wraps else index
+    with builder.if_then(builder.icmp_unsigned(">=", place, length), likely=False):
+        fail(context, builder, PROMISED, I64(WRAPPED_PLACE if wraps else PLACE), index, I64(axis), length)
+        with_dead_end(builder)
+    return place
+
+
+def placed(context: Any, builder: Any, index: Any, length: Any, axis: int, checks: Checks) -> Any:
+    """An index as it has to be treated: what it counts from the start."""
+    if checks == "all":
+        return checked(context, builder, index, length, axis)
+    if checks == "wrap":
+        return wrapped(builder, index, length)
+    if checks == "none":
+        return index
+    return promised(context, builder, index, length, axis, checks)
+
+
 def with_dead_end(builder: Any) -> None:
     """Continue in an unreachable block: `fail` has closed the current one."""
     builder.position_at_end(builder.append_basic_block("dead"))
@@ -97,10 +122,7 @@ def pointer(
 ) -> Any:
     """The address of an element; `rows`: neighbours along the last axis are neighbours in memory."""
     lengths = [builder.extract_value(array, (SHAPE, k)) for k in range(ty.ndim)]
-    if checks == "all":
-        indices = [checked(context, builder, i, n, k) for k, (i, n) in enumerate(zip(indices, lengths, strict=True))]
-    elif checks == "wrap":
-        indices = [wrapped(builder, i, n) for i, n in zip(indices, lengths, strict=True)]
+    indices = [placed(context, builder, i, n, k, checks) for k, (i, n) in enumerate(zip(indices, lengths, strict=True))]
     data = builder.extract_value(array, DATA)
     if ty.ndim == 0:
         return data

@@ -33,6 +33,8 @@ LENT_LINES = "__diffjit_lent__"  # lines whose views hold no reference to the me
 ROWS = "__diffjit_rows__"  # variables of a function that stand for views with rows without gaps
 ROOMS = "__diffjit_rooms__"  # how many places of a function have memory that they use again (`memory.room`)
 NEST_LINES = "__diffjit_nests__"  # lines with loops that LLVM need not unroll
+CHECKED = "__diffjit_checked__"  # whether what is relied on is tested (`settings.checked`)
+PLAIN = "__diffjit_plain__"  # whether nothing is relied on (`settings.plain`)
 PARALLEL_LINES = "__diffjit_parallel__"  # the same for loops of which no iteration reads what another writes
 
 
@@ -57,18 +59,20 @@ class Lower(lowering.Lower):
         self.inside: frozenset[int] = frozenset()
         self.wraps: frozenset[int] = frozenset()
         self.lent_lines: frozenset[int] = frozenset()
+        self.checked = False
         super().__init__(own, *args, **kwargs)
         scope = self.func_ir.func_id.func.__globals__
         self.module_key = scope.get(MODULE_KEY, 0)
         self.inside = scope.get(INSIDE_LINES, frozenset())
         self.wraps = scope.get(WRAPS_LINES, frozenset())
         self.lent_lines = scope.get(LENT_LINES, frozenset())
+        self.checked = scope.get(CHECKED, False)
         self.groups: dict[int, Any] = {}  # id of a block -> the label of the outermost parallel loop around it
         self.marks: dict[Any, Any] = {}
         name = self.func_ir.func_id.func_name
         self.rows = frozenset[str](scope.get(ROWS, {}).get(name, ()))
         self.rooms_wanted = scope.get(ROOMS, {}).get(name, 0)
-        apart = scope.get(ENTRY) == name or scope.get(APART, {}).get(name, False)
+        apart = not scope.get(PLAIN) and (scope.get(ENTRY) == name or scope.get(APART, {}).get(name, False))
         self.scopes = Scopes(self.module, self.func_ir.blocks, self.fndesc.typemap, apart=apart)
         self.nests = self._nests(scope.get(NEST_LINES, frozenset()), scope.get(PARALLEL_LINES, frozenset()))
 
@@ -108,7 +112,16 @@ class Lower(lowering.Lower):
     def lower_block(self, block: Any) -> None:
         """One block of Numba's IR."""
         self.current = block
+        if self.checked and block is self.func_ir.blocks[min(self.func_ir.blocks)]:
+            self._test_arguments(block)
         super().lower_block(block)
+
+    def _test_arguments(self, block: Any) -> None:
+        """Arguments that are said to be apart are, where one is written (`settings.checked`)."""
+        from diffjit.lowering.runtime.memory import share_arguments
+
+        self.loc = block.body[0].loc
+        share_arguments(self.context, self.builder, self.scopes, self.fndesc.argtypes, self.fnargs)
 
     def _find_singly_assigned_variable(self) -> None:
         """Variables that need no stack slot: assigned once, at a place that every use comes behind.
@@ -213,7 +226,11 @@ class Lower(lowering.Lower):
     def checks(self) -> elements.Checks:
         """What has to be done to the indices of the current line."""
         line = self.loc.line  # pyright: ignore[reportAttributeAccessIssue]
-        return "none" if line in self.inside else "wrap" if line in self.wraps else "all"
+        if line in self.inside:
+            return "promised none" if self.checked else "none"
+        if line in self.wraps:
+            return "promised wrap" if self.checked else "wrap"
+        return "all"
 
     @property
     def lends(self) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from diffjit.errors import DiffjitError
 from diffjit.lowering import failures
+from diffjit.settings import settings
 
 if TYPE_CHECKING:
     from diffjit.ir.nodes import Loc
@@ -76,6 +77,10 @@ def wrapper(
         return tuple(outs)
 
     call.__name__ = entry.name
+    if settings.checked:
+        from diffjit.lowering.guards import guarded
+
+        return guarded(call)
     return call
 
 

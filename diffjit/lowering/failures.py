@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import llvmlite.binding as llvm
 import numpy as np
 
+from diffjit.errors import BrokenPromise
 from diffjit.ir.types import Array, Type
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 INDEX, LIST_INDEX, EMPTY_POP, SHAPES, ASSIGN_SHAPE, OVERFLOW, ZERO_DIVISION, NEGATIVE_SHIFT, NEGATIVE_POWER = range(9)
 NEGATIVE_LENGTH, RESHAPE, EMPTY_REDUCTION, EMPTY_ARG, RECURSION, SINGULAR, NOT_POSITIVE, NOT_SQUARE, USER = range(9, 18)
 MATMUL, CONCATENATE, MASK_LENGTH, MASK_SHAPE, RANGE_STEP, BROADCAST_TO, LENGTH_STEP, CONCATENATE_EMPTY = range(18, 26)
-INSERT_SHAPE, TOO_BIG, GATHER_SHAPES, SOLVE_SHAPES, NO_MEMORY, RAISED, NO_CONVERGENCE = range(26, 33)
+INSERT_SHAPE, TOO_BIG, GATHER_SHAPES, SOLVE_SHAPES, NO_MEMORY, RAISED, NO_CONVERGENCE, PROMISED = range(26, 34)
+
+PLACE, WRAPPED_PLACE, APART, LENGTH, FITS = range(5)  # what was PROMISED: the first number of its payload
 
 
 class Stopped(Exception):
@@ -51,6 +54,7 @@ class Sites:
 
     source_lines: list[Loc | None] = field(default_factory=list)  # line of text -> place in the user's file
     words: dict[int, Words] = field(default_factory=dict)  # lines of text that are a `raise` or `print`
+    promises: dict[int, str] = field(default_factory=dict)  # lines of text -> who promised what is not tested there
 
 
 SITES: dict[int, Sites] = {}  # module key -> its sites
@@ -114,8 +118,34 @@ def failure() -> tuple[BaseException, Loc | None]:
             return words.exception.found(*words.found, tuple(values_of(words, _record.payload))), loc
         text = render(words, _record.payload)
         return (words.exception(text) if words.parts else words.exception()), loc
+    if _record.kind == PROMISED:
+        sites, line = places[0]
+        return broken(_record.payload, sites.promises.get(line, "")), loc
     cls, text = message(_record.kind, _record.payload)
     return cls(text), loc
+
+
+def broken(payload: tuple[int, ...], who: str) -> BrokenPromise:
+    """The error for what the optimisation relied on, and `settings.checked` has found not to hold."""
+    return BrokenPromise(
+        "DJ902",
+        f"compiled code relies on this, and it is not so: {_promise(payload)}" + (f" ({who})" if who else ""),
+        cure="this is a mistake in diffjit: please report it; settings.plain = True does without the optimisation",
+    )
+
+
+def _promise(payload: tuple[int, ...]) -> str:
+    what, *numbers = payload
+    match what:
+        case 0 | 1:  # PLACE, WRAPPED_PLACE: index, axis, length
+            index, axis, length = numbers
+            positive = "" if what == WRAPPED_PLACE else " and not negative"
+            return f"index {index} is within bounds{positive}, along axis {axis} with size {length}"
+        case 2:
+            return "an array that is written to overlaps no other"
+        case 3:  # LENGTH: two lengths
+            return f"two lengths are equal: {numbers[0]} and {numbers[1]}"
+    return "an integer fits into 64 bits"
 
 
 def message(kind: int, payload: tuple[int, ...]) -> tuple[type[Exception], str]:

@@ -14,10 +14,11 @@ takes work of the reverse sweep.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from diffjit.analysis.aliases import Roots
+from diffjit.analysis.bounds import untested
 from diffjit.ir.nodes import CONTROL, EFFECTS, WRITES, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.types import Array, Dim, Scalar, Sym, is_ref, not_one
 from diffjit.ir.walk import blocks, dce, uses, walk
@@ -34,12 +35,13 @@ _SHAPES_ONLY = frozenset({"dim", "stride", "zeros_like", "empty_like", "share"})
 def fuse_loops(function: Function) -> None:
     """Put array operations of each block into common nests, in place."""
     _shapes_from_outside(function.body, {}, function.params)
-    dce(function)
+    stays = untested(function)
+    dce(function, stays)
     roots = Roots(function)
     users = uses(function)
     for block in list(blocks(function.body)):
         if sum(1 for op in block.ops if fuse.runs_in_loops(op)) > 1:
-            _Scheduler(block, roots, users).run()
+            _Scheduler(block, roots, users, stays).run()
 
 
 def _shapes_from_outside(
@@ -150,8 +152,11 @@ class _Lengths:
 class _Scheduler:
     """Finds the nests of one block and puts its operations into their new order."""
 
-    def __init__(self, block: Block, roots: Roots, users: Mapping[Value, Sequence[Op | Block]]) -> None:
+    def __init__(
+        self, block: Block, roots: Roots, users: Mapping[Value, Sequence[Op | Block]], raises: Callable[[Op], bool]
+    ) -> None:
         self.block, self.roots, self.users = block, roots, users
+        self.raises = raises  # accesses whose index may be out of bounds
         self.here = set(map(id, block.ops))
         self.lengths = _Lengths()
         self.slots: list[Op | _Group] = []
@@ -183,7 +188,7 @@ class _Scheduler:
                 return
         if self._is_light(op):
             self._after(op, self._known(op.inputs))
-        elif op.kind == "load":
+        elif op.kind == "load" and not self.raises(op):
             source = op.inputs[0]
             writes = (at for root, at in self.written.items() if self.roots.may_alias(root, source))
             at = self._after(op, max(self._known(op.inputs), self.effect, max(writes, default=-1)))
@@ -212,7 +217,7 @@ class _Scheduler:
             self.read[self.roots.root(v)] = at
         for v in writes:
             self.written[self.roots.root(v)] = at
-        if any(o.kind in EFFECTS or o.kind == "call" for o in (op, *(o for r in op.regions for o in walk(r)))):
+        if any(o.kind in EFFECTS or o.kind == "call" or self.raises(o) for o in (op, *_inside(op))):
             self.effect = at
 
     def _is_light(self, op: Op) -> bool:
@@ -239,7 +244,7 @@ class _Scheduler:
         """The references whose memory an operation reads and writes."""
         reads: list[Value] = []
         writes: list[Value] = []
-        for o in (op, *(o for r in op.regions for o in walk(r))):
+        for o in (op, *_inside(op)):
             if o.kind in _SHAPES_ONLY or is_view(o):
                 continue
             refs = [v for v in o.inputs if is_ref(v.type)]
@@ -458,6 +463,10 @@ class _Scheduler:
         for v in outputs:
             v.op = nest
         return nest
+
+
+def _inside(op: Op) -> Iterable[Op]:
+    return (o for region in op.regions for o in walk(region))
 
 
 def same_place(a: Value, b: Value) -> bool:

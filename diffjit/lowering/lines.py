@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from diffjit.ir.nodes import Op
@@ -15,6 +15,37 @@ NEST = "  # nest"  # marks a loop over an array, of a length that only the run k
 PARALLEL = "  # parallel"  # as NEST, and no iteration reads what another writes
 
 _FEW = 8  # loops of fixed length up to this are for LLVM to unroll
+
+
+def weakest(marks: Iterable[str]) -> str:
+    """What is proven of a line, given what is proven of each of its subscripts."""
+    found = set(marks)
+    if not found or not found <= {INSIDE, WRAPS}:
+        return ""
+    return INSIDE if found == {INSIDE} else WRAPS
+
+
+def head(s: ast.stmt) -> list[ast.AST]:
+    """The parts of a statement that are on its own line."""
+    if isinstance(s, ast.For):
+        return [s.iter]
+    if isinstance(s, (ast.While, ast.If)):
+        return [s.test]
+    return [s]
+
+
+def accesses(tree: ast.AST) -> list[ast.AST]:
+    """The subscripts of arrays in a tree: `a[i]`, and `cell(a, i)`, a view of one element."""
+    return [n for n in ast.walk(tree) if (isinstance(n, ast.Subscript) and not _is_length(n)) or _is_cell(n)]
+
+
+def _is_cell(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cell"
+
+
+def _is_length(node: ast.Subscript) -> bool:
+    """`a.shape[k]`."""
+    return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
 
 class Temporaries:

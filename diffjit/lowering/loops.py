@@ -67,6 +67,10 @@ class Nest:
             ]
             self._source(dims_of(op.out), lengths)
 
+    def arrays_named(self) -> set[str]:
+        """The variables of the arrays that are read."""
+        return {self.names[key] for key, _ in self.arrays}
+
     def target(self, name: str, dims: tuple[Dim, ...]) -> None:
         """The lengths are those of this array (the target of an assignment)."""
         for k, d in enumerate(dims):

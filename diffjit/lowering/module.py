@@ -15,14 +15,16 @@ from diffjit.ir.nodes import Function, Loc, Op, Value
 from diffjit.ir.outofssa import function_def
 from diffjit.ir.types import Array, List, Stack
 from diffjit.ir.walk import callees, clone, walk
+from diffjit.lowering.checked import promise_lengths
 from diffjit.lowering.fusion import fuse_loops
-from diffjit.lowering.lines import INSIDE, LENT, NEST, PARALLEL, WRAPS
+from diffjit.lowering.lines import INSIDE, LENT, NEST, PARALLEL, WRAPS, accesses, head, weakest
 from diffjit.lowering.reuse import borrow
 from diffjit.lowering.rows import named
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
 from diffjit.lowering.source import LoweredPrinter
 from diffjit.lowering.spreading import Part
 from diffjit.lowering.versions import in_two_versions
+from diffjit.settings import settings
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -35,6 +37,7 @@ class Module:
     entry: str
     places: list[Loc | None] = field(default_factory=list)  # by line number
     ops: dict[int, Op] = field(default_factory=dict)  # `raise` and `print` operations, by line number
+    promises: dict[int, str] = field(default_factory=dict)  # who promised what is not tested, by line number
 
 
 def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, large: bool = False) -> Module:
@@ -43,7 +46,11 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
     `large`: nests may run in threads.
     """
     sealed = frozenset(k for k in residual_outs if isinstance(function.results[k].type, (List, Stack)))
+    large = large and not settings.plain
     function, functions = _fused(function, large=large)
+    if settings.checked:
+        for f in functions:
+            promise_lengths(f)
     recursive = _recursive(functions)
     hidden = _hide_clashes(functions)
     try:
@@ -54,7 +61,7 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
         rooms: dict[str, int] = {}
         unit_rows: dict[str, frozenset[str]] = {}
         for f in functions:
-            lent = borrow(f)
+            lent = set[Value]() if settings.plain else borrow(f)
             printer = LoweredPrinter(f, recursive, sealed if f is function else frozenset(), lent=lent, large=large)
             printer.numbered = sum(map(len, parts.values()))
             made = function_def(f, printer, names)
@@ -68,17 +75,22 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
             definitions |= printer.definitions
             bodies.append((f, made))
             parts[id(f)] = printer.parts
+            if settings.plain:
+                continue
             own = unit_rows[made.name] = named(made.body, [a.arg for a in made.args.args])
             unit_rows |= {part.name: named(part.body, part.parameters, own) for part in printer.parts}
             rooms |= {part.name: part.rooms for part in printer.parts if part.rooms}
     finally:
         for value, name in hidden:
             value.name = name
-    module = _assembled(function, names, definitions, bodies, parts, rooms)
     shown = {name: sorted(found) for name, found in unit_rows.items() if found}
-    if shown:
-        module.text += f"__diffjit_rows__ = {shown}\n"
-    return module
+    told = {
+        "__diffjit_rooms__": rooms,
+        "__diffjit_rows__": shown,
+        "__diffjit_checked__": settings.checked,
+        "__diffjit_plain__": settings.plain,
+    }
+    return _assembled(function, names, definitions, bodies, parts, told)
 
 
 def melted(function: Function) -> set[Value]:
@@ -98,6 +110,8 @@ def _fused(function: Function, *, large: bool) -> tuple[Function, list[Function]
         for op in walk(copy.body):
             if op.kind == "call":
                 op.attrs["function"] = copies.get(id(op.attrs["function"]), op.attrs["function"])
+        if settings.plain:
+            continue
         if large:
             mark_separate(copy)
         in_two_versions(copy)
@@ -159,6 +173,7 @@ class _Writer:
         self.lines: list[str] = []
         self.places: list[Loc | None] = [None]
         self.ops: dict[int, Op] = {}
+        self.promises: dict[int, str] = {}
 
     def line(self, text: str, depth: int, origin: Op | None = None) -> None:
         """Append a line."""
@@ -181,6 +196,8 @@ class _Writer:
             return
         origin = _origin(s)
         mark = _mark(s)
+        if mark.startswith((INSIDE, WRAPS)):
+            self.promises[len(self.lines) + 1] = _promised(s)
         if isinstance(s, ast.For):
             self.line(f"for {ast.unparse(s.target)} in {ast.unparse(s.iter)}:{mark}", depth, origin)
             self.body(s.body, depth + 1)
@@ -203,21 +220,12 @@ class _Writer:
             self.body(s.orelse, depth + 1)
 
 
-def _head(s: ast.stmt) -> list[ast.AST]:
-    """The parts of a statement that are on its own line."""
-    if isinstance(s, ast.For):
-        return [s.iter]
-    if isinstance(s, (ast.While, ast.If)):
-        return [s.test]
-    return [s]
-
-
 def _origin(s: ast.stmt) -> Op | None:
     """The operation that a line comes from."""
     own = getattr(s, "origin", None)
     if own is not None:
         return own
-    for part in _head(s):
+    for part in head(s):
         for node in ast.walk(part):
             found = getattr(node, "origin", None)
             if found is not None and found.loc is not None:
@@ -225,13 +233,10 @@ def _origin(s: ast.stmt) -> Op | None:
     return None
 
 
-def _is_cell(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cell"
-
-
-def _is_length(node: ast.AST) -> bool:
-    """`a.shape[k]`."""
-    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+def _promised(s: ast.stmt) -> str:
+    """Who says that the indices of a line are within bounds."""
+    ops = [getattr(node, "origin", None) for part in head(s) for node in ast.walk(part)]
+    return ", ".join(sorted({str(op.attrs["inbounds"]) for op in ops if op is not None and "inbounds" in op.attrs}))
 
 
 def _mark(s: ast.stmt) -> str:
@@ -242,16 +247,12 @@ def _mark(s: ast.stmt) -> str:
 
 def _proven(s: ast.stmt) -> str:
     """What is proven of all subscripts of a line."""
-    subscripts = [n for part in _head(s) for n in ast.walk(part) if isinstance(n, ast.Subscript) or _is_cell(n)]
-    marks = {getattr(n, "mark", "") for n in subscripts if not _is_length(n)}
-    if not marks or "" in marks:
-        return ""
-    return INSIDE if marks == {INSIDE} else WRAPS
+    return weakest(getattr(n, "mark", "") for part in head(s) for n in accesses(part))
 
 
 def _lent(s: ast.stmt) -> str:
     """Whether all views of a line do without a reference."""
-    found = {n.lent for part in _head(s) for n in ast.walk(part) if hasattr(n, "lent")}  # type: ignore[attr-defined]
+    found = {n.lent for part in head(s) for n in ast.walk(part) if hasattr(n, "lent")}  # type: ignore[attr-defined]
     return LENT if found == {True} else ""
 
 
@@ -270,7 +271,7 @@ def _assembled(
     definitions: dict[str, str],
     bodies: list[tuple[Function, ast.FunctionDef]],
     parts: dict[int, list[Part]],
-    rooms: dict[str, int],
+    told: dict[str, Any],
 ) -> Module:
     draft = _Writer()
     for f, made in bodies:
@@ -291,18 +292,21 @@ def _assembled(
     shift = len(head)
     lines = head + draft.lines
     tail = ["", "", f'__diffjit_entry__ = "{names[id(function)]}"']
-    for name, mark in _MARKS:
+    for name, mark in _MARKS if not settings.plain else ():
         marked = [n for n, line in enumerate(lines, 1) if line.endswith((mark, mark + LENT))]
         if marked:
             tail.append(f"{name} = frozenset({marked})")
-    apart = {part.name: part.apart for found in parts.values() for part in found}
+    apart = {part.name: part.apart for found in parts.values() for part in found}  # none where all is plain
     if apart:
         tail.append(f"__diffjit_apart__ = {apart}")
-    if rooms:
-        tail.append(f"__diffjit_rooms__ = {rooms}")
+    tail += [f"{name} = {found}" for name, found in told.items() if found]
     places = [None] * shift + draft.places
     return Module(
-        "\n".join(lines + tail) + "\n", names[id(function)], places, {n + shift: op for n, op in draft.ops.items()}
+        "\n".join(lines + tail) + "\n",
+        names[id(function)],
+        places,
+        {n + shift: op for n, op in draft.ops.items()},
+        {n + shift: who for n, who in draft.promises.items()},
     )
 
 

@@ -13,9 +13,11 @@ import numpy as np
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering import fuse, scalars, spreading
+from diffjit.lowering.failures import APART
 from diffjit.lowering.lines import NEST, PARALLEL, Lines, subscript, tuple_text
 from diffjit.lowering.loops import Nest, copy, identity, update, whole_assignment
 from diffjit.lowering.scalars import Operand
+from diffjit.settings import settings
 
 if TYPE_CHECKING:
     from diffjit.lowering.source import LoweredPrinter
@@ -191,6 +193,8 @@ class Loops:
                 dtype, layout = v.type.dtype, v.type.layout
                 empty = self.printer.empty(dtype, out, "F" if layout == "F" else "C")
                 self.lines.add(f"{out} = {empty}({tuple_text(self.nest.lengths)})")
+        if settings.checked:
+            self._promise_apart()
         periodic = any(m.kind in _PERIODIC and m.out.type.dtype.kind == "f" for m in self.members)  # type: ignore[union-attr]
         if not periodic:
             self._run(vector=True)
@@ -208,6 +212,14 @@ class Loops:
                 self._run(vector=False)
             with self.lines.block("else:"):
                 self._run(vector=True)
+
+    def _promise_apart(self) -> None:
+        """What is written overlaps what is read only where these are the same elements: iterations are independent."""
+        check = self.printer.require("PROMISED", 1)
+        for target in self.targets.values():
+            for name in dict.fromkeys(self.nest.names.values()):
+                if name in self.nest.arrays_named() and name != target:
+                    self.lines.add(f"{check}(apart_or_same({target}, {name}), {APART})")
 
     def _flag(self) -> str:
         flag = self.printer.temp("far", "bool")

@@ -10,23 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.ir.expressions import SourcePrinter
 from diffjit.ir.nodes import Function
-from diffjit.ir.printer import print_module
 from diffjit.ir.types import FLOAT, Scalar
 from diffjit.ir.walk import callees, walk
 from diffjit.lowering import cache
-from diffjit.primitives.semantics import printed
-
-
-def source_text(function: Function) -> str:
-    """The text at the level of the user's code."""
-    return print_module(function, SourcePrinter(printed()))
+from diffjit.transforms.pipeline import readable
 
 
 def compile_python(function: Function, *, name_hint: str | None = None) -> Callable[..., tuple[Any, ...]]:
     """A callable with the contract of `cpu.compile_function`. Tracebacks and debuggers show the generated lines."""
-    text = source_text(function)
+    text = readable(function)
     stem = re.sub(r"\W", "_", name_hint or function.name) or "function"
     file = f"<diffjit {stem} {cache.digest(text)[:8]}>"
     module = types.ModuleType(f"diffjit_generated.{stem}_{cache.digest(text)[:8]}")

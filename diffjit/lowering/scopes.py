@@ -7,6 +7,7 @@ of all arrays that the variable may stand for, and overlaps no access of the oth
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from llvmlite import ir as llvm_ir
@@ -16,6 +17,7 @@ IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]
 
 _UNKNOWN = "unknown"
 _MOST = 96  # the lists of scopes are as long as there are arrays
+_FILL = frozenset({"fill", "copy_into", "add_into"})  # write to their first argument
 _SAME = frozenset({"seal", "stretched"})  # give their first argument, or a view of it
 _SAME_OR_NEW = frozenset({"fitted", "fitted_source", "fitted_index", "fitted_value"})
 
@@ -69,6 +71,7 @@ class Scopes:
                     changed = True
         roots = {r for found in self.origins.values() if _UNKNOWN not in found for r in found}
         self.order = sorted(roots, key=str) if 1 < len(roots) <= _MOST else []
+        self.blocks = blocks
         self.scopes: dict[Any, Any] = {}
         self.lists: dict[frozenset[Any], tuple[Any, Any]] = {}
 
@@ -94,6 +97,29 @@ class Scopes:
         if name in _SAME:
             return first
         return first | {("allocation", key)} if name in _SAME_OR_NEW else {_UNKNOWN}
+
+    def separates(self, first: int, second: int) -> bool:
+        """Whether LLVM is told that two arguments never overlap where one is written."""
+        groups = self.apart
+        return groups[first] != groups[second] if isinstance(groups, tuple) else groups
+
+    @cached_property
+    def written(self) -> set[Any]:
+        """The origins of what is written to by subscripts, or by the helpers that fill their first argument."""
+        names: set[str] = set()
+        for block in self.blocks.values():
+            for inst in block.body:
+                if isinstance(inst, (IR.SetItem, IR.StaticSetItem)):
+                    names.add(inst.target.name)
+                elif isinstance(inst, IR.Assign) and isinstance(inst.value, IR.Expr) and inst.value.op == "call":
+                    name = self.names.get(inst.value.func.name, "")
+                    names |= {a.name for a in inst.value.args[:1] if name in _FILL}
+        return {r for name in names for r in self.origins.get(name, ())}
+
+    def writes(self, argument: int) -> bool:
+        """Whether an argument is written to, as far as one sees."""
+        groups = self.apart
+        return ("argument", groups[argument] if isinstance(groups, tuple) else argument) in self.written
 
     def mark(self, inst: Any, variable: str) -> None:
         """Say of a load or store which array it accesses."""

@@ -43,7 +43,15 @@ def _bound(builder: Any, given: Any, length: Any) -> Any:
 
 
 def view(
-    context: Any, builder: Any, ty: Any, array: Any, indices: list[Index], result: Any, checks: str, *, own: bool
+    context: Any,
+    builder: Any,
+    ty: Any,
+    array: Any,
+    indices: list[Index],
+    result: Any,
+    checks: elements.Checks,
+    *,
+    own: bool,
 ) -> Any:
     """The view `array[indices]`, of the type that Numba gives it; `own`: with a reference to its memory."""
     taken = sum(1 for i in indices if i is not None and i is not ...)
@@ -64,10 +72,8 @@ def view(
             first, count = _range(builder, index, length)
             shape.append(count)
             strides.append(stride)
-        elif checks == "all":
-            first = elements.checked(context, builder, index, length, axis)
         else:
-            first = elements.wrapped(builder, index, length) if checks == "wrap" else index
+            first = elements.placed(context, builder, index, length, axis, checks)
         axis += 1
         if getattr(first, "constant", None) != 0:
             step = builder.mul(first, stride)

@@ -16,18 +16,20 @@ from diffjit.analysis.aliases import Roots
 from diffjit.analysis.bounds import Bounds
 from diffjit.ir import syntax
 from diffjit.ir.nodes import CONTROL, SUM, Function, Op, Value, const_of
+from diffjit.ir.raising import may_raise
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
-from diffjit.lowering import arrays, failures, foreign, fuse, indexing, linalg, nests, reuse, scalars, sharing
+from diffjit.lowering import arrays, checked, failures, foreign, fuse, indexing, linalg, nests, reuse, scalars, sharing
 from diffjit.lowering.fusion import NEST, same_place
-from diffjit.lowering.lines import Lines, Temporaries, tuple_text
+from diffjit.lowering.lines import INSIDE, WRAPS, Lines, Temporaries, accesses, head, tuple_text, weakest
 from diffjit.lowering.ranges import Ranges
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.scalars import Operand
 from diffjit.lowering.spreading import Part
 from diffjit.primitives.registry import ELEMENTWISE
+from diffjit.settings import settings
 
 _SIMPLE = frozenset(
     {"dim", "stride", "trip", "load", "list_len", "list_get", "list_new", "stack_new", "share", "stop_gradient"}
@@ -70,7 +72,7 @@ class LoweredPrinter(OpPrinter):
         self._shared: set[Op] = {
             op for loop in walk(function.body) if sharing.pays(self, loop) for op in walk(loop.regions[0])
         }
-        self.passes = reuse.passing(function)
+        self.passes = set[Value]() if settings.plain else reuse.passing(function)
         self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long
         self.in_loop = False
         self.rooms = 0  # places where such arrays are made
@@ -142,7 +144,10 @@ class LoweredPrinter(OpPrinter):
         self, kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = False, vector: bool = False
     ) -> str:
         """The text of an operation on numbers."""
-        return scalars.apply(kind, operands, out, nowrap=nowrap, vector=vector)
+        text = scalars.apply(kind, operands, out, nowrap=nowrap, vector=vector)
+        if nowrap and settings.checked and out.dtype.kind == "i":
+            text = checked.promised_to_fit(scalars.apply(kind, operands, out, vector=vector))
+        return text
 
     def named(self, arg: ast.expr, value: Value, lines: Lines) -> str:
         """An operand as a name (or literal): anything longer is computed once, before the loops."""
@@ -169,6 +174,16 @@ class LoweredPrinter(OpPrinter):
             return False  # the text of an operand may be printed twice: taking an item off must not be
         user = self.uses[op.out][0]
         return isinstance(ty, Scalar) or (isinstance(user, Op) and user.kind in ("load", "store", "view", "accum_at"))
+
+    def raises(self, op: Op) -> bool:
+        """Whether what is printed tests something: not where indices and sums are proven to be in range."""
+        if op.kind == NEST:
+            return any(map(self.raises, op.attrs["members"]))
+        return may_raise(op, self.inside, self.ranges.fits)
+
+    def inside(self, op: Op) -> bool:
+        """Whether the indices of a load, store or view are proven to be within bounds."""
+        return not settings.plain and self.bounds.proves(op)
 
     def expressible(self, op: Op) -> bool:
         """Operations on numbers, loads, views."""
@@ -211,7 +226,7 @@ class LoweredPrinter(OpPrinter):
             trees[f"x{k}"] = arg
             operands.append(Operand(f"x{k}", ty, const))
         assert isinstance(op.out.type, Scalar)
-        nowrap = bool(op.attrs.get("nowrap")) or self.ranges.fits(op)
+        nowrap = not settings.plain and (bool(op.attrs.get("nowrap")) or self.ranges.fits(op))
         if SUM in op.attrs and op.out.type.dtype.kind == "f" and all(o.type == op.out.type for o in operands):
             return syntax.expr("plus(x0, x1)", **trees)
         kind = "cast" if op.kind == "copy" else op.kind
@@ -237,10 +252,13 @@ class LoweredPrinter(OpPrinter):
             else:
                 raise NotImplementedError(f"no lowering of `{op.kind}`")
         made = lines.parse()
+        unsure = {ast.unparse(n): getattr(n, "mark", "") for a in args for n in accesses(a)}
         for statement in made:
             for node in ast.walk(statement):
-                if isinstance(node, ast.stmt) and not hasattr(node, "origin"):
-                    node.origin = op  # type: ignore[attr-defined]
+                if isinstance(node, ast.stmt):
+                    _weaken(node, unsure)
+                    if not hasattr(node, "origin"):
+                        node.origin = op  # type: ignore[attr-defined]
         return made
 
     def _effect(self, op: Op, args: list[ast.expr], lines: Lines) -> None:
@@ -317,3 +335,12 @@ class LoweredPrinter(OpPrinter):
             return []
         name = self.require("RECURSION", 0)
         return syntax.stmts(f"{name}(depth_ < 1000)")
+
+
+def _weaken(s: ast.stmt, unsure: Mapping[str, str]) -> None:
+    """What is proven of a line's own subscripts holds for the line only if it does for those in the operands, too."""
+    own: str = getattr(s, "mark", "")
+    if own not in (INSIDE, WRAPS):
+        return
+    text = " ".join(ast.unparse(part) for part in head(s))
+    s.mark = weakest([own, *(mark for operand, mark in unsure.items() if operand in text)])  # type: ignore[attr-defined]

@@ -17,9 +17,9 @@ from functools import reduce
 
 from diffjit.analysis.bounds import Affine, Bounds
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block, Function, Op, Value, const_of
+from diffjit.ir.nodes import CONTROL, LABELS, Block, Function, Op, Value, const_of
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym
-from diffjit.ir.walk import blocks, clone_op, walk
+from diffjit.ir.walk import clone_op, clone_value, walk
 
 _FIRST = {"load": 1, "view": 1, "store": 2, "accum_at": 2}  # where the indices begin among the inputs
 _LARGEST = 120  # operations of a loop that is worth printing twice
@@ -41,7 +41,7 @@ def in_two_versions(function: Function) -> None:
             else:
                 todo += op.regions
     for block, op, accesses, test in found:
-        _split(function, block, op, accesses, test)
+        _split(block, op, accesses, test)
 
 
 def _tested(loop: Op, bounds: Bounds) -> tuple[list[Op], Block] | None:
@@ -86,7 +86,7 @@ class _Test:
         self.lengths: dict[Sym, tuple[Value, int]] = {}
         for op in walk(loop.regions[0]):
             for v in op.inputs:
-                if isinstance(v.type, Array) and not self.order.inside(v, loop):
+                if isinstance(v.type, Array) and not self.order.inside(v, loop) and _is_there(v):
                     for k, d in enumerate(v.type.dims):
                         if isinstance(d, Sym):
                             self.lengths.setdefault(d, (v, k))
@@ -140,37 +140,22 @@ class _Test:
                 return e
             atom = max(inner, key=lambda a: len(self.order.enclosing(a.block)))  # pyright: ignore[reportArgumentType]
             k = e.terms[atom]
-            end = self._extreme(atom, least=least == (k > 0))
+            end = self.bounds.extreme(atom, least=least == (k > 0)) or self._last(atom)
             if end is None:
                 return None
             e = e.plus(Affine(0, {atom: 1}), -k).plus(end, k)
         return None
 
-    def _extreme(self, v: Value, *, least: bool) -> Affine | None:
-        loop = self.order.counted_by(v)
-        if loop is not None:
-            start, stop, step = loop.inputs[:3]
-            by = const_of(step)
-            if not isinstance(by, int) or by == 0:
-                return None
-            if least == (by > 0):
-                return self.bounds.of(start)
-            return self.bounds.of(stop).plus(Affine(-1 if by > 0 else 1, {}))
-        return self._running(v, least=least) if v.op is None else None
-
-    def _running(self, v: Value, *, least: bool) -> Affine | None:
-        """An integer that a loop over a range adds a constant to."""
-        found = self.bounds.running.of(v)
+    def _last(self, v: Value) -> Affine | None:
+        """What an integer is at last that a loop over a range adds a constant to."""
+        found = self.bounds.running.of(v) if v.op is None else None
         if found is None or found.by is not None or found.trips or found.ramp is not None or found.loop.kind != "for":
             return None
-        first = self.bounds.of(found.first)
-        if found.times == 0 or least == (found.times > 0):
-            return first
         start, stop, step = found.loop.inputs[:3]
         if const_of(step) != 1:
             return None
-        last = self.bounds.of(stop).plus(self.bounds.of(start), -1).plus(Affine(-1, {}))
-        return first.plus(last, found.times)
+        steps = self.bounds.of(stop).plus(self.bounds.of(start), -1).plus(Affine(-1, {}))
+        return self.bounds.of(found.first).plus(steps, found.times)
 
     def write(self) -> Block:
         """The operations that compute the condition, as a block with one result."""
@@ -202,32 +187,36 @@ class _Test:
         return atom if atom.type == INT else build.value("cast", [atom], INT)
 
 
+def _is_there(v: Value) -> bool:
+    """Whether a value is an array for certain, and not what stands for one on a path that has not made it."""
+    return v.op is None or (v.op.kind != "undef" and v.op.kind not in CONTROL)
+
+
 def _free(accesses: list[Op]) -> None:
     """Indices that need no test, and do not count from the end."""
     for op in accesses:
-        op.attrs["inbounds"] = op.attrs["nonneg"] = True
+        op.attrs |= {"inbounds": "versions", "nonneg": True}
 
 
-def _split(function: Function, block: Block, loop: Op, accesses: list[Op], test: Block) -> None:
-    """Print the loop twice."""
+def _split(block: Block, loop: Op, accesses: list[Op], test: Block) -> None:
+    """Print the loop twice.
+
+    What the loop gave stays the same values, now of the branch around it: nobody who reads them needs to be told, be it
+    the program or the tests of loops that are yet to be split.
+    """
     careful = Block()
     copy = clone_op(loop, {}, careful)
     careful.results = list(copy.outputs)
     _free(accesses)
     quick = Block(ops=[loop])
-    outs = [Value(v.type, v.name) for v in loop.outputs]
+    both = Op("if", [test.results[0]], loop.outputs, regions=[quick, careful], loc=loop.loc)
+    loop.outputs = []
+    for v in both.outputs:
+        loop.outputs.append(clone_value(v, {}, loop, quick))
+        v.op, v.block = both, block
     quick.results = list(loop.outputs)
-    both = Op("if", [test.results[0]], outs, regions=[quick, careful], loc=loop.loc)
-    both.attrs = {k: loop.attrs.pop(k) for k in ("comment", "section", "turn") if k in loop.attrs}
+    both.attrs = {k: loop.attrs.pop(k) for k in LABELS if k in loop.attrs}
     for k in both.attrs:
         copy.attrs.pop(k, None)
-    for v in outs:
-        v.op, v.block = both, block
     at = block.ops.index(loop)
     block.ops[at : at + 1] = [*test.ops, both]
-    mapping = dict(zip(loop.outputs, outs, strict=True))
-    for b in blocks(function.body):
-        for op in b.ops:
-            op.inputs = [mapping.get(v, v) for v in op.inputs]
-        if b is not quick:
-            b.results = [mapping.get(v, v) for v in b.results]

@@ -1,18 +1,24 @@
 """Gives a value to variables that hold nothing yet where something will be recorded or copied from them.
 
-for ...:                          last = np.empty(0)
-tape.append(last)      ->     for ...:
-last = f()                        tape.append(last)
-last = f()
+for ...:                          last = np.empty(x.size)
+    tape.append(last)      ->     for ...:
+    last = f(x)                       tape.append(last)
+                                      last = f(x)
+
+Arrays whose types share the symbol of a length have one length, whoever reads it of whichever of them: a dummy has the
+length that its type says, where an array that is there already has it, and else none, like all dummies of that length.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable
 
-from diffjit.ir.nodes import Block, Function, Op, Value
-from diffjit.ir.types import Array, List, Scalar
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import CONTROL, Block, Function, Op, Value
+from diffjit.ir.types import INT, Array, Dim, List, Scalar, Sym
 from diffjit.ir.walk import walk
+
+Lengths = dict[Sym, tuple[Value, int]]  # an array, and its axis, that has a length
 
 _RECORDING = frozenset(
     {"push", "copy", "store", "list_append", "zeros_like", "empty_like", "dim", "cast", "load", "view"}
@@ -34,10 +40,7 @@ def define_dummies(function: Function) -> None:
             continue
         touched.add(v)
         todo += sources.get(v, ())
-    for block in _blocks(function.body):
-        for op in list(block.ops):
-            if op.kind == "undef" and op.out in touched:
-                _define(op, block)
+    _define_in(function.body, touched, _lengths_of(function.params, {}))
 
 
 def _sources(block: Block) -> dict[Value, list[Value]]:
@@ -59,36 +62,48 @@ def _sources(block: Block) -> dict[Value, list[Value]]:
     return found
 
 
-def _blocks(block: Block) -> list[Block]:
-    out = [block]
-    for op in block.ops:
+def _define_in(block: Block, touched: set[Value], known: Lengths) -> None:
+    """Define the dummies of a block; `known`: arrays whose lengths are there to be read before it."""
+    for op in list(block.ops):
         for region in op.regions:
-            out += _blocks(region)
-    return out
+            _define_in(region, touched, dict(known))
+        if op.kind == "undef":
+            if op.out in touched:
+                _define(op, block, known)
+        elif op.kind not in CONTROL:
+            _lengths_of(op.outputs, known)
 
 
-def _define(op: Op, block: Block) -> None:
+def _lengths_of(values: Iterable[Value], known: Lengths) -> Lengths:
+    for v in values:
+        for axis, d in enumerate(getattr(v.type, "dims", ())):
+            if isinstance(d, Sym):
+                known.setdefault(d, (v, axis))
+    return known
+
+
+def _define(op: Op, block: Block, known: Lengths) -> None:
     ty = op.out.type
     if isinstance(ty, Scalar):
         zero: object = {"b": False, "i": 0, "u": 0, "f": 0.0, "c": 0j}[ty.dtype.kind]
         op.kind = "const"
         op.attrs = {"value": zero if ty.weak else ty.dtype.type(zero)}
     elif isinstance(ty, Array):
-        zeros: list[Op] = []
-        known = tuple(d if isinstance(d, int) else 0 for d in ty.dims)  # loops rely on lengths that are known
-        op.out.type = Array(ty.dtype, known, ty.layout)
-        for n in known:
-            length = Value(Scalar(_INT, weak=True))
-            made = Op("const", [], [length], {"value": n})
-            length.op, length.block = made, block
-            zeros.append(made)
+        build = Builder(Block())
+        lengths = [_length(build, d, known) for d in ty.dims]
+        for v in lengths:
+            v.block = block
         position = block.ops.index(op)
-        block.ops[position:position] = zeros
-        op.kind, op.inputs, op.attrs = "empty", [z.out for z in zeros], {"order": "C"}
+        block.ops[position:position] = build.block.ops
+        op.kind, op.inputs, op.attrs = "empty", lengths, {"order": "C"}
     elif isinstance(ty, List):
         op.kind = "list_new"
     else:
         op.kind = "stack_new"
 
 
-_INT = np.dtype(np.int64)
+def _length(build: Builder, d: Dim, known: Lengths) -> Value:
+    if isinstance(d, Sym) and d in known:
+        array, axis = known[d]
+        return build.value("dim", [array], INT, axis=axis)
+    return build.const(d if isinstance(d, int) else 0, INT)

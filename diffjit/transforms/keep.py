@@ -18,7 +18,7 @@ from diffjit.analysis.running import Sum
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
 from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
-from diffjit.ir.walk import blocks, dce, walk
+from diffjit.ir.walk import blocks, dce, nothing, walk
 from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.transforms.policy import Policy
 from diffjit.transforms.tidy import labelled
@@ -44,8 +44,7 @@ class Context:
 class Keeper:
     """Decides how forward values reach the reverse sweep, and extends the forward sweep accordingly."""
 
-    def __init__(self, function: Function, order: Order, memory: Memory, build: Builder) -> None:
-        self.function = function
+    def __init__(self, order: Order, memory: Memory, build: Builder) -> None:
         self.order = order
         self.memory = memory
         self.build = build
@@ -195,7 +194,7 @@ class Keeper:
         """Give every placeholder of the reverse sweep its value; returns the results with theirs."""
         sweep = Function("reverse", [], Block([], top.block.ops, results))
         with labelled(sweep):
-            dce(sweep)
+            dce(sweep, nothing)
         top.block.ops = sweep.body.ops
         contexts = {c.block: c for c in self.contexts}
         wanted = [op.attrs["of"] for op in walk(top.block) if op.kind == "kept"]
@@ -328,12 +327,12 @@ class Keeper:
             tape = b.value("empty", lengths, Array(v.type.dtype, dims, "C"), name=name, order="C", record="tape")
         self.tapes[v] = tape
         with self.forward_ops(self.at_end, c.fwd, c.fwd) as b:
-            b.op("store", [tape, v, *self._index(b, shape)], inbounds=True)
+            b.op("store", [tape, v, *self._index(b, shape)], inbounds="recording")
         reached = self.kept(tape, c)
         index = self._index_back(c, shape)
         with self.build.inside(c.spot):
             ty = v.type
-            out = self.build.value("load", [reached, *index], Scalar(ty.dtype), name=v.name, inbounds=True)
+            out = self.build.value("load", [reached, *index], Scalar(ty.dtype), name=v.name, inbounds="recording")
             return out if ty == out.type else self.build.value("cast", [out], ty, name=v.name)
 
     def _index(self, b: Builder, shape: list[Op]) -> list[Value]:
@@ -384,7 +383,7 @@ class Keeper:
         at = ops.index(copy)
         into = Block()
         with self.build.inside(into):
-            row = self.build.value("view", [tape, *self._index(self.build, shape)], ty, spec=spec, inbounds=True)
+            row = self.build.value("view", [tape, *self._index(self.build, shape)], ty, spec=spec, inbounds="recording")
             self.build.op("assign", [row, source])
         for op in into.ops:
             op.loc = copy.loc
@@ -394,7 +393,7 @@ class Keeper:
         reached = self.kept(tape, c)
         index = self._index_back(c, shape)
         with self.build.inside(c.spot):
-            return self.build.value("view", [reached, *index], ty, name=v.name, spec=spec, inbounds=True)
+            return self.build.value("view", [reached, *index], ty, name=v.name, spec=spec, inbounds="recording")
 
     def _emitted(self) -> Iterator[list[Op]]:
         for place in (self.before, self.after):

@@ -53,7 +53,7 @@ class MemoryRules(TapeRules):
         if g is not None and self.activity.active(op.inputs[0]):
             value, index = self.fit(g, op.out), self.indices(op.inputs[1:], c)
             self.add_into(
-                op.inputs[0], c, lambda target: self.build.op("accum_at", [target, value, *index], inbounds=True)
+                op.inputs[0], c, lambda target: self.build.op("accum_at", [target, value, *index], inbounds="reverse")
             )
 
     def mirror_store(self, op: Op, c: Context) -> None:
@@ -65,11 +65,11 @@ class MemoryRules(TapeRules):
         index = self.indices(op.inputs[2:], c)
         scalar = Scalar(a.type.dtype)
         t = (
-            self.build.value("load", [target, *index], scalar, name=_bar(value), inbounds=True)
+            self.build.value("load", [target, *index], scalar, name=_bar(value), inbounds="reverse")
             if self.activity.active(value)
             else None
         )
-        self.build.op("store", [target, self.build.const(0.0, scalar), *index], inbounds=True)
+        self.build.op("store", [target, self.build.const(0.0, scalar), *index], inbounds="reverse")
         if t is not None:
             self.add(value, self.fit(t, value), c)
 
@@ -111,7 +111,7 @@ class MemoryRules(TapeRules):
         a, value = op.inputs[:2]
         if self.activity.active(a) and self.activity.active(value):
             t = self.build.value(
-                "load", [self.buffer(a, c), *self.indices(op.inputs[2:], c)], Scalar(a.type.dtype), inbounds=True
+                "load", [self.buffer(a, c), *self.indices(op.inputs[2:], c)], Scalar(a.type.dtype), inbounds="reverse"
             )
             self.add(value, self.fit(t, value), c)
 

@@ -30,20 +30,26 @@ def finish(function: Function, stage: str) -> Function:
     distinct_names(function)
     with labelled(function):
         simplify(function)
-        share_common(function)
-        if join_products(function):
-            simplify(function)
-            share_common(function)
-        if stage != "program":
-            tidy(function)
-            simplify(function)
-            in_place(function)
-            if stage == "settled":
-                adopt(function)
+        if not settings.plain:
+            _improve(function, stage)
     define_dummies(function)
     verify(function)
     dump(stage, function)
     return function
+
+
+def _improve(function: Function, stage: str) -> None:
+    """The passes without which the program would be as right."""
+    share_common(function)
+    if join_products(function):
+        simplify(function)
+        share_common(function)
+    if stage != "program":
+        tidy(function)
+        simplify(function)
+        in_place(function)
+        if stage == "settled":
+            adopt(function)
 
 
 def distinct_names(function: Function) -> None:
@@ -72,11 +78,12 @@ def dump(stage: str, function: Function, text: str | None = None) -> None:
 
 def readable(function: Function) -> str:
     """The text at the level of the user's code."""
+    from diffjit.analysis.bounds import proofs
     from diffjit.ir.expressions import SourcePrinter
     from diffjit.ir.printer import print_module  # imports astor, which programs that are only compiled do without
     from diffjit.primitives.semantics import printed
 
-    return print_module(function, SourcePrinter(printed()))
+    return print_module(function, SourcePrinter(printed(), proofs(function)))
 
 
 def numbers(function: Function, *, smooth: bool = False) -> Function:
@@ -84,7 +91,7 @@ def numbers(function: Function, *, smooth: bool = False) -> Function:
 
     `smooth`: it will be differentiated.
     """
-    made = tabulate(scalarise(function, smooth=smooth))
+    made = function if settings.plain else tabulate(scalarise(function, smooth=smooth))
     if made is not function:
         verify(made)
         dump("numbers", made)

@@ -41,7 +41,7 @@ class Policy:
         self.keeper = keeper
         self.running = Running(keeper.order)
         self.stores: dict[Value, list[Op]] = {}
-        self.extents = Extents(keeper.function)
+        self.extents = Extents(keeper.order.function)
         self.found: dict[Value, Op | None] = {}  # answers of `stored`
         self.settled: dict[Value, Settled | None] = {}  # answers of `snapshot`
         self.copies: dict[tuple[Value, Op], Settled] = {}

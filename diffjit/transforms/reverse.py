@@ -22,7 +22,7 @@ from diffjit.frontend import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import SUM, Block, Function, Loc, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
-from diffjit.ir.walk import clone_op, dce, walk
+from diffjit.ir.walk import clone_op, dce, nothing, walk
 from diffjit.primitives.registry import ELEMENTWISE, RULES
 from diffjit.transforms import custom, rules
 from diffjit.transforms.keep import Context, Keeper
@@ -76,7 +76,7 @@ class Reverse(MemoryRules):
         self.outputs = [self.f.body.results[k] for k in results]
         useful = [*self.outputs, *(self.f.params[k] for k in buffers)]
         self.activity = Activity(self.f, self.memory, self.inputs, useful)
-        self.keep = Keeper(self.f, self.order, self.memory, self.build)
+        self.keep = Keeper(self.order, self.memory, self.build)
         self.shadows = Shadows(self.f, self.memory, self.activity, self.keep, self.build)
         self.comment: str | None = None
         self.tested = finite.level()
@@ -266,7 +266,7 @@ class Reverse(MemoryRules):
             a for o in walk(scratch) for r in o.regions for a in r.args
         }
         keepers = Function("scratch", [], Block([], scratch.ops, list(wanted)))
-        dce(keepers)
+        dce(keepers, nothing)
         for o in scratch.ops:
             self._place(o, made, op, c, mapping, c.block)
         for v in wanted:

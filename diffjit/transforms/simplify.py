@@ -6,6 +6,7 @@ if c: yield x  else: yield x    ->    x
 
 from __future__ import annotations
 
+from diffjit.analysis.bounds import untested
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.walk import dce
 
@@ -18,7 +19,7 @@ def simplify(function: Function) -> Function:
         if not mapping:
             break
         _substitute(function.body, mapping)
-    dce(function)
+    dce(function, untested(function))
     return function
 
 

@@ -157,12 +157,12 @@ class Steps:
 
     def read(self, array: Value, slot: Value) -> Value:
         """An entry of an array of counters."""
-        found = self.build.value("load", [array, slot], Scalar(np.dtype(np.int64)), inbounds=True)
+        found = self.build.value("load", [array, slot], Scalar(np.dtype(np.int64)), inbounds="snapshots")
         return self.build.value("cast", [found], INT)
 
     def write(self, array: Value, slot: Value, v: Value) -> None:
         """Set an entry of an array of counters."""
-        self.build.op("store", [array, v, slot], inbounds=True)
+        self.build.op("store", [array, v, slot], inbounds="snapshots")
 
     def index(self, k: Value) -> Value:
         """The loop's counter in iteration k."""
@@ -280,14 +280,16 @@ class Steps:
 
     def _stored(self, array: Value, slot: Value, like: Value) -> Value:
         ty = Array(array.type.dtype, like.type.dims, "C")
-        return self.build.value("view", [array, slot], ty, spec=("i", *(":" for _ in like.type.dims)), inbounds=True)
+        return self.build.value(
+            "view", [array, slot], ty, spec=("i", *(":" for _ in like.type.dims)), inbounds="snapshots"
+        )
 
     def save(self, storage: Storage, slot: Value, at: Value, carried: list[Value]) -> None:
         """Take a snapshot."""
         self.write(storage.places, slot, at)
         for dtype, pack in storage.packs.items():
             for j, k in enumerate(self._row(dtype)):
-                self.build.op("store", [pack, carried[k], slot, self.build.const(j)], inbounds=True)
+                self.build.op("store", [pack, carried[k], slot, self.build.const(j)], inbounds="snapshots")
         self.refuse_overlaps(carried)
         arrays = iter(storage.arrays)
         for k in self.carried:
@@ -323,7 +325,7 @@ class Steps:
         carried: dict[int, Value] = {}
         for dtype, pack in storage.packs.items():
             for j, k in enumerate(self._row(dtype)):
-                v = self.build.value("load", [pack, slot, self.build.const(j)], Scalar(dtype), inbounds=True)
+                v = self.build.value("load", [pack, slot, self.build.const(j)], Scalar(dtype), inbounds="snapshots")
                 ty = self.args[k].type
                 carried[k] = v if v.type == ty else self.build.value("cast", [v], ty)
         arrays = iter(storage.arrays)

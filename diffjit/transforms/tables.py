@@ -53,10 +53,11 @@ def tabulate(function: Function) -> Function:
     """The program with its tables, or itself where it needs none."""
     if not any(op.kind in ("for", "while") for op in function.body.ops) or not any(map(_is_dear, walk(function.body))):
         return function
-    if not _Tables(function).found:
-        return function
     made = clone(function)
-    _Tables(made).apply()
+    tables = _Tables(made)
+    if not tables.found:
+        return function
+    tables.apply()
     dce(made)
     return made
 
@@ -237,7 +238,7 @@ class _Tables:
                 value = self._copied(build, op, made, mapping)
                 build.loc = op.loc
                 index = [_position(build, body.args[0], b) for body, b in zip(nest, bounds, strict=True)]
-                build.op("store", [table, value, *index], inbounds=True)
+                build.op("store", [table, value, *index], inbounds="tables")
         for k in reversed(range(len(loops))):
             outer = nest[k - 1] if k else build.block
             with build.inside(outer):
@@ -248,7 +249,9 @@ class _Tables:
             here, build.loc = Block(), op.loc
             with build.inside(here):
                 index = [_position(build, x.regions[0].args[0], b) for x, b in zip(loops, bounds, strict=True)]
-                found = build.value("load", [table, *index], Scalar(op.out.type.dtype), name=op.out.name, inbounds=True)
+                found = build.value(
+                    "load", [table, *index], Scalar(op.out.type.dtype), name=op.out.name, inbounds="tables"
+                )
                 if found.type != op.out.type:
                     found = build.value("cast", [found], op.out.type, name=op.out.name)
             for new in here.ops:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from diffjit.analysis.bounds import proofs
 from diffjit.ir import syntax
 from diffjit.ir.build import Builder
 from diffjit.ir.dump import format_ir
@@ -77,7 +78,7 @@ class Program:
 
 
 def text_of(function: Function, printer: SourcePrinter | None = None) -> str:
-    return print_module(function, printer or SourcePrinter())
+    return print_module(function, printer or SourcePrinter(inside=proofs(function)))
 
 
 def body_of(function: Function) -> str:

@@ -9,7 +9,15 @@ from typing import Any
 
 from numba.core import types
 
-from diffjit.lowering.failures import NEGATIVE_POWER, NEGATIVE_SHIFT, OVERFLOW, RANGE_STEP, ZERO_DIVISION
+from diffjit.lowering.failures import (
+    FITS,
+    NEGATIVE_POWER,
+    NEGATIVE_SHIFT,
+    OVERFLOW,
+    PROMISED,
+    RANGE_STEP,
+    ZERO_DIVISION,
+)
 from diffjit.lowering.runtime.build import (
     I8,
     I64,
@@ -297,10 +305,10 @@ fmod = operation("fmod", 2, same, _emit_fmod)
 # Exact arithmetic on Python's ints ------------------------------------------------------------------------------------
 
 
-def _exact(name: str, method: str) -> Any:
+def _exact(name: str, method: str, failure: int = OVERFLOW, *payload: int) -> Any:
     def emit(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
         pair = getattr(builder, method)(*args)
-        fail_if(context, builder, builder.extract_value(pair, 1), OVERFLOW)
+        fail_if(context, builder, builder.extract_value(pair, 1), failure, *map(I64, payload))
         return builder.extract_value(pair, 0)
 
     return operation(name, 2, lambda _x, _y: types.int64, emit)
@@ -309,6 +317,9 @@ def _exact(name: str, method: str) -> Any:
 add_exact = _exact("add_exact", "sadd_with_overflow")
 subtract_exact = _exact("subtract_exact", "ssub_with_overflow")
 multiply_exact = _exact("multiply_exact", "smul_with_overflow")
+add_promised = _exact("add_promised", "sadd_with_overflow", PROMISED, FITS)
+subtract_promised = _exact("subtract_promised", "ssub_with_overflow", PROMISED, FITS)
+multiply_promised = _exact("multiply_promised", "smul_with_overflow", PROMISED, FITS)
 
 
 def _emit_absolute_exact(context: Any, builder: Any, kinds: Any, args: Any) -> Any:

@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from diffjit.lowering import threads
 from diffjit.lowering.runtime.build import I8, I64
-from diffjit.lowering.runtime.spread import pool_state, run_parts
+from diffjit.lowering.runtime.spread import declared_part, pool_state, run_parts
 
 _CLOCK = getattr(time, "CLOCK_MONOTONIC", None)  # None on systems without clock_gettime
 _ENOUGH = 40_000  # nanoseconds that tell how long an iteration takes
@@ -32,11 +32,7 @@ def run_lanes(typingctx: Any, function: Any, count: Any, given: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         threads.start()
-        kinds = (types.int64, types.int64, *given.types)
-        call = function.get_call_type(context.typing_context, kinds, {})
-        context.add_linking_libs(context.get_function(function, call).libs)
-        described = function.dispatcher.overloads[call.args].fndesc
-        context.declare_function(builder.module, described).attributes.add("noinline")
+        described, call = declared_part(context, builder, function, given)
         _, count, packed = values
         parts = [builder.extract_value(packed, k) for k in range(len(given.types))]
 

@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
-from diffjit.lowering import reserve
+from diffjit.lowering import guards, reserve
 from diffjit.lowering.elements import (
     DATA,
     ITEMSIZE,
@@ -24,6 +24,7 @@ from diffjit.lowering.elements import (
 )
 from diffjit.lowering.exits import CAPACITY, REFERENCE, ROOM, note_failure, outline, site
 from diffjit.lowering.failures import (
+    APART,
     ASSIGN_SHAPE,
     BROADCAST_TO,
     GATHER_SHAPES,
@@ -31,6 +32,7 @@ from diffjit.lowering.failures import (
     INSERT_SHAPE,
     NEGATIVE_LENGTH,
     NO_MEMORY,
+    PROMISED,
     RESHAPE,
     SHAPES,
     TOO_BIG,
@@ -121,6 +123,15 @@ def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[
             total = b.extract_value(product, 0)
             overflow = b.or_(overflow, b.extract_value(product, 1))
         give_up(overflow, TOO_BIG)
+        if checks(context):
+            found = b.call(reserved, [total, I32(32), _allocator(b.module, guards.SYMBOL)])
+            give_up(cgutils.is_null(b, found), NO_MEMORY)
+            data = context.nrt.meminfo_data(b, found)
+            fill_fresh(b, data, total)
+            end = b.add(b.ptrtoint(data, I64), total)
+            b.store(end, b.bitcast(b.gep(found, [I64(-8)]), I64.as_pointer()))
+            b.ret(found)
+            return
         with b.if_then(b.icmp_unsigned(">=", total, I64(reserve.LEAST)), likely=False):
             found = b.call(reserved, [total, I32(32), _allocator(b.module)])
             give_up(cgutils.is_null(b, found), NO_MEMORY)
@@ -131,14 +142,25 @@ def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[
         b.ret(found)
 
     arguments = [*place, size, *shape]
-    return builder.call(outline(context, builder, f"diffjit_block_{len(shape)}", REFERENCE, arguments, emit), arguments)
+    name = f"diffjit_block_{len(shape)}" + ("_checked" if checks(context) else "")
+    return builder.call(outline(context, builder, name, REFERENCE, arguments, emit), arguments)
 
 
-def _allocator(module: Any) -> Any:
+def checks(context: Any) -> bool:
+    """Whether the code that is being written tests what it relies on (`settings.checked`)."""
+    return context.lower.checked
+
+
+def fill_fresh(builder: Any, data: Any, size: Any) -> None:
+    """Give fresh memory a content that shows."""
+    cgutils.memset(builder, builder.bitcast(data, I8.as_pointer()), size, guards.FRESH)
+
+
+def _allocator(module: Any, symbol: str = reserve.SYMBOL) -> Any:
     """The allocator of large arrays."""
-    found = module.globals.get(reserve.SYMBOL)
+    found = module.globals.get(symbol)
     if found is None:
-        found = llvm_ir.GlobalVariable(module, llvm_ir.ArrayType(I64, 4), reserve.SYMBOL)
+        found = llvm_ir.GlobalVariable(module, llvm_ir.ArrayType(I64, 4), symbol)
     return found.bitcast(REFERENCE)
 
 
@@ -186,7 +208,7 @@ def room(spec: str, order: str = "C") -> Any:
         before = builder.block
         with builder.if_then(builder.not_(fits), likely=False):
             arguments = [*site(context), size, slot, *shape]
-            name = f"diffjit_room_{len(shape)}"
+            name = f"diffjit_room_{len(shape)}" + ("_checked" if checks(context) else "")
             made = builder.call(outline(context, builder, name, _MADE, arguments, _grow(context)), arguments)
             new, new_own = builder.extract_value(made, 0), builder.extract_value(made, 1)
             with builder.if_then(cgutils.is_null(builder, new), likely=False):
@@ -199,6 +221,8 @@ def room(spec: str, order: str = "C") -> Any:
             phi.add_incoming(old, before)
             phi.add_incoming(other, grown)
         data = context.nrt.meminfo_data(builder, memory)
+        if checks(context):
+            fill_fresh(builder, data, total)
         return _contiguous(context, builder, ty, counted, size, shape, data)
 
     def typing(kind: Any) -> Any:
@@ -516,6 +540,7 @@ def _repeated(context: Any, builder: Any, ty: Any, array: Any, target: list[Any]
 
     arguments = [*site(context), array, *target]
     name = f"diffjit_repeat_{failure}_{ty.dtype}_{ty.ndim}{ty.layout}_{len(target)}"
+    name += "_checked" if checks(context) else ""
     made = builder.call(outline(context, builder, name, kind, arguments, emit), arguments)
     with builder.if_then(cgutils.is_null(builder, builder.extract_value(made, MEMINFO)), likely=False):
         builder.branch(context.lower.stop_block)
@@ -537,7 +562,7 @@ def _emit_place(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
 place = operation("place", 3, lambda *_k: types.int64, _emit_place)
 
 
-def _extent(builder: Any, array: Any, ndim: int) -> tuple[Any, Any]:
+def extent(builder: Any, array: Any, ndim: int) -> tuple[Any, Any]:
     """The first address of an array's memory and the one behind the last."""
     start = builder.ptrtoint(builder.extract_value(array, DATA), I64)
     low, high = start, builder.add(start, builder.extract_value(array, ITEMSIZE))
@@ -552,13 +577,29 @@ def _extent(builder: Any, array: Any, ndim: int) -> tuple[Any, Any]:
 
 
 def _emit_share(_context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    (low_a, high_a), (low_b, high_b) = (_extent(builder, a, k.ndim) for a, k in zip(args, kinds, strict=True))
+    (low_a, high_a), (low_b, high_b) = (extent(builder, a, k.ndim) for a, k in zip(args, kinds, strict=True))
     overlap = builder.and_(builder.icmp_unsigned("<", low_a, high_b), builder.icmp_unsigned("<", low_b, high_a))
     some = builder.and_(builder.icmp_unsigned("<", low_a, high_a), builder.icmp_unsigned("<", low_b, high_b))
     return builder.and_(overlap, some)
 
 
 share_memory = operation("share_memory", 2, lambda _a, _b: types.boolean, _emit_share)
+
+
+def _emit_apart(_context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    overlap = _emit_share(_context, builder, kinds, args)
+    (ty, other), (a, b) = kinds, args
+    if ty.ndim != other.ndim:
+        return builder.not_(overlap)
+    same = builder.icmp_unsigned("==", *(builder.ptrtoint(builder.extract_value(x, DATA), I64) for x in args))
+    for values in (lengths_of, strides_of):
+        for n, m in zip(values(builder, a, ty.ndim), values(builder, b, ty.ndim), strict=True):
+            same = builder.and_(same, builder.icmp_signed("==", n, m))
+    return builder.or_(same, builder.not_(overlap))
+
+
+# Whether two arrays are the same elements in the same order, or have none in common.
+apart_or_same = operation("apart_or_same", 2, lambda _a, _b: types.boolean, _emit_apart)
 
 
 @cache
@@ -570,3 +611,13 @@ def require(kind_of_failure: int, count: int) -> Any:
         return context.get_dummy_value()
 
     return operation("require", count + 1, lambda *_k: types.none, emit)
+
+
+def share_arguments(context: Any, builder: Any, scopes: Any, kinds: Any, args: Any) -> None:
+    """Leave with a failure where two arguments overlap though they are said to be apart, and one is written."""
+    arrays = [k for k, ty in enumerate(kinds) if isinstance(ty, types.Array)]
+    for n, j in enumerate(arrays):
+        for k in arrays[:n]:
+            if scopes.separates(j, k) and (scopes.writes(j) or scopes.writes(k)):
+                overlap = _emit_share(context, builder, (kinds[j], kinds[k]), (args[j], args[k]))
+                fail_if(context, builder, overlap, PROMISED, I64(APART))

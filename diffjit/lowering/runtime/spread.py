@@ -20,6 +20,15 @@ _POOL = llvm_ir.FunctionType(
 )
 
 
+def declared_part(context: Any, builder: Any, function: Any, given: Any) -> tuple[Any, Any]:
+    """The function for a part of a range, as this LLVM module calls it, and the signature."""
+    call = function.get_call_type(context.typing_context, (types.int64, types.int64, *given.types), {})
+    context.add_linking_libs(context.get_function(function, call).libs)
+    described = function.dispatcher.overloads[call.args].fndesc
+    context.declare_function(builder.module, described).attributes.add("noinline")
+    return described, call
+
+
 @intrinsic
 def spread(typingctx: Any, function: Any, count: Any, work: Any, given: Any) -> Any:
     """Call `function(lo, hi, *given)` for `range(count)`, or for parts of it at once; `work`: how much there is to do.
@@ -29,11 +38,7 @@ def spread(typingctx: Any, function: Any, count: Any, work: Any, given: Any) -> 
 
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         threads.start()
-        kinds = (types.int64, types.int64, *given.types)
-        call = function.get_call_type(context.typing_context, kinds, {})
-        context.add_linking_libs(context.get_function(function, call).libs)
-        described = function.dispatcher.overloads[call.args].fndesc
-        context.declare_function(builder.module, described).attributes.add("noinline")
+        described, call = declared_part(context, builder, function, given)
         _, count, work, packed = values
         parts = [builder.extract_value(packed, k) for k in range(len(given.types))]
 
