@@ -1,7 +1,6 @@
 """Random programs that may fail: the generator, the comparison with Python, the command, and a sample of programs."""
 
 import json
-import os
 import subprocess
 import sys
 import types
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.fuzz.check import load
 from tests.fuzz.designs import DESIGNS, design_of
 from tests.fuzz.failing import from_seed
 from tests.fuzz.guarded import guarded, memory
@@ -18,7 +18,6 @@ from tests.fuzz.hunt import signature
 from tests.fuzz.outcomes import FAULTS, calls_of, check_outcomes, near, run, verbs_for
 from tests.fuzz.shrink import shrink_by
 from tests.fuzz.workers import Task, Worker, culprit
-from tests.fuzz.check import load
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = """import numpy as np
@@ -113,8 +112,10 @@ def python(*, fault=""):
         def call(*arguments):
             before = [np.array(v) if isinstance(v, np.ndarray) else v for v in arguments]
             try:
-                value = f(*(before if fault == "left" else arguments))
+                value = f(*arguments)
             except IndexError:
+                if fault == "left":
+                    arguments[0][:] = before[0]
                 if fault == "silent":
                     return 0.0
                 if fault == "words":
@@ -200,15 +201,15 @@ def test_what_kills_or_stalls_a_worker_is_told_from_what_is_right():
     assert worker.run(Task("failing", 2, "python", source=stalls))["kind"] == "slow"
     worker.timeout = 60
     last, before = Task("failing", 3, "python", verbs=("jit",), source=right), Task("failing", 1, "python", source=dies)
-    found = culprit(last, [before], worker)
+    worker.close()
+    found = culprit(last, [before], Worker(timeout=60))
     assert found is not None
     assert found[0] == before
-    worker.stop()
 
 
 def test_the_command_goes_on_where_it_stopped(tmp_path):
     def command(seeds):
-        return subprocess.run(
+        return subprocess.run(  # noqa: S603 - our own command
             [sys.executable, "-m", "tests.fuzz", "--seeds", seeds, "--design", "smooth", "--jobs", "1", "--state",
              str(tmp_path)],
             cwd=ROOT, capture_output=True, text=True, check=False,
@@ -218,8 +219,9 @@ def test_the_command_goes_on_where_it_stopped(tmp_path):
     assert "2 programs: 2 right" in first.stdout, first.stderr
     lines = (tmp_path / "python.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["seed"] for line in lines] == [0, 1]
-    second = command("0:3")
-    assert "3 programs: 3 right" in second.stdout
+    second = command("0:3")  # the third one is not smooth where it is evaluated
+    assert "3 programs: 2 right" in second.stdout
+    assert "1 discarded" in second.stdout
     assert len((tmp_path / "python.jsonl").read_text(encoding="utf-8").splitlines()) == 3
 
 
@@ -231,20 +233,21 @@ def test_pages_around_an_array_are_forbidden(behind):
         f"array = guarded(np.arange(5.0), behind={behind})\nassert array.tolist() == [0, 1, 2, 3, 4]\nprint('in')\n"
         f"ctypes.c_double.from_address(array.ctypes.data + {offset}).value = 1.0\nprint('out')\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False,
-                          env={**os.environ, "PYTHONUNBUFFERED": "1"})  # fmt: skip
+    done = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-u", "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == -11
     assert done.stdout == "in\n"
 
 
 def test_guarded_arrays_keep_layout_and_values():
     base = np.arange(24.0).reshape(4, 6)
-    for values in (base, np.asfortranarray(base), base[::-1, ::2], base[:, ::-1], base[:0], np.float64(3.0) + base[0, :1]):
+    for values in (base, np.asfortranarray(base), base[::-1, ::2], base[:, ::-1], base[:0], base[0, :1]):
         copy = guarded(values)
         assert np.array_equal(copy, values)
         assert copy.strides == values.strides or not values.size
-        copy[...] = 0.0
-        assert np.array_equal(values, values)
+        copy[...] = -1.0
+        assert base[0, 1] == 1.0
     assert memory(0).size == 0
 
 
@@ -271,5 +274,5 @@ def check_seeds(seeds, backend):
         counts[outcome["kind"]] += 1
         if outcome["kind"] not in ("ok", "refused"):
             pytest.fail(f"{outcome['kind']} at seed {seed}: {outcome['detail']}\n\n{from_seed(seed)}", pytrace=False)
-    worker.stop()
+    worker.close()
     assert counts["refused"] <= max(2, len(seeds) * 3 // 100)

@@ -2,8 +2,8 @@
 
 Each program runs in two processes, one with every optional pass off (`DIFFJIT_PLAIN=1`), on its own arguments and on
 others at the edges: NaN, infinities and huge numbers inside arrays, no elements, one element, small integers of either
-sign, reversed views, arrays that share memory. Values, gradients, exceptions and what is left in the arguments must be the
-same, to the order in which sums are rounded.
+sign, reversed views, arrays that share memory. Values, gradients, exceptions and what is left in the arguments must be
+the same, to the order in which sums are rounded.
 """
 
 # ruff: noqa: T201 - a command line prints
@@ -99,7 +99,8 @@ def record(name: str, backend: str) -> dict[str, Record]:
             result = run(function, make())
             result.after = leaves(result.after)
             if result.error is None:
-                result.value = [leaf for leaf in leaves(result.value) if isinstance(leaf, int | float | np.number | np.ndarray)]
+                numbers = int | float | np.number | np.ndarray
+                result.value = [leaf for leaf in leaves(result.value) if isinstance(leaf, numbers)]
             found[f"{verb}: {what}"] = written(result)
     return found
 

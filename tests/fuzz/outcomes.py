@@ -1,8 +1,8 @@
 """Compares what diffjit makes of a program that may fail with what Python makes of it, call by call.
 
 A call's outcome is a number or an exception, and the state of the arguments after it. `jit` must have Python's in every
-respect. A gradient has its exception or value, leaves the arguments alone, and is what difference quotients say, what the
-Python backend says, and what forward mode says.
+respect. A gradient has its exception or value, leaves the arguments alone, and is what difference quotients say, what
+the Python backend says, and what forward mode says.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .check import Discarded, Outcome, Point, Wrong, laid_out, load, slope
 from .guarded import guarded
 
 VERBS = ("jit", "grad", "jvp", "second")
-# What can be wrong, worst first: a number, the caller's arrays, one result now and another then, one of our own errors, an
-# exception that Python does not raise, none where Python raises, another one than Python's, arrays left in another state
-# by an exception, or one in other words.
+# What can be wrong, worst first: a number, the caller's arrays, one result now and another then, one of our own errors,
+# an exception that Python does not raise, none where Python raises, another one than Python's, arrays left in another
+# state by an exception, or one in other words.
 FAULTS = ("number", "arrays", "unstable", "ours", "raises", "silent", "another", "left", "words")
 SAME = 1e-9
 LARGE = 1e6
@@ -291,9 +291,9 @@ def huge(module: Any, call: Call) -> bool:
     def look(frame: Any, event: str, _: Any) -> Any:
         if frame.f_code.co_filename != module.__file__:
             return None
-        for value in frame.f_locals.values():
-            if isinstance(value, float | np.ndarray) and np.size(value) and np.max(np.abs(value)) > LARGE:
-                found.append(value)
+        numbers = [value for value in frame.f_locals.values() if isinstance(value, float | np.ndarray)]
+        if any(np.size(value) and np.max(np.abs(value)) > LARGE for value in numbers):
+            found.append(event)
         return look
 
     held = sys.gettrace()

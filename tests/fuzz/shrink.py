@@ -33,14 +33,12 @@ def shrink_by(source: str, fails: Test, *, seconds: float = math.inf) -> str:
     tree = ast.parse(source)
     tried = 0  # how many candidates this round began behind
     while True:
-        count = 0
-        for candidate in islice(_candidates(tree), tried, None):
+        for place, candidate in enumerate(islice(_candidates(tree), tried, None), tried):
             if time.monotonic() > end:
                 return _text(tree)
-            count += 1
             if fails(_text(candidate)):
                 # Go on at the same place of the smaller program: what was tried before it seldom becomes possible.
-                tree, tried = candidate, tried + count - 1
+                tree, tried = candidate, place
                 break
         else:
             if tried == 0:
