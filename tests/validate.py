@@ -113,7 +113,7 @@ def recorded(names: list[str], backend: str, environment: dict[str, str]) -> dic
     )  # fmt: skip
     if done.returncode:
         raise AssertionError(f"exit {done.returncode} with {environment}\n{done.stdout[-500:]}\n{done.stderr[-3000:]}")
-    lines = [json.loads(line[8:]) for line in done.stdout.splitlines() if line.startswith("\x1erecord:")]
+    lines = [json.loads(line[7:]) for line in done.stdout.splitlines() if line.startswith("record:")]
     return dict(lines)
 
 
@@ -138,7 +138,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.child:
         for name in options.names:
-            print("\x1erecord:" + json.dumps([name, record(name, options.backend)]), flush=True)
+            print("record:" + json.dumps([name, record(name, options.backend)]), flush=True)
         return 0
     if not hasattr(dj.settings, "plain"):
         raise SystemExit("this diffjit has no `settings.plain`")
@@ -148,7 +148,8 @@ def main() -> int:
     for start in range(0, len(names), 10):
         found, bits = compared(names[start : start + 10], options.backend)
         wrong, same = wrong + len(found), same + bits
-        print("\n".join(found), flush=True)
+        if found:
+            print("\n".join(found), flush=True)
     print(f"{len(names)} programs: {same} with the same bits, {wrong} differences")
     return min(wrong, 1)
 
