@@ -40,7 +40,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--validate", action="store_true", help="compare with code without optional passes (DIFFJIT_PLAIN=1)"
     )
-    parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one program")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one program")
     parser.add_argument("--shrink-seconds", type=float, default=300.0, help="seconds to make one finding smaller")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "diffjit-fuzz")
     parser.add_argument(
