@@ -1,9 +1,9 @@
 """Corpus programs where stray memory accesses show: `python -m tests.sanitise [--all] [--threads] [NAME ...]`.
 
-Programs run in a child process, batch by batch. Freed and fresh memory is poisoned (`MALLOC_PERTURB_`, `PYTHONMALLOC=debug`,
-glibc's checks of its heap), and each array argument lies flush between two pages that nobody may touch, once at the end
-of its pages and once at their beginning: what reads or writes outside ends the child, and is reported with the program
-that was running. With `--threads`, two threads run everything at once, in opposite orders.
+Programs run in a child process, batch by batch. Freed and fresh memory is poisoned (`MALLOC_PERTURB_`,
+`PYTHONMALLOC=debug`, glibc's checks of its heap), and each array argument lies flush between two pages that nobody may
+touch, once at the end of its pages and once at their beginning: what reads or writes outside ends the child, and is
+reported with the program that was running. With `--threads`, two threads run everything at once, in opposite orders.
 """
 
 # ruff: noqa: T201 - a command line prints
@@ -109,8 +109,8 @@ def sanitised(names: list[str], *, backend: str = "numba", threads: bool = False
 
 def main() -> int:
     """Run the command line."""
-    from tests.test_corpus import COMPILED, NOT_YET
     from tests.modes import PROGRAMS
+    from tests.test_corpus import COMPILED, NOT_YET
 
     parser = argparse.ArgumentParser(prog="python -m tests.sanitise", description=__doc__)
     parser.add_argument("names", nargs="*", help="corpus programs; a sample by default")

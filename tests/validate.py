@@ -2,8 +2,8 @@
 
 Each program runs in two processes, one with every optional pass off (`DIFFJIT_PLAIN=1`), on its own arguments and on
 others at the edges: NaN, infinities and huge numbers inside arrays, no elements, one element, small integers of either
-sign, reversed views, arrays that share memory. Values, gradients, exceptions and what is left in the arguments must be the
-same, to the order in which sums are rounded.
+sign, reversed views, arrays that share memory. Values, gradients, exceptions and what is left in the arguments must be
+the same, to the order in which sums are rounded.
 """
 
 # ruff: noqa: T201 - a command line prints
@@ -99,9 +99,8 @@ def record(name: str, backend: str) -> dict[str, Record]:
             result = run(function, make())
             result.after = leaves(result.after)
             if result.error is None:
-                result.value = [
-                    leaf for leaf in leaves(result.value) if isinstance(leaf, int | float | np.number | np.ndarray)
-                ]
+                numbers = int | float | np.number | np.ndarray
+                result.value = [leaf for leaf in leaves(result.value) if isinstance(leaf, numbers)]
             found[f"{verb}: {what}"] = written(result)
     return found
 
@@ -114,7 +113,7 @@ def recorded(names: list[str], backend: str, environment: dict[str, str]) -> dic
     )  # fmt: skip
     if done.returncode:
         raise AssertionError(f"exit {done.returncode} with {environment}\n{done.stdout[-500:]}\n{done.stderr[-3000:]}")
-    lines = [json.loads(line[8:]) for line in done.stdout.splitlines() if line.startswith("\x1erecord:")]
+    lines = [json.loads(line[7:]) for line in done.stdout.splitlines() if line.startswith("record:")]
     return dict(lines)
 
 
@@ -139,7 +138,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.child:
         for name in options.names:
-            print("\x1erecord:" + json.dumps([name, record(name, options.backend)]), flush=True)
+            print("record:" + json.dumps([name, record(name, options.backend)]), flush=True)
         return 0
     if not hasattr(dj.settings, "plain"):
         raise SystemExit("this diffjit has no `settings.plain`")
@@ -149,7 +148,8 @@ def main() -> int:
     for start in range(0, len(names), 10):
         found, bits = compared(names[start : start + 10], options.backend)
         wrong, same = wrong + len(found), same + bits
-        print("\n".join(found), flush=True)
+        if found:
+            print("\n".join(found), flush=True)
     print(f"{len(names)} programs: {same} with the same bits, {wrong} differences")
     return min(wrong, 1)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .designs import DESIGNS, design_of
 from .hunt import Hunt, signature
+from .outcomes import VERBS
 from .shrink import shrink_by
 from .state import default_folder
 from .workers import Task, Worker, work
@@ -32,11 +33,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--batch", type=int, default=40, help="programs of one process")
     parser.add_argument("--second", "--reverse-second", action="store_true", help="check second derivatives too")
+    parser.add_argument(
+        "--verbs", type=_verbs, default=(), help="of `failing` programs: jit,grad,jvp,second; some by default"
+    )
     parser.add_argument("--checked", action="store_true", help="in checked mode (DIFFJIT_CHECKED=1)")
     parser.add_argument(
         "--validate", action="store_true", help="compare with code without optional passes (DIFFJIT_PLAIN=1)"
     )
-    parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one program")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one program")
     parser.add_argument("--shrink-seconds", type=float, default=300.0, help="seconds to make one finding smaller")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "diffjit-fuzz")
     parser.add_argument(
@@ -49,6 +53,13 @@ def arguments() -> argparse.Namespace:
     options = parser.parse_args()
     options.designs = tuple(DESIGNS) if options.design == "both" else (options.design,)
     return options
+
+
+def _verbs(text: str) -> tuple[str, ...]:
+    chosen = tuple(text.split(","))
+    if not set(chosen) <= set(VERBS):
+        raise argparse.ArgumentTypeError(f"some of {', '.join(VERBS)}")
+    return chosen
 
 
 def _seeds(text: str) -> range:
@@ -70,11 +81,13 @@ def shrink_file(options: argparse.Namespace) -> str:
     worker = Worker(options.timeout)
 
     def found(text: str) -> tuple[str, str]:
-        return signature(worker.run(Task(design.name, options.seed, options.backend, options.second, (), text)))
+        return signature(
+            worker.run(Task(design.name, options.seed, options.backend, options.second, options.verbs, text))
+        )
 
     wanted = found(source)
     small = shrink_by(source, lambda text: found(text) == wanted, seconds=options.shrink_seconds)
-    worker.stop()
+    worker.close()
     return small
 
 

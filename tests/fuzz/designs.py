@@ -1,7 +1,7 @@
 """The designs of random programs, by name: how a seed becomes a program, and how the program is checked.
 
-`smooth` programs are right by construction and compared with difference quotients in every mode. `failing` ones may raise
-anywhere, and are compared with Python, call by call.
+`smooth` programs are right by construction and compared with difference quotients in every mode. `failing` ones may
+raise anywhere, and are compared with Python, call by call.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def generate(choices: Choices) -> str:
         helpers[name] = made
         lines += text
     names = Names({"x": "p"}, ["y"], ["a"], ["n", "k"], edges=["e"])
-    writer = FailingStatements(choices, names, choices.integer(5, 22), helpers)
+    writer = FailingStatements(choices, names, choices.integer(8, 30), helpers)
     writer.result = choices.pick(["np.sum(x) * a", "a * a", "np.sum(np.sin(x)) + y[0, 0]"])
     if choices.chance(60):
         writer.emit(choices.pick(["u, v = x, np.zeros_like(x)", "u = x\n    v = x.copy()", "u, v = x.copy(), x[::-1]"]))

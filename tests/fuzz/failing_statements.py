@@ -89,10 +89,10 @@ class FailingStatements(FailingExpressions):
             (7, self.accumulate),
             (4, self.count),
             (3, self.matrix),
-            (4, self.list),
+            (14 if self.names.lists else 6, self.list),
             (5, self.object),
             (9 if self.helpers else 0, self.call),
-            ((9 if self.loops else 5) * room, self.branch),
+            ((26 if self.loops else 6) * room, self.branch),
             (15 * (room and not deep), self.loop),
             (4 * room, self.attempt),
             (2, self.stop),
@@ -153,7 +153,7 @@ class FailingStatements(FailingExpressions):
 
     def write_picked(self) -> bool:
         """Writes through masks and index arrays."""
-        name, symbol = self.vector(writable=True)
+        name, _ = self.vector(writable=True)
         integer = grouped(self.integer())
         value = self.real(1)
         if self.choices.chance(40):
@@ -284,7 +284,7 @@ class FailingStatements(FailingExpressions):
     def matrix(self) -> bool:
         """A matrix or a write into one."""
         free = [name for name in MATRICES if name not in self.names.matrices]
-        if free and self.choices.chance(50) or not self.names.matrices:
+        if (free and self.choices.chance(50)) or not self.names.matrices:
             name, symbol = self.vector("p")
             if not free or symbol != "p":
                 return False
@@ -374,7 +374,7 @@ class FailingStatements(FailingExpressions):
 
     def branch(self) -> bool:
         """`if`, with a way out of the loop more often than not."""
-        leaving = self.choices.chance(50 if self.loops else 12)
+        leaving = self.choices.chance(60 if self.loops else 12)
         with self.block(f"if {self.condition()}:"):
             if not leaving or self.choices.chance(50):
                 self.body(2)
@@ -392,7 +392,7 @@ class FailingStatements(FailingExpressions):
         """`break`, `continue`, `return` or `raise`."""
         options = [(2, f"return {self.result}")] if self.result else []
         if self.loops:
-            options += [(6, "break"), (4, "continue")]
+            options += [(9, "break"), (7, "continue")]
         options.append((2, self.raising()))
         self.emit(self.choices.weighted(options))
 
@@ -438,7 +438,8 @@ class FailingStatements(FailingExpressions):
         name, _ = self.vector()
         one, other = grouped(self.integer()), grouped(self.integer())
         ranges = [
-            (6, f"{name}.size"), (4, self.trips()), (4, "5"), (3, f"1, {name}.size - 1"), (3, f"{name}.size - 1, -1, -1"),
+            (6, f"{name}.size"), (4, self.trips()), (4, "5"), (3, f"1, {name}.size - 1"),
+            (3, f"{name}.size - 1, -1, -1"),
             (2, f"{one}, {name}.size"), (3, f"{one} + 1, {name}.size"), (2, f"{one}, {other}"), (2, f"{one}"),
             (2, f"0, {name}.size, 2"), (2, f"{other}, -1, -1"), (1, "0"), (1, f"{name}.size - 2, {one}, -2"),
         ]  # fmt: skip

@@ -1,5 +1,7 @@
 """Goes through seeds, in processes that may die, and reports what is wrong with the programs, made smaller."""
 
+# ruff: noqa: T201 - what it finds is printed
+
 from __future__ import annotations
 
 import argparse
@@ -37,8 +39,8 @@ class Hunt:
     def __init__(self, options: argparse.Namespace) -> None:
         """Read the state of earlier runs."""
         self.options = options
-        name = "-".join([options.backend, *(["second"] if options.second else []), *(["checked"] if options.checked else []),
-                         *(["validate"] if options.validate else [])])  # fmt: skip
+        modes = [mode for mode in ("second", "checked", "validate") if getattr(options, mode)]
+        name = "-".join([options.backend, *modes])
         self.state = State(options.state, name)
         self.counts: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
@@ -57,7 +59,7 @@ class Hunt:
         for seed in options.seeds:
             for design in options.designs:
                 if (design, seed) not in self.state.done:
-                    found.append(Task(design, seed, options.backend, options.second))
+                    found.append(Task(design, seed, options.backend, options.second, options.verbs))
                 else:
                     self.counts[KINDS[self.state.done[design, seed]]] += 1
         return found
@@ -105,7 +107,7 @@ class Hunt:
                 if guilty.seed != task.seed or guilty.design != task.design:
                     self.report(*self.outcome(task, workers))
             for worker in workers:
-                worker.stop()
+                worker.close()
 
         with ThreadPoolExecutor(self.options.jobs) as pool:
             list(pool.map(job, range(self.options.jobs)))
@@ -156,15 +158,12 @@ class Hunt:
 
         def fails(source: str) -> bool:
             candidate = Task(task.design, task.seed, task.backend, task.second, verbs, source)
-            if self.options.validate:
-                found = self.validated(candidate, [worker, plain])
-            else:
-                found = worker.run(candidate)
+            found = self.validated(candidate, [worker, plain]) if self.options.validate else worker.run(candidate)
             return signature(found) == wanted
 
         small = shrink_by(DESIGNS[task.design].from_seed(task.seed), fails, seconds=self.options.shrink_seconds)
-        worker.stop()
-        plain.stop()
+        worker.close()
+        plain.close()
         return small
 
     def summary(self) -> None:

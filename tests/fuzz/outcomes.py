@@ -1,13 +1,14 @@
 """Compares what diffjit makes of a program that may fail with what Python makes of it, call by call.
 
 A call's outcome is a number or an exception, and the state of the arguments after it. `jit` must have Python's in every
-respect. A gradient has its exception or value, leaves the arguments alone, and is what difference quotients say, what the
-Python backend says, and what forward mode says.
+respect. A gradient has its exception or value, leaves the arguments alone, and is what difference quotients say, what
+the Python backend says, and what forward mode says.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 import traceback
 import warnings
 from collections.abc import Callable
@@ -20,11 +21,12 @@ from .check import Discarded, Outcome, Point, Wrong, laid_out, load, slope
 from .guarded import guarded
 
 VERBS = ("jit", "grad", "jvp", "second")
-# What can be wrong, worst first: a number, the caller's arrays, one result now and another then, one of our own errors, an
-# exception that Python does not raise, none where Python raises, another one than Python's, arrays left in another state
-# by an exception, or one in other words.
+# What can be wrong, worst first: a number, the caller's arrays, one result now and another then, one of our own errors,
+# an exception that Python does not raise, none where Python raises, another one than Python's, arrays left in another
+# state by an exception, or one in other words.
 FAULTS = ("number", "arrays", "unstable", "ours", "raises", "silent", "another", "left", "words")
 SAME = 1e-9
+LARGE = 1e6
 # Python raises where compiled code goes on with inf or NaN (docs/limits.md).
 NUMBERS = ("float division by zero", "math domain error", "math range error", "division by zero")
 # Words that are promised: those of indices, and those of the program itself.
@@ -228,7 +230,7 @@ class Comparison:
         except Discarded:
             return
         self.counts["slopes"] = self.counts.get("slopes", 0) + 1
-        if not abs(got - want) <= 1e-5 * max(1.0, abs(want)):
+        if not abs(got - want) <= 1e-5 * max(1.0, abs(want)) and not huge(self.module, call):
             raise Differs("number", what, f"{got!r} along a direction, should be {want!r} by differences")
 
     def jvp(self, what: str, call: Call, want: Result) -> None:
@@ -280,6 +282,27 @@ class Comparison:
 
 def _shown(bars: tuple[Any, ...]) -> str:
     return ", ".join(np.array2string(np.asarray(bar), precision=6, separator=",").replace("\n", "") for bar in bars)
+
+
+def huge(module: Any, call: Call) -> bool:
+    """Whether a number on the way is so large that what is added to it is lost: differences then say nothing."""
+    found = []
+
+    def look(frame: Any, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        numbers = [value for value in frame.f_locals.values() if isinstance(value, float | np.ndarray)]
+        if any(np.size(value) and np.max(np.abs(value)) > LARGE for value in numbers):
+            found.append(event)
+        return look
+
+    held = sys.gettrace()
+    sys.settrace(look)
+    try:
+        run(module.f, call.arguments())
+    finally:
+        sys.settrace(held)
+    return bool(found)
 
 
 def quotient(function: Callable[..., float], call: Call, *, across: bool = False) -> float:

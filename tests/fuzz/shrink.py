@@ -7,6 +7,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from .check import Outcome, check
 
@@ -30,16 +31,19 @@ def shrink_by(source: str, fails: Test, *, seconds: float = math.inf) -> str:
     """The smallest program found within `seconds` that still fails."""
     end = time.monotonic() + seconds
     tree = ast.parse(source)
-    smaller: ast.Module | None = tree
-    while smaller is not None:
-        tree, smaller = smaller, None
-        for candidate in _candidates(tree):
+    tried = 0  # how many candidates this round began behind
+    while True:
+        for place, candidate in enumerate(islice(_candidates(tree), tried, None), tried):
             if time.monotonic() > end:
                 return _text(tree)
             if fails(_text(candidate)):
-                smaller = candidate
+                # Go on at the same place of the smaller program: what was tried before it seldom becomes possible.
+                tree, tried = candidate, place
                 break
-    return _text(tree)
+        else:
+            if tried == 0:
+                return _text(tree)
+            tried = 0
 
 
 def _signature(outcome: Outcome) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Processes that check programs: one dies, or is too slow, without taking the hunt with it.
 
-A worker reads tasks as lines of JSON and answers each with a line of JSON. Freed memory is poisoned in it, arguments lie
-between forbidden pages, and it is replaced after a batch of programs.
+A worker reads tasks as lines of JSON and answers each with a line of JSON. Freed memory is poisoned in it, arguments
+lie between forbidden pages, and it is replaced after a batch of programs.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Worker:
             self.stop()
         if self.process is None:
             self.done = []
-            self.process = subprocess.Popen(  # noqa: S603 - our own command
+            self.process = subprocess.Popen(
                 [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz", "--worker"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
                 cwd=ROOT, env={**os.environ, **POISON, **self.environment},
@@ -77,7 +77,8 @@ class Worker:
         if answer.endswith("\n"):
             return json.loads(answer)
         process.kill()
-        code = process.wait()
+        with process:  # closes its pipes
+            code = process.wait()
         self.process = None
         self.errors.seek(0)
         said = self.errors.read()[-4000:]
@@ -93,14 +94,25 @@ class Worker:
             self.process.communicate()
             self.process = None
 
+    def close(self) -> None:
+        """Stop for good."""
+        self.stop()
+        self.errors.close()
+
 
 def culprit(task: Task, before: list[Task], worker: Worker) -> tuple[Task, dict[str, str]] | None:
-    """The task that kills a process when it runs alone: the one at which it died, or one before it in its batch."""
-    for suspect in [task, *reversed(before)]:
-        worker.stop()
-        outcome = worker.run(suspect)
-        if outcome["kind"] == "dead":
-            return suspect, outcome
+    """The task that kills a process when it runs alone: the one at which it died, or one before it in its batch.
+
+    Closes the worker that it uses.
+    """
+    try:
+        for suspect in [task, *reversed(before)]:
+            worker.stop()
+            outcome = worker.run(suspect)
+            if outcome["kind"] == "dead":
+                return suspect, outcome
+    finally:
+        worker.close()
     return None
 
 
