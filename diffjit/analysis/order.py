@@ -76,6 +76,13 @@ class Order:
             block = up[1]
         return False
 
+    def visible(self, value: Value, op: Op) -> bool:
+        """Whether a value is there, and has its one meaning, wherever an operation begins."""
+        for block, at in self.places[op].path:
+            if value.block is block:
+                return value.op is None or self.places[value.op].path[-1][1] < at
+        return False
+
     def later(self, first: Op, second: Op) -> bool:
         """Whether `second` stands behind `first` in the program text and may run after it in one pass."""
         a, b = self.places[first].path, self.places[second].path

@@ -217,6 +217,8 @@ class Emitter:
         for op in walk(self.function.body):
             if op.kind in _COPYING:
                 read += [self.liveness.variable(v) for v in op.inputs if v not in self.folding.folded]
+            elif op.kind == "if":  # whichever way that goes, the result is the same
+                read += map(self.liveness.variable, self.liveness.leaves(op.inputs[0]))
         found: set[Value] = set()
         while read:
             d = read.pop()

@@ -130,7 +130,7 @@ class _Test:
     def _can_write(self, atom: object) -> bool:
         if isinstance(atom, Sym):
             return atom in self.lengths
-        return isinstance(atom, Value) and not self.order.inside(atom, self.loop)
+        return isinstance(atom, Value) and self.order.visible(atom, self.loop)
 
     def _end(self, e: Affine, *, least: bool) -> Affine | None:
         """The least or greatest value of a sum over all iterations, in numbers that are known before the loop."""
