@@ -257,17 +257,19 @@ class Library(codegen.JITCodeLibrary):
 
         Numba would prune `FANOUT_RAISE` pairs of incref and decref, too, as if error exits released nothing; ours do.
         """
-        level, machine, maker = int(config.OPT), {}, self._codegen
+        chosen: Any = config
+        maker: Any = self._codegen
+        level, machine = int(chosen.OPT), dict[str, Any]()
         maker._customize_tm_options(machine)
         early = {"level": maker._opt_level, "loops": maker._loopvect, "straight": False}
-        late = {"level": level, "loops": bool(config.LOOP_VECTORIZE), "straight": bool(config.SLP_VECTORIZE)}
+        late = {"level": level, "loops": bool(chosen.LOOP_VECTORIZE), "straight": bool(chosen.SLP_VECTORIZE)}
         return {
             "triple": llvm.get_process_triple(),
             "machine": {"opt": level, **machine},
             "passes": [early, late],
             "rotate": level != 0,
             "lanes": False,
-            "references": int(_PRUNED) if config.LLVM_REFPRUNE_PASS else 0,
+            "references": int(_PRUNED) if chosen.LLVM_REFPRUNE_PASS else 0,
         }
 
     def take(self, code: bytes) -> None:

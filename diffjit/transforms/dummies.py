@@ -76,8 +76,8 @@ def _define_in(block: Block, touched: set[Value], known: Lengths) -> None:
 
 def _lengths_of(values: Iterable[Value], known: Lengths) -> Lengths:
     for v in values:
-        for axis, d in enumerate(getattr(v.type, "dims", ())):
-            if isinstance(d, Sym):
+        for axis, d in enumerate(v.type.dims if isinstance(v.type, Array) else ()):
+            if not isinstance(d, int):
                 known.setdefault(d, (v, axis))
     return known
 
