@@ -74,7 +74,7 @@ def compile_function(
         key,
         failures.Sites(module.places, words, module.promises if settings.checked else {}),
     )
-    first = FirstCall(dispatcher, module.places, settled=settled)
+    first = FirstCall(dispatcher, module.places, settled=settled, loc=_place(function))
     call: Any = wrapper(entry, None, first)
     call.entry, call.described, call.first = dispatcher, entry, first
     return call
@@ -169,8 +169,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 class FirstCall:
     """Compiles at the first call. Where all calls have arguments of the same types, later ones skip the dispatcher."""
 
-    def __init__(self, dispatcher: Any, places: list[Loc | None], *, settled: bool) -> None:
+    def __init__(self, dispatcher: Any, places: list[Loc | None], *, settled: bool, loc: Loc | None = None) -> None:
         self.dispatcher = dispatcher
+        self.loc = loc  # of the function
         self.places = places  # in the user's file, by lines of the text
         self.settled = settled
         self.ready: Callable[..., Any] | None = None
@@ -215,7 +216,7 @@ class FirstCall:
         return InternalError(
             "DJ902",
             "LLVM does not survive this function: it ended the process that compiled it, whichever passes ran",
-            loc=next((p for p in self.places if p is not None), None),
+            loc=self.loc,
             note=words[-1][:400] if words else "",
             cure='please report this with the function; backend="python" runs it without LLVM',
         )

@@ -99,10 +99,17 @@ class Lines:
         """A line and an indented block below it."""
         self.add(head, mark=mark)
         self.depth += 1
+        begin = len(self.lines)
         try:
             yield
         finally:
+            self._filled(begin)
             self.depth -= 1
+
+    def _filled(self, begin: int) -> None:
+        """A block has a line: what is computed in vain has none but for its tests, which stand before."""
+        if len(self.lines) == begin:
+            self.add("pass")
 
     @contextmanager
     def loops(self, indices: list[str], lengths: list[str], mark: str = NEST) -> Iterator[None]:
@@ -111,9 +118,12 @@ class Lines:
             few = length.isdigit() and int(length) <= _FEW
             self.add(f"for {index} in range({length}):", mark="" if few else mark)
             self.depth += 1
+        begin = len(self.lines)
         try:
             yield
         finally:
+            if indices:
+                self._filled(begin)
             self.depth -= len(indices)
 
     def parse(self) -> list[ast.stmt]:

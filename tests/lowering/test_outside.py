@@ -232,7 +232,7 @@ def test_standard_files_may_be_closed(tmp_path):
 # Loops ----------------------------------------------------------------------------------------------------------------
 
 
-class Compiled(Exception):
+class Compiled(BaseException):
     """It need not run."""
 
 
