@@ -91,8 +91,7 @@ release:
 @cache
 def start() -> Any:
     """Compile the functions, for the code that is loaded or compiled next."""
-    opaque = llvm.llvm_version_info[0] >= 17
-    text = _TEXT.format(bytes="ptr" if opaque else "i8*", words="ptr" if opaque else "i64*")
+    text = _TEXT.format(bytes="ptr", words="ptr")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(codemodel="jitdefault", jit=True)

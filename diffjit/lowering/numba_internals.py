@@ -74,11 +74,6 @@ with replaced(linalg, "ensure_blas", lambda: None):
     import numba.np.arraymath
 
 
-# LLVM -----------------------------------------------------------------------------------------------------------------
-
-# LLVM 15, of llvmlite 0.44, has `llvm.maximum` and no machine code for it: it ends the process ("Cannot select").
-SELECTS_EXTREMA = llvm.llvm_version_info >= (17,)
-
 # Numba's IR and its graphs --------------------------------------------------------------------------------------------
 
 IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]

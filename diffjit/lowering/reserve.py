@@ -212,11 +212,10 @@ advise:
 @cache
 def start() -> Any:
     """Compile the functions, for the code that is loaded or compiled next."""
-    opaque = llvm.llvm_version_info[0] >= 17
     linux = sys.platform == "linux"
     text = _TEXT.format(
-        bytes="ptr" if opaque else "i8*",
-        words="ptr" if opaque else "i64*",
+        bytes="ptr",
+        words="ptr",
         end=4 + _SLOTS,
         mask=_SLOTS - 1,
         advise=_ADVISE if linux else "  br label %done\n",

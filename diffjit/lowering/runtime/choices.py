@@ -9,7 +9,6 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
-from diffjit.lowering.numba_internals import SELECTS_EXTREMA
 from diffjit.lowering.runtime.build import (
     FLOAT_OF,
     I32,
@@ -62,10 +61,8 @@ def _complex_choice(context: Any, builder: Any, kind: Any, x: Any, y: Any, sign:
     return builder.select(builder.or_(builder.or_(later, equal), unordered), x, y)
 
 
-def _extremum(name: str, intrinsic: str, sign: str) -> Any:
+def _extremum(name: str, intrinsic: str) -> Any:
     """The larger or smaller of two floats, a NaN if one is: an instruction that LLVM vectorises in reductions."""
-    if not SELECTS_EXTREMA:
-        return _choice(name, sign, keep_nan=True, kinds=float_only)
 
     def emit(_context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         kind = args[0].type
@@ -75,7 +72,7 @@ def _extremum(name: str, intrinsic: str, sign: str) -> Any:
     return operation(name, 2, float_only, emit)
 
 
-peak, trough = _extremum("peak", "maximum", ">="), _extremum("trough", "minimum", "<=")
+peak, trough = _extremum("peak", "maximum"), _extremum("trough", "minimum")
 maximum, minimum = _choice("maximum", ">=", keep_nan=True), _choice("minimum", "<=", keep_nan=True)
 fmax, fmin = _choice("fmax", ">=", keep_nan=False), _choice("fmin", "<=", keep_nan=False)
 where = operation(
