@@ -35,7 +35,7 @@ def _complex_before(x: Any, y: Any) -> Any:
     return x.real < y.real or (x.real == y.real and x.imag < y.imag)
 
 
-def _choice(name: str, sign: str, *, keep_nan: bool, kinds: Any = same) -> Any:
+def _choice(name: str, sign: str, *, keep_nan: bool) -> Any:
     """maximum, minimum (a NaN wins) and fmax, fmin (a NaN loses)."""
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
@@ -47,7 +47,7 @@ def _choice(name: str, sign: str, *, keep_nan: bool, kinds: Any = same) -> Any:
             first = builder.or_(first, is_nan(builder, x if keep_nan else y))
         return builder.select(first, x, y)
 
-    return operation(name, 2, kinds, emit)
+    return operation(name, 2, same, emit)
 
 
 def _complex_choice(context: Any, builder: Any, kind: Any, x: Any, y: Any, sign: str, *, keep_nan: bool) -> Any:
