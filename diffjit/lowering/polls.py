@@ -159,7 +159,8 @@ def _calls(lower: Lower, loop: Any) -> bool:
                 kind = lower.typeof(value.func.name)
                 if isinstance(kind, types.Dispatcher) and not kind.dispatcher.targetoptions.get("forceinline"):
                     return True
-                name = getattr(_definition(lower, value.func), "name", "")
+                called = _definition(lower, value.func)
+                name = called.name if isinstance(called, (IR.Global, IR.FreeVar)) else ""
                 given = [lower.typeof(a.name) for a in value.args] + [lower.typeof(inst.target.name)]
                 if name not in _LIGHT and any(isinstance(t, (types.Array, types.List)) for t in given):
                     return True

@@ -19,7 +19,12 @@ def differentiable(kind):
     return any(p not in (None, "0", "1", "-1") for p in ELEMENTWISE[kind].partials)
 
 
-ROWS = {f: k for f, k in FUNCTIONS.items() if isinstance(f, np.ufunc) and f.nin < 3 and differentiable(k)}
+def numpys(f):
+    """Whether a function is a ufunc of NumPy's: SciPy's have rows once something has imported them."""
+    return isinstance(f, np.ufunc) and getattr(np, f.__name__, None) is f and f.nin < 3
+
+
+ROWS = {f: k for f, k in FUNCTIONS.items() if numpys(f) and differentiable(k)}
 NAMED = sorted({f.__name__: f for f in ROWS}.items())
 UNARY = [f for _, f in NAMED if f.nin == 1]
 BINARY = [f for _, f in NAMED if f.nin == 2]
