@@ -24,7 +24,6 @@ from diffjit.lowering.emission import DEPTH, Lower
 from diffjit.lowering.lifetimes import live_map
 from diffjit.lowering.machinecode import MachineCode
 from diffjit.lowering.numba_internals import IR, CompilerBase, PassManager, register_pass
-from diffjit.lowering.objects import names_only
 from diffjit.settings import settings
 
 
@@ -37,8 +36,6 @@ class Library(numba_internals.Library):
     """
 
     only_linked = False
-    is_entry = False  # what Python calls, which no other library links in
-    made_outside: bytes | None = None  # object code
 
     def add_ir_module(self, ir_module: Any) -> None:
         """Take in the LLVM of a function, with what a second attempt of the optimiser is told of its loops."""
@@ -61,8 +58,6 @@ class Library(numba_internals.Library):
             self.made_outside = outside.object_code(self.final_module.as_bitcode(), self.optimisation())
         if self.made_outside is not None:
             self.take(self.made_outside)
-            if self.is_entry:
-                self.final_module = names_only(self.final_module, self.made_outside)
             return
         with numba_internals.pruning("per_bb,diamond,fanout"):
             super().optimise()
@@ -88,9 +83,7 @@ class LowerPass(numba_internals.NativeLowering):
         if state.library is None:
             state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
-        called_from_python = not state.flags.no_cpython_wrapper
-        if called_from_python or DEPTH in state.func_ir.arg_names:  # Numba finds these by their code
-            state.library.is_entry = called_from_python and DEPTH not in state.func_ir.arg_names
+        if not state.flags.no_cpython_wrapper or DEPTH in state.func_ir.arg_names:  # Numba finds these by their code
             return super().run_pass(state)
         state.flags.no_compile = True
         super().run_pass(state)

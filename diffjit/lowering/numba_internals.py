@@ -215,11 +215,14 @@ class ListInside(ListInstance):
 # Modules of LLVM ------------------------------------------------------------------------------------------------------
 
 
+_DYNAMIC = b"numba.dynamic.globals"  # in the names of addresses that hold in this process alone
 _PRUNED = llvm.RefPruneSubpasses.PER_BB | llvm.RefPruneSubpasses.DIAMOND | llvm.RefPruneSubpasses.FANOUT
 
 
 class Library(codegen.JITCodeLibrary):
     """A module of LLVM: functions are added, others linked in, and all optimised at the end."""
+
+    made_outside: bytes | None = None  # object code
 
     def link_only(self) -> None:
         """Link in what this refers to, and neither optimise nor make machine code."""
@@ -239,9 +242,11 @@ class Library(codegen.JITCodeLibrary):
         """The module with all that is linked into it."""
         return self._final_module
 
-    @final_module.setter
-    def final_module(self, module: Any) -> None:
-        self._final_module = module
+    @property
+    def has_dynamic_globals(self) -> bool:
+        """Whether the machine code holds addresses of this process: some of its module's may be optimised away."""
+        made = self.made_outside
+        return super().has_dynamic_globals if made is None else _DYNAMIC in made
 
     def optimise(self) -> None:
         """All passes over the whole module."""
