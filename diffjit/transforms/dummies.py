@@ -91,6 +91,8 @@ def _define(op: Op, block: Block, known: Lengths) -> None:
     elif isinstance(ty, Array):
         build = Builder(Block())
         lengths = [_length(build, d, known) for d in ty.dims]
+        there = tuple(d if isinstance(d, int) or d in known else 0 for d in ty.dims)
+        op.out.type = Array(ty.dtype, there, ty.layout)
         for v in lengths:
             v.block = block
         position = block.ops.index(op)
