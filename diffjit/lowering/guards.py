@@ -14,6 +14,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from diffjit.errors import BrokenPromise
+from diffjit.lowering.interrupts import compiled
 
 SYMBOL = "dj_guarded"
 FRESH = 0xFF  # each byte of fresh memory: NaN, -1, True
@@ -91,12 +92,7 @@ release:
 @cache
 def start() -> Any:
     """Compile the functions, for the code that is loaded or compiled next."""
-    text = _TEXT.format(bytes="ptr", words="ptr")
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(codemodel="jitdefault", jit=True)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
-    engine.finalize_object()
+    engine = compiled(_TEXT.format(bytes="ptr", words="ptr"))
     _ALLOCATOR[0] = engine.get_function_address("dj_guarded_take")
     _ALLOCATOR[2] = engine.get_function_address("dj_guarded_give")
     _ALLOCATOR[3] = ctypes.addressof(_STATE)
