@@ -1,4 +1,19 @@
-"""diffjit turns ordinary Python/NumPy functions into their derivatives, as code."""
+"""diffjit turns ordinary Python/NumPy functions into their derivatives, as code.
+
+derivatives       grad, value_and_grad, jvp, vjp, jet, linearize, linear_transpose
+matrices          jacobian, jacfwd, jacrev, hessian, hvp; sparse_jacobian, sparse_hessian, sparsity, column_colors
+many arguments    vmap
+compiling         jit, clear_cache
+marks             stop_gradient, constant, checkpoint, checkpointed
+own rules         custom_jvp, custom_vjp; foreign (functions of C and the like)
+equations         root, fixed_point, linear_solve, minimize_implicit; odeint with Event and OdeSolution
+looking inside    source, explain, memory, check_grads
+settings          settings
+errors            DiffjitError, and of it UnsupportedSyntax, NoRule, TypeProblem, MemoryProblem, UsageError, NonFinite,
+                  GradientMismatch, InternalError; warnings: CacheWarning, UntestedVersion
+
+Names and the order of arguments follow JAX. `help(diffjit.grad)` explains a verb; an error's text ends with a cure.
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -58,6 +73,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'diffjit' has no attribute {name!r}")
     found = globals()[name] = getattr(importlib.import_module(f"diffjit.api.{_LATER[name]}"), name)
     return found
+
+
+def __dir__() -> list[str]:
+    """What is public, imported or not."""
+    return [*__all__, "__version__"]
 
 
 __all__ = [

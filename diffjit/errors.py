@@ -169,6 +169,23 @@ class UntestedVersion(UserWarning):
 class InternalError(DiffjitError):
     """A mistake in diffjit itself (DJ9xx). Please report it with the program that shows it."""
 
+    @classmethod
+    def of(cls, doing: str, error: Exception, loc: Loc | None = None, hint: str = "") -> InternalError:
+        """The error for something that was not expected to be raised, which becomes its cause (DJ901)."""
+        return cls(
+            "DJ901",
+            f"diffjit failed while {doing}: {type(error).__name__}: {_first_line(error)}",
+            loc=loc,
+            cure="this is a mistake in diffjit: please report it with the function; "
+            "settings.full_tracebacks = True shows where it was made" + hint,
+        )
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says, in a line; Numba begins with the name of the pass that it was in."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if not line.startswith("Failed in ")), lines[0] if lines else "")
+
 
 def _excerpt(loc: Loc) -> list[str]:
     # Every text that `exec` runs is called `<string>`: the line may be that of another one.

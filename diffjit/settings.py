@@ -17,7 +17,7 @@ class Settings:
     """What users may change.
 
     backend    "numba" (compiled, default) or "python" (the readable text, under a debugger); DIFFJIT_BACKEND
-    dump       folder that receives every pass of every program as a numbered file, or ""; DIFFJIT_DUMP
+    dump       folder that receives a folder for each program, with every stage as a numbered file, or ""; DIFFJIT_DUMP
     cache_dir  folder of generated modules, machine code and manifests, or "" for the platform's; DIFFJIT_CACHE_DIR
     nan_check  True: raise `NonFinite` where a number first stops being finite ("nan": NaN alone); DIFFJIT_NAN_CHECK
     cache_mb   megabytes that the folder is cut down to, least used first; 0: text alone is kept; DIFFJIT_CACHE_MB
@@ -26,6 +26,7 @@ class Settings:
     threads    how many threads large array operations use, which changes no result; 0: one a core; DIFFJIT_THREADS
     checked    True: compiled code tests all that its optimisation relies on, as it runs (slow); DIFFJIT_CHECKED
     plain      True: no optimisation that could be left out, and each index tested (slow); DIFFJIT_PLAIN
+    full_tracebacks  True: tracebacks show diffjit's frames, too, and causes of DJ901; DIFFJIT_FULL_TRACEBACKS
 
     `diffjit.clear_cache()` empties the folder.
     """
@@ -40,6 +41,7 @@ class Settings:
     threads: int = field(default_factory=lambda: int(_text("DIFFJIT_THREADS", "0")))
     checked: bool = field(default_factory=lambda: _text("DIFFJIT_CHECKED", "0") not in ("", "0"))
     plain: bool = field(default_factory=lambda: _text("DIFFJIT_PLAIN", "0") not in ("", "0"))
+    full_tracebacks: bool = field(default_factory=lambda: _text("DIFFJIT_FULL_TRACEBACKS", "0") not in ("", "0"))
     form: tuple[Any, ...] = field(default=(), init=False, repr=False)  # of the settings that change programs
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -6,6 +6,8 @@ import sys
 
 from hypothesis import HealthCheck, settings
 
+from tests.budget import Budget
+
 # The oracle computes in double precision, on the CPU, without asking for accelerators.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -27,6 +29,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def pytest_addoption(parser):
     """`--update-golden` rewrites the files that tests compare with."""
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files instead of comparing")
+    parser.addoption(
+        "--times", metavar="FILE", help="add a line to FILE for each test: its processor seconds, its name"
+    )
+
+
+def pytest_configure(config):
+    """Processor time is counted and limited."""
+    config.pluginmanager.register(Budget(None if hasattr(config, "workerinput") else config.getoption("times")))
 
 
 def pytest_runtest_teardown(item, nextitem):

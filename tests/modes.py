@@ -266,8 +266,12 @@ def grad(c, backend):
 
 
 def second(c, backend):
-    """Forward over reverse and reverse over reverse against differences of the gradient, and against each other."""
+    """The gradient; forward over reverse and reverse over reverse against its differences, and against each other."""
     gradient = dj.grad(c.function, argnums=c.wrt, backend=backend)
+    with quiet():
+        by = dict(zip(c.wrt, gradient(*c.args()), strict=True))
+    c.shaped(by, "gradient")
+    near(c.along_line(by), float(c.quotient[0]), c.tolerance, "gradient against difference quotient")
     args, along = c.args(), tuple(c.direction[k] for k in c.wrt)
 
     def floats(trees):

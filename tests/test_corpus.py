@@ -1,10 +1,13 @@
 """Every corpus program in every mode: as Python text, and compiled."""
 
+import zlib
+
 import numpy as np
 import pytest
 
 import diffjit as dj
 from diffjit import DiffjitError
+from tests.budget import LISTED
 from tests.modes import MODES, PROGRAMS, case, is_float, leaves, like, near, quiet
 
 # Programs that are refused for now, and why: by name, or by name and mode as in the identifiers of the tests. An entry
@@ -46,7 +49,6 @@ COMPILED = (
     "swaps_of_elements",
 )
 
-CASES = [(name, mode) for name in sorted(PROGRAMS) for mode in MODES]
 TWINS = [name for name in sorted(PROGRAMS) if PROGRAMS[name].jax is not None]
 
 
@@ -61,34 +63,46 @@ def check(name, mode, backend):
         MODES[mode](c, backend)
 
 
-def parameters(cases, backend):
-    return [
-        pytest.param(name, mode, id=f"{name}-{mode}-{backend}") for name, mode in cases if case(name).supports(mode)
-    ]
+# With `-m "slow or not slow"`, every mode both as Python text and compiled. Without, a program is compiled by one of
+# these derivatives, in turn by its name, unless that takes seconds (`slow.txt`). As Python text it runs in the other
+# modes, a third of the programs at second order, which tests the gradient too.
+COMPILED_BY = ("jvp", "vjp", "grad")
 
 
-@pytest.mark.parametrize(("name", "mode"), parameters(CASES, "python"))
+def turn(name, among):
+    """A number that a program's name decides, from 0 up to another."""
+    return zlib.crc32(name.encode()) // 7 % among
+
+
+def compiled(name, mode):
+    """Whether the short suite compiles a program in a mode."""
+    modes = [m for m in COMPILED_BY if case(name).supports(m)]
+    quick = f"tests/test_corpus.py::test_compiled[{name}-{mode}-numba]" not in LISTED
+    return quick and (mode == modes[turn(name, len(modes))] or (name in COMPILED and mode != "second"))
+
+
+def as_python(name, mode):
+    """Whether the short suite runs a program as Python text in a mode."""
+    second = case(name).supports("second") and turn(name, 9) // 3 == 0
+    return second if mode == "second" else not compiled(name, mode) and not (mode == "grad" and second)
+
+
+def parameters(backend, short):
+    """All programs in all modes; `small` ones are for runs with other versions and settings."""
+    every = [(name, mode) for name in sorted(PROGRAMS) for mode in MODES if case(name).supports(mode)]
+    marks = {
+        pair: [pytest.mark.slow] * (not short(*pair)) + [pytest.mark.small] * (pair[0] in COMPILED) for pair in every
+    }
+    return [pytest.param(*pair, id=f"{'-'.join(pair)}-{backend}", marks=marks[pair]) for pair in every]
+
+
+@pytest.mark.parametrize(("name", "mode"), parameters("python", as_python))
 def test_as_python(name, mode):
     check(name, mode, "python")
 
 
-# Compiled: every gradient (the pullback where the result is no number), with the value in it; some in all modes but the
-# second, the rest with `-m slow`.
-SAMPLE = [
-    (name, mode)
-    for name, mode in CASES
-    if (name in COMPILED and mode != "second") or mode == ("grad" if case(name).supports("grad") else "vjp")
-]
-
-
-@pytest.mark.parametrize(("name", "mode"), parameters(SAMPLE, "numba"))
+@pytest.mark.parametrize(("name", "mode"), parameters("numba", compiled))
 def test_compiled(name, mode):
-    check(name, mode, "numba")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "mode"), parameters([c for c in CASES if c not in SAMPLE], "numba"))
-def test_compiled_all(name, mode):
     check(name, mode, "numba")
 
 

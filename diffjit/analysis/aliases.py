@@ -33,6 +33,11 @@ class Roots:
         """A parameter or an allocation, and not one that came from somewhere else."""
         return v in self.params or (v.op is not None and v.op.kind not in _ELSEWHERE)
 
+    def allocated(self, v: Value) -> bool:
+        """Whether the memory is the function's own, for certain."""
+        owner = self.root(v)
+        return owner not in self.params and self._known(owner)
+
     def may_alias(self, a: Value, b: Value) -> bool:
         """Whether the two may overlap. Parameters never do (the wrapper checks them where one is written)."""
         ra, rb = self.root(a), self.root(b)

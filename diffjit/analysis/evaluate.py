@@ -28,7 +28,7 @@ class Evaluator:
     def __init__(self, function: Function) -> None:
         self.printer = SourcePrinter(printed())
         self.printer.begin(callees(function))
-        self.space: dict[str, Any] = {"np": np, "math": math}
+        self.space: dict[str, Any] = {"__name__": __name__, "np": np, "math": math}
         for text in (*self.printer.imports.values(), *self.printer.prelude.values()):
             exec(text, self.space)  # noqa: S102 - our own text
         if any(op.kind.startswith(scipy_special.PREFIX) for f in callees(function) for op in walk(f.body)):

@@ -38,7 +38,7 @@ class Failure(IntEnum):
     APART = 2
 
 
-_BY_ELEMENT = frozenset({"where", "zmul", "assign", "accum"})
+_BY_ELEMENT = frozenset({"where", "zmul", "zdiv", "assign", "accum"})
 
 
 class Failing:

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
-from diffjit.api.composed import Composed
+from diffjit.api.composed import Marked
 from diffjit.api.derived import verb
 from diffjit.api.inline import nest
+from diffjit.api.tracebacks import boundary
 from diffjit.errors import MemoryProblem, UsageError
 from diffjit.frontend import values as av
 from diffjit.frontend.nested import Inner
@@ -30,12 +31,8 @@ _CURE = "return a copy"
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
-class CheckpointedFunction(Composed):
+class CheckpointedFunction(Marked):
     """A function whose derivatives keep only its inputs."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function."""
-        return self.function(*args, **kwargs)
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         interpreter.portable = False  # the function is this object's, which has no name in another process
@@ -128,6 +125,7 @@ def checkpoint(fun: Any = None) -> Any:
     return CheckpointedFunction if fun is None else CheckpointedFunction(fun, None)
 
 
+@boundary
 def checkpointed(iterable: Iterable[T], budget: int | str = 64) -> Iterable[T]:
     """Mark a loop so that reverse mode keeps only snapshots of its state.
 

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.api.tracebacks import boundary
 from diffjit.errors import InternalError
 
 
+@boundary
 def column_colors(pattern: Any) -> np.ndarray:
     """A colour for each column of a sparse matrix, from 0; greedy, in the better of two orders."""
     by_column, by_row = pattern.tocsc(), pattern.tocsr()

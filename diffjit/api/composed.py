@@ -12,6 +12,7 @@ from typing import Any
 from diffjit.api.derived import Derived
 from diffjit.api.engine import executable, program_of
 from diffjit.api.programs import Arguments, Compiled
+from diffjit.api.tracebacks import shorten
 from diffjit.frontend.outputs import OptOut, RecordOut, rebuild
 from diffjit.frontend.program import Program
 from diffjit.ir.build import Builder
@@ -56,3 +57,15 @@ class Composed(Derived):
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         raise NotImplementedError
+
+
+class Marked(Composed):
+    """A function that means something to derivatives; called from Python, it is the function itself."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        try:
+            return self.function(*args, **kwargs)
+        except BaseException as error:
+            shorten(error)
+            raise

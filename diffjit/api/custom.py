@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.api.composed import Composed
+from diffjit.api.composed import Marked
 from diffjit.api.derived import verb
 from diffjit.api.engine import mutated_params
 from diffjit.api.inline import Inside, nest
@@ -34,7 +34,7 @@ from diffjit.transforms.prepare import own_copy
 MAX_DEPTH = 6  # of calls of one function in its own rules, with arguments of new types each time
 
 
-class CustomFunction(Composed):
+class CustomFunction(Marked):
     """A function with rules of its own."""
 
     def __init__(self, function: Any, nondiff_argnums: Any = ()) -> None:
@@ -44,10 +44,6 @@ class CustomFunction(Composed):
         self.forward: Any = None
         self.ahead: Any = None
         self.back: Any = None
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function."""
-        return self.function(*args, **kwargs)
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
         """Define the forward rule: `jvp(*nondiff, primals, tangents) -> (out, out_dot)`."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diffjit.api.programs import Arguments, Building, Compiled, fixed_key, flatten_call, glance
+from diffjit.api.tracebacks import P, R, boundary, shorten
 from diffjit.errors import UsageError
 from diffjit.frontend.outputs import Change, rebuild, write_back
 from diffjit.settings import settings
@@ -58,22 +59,26 @@ class Derived:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result for these arguments."""
-        seen = None if kwargs else glance(args)
-        known = self._shortcuts.get(seen)
-        if known is not None:
-            mode, compiled, shortcut = known
-            if mode == (self.backend or settings.backend, settings.form) and compiled.valid():
-                return shortcut(args)
-        call = flatten_call(args, kwargs)
-        compiled, finish = self.lookup(call, args, kwargs)
-        if seen is not None and call.key not in self._fixed:
-            shortcut = self.shortcut(compiled, finish)
-            if shortcut is not None:
-                if len(self._shortcuts) >= MAX_SHORTCUTS:
-                    self._shortcuts.clear()
-                mode = self.backend or settings.backend, settings.form
-                self._shortcuts[seen] = mode, compiled, shortcut
-        return finish(compiled(call.leaves), call)
+        try:
+            seen = None if kwargs else glance(args)
+            known = self._shortcuts.get(seen)
+            if known is not None:
+                mode, compiled, shortcut = known
+                if mode == (self.backend or settings.backend, settings.form) and compiled.valid():
+                    return shortcut(args)
+            call = flatten_call(args, kwargs)
+            compiled, finish = self.lookup(call, args, kwargs)
+            if seen is not None and call.key not in self._fixed:
+                shortcut = self.shortcut(compiled, finish)
+                if shortcut is not None:
+                    if len(self._shortcuts) >= MAX_SHORTCUTS:
+                        self._shortcuts.clear()
+                    mode = self.backend or settings.backend, settings.form
+                    self._shortcuts[seen] = mode, compiled, shortcut
+            return finish(compiled(call.leaves), call)
+        except BaseException as error:
+            shorten(error)
+            raise
 
     def shortcut(self, compiled: Compiled, finish: Any) -> Callable[[tuple[Any, ...]], Any] | None:
         """Calls of plain numbers and arrays, where these are all that there is to the arguments."""
@@ -105,9 +110,10 @@ class Derived:
             if recalled is not None:
                 return recalled
         from diffjit.api.engine import mistakes
+        from diffjit.ir.stages import recorded
         from diffjit.lowering.entry import no_garbage_collection
 
-        with no_garbage_collection(), mistakes("building", self):
+        with no_garbage_collection(), mistakes("building", self), recorded(self):
             program = self.specialise(args, kwargs)
             made = self.build(program, call)
         if backend == "numba" and self.form() is not None:
@@ -150,6 +156,11 @@ class Derived:
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The executable, and how its flat results become this function's result."""
         raise NotImplementedError
+
+    def inputs(self, compiled: Compiled, finish: Any, call: Arguments) -> list[Any]:
+        """What the executable is given at such a call."""
+        del finish
+        return [*call.leaves, *(getter() for getter in compiled.captures)]
 
     def __repr__(self) -> str:
         return f"<diffjit.{type(self).__name__.lower()} of {getattr(self.function, '__name__', self.function)}>"
@@ -198,12 +209,16 @@ class Jitted(Derived):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program; it changes arrays and containers among the arguments as the function does."""
-        call = flatten_call(args, kwargs)
-        compiled, made = self.lookup(call, args, kwargs)
-        outs = list(compiled(call.leaves))
-        result = rebuild(made.value, outs)
-        if made.changes:
-            write_back(made.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, outs))
+        try:
+            call = flatten_call(args, kwargs)
+            compiled, made = self.lookup(call, args, kwargs)
+            outs = list(compiled(call.leaves))
+            result = rebuild(made.value, outs)
+            if made.changes:
+                write_back(made.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, outs))
+        except BaseException as error:
+            shorten(error)
+            raise
         return result
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
@@ -218,8 +233,9 @@ class Jitted(Derived):
         return interpreter.call(abstract_function(interpreter, self.function), args, kwargs, node)
 
 
-def verb(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a verb be called inside programs, where it makes a static callable."""
+def verb(make: Callable[P, R]) -> Callable[P, R]:
+    """A verb that makes a function: users call it, and programs, where it makes a static callable."""
+    called = boundary(make)
 
     def inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         from diffjit.api.inline import call_verb
@@ -227,8 +243,8 @@ def verb(make: Callable[..., Any]) -> Callable[..., Any]:
         del node
         return call_verb(make, interpreter, args, kwargs)
 
-    make.__diffjit_inline__ = inside  # type: ignore[attr-defined]
-    return make
+    called.__diffjit_inline__ = inside  # type: ignore[attr-defined]
+    return called
 
 
 def parameter_position(function: Any, name: str) -> int | None:

@@ -18,6 +18,7 @@ from diffjit.api.programs import Building, Compiled
 from diffjit.errors import DiffjitError, InternalError, UsageError
 from diffjit.frontend.program import Program, specialise
 from diffjit.ir.nodes import Function, Loc, Op
+from diffjit.ir.stages import record
 from diffjit.ir.types import Array
 from diffjit.settings import settings
 from diffjit.transforms.checkpoint import refuse_changes
@@ -37,6 +38,7 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
     except Exception as error:
         raise mistake(error, "specialising", function) from error
     with mistakes("specialising", function):
+        record("interpreted", program.function)
         refuse_changes(program.function)
         finish(program.function, "program")
     return program
@@ -55,12 +57,8 @@ def mistakes(doing: str, function: Any) -> Iterator[None]:
 
 def mistake(error: Exception, doing: str, function: Any) -> InternalError:
     """The error for a mistake in diffjit, with the user's line that was worked on."""
-    return InternalError(
-        "DJ901",
-        f"diffjit failed while {doing} `{getattr(function, '__name__', function)}`: {type(error).__name__}: {error}",
-        loc=_worked_on(error) or _definition(function),
-        cure="this is a mistake in diffjit: please report it with the function",
-    )
+    name = getattr(function, "__name__", function)
+    return InternalError.of(f"{doing} `{name}`", error, _worked_on(error) or _definition(function))
 
 
 def _worked_on(error: Exception) -> Loc | None:

@@ -18,6 +18,7 @@ from diffjit.api.gradients import differentiated, scalar_result
 from diffjit.api.memory import Recorded, TapeSize, predicted
 from diffjit.api.product_programs import reversible
 from diffjit.api.programs import flatten_call
+from diffjit.api.tracebacks import boundary
 from diffjit.ir import syntax
 from diffjit.ir.expressions import SourcePrinter
 from diffjit.ir.nodes import Function, Loc, Op
@@ -106,6 +107,7 @@ class Explanation:
         return target
 
 
+@boundary
 def explain(fun: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> Explanation:
     """Show a program beside its derivative: what each line records for the way back, and how many bytes.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.api.tracebacks import boundary
 from diffjit.errors import UsageError
 from diffjit.frontend.foreign import qualified
 from diffjit.primitives.routines import Routine
@@ -21,6 +22,7 @@ class ForeignFunction:
         self.__name__ = routine.stem
         self.__doc__ = getattr(routine.function, "__doc__", None)
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; a C function takes arrays where it takes pointers, and writes to them."""
         if self.routine.way != "c":
@@ -36,6 +38,7 @@ class ForeignFunction:
         return f"<diffjit.foreign {self.routine.name}>"
 
 
+@boundary
 def foreign(function: Any = None, result: Any = None, *, reads: Any = (), writes: Any = ()) -> Any:
     """A function without source, to be called inside programs.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from diffjit.api.derived import Derived, Jitted, verb
-from diffjit.errors import UsageError
+from diffjit.api.tracebacks import boundary
 
 if TYPE_CHECKING:
     from diffjit.api.checks import Report
+
+T = TypeVar("T")
 
 
 @verb
@@ -23,28 +25,22 @@ def jit(fun: Any = None, *, backend: str | None = None) -> Any:
     return Jitted(fun, backend)
 
 
-class _StopGradient:
-    """The identity, through which no derivative flows."""
-
-    __name__ = "stop_gradient"
-
-    def __call__(self, x: Any) -> Any:
-        """Return x."""
-        return x
-
-    def __reduce__(self) -> str:
-        return "stop_gradient"
-
-    def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        from diffjit.api.inline import stopped
-
-        del kwargs, node
-        return stopped(interpreter, args[0])
+def stop_gradient(x: T) -> T:
+    """The identity, through which no derivative flows: inside a program, x is a constant from here on."""
+    return x
 
 
-stop_gradient = _StopGradient()
+def _stopped_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    from diffjit.api.inline import stopped
+
+    del node
+    return stopped(interpreter, *args, **kwargs)
 
 
+stop_gradient.__diffjit_inline__ = _stopped_inside  # type: ignore[attr-defined]
+
+
+@boundary
 def check_grads(
     f: Any,
     args: tuple[Any, ...],
@@ -93,6 +89,7 @@ def check_grads(
     )
 
 
+@boundary
 def clear_cache() -> None:
     """Remove generated modules, machine code and manifests from the cache folder (`settings.cache_dir`).
 
@@ -103,13 +100,16 @@ def clear_cache() -> None:
     cache.clear()
 
 
+@boundary
 def source(fun: Any, *args: Any, stage: str = "source", **kwargs: Any) -> str:
     """The text that diffjit runs for these arguments, as a Python module.
 
-    stage   "source": the program at the level of the user's code; "lowered": the loops that Numba compiles
+    stage   "source": the program at the level of the user's code; "lowered": the loops that Numba compiles; "llvm":
+            what LLVM has made of them; "asm": the assembly of the machine code
+
+    Nothing is run. For "llvm" and "asm" the program is compiled anew, with the passes that its calls are compiled with.
+    Raises UsageError (DJ508) for other stages, and where the stage is one of compiled code and the backend "python".
     """
     from diffjit.api.text import text_of
 
-    if stage not in ("source", "lowered"):
-        raise UsageError("DJ508", f"unknown stage {stage!r}", cure='stages are "source" and "lowered"')
     return text_of(fun if isinstance(fun, Derived) else Jitted(fun, None), args, kwargs, stage)

@@ -18,6 +18,7 @@ from diffjit.api import implicit_solvers as solvers
 from diffjit.api.composed import Composed
 from diffjit.api.inline import plain
 from diffjit.api.states import State
+from diffjit.api.tracebacks import boundary
 from diffjit.errors import UsageError
 from diffjit.frontend import values as av
 from diffjit.frontend.values import NONE, Static
@@ -104,6 +105,7 @@ def _inside(name: str) -> Any:
     return inline
 
 
+@boundary
 def fixed_point(
     f: Any,
     x0: Any,
@@ -133,6 +135,7 @@ def fixed_point(
     return _run("fixed_point", f, x0, args, Options(tol, maxiter, solver, M))
 
 
+@boundary
 def root(
     f: Any,
     x0: Any,
@@ -150,6 +153,7 @@ def root(
     return _run("root", f, x0, args, Options(tol, maxiter, solver, M))
 
 
+@boundary
 def linear_solve(
     matvec: Any,
     b: Any,
@@ -176,6 +180,7 @@ def linear_solve(
     return _run("linear_solve", matvec, b, args, Options(tol, maxiter, solver, M))
 
 
+@boundary
 def minimize_implicit(
     f: Any,
     x0: Any,

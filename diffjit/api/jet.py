@@ -15,6 +15,7 @@ from diffjit.api.inline import conformed, nest, plain
 from diffjit.api.product_programs import float_leaves
 from diffjit.api.products import cached
 from diffjit.api.programs import flatten_call
+from diffjit.api.tracebacks import boundary
 from diffjit.errors import UsageError
 from diffjit.frontend import values as av
 from diffjit.frontend.nested import Entry
@@ -45,6 +46,7 @@ class Coefficients(Jet):
     scaled = False
 
 
+@boundary
 def jet(
     fun: Any, primals: Any, series: Any, factorial_scaled: bool = True, *, backend: str | None = None
 ) -> tuple[Any, Any]:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.api.composed import Composed
+from diffjit.api.composed import Marked
 from diffjit.api.derived import Derived, verb
 from diffjit.api.engine import compile_ir, executable
 from diffjit.api.inline import Inside, conformed, inline_vjp, nest, plain
 from diffjit.api.product_programs import float_leaves, forward_program, reversible
 from diffjit.api.products import LinearMap, ReverseProduct, cached, matching, points_of, tangent_spec, vjp, zero
 from diffjit.api.programs import Arguments, Compiled, flatten_call
+from diffjit.api.tracebacks import boundary
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend import values as av
 from diffjit.frontend.nested import Entry, Inner
@@ -82,6 +83,7 @@ class Linearized(Derived):
         return compiled, (program, made, compile_ir(made.tangent, self.backend, large=program.large))
 
 
+@boundary
 def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = None) -> Any:
     """Value and tangent map: `(fun(*primals), tangent_map)`; `tangent_map(*tangents)` is the derivative along them.
 
@@ -208,6 +210,7 @@ linearize.__diffjit_inline__ = _linearize_inside  # type: ignore[attr-defined]
 # Transposes
 
 
+@boundary
 def linear_transpose(fun: Any, *primals: Any, backend: str | None = None) -> Callable[[Any], tuple[Any, ...]]:
     """The transpose of a linear function: a function of a cotangent of its result that gives those of its arguments.
 
@@ -271,12 +274,8 @@ linear_transpose.__diffjit_inline__ = _transpose_inside  # type: ignore[attr-def
 # Constants
 
 
-class Constant(Composed):
+class Constant(Marked):
     """A function whose results carry no derivative."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function."""
-        return self.function(*args, **kwargs)
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         from diffjit.api.inline import stopped

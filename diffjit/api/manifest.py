@@ -61,12 +61,8 @@ def recall(
     except (Unportable, Stale, pickle.UnpicklingError):
         return None
     except Exception as error:
-        raise InternalError(
-            "DJ901",
-            f"diffjit failed while reading what it has kept of `{getattr(derived, '__name__', derived)}`: "
-            f"{type(error).__name__}: {error}",
-            cure="this is a mistake in diffjit: please report it; diffjit.clear_cache() removes what was kept",
-        ) from error
+        doing = f"reading what it has kept of `{getattr(derived, '__name__', derived)}`"
+        raise InternalError.of(doing, error, hint="; diffjit.clear_cache() removes what was kept") from error
     return found if found is not None and found[0].valid() else None
 
 

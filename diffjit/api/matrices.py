@@ -21,6 +21,7 @@ from diffjit.api.gradients import differentiated, place, spec_tree, without_extr
 from diffjit.api.inline import inline_jvp, nest, plain
 from diffjit.api.product_programs import reversible
 from diffjit.api.products import jvp
+from diffjit.api.tracebacks import boundary
 from diffjit.errors import TypeProblem
 from diffjit.frontend import values as av
 from diffjit.frontend.nested import Inner
@@ -244,7 +245,8 @@ class Matrix:
         silence(function)
         dce(function)
         finish(function, "columns")
-        if not wanted:
+        if not wanted:  # all is zero, but the program may raise
+            self.interpreter.copy_in(own_copy(self.function), self.inner.inputs)
             return
         if len(self.inputs) == 1 and isinstance(self.inputs[0].type, Scalar):  # the tangent is the column
             one = self.build.const(1.0, self.inputs[0].type)
@@ -473,6 +475,7 @@ def _gradient(fun: Any, argnums: Any, has_aux: bool, backend: str | None) -> Any
     return grad(fun, argnums, has_aux, backend=backend)
 
 
+@boundary
 def hvp(
     fun: Any = None,
     primals: Any = None,

@@ -13,6 +13,7 @@ from diffjit.api.grad import Gradient
 from diffjit.api.gradients import differentiated, scalar_result
 from diffjit.api.product_programs import reversible
 from diffjit.api.programs import flatten_call
+from diffjit.api.tracebacks import boundary
 from diffjit.frontend.results import Program
 from diffjit.ir.nodes import Function, Loc, Value
 from diffjit.settings import settings
@@ -92,6 +93,7 @@ class TapeSize:
         return as_text(self)
 
 
+@boundary
 def memory(fun: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> TapeSize:
     """The memory that a derivative's forward sweep leaves for its way back, in bytes, without running it.
 

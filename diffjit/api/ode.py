@@ -17,6 +17,7 @@ from diffjit.api.composed import Composed
 from diffjit.api.inline import plain
 from diffjit.api.ode_solution import Event, OdeSolution
 from diffjit.api.states import State
+from diffjit.api.tracebacks import boundary
 from diffjit.errors import UsageError
 from diffjit.frontend import values as av
 from diffjit.frontend.values import NONE, Static
@@ -113,6 +114,7 @@ def _made(function: Any, events: tuple[Event, ...], adjoint: str, dense: bool, m
     return OdeInt(function, events, adjoint, dense, method)
 
 
+@boundary
 def odeint(
     func: Any,
     y0: Any,

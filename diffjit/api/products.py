@@ -12,6 +12,7 @@ from diffjit import tree
 from diffjit.api.derived import Derived
 from diffjit.api.grad import gradient_leaf
 from diffjit.api.programs import Arguments, Compiled, flatten_call
+from diffjit.api.tracebacks import boundary, shorten
 from diffjit.errors import UsageError
 from diffjit.frontend.outputs import OptOut, Out, RecordOut, rebuild
 
@@ -34,6 +35,7 @@ class ForwardProduct(Derived):
         return build_forward(self, program, call)
 
 
+@boundary
 def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend: str | None = None) -> Any:
     """Value and directional derivative: `(fun(*primals), d fun(*primals) . tangents)`.
 
@@ -174,10 +176,14 @@ class LinearMap:
 
     def __call__(self, *args: Any) -> Any:
         """Apply the map."""
-        if self.apply is None:
-            self.apply = self.made().apply
-        assert self.apply is not None
-        return self.apply(*args)
+        try:
+            if self.apply is None:
+                self.apply = self.made().apply
+            assert self.apply is not None
+            return self.apply(*args)
+        except BaseException as error:
+            shorten(error)
+            raise
 
     def __reduce__(self) -> Any:
         return type(self), (self.fun, self.points, self.options)
@@ -236,6 +242,7 @@ class ReverseProduct(Derived):
         return build_reverse(self, program, call)
 
 
+@boundary
 def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = None) -> Any:
     """Value and pullback: `(fun(*primals), pullback)`, where pullback(cotangent) gives the primals' cotangents.
 

@@ -23,6 +23,7 @@ from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, not_holomorphic, place, spec_tree, without_extras
 from diffjit.api.matrices import silence
 from diffjit.api.programs import Arguments, Compiled, flatten_call
+from diffjit.api.tracebacks import boundary
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.outputs import Out, RecordOut, rebuild
 from diffjit.frontend.program import Program
@@ -102,6 +103,11 @@ class Sparse(Derived):
         aux = program.result[1] if self.has_aux else None
         return compiled, Made(program, which, wrt, rows, found, spec, aux, speaks)
 
+    def inputs(self, compiled: Compiled, finish: Made, call: Arguments) -> list[Any]:
+        """The arguments, and a tangent for each of those that it differentiates by."""
+        return [*super().inputs(compiled, finish, call), *(call.leaves[k] for k in finish.wrt)]
+
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The matrices for these arguments."""
         call = flatten_call(args, kwargs)

@@ -57,6 +57,9 @@ def scalar_result(kind: str, types: list[Scalar]) -> Scalar:
     return INT if widest == BOOL else widest
 
 
+_GUARDED = {"zmul": "multiply", "zdiv": "divide"}  # and what they are where the guard is not needed
+
+
 def numpy_result(kind: str, types: list[Scalar | Array]) -> np.dtype:
     """The dtype that NumPy's ufunc gives."""
     operands: list[Any] = []
@@ -182,6 +185,8 @@ class Arith(Mixin):
         if self.handlers:
             self.guard_broadcast(operands)
         if self.rule_mode:
+            if kind in _GUARDED and isinstance(args[0], Static) and args[0].obj:
+                kind = _GUARDED[kind]
             simple = self._simplify(kind, args, operands)
             if simple is not None:
                 return simple
@@ -237,6 +242,8 @@ class Arith(Mixin):
             return ty
         if kind in ("where", "select"):
             return join_scalars(types[1], types[2])
+        if kind == "zdiv":
+            return scalar_result("divide", types)
         if kind in ("zmul", "maximum", "minimum", "sign", "square", "one_minus_square"):
             return scalar_result("add", types)
         return Scalar(numpy_result(kind, list(types)), weak=True)
@@ -358,7 +365,7 @@ class Arith(Mixin):
                 return operands[0]
             if _is(left, 1):
                 return operands[1]
-        elif (kind == "power" and _is(right, 1)) or (kind == "divide" and _is(right, 1)):
+        elif kind in ("power", "divide", "zdiv") and _is(right, 1):
             ty = operands[0].type
             return operands[0] if ty.dtype.kind in "fc" else None
         elif kind in ("add", "subtract") and _is(right, 0):

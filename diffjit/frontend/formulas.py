@@ -32,8 +32,11 @@ def choice(tree: Any) -> tuple[Any, Any, Any] | None:
     return None
 
 
-def reciprocal(tree: Any) -> Any:
-    """The denominator of a formula `1 / denominator`."""
-    if isinstance(tree, gast.BinOp) and isinstance(tree.op, gast.Div) and number(tree.left) == 1:
-        return tree.right
-    return None
+def quotient(tree: Any) -> tuple[bool, Any, Any] | None:
+    """(whether it is negative, numerator, denominator) of a formula `numerator / denominator`."""
+    if not (isinstance(tree, gast.BinOp) and isinstance(tree.op, gast.Div)):
+        return None
+    above = tree.left
+    if isinstance(above, gast.UnaryOp) and isinstance(above.op, gast.USub):
+        return True, above.operand, tree.right
+    return False, above, tree.right

@@ -16,7 +16,7 @@ from diffjit.frontend.reshapes import CONTIGUOUS, EXACT, MERGED, TAKEN
 from diffjit.frontend.templates import DynList
 from diffjit.frontend.values import NONE, Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one
+from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one, permuted_layout
 from diffjit.primitives.library import containers, joining, windows
 
 
@@ -149,7 +149,7 @@ class NumpyShapes(Mixin):
         if a.type.ndim < 2 or perm == tuple(range(a.type.ndim)):
             return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim) if isinstance(a.type, Array) else a
         dims = tuple(a.type.dims[p] for p in perm)
-        return self.build.value("transpose", [a], Array(a.type.dtype, dims, _permuted(a.type, perm)), perm=perm)  # pyright: ignore[reportArgumentType]
+        return self.build.value("transpose", [a], Array(a.type.dtype, dims, permuted_layout(a.type, perm)), perm=perm)  # pyright: ignore[reportArgumentType]
 
     @core(np.transpose, np.permute_dims)
     def np_transpose(self, a: Any, axes: Any = NONE) -> Any:
@@ -272,11 +272,3 @@ def merged_axes(ty: Array, dims: tuple[Dim, ...]) -> tuple[tuple[int, ...], bool
     while long and wanted and ty.dims[long[-1]] == wanted[-1]:
         del long[-1], wanted[-1]
     return tuple(long), len(wanted) < 2
-
-
-def _permuted(ty: Array, perm: tuple[int, ...]) -> str:
-    """The layout of a transpose: axes of length 1 stand anywhere."""
-    long = [p for p in perm if ty.dims[p] != 1]
-    if ty.layout != "A" and long == sorted(long):
-        return ty.layout
-    return {"C": "F", "F": "C"}.get(ty.layout, "A") if long == sorted(long, reverse=True) else "A"

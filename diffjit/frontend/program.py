@@ -6,6 +6,7 @@ import inspect
 import itertools
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -131,43 +132,43 @@ def _specialise(
     names = parameter_names(function, args, kwargs)
     lengths: dict[int, Dim] = {}  # those of arguments that are equal: the call's key says which
 
-    def argument(value: Any, hint: str) -> Any:
+    places: list[Place] = []  # of the parameters in the arguments
+
+    def argument(value: Any, hint: Place) -> Any:
         paths, items, spec = optree.tree_flatten_with_path(value, none_is_leaf=True)
-        hints = ["_".join((hint, *(str(k) for k in path))) for path in paths]
+        hints = [(*hint, *path) for path in paths]
         return _containers(
             interpreter, optree.tree_unflatten(spec, [leaf(i, h) for i, h in zip(items, hints, strict=True)])
         )
 
-    def leaf(item: Any, hint: str) -> Any:
+    def leaf(item: Any, hint: Place) -> Any:
         if tree.is_numeric(item):
             k = next(counter)
-            hint = re.sub(r"\W", "_", hint)
+            places.append(hint)
             if k in fixed and not isinstance(item, np.ndarray):
-                params.append(Value(scalar_type_of(item), hint))
+                params.append(Value(scalar_type_of(item)))
                 return Static(item)
             ty: Any = _array_type(item, lengths) if isinstance(item, np.ndarray) else scalar_type_of(item)
             if k in fixed:
                 ty = Array(ty.dtype, item.shape, ty.layout)
-            param = Value(ty, hint)
+            param = Value(ty)
             params.append(param)
             if k not in fixed:
                 interpreter.argument(param, ("arg", k), tree.sign_of(item) if ~k in fixed else None)
             return param
         if tree.is_record(item):
-            fields = {name: argument(part, f"{hint}_{name}") for name, part in tree.attributes(item).items()}
+            fields = {name: argument(part, (*hint, name)) for name, part in tree.attributes(item).items()}
             return interpreter.new(av.ObjC(type(item), fields))
         return Static(item)
 
     with interpreter.build.inside(body):
-        values = [argument(a, names[k]) for k, a in enumerate(args)]
-        keywords = {name: argument(a, name) for name, a in kwargs.items()}
+        values = [argument(a, (names[k],)) for k, a in enumerate(args)]
+        keywords = {name: argument(a, (name,)) for name, a in kwargs.items()}
+        _name(params, places)
         _find_twins(interpreter, [*args, *kwargs.values()], [*values, *keywords.values()])
         given = Arguments(interpreter)
         given.enter(av.Tup((*values, *keywords.values())), ())
-        try:
-            result = interpreter.call(Static(function), values, keywords, None)
-        except RecursionError as error:
-            raise DiffjitError("DJ111", "the program nests too deeply to specialise") from error
+        result = _called(interpreter, function, values, keywords)
         outs: list[Value] = []
         spec: Any = None
         changes: list[Change] = []
@@ -201,6 +202,32 @@ def _specialise(
         {f: code for f, code in interpreter.followed.items() if not (f.__module__ or "").startswith("diffjit.")},
         interpreter.portable,
     )
+
+
+def _called(interpreter: Interpreter, function: Any, values: list[Any], keywords: dict[str, Any]) -> Any:
+    """What the program returns."""
+    try:
+        return interpreter.call(Static(function), values, keywords, None)
+    except RecursionError as error:
+        raise DiffjitError("DJ111", "the program nests too deeply to specialise") from error
+
+
+Place = tuple[Any, ...]  # an argument's name, then keys, numbers and attributes on the way to a leaf
+
+
+def _name(params: list[Value], places: list[Place]) -> None:
+    """What leaves are called: `params["w"]` is w and `layers[0].W` is W_0, if no other one is; else all of the way."""
+    short = [_short_name(place) for place in places]
+    taken = Counter([*short, *(str(place[0]) for place in places if len(place) > 1)])
+    for param, name, place in zip(params, short, places, strict=True):
+        param.name = name if taken[name] == 1 else re.sub(r"\W", "_", "_".join(map(str, place)))
+
+
+def _short_name(place: Place) -> str:
+    """The last word of a place, and the numbers on the way."""
+    words = [part for part in place if isinstance(part, str) and part.isidentifier()]
+    numbers = [str(part) for part in place if isinstance(part, int)]
+    return "_".join([words[-1], *numbers]) if words else "arg"
 
 
 def _note_source(ir: Function, function: Callable[..., Any]) -> None:

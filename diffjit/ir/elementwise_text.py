@@ -149,6 +149,10 @@ class Elementwise:
         """A helper."""
         return self.returned(op, syntax.call("zmul", *args))
 
+    def ew_zdiv(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """A helper."""
+        return self.returned(op, syntax.call("zdiv", *args))
+
     def ew_one_minus_square(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """A product, or a helper where the operand should not stand there twice."""
         if isinstance(args[0], ast.Name):

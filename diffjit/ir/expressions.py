@@ -22,6 +22,7 @@ from diffjit.ir.elementwise_text import BINARY, NARROW, Elementwise, is_scalar
 from diffjit.ir.helpers import PRELUDE
 from diffjit.ir.nodes import WRITES, Function, Op, const_of, is_const
 from diffjit.ir.orders import unlike
+from diffjit.ir.signs import Subtractions
 from diffjit.ir.statements_text import STATEMENTS, exception_text
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar
@@ -83,6 +84,11 @@ class SourcePrinter(Elementwise, OpPrinter):
         return name
 
     # What is printed how
+
+    def finished(self, definition: ast.FunctionDef) -> ast.FunctionDef:
+        """Signs as they are written by hand."""
+        Subtractions().visit(definition)
+        return definition
 
     def foldable(self, op: Op) -> bool:
         """What the user or a transform has named stays a statement."""

@@ -9,6 +9,13 @@ def zmul(g, p):
         return np.where(g == 0, 0, g * p)[()]
 '''
 
+ZDIV = '''
+def zdiv(g, y):
+    """g / y, and exactly 0 where g is 0, whatever y is."""
+    with np.errstate(all="ignore"):
+        return np.where(g == 0, 0, np.divide(g, y))[()]
+'''
+
 ONE_MINUS_SQUARE = '''
 def one_minus_square(x):
     """1 - x * x, with the digits that it has near 1."""
@@ -58,6 +65,6 @@ def packed_svd(a):
 '''
 
 PRELUDE = {
-    "zmul": ZMUL, "one_minus_square": ONE_MINUS_SQUARE, "unbroadcast": UNBROADCAST, "diagonal": DIAGONAL,
+    "zmul": ZMUL, "zdiv": ZDIV, "one_minus_square": ONE_MINUS_SQUARE, "unbroadcast": UNBROADCAST, "diagonal": DIAGONAL,
     "factorizes": FACTORIZES, "packed_eigh": PACKED_EIGH, "packed_svd": PACKED_SVD,
 }  # fmt: skip

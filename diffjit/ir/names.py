@@ -43,7 +43,8 @@ _SPECIAL = {
 }
 _GENERIC_KINDS = frozenset({
     "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "matmul", "where", "select", "zmul",
-    "cast", "unbroadcast", "maximum", "minimum", "gather", "mask_get", "concatenate", "broadcast_to", "stop_gradient",
+    "zdiv", "cast", "unbroadcast", "maximum", "minimum", "gather", "mask_get", "concatenate", "broadcast_to",
+    "stop_gradient",
     "positive",
 })  # fmt: skip
 _TESTS = frozenset({

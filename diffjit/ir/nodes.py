@@ -12,7 +12,8 @@ Kinds
 `const`                      attrs value (a Python or NumPy number)               -> scalar
 elementwise kinds            see `primitives.elementwise`; broadcast over arrays  -> scalar or fresh array
     all operands follow NumPy's casting; the output's type is the result's dtype. Also `where(c, x, y)`, `cast` (dtype
-    from the output's type), `zmul(g, p)` (0 where g is 0, else g * p), `select` (scalar `where`, lazily fine).
+    from the output's type), `zmul(g, p)` (0 where g is 0, else g * p), `zdiv(g, y)` (the same with g / y),
+    `select` (scalar `where`, lazily fine).
 `dim` (a)                    attrs axis: a.shape[axis]                            -> int
 `stride` (a)                 attrs axis: a.strides[axis] in elements               -> int
 `trip` (start, stop, step)   len(range(start, stop, step))                        -> int
@@ -172,6 +173,8 @@ LABELS = ("section", "comment", "turn")
 SUM = "cotangents"  # attribute of an addition that adds up cotangents: its order does not matter
 
 TRIED = "tried"  # attribute of an operation inside a `try`: its result may not be finite, and is thrown away then
+
+OVERFLOWS = "overflows"  # attribute of an exponential: where it is infinite, the cotangent that comes to it is 0
 
 LANES = "lanes"  # attribute of a loop over lanes: its counter is in bounds where it selects a lane
 

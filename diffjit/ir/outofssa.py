@@ -32,7 +32,7 @@ _FLIPPED = {"less": ast.GtE, "less_equal": ast.Gt, "greater": ast.LtE, "greater_
 
 def function_def(function: Function, printer: OpPrinter, callees: Mapping[int, str] | None = None) -> ast.FunctionDef:
     """The syntax tree of a function; `callees` maps the ids of called functions to their names in the text."""
-    return Emitter(function, printer, callees or {id(function): function.name}).definition()
+    return printer.finished(Emitter(function, printer, callees or {id(function): function.name}).definition())
 
 
 class Emitter:

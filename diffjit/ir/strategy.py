@@ -121,6 +121,10 @@ class OpPrinter(ABC):
         """What a `for` op iterates over: `range(...)`."""
         return range_call(op, start, stop, step)
 
+    def finished(self, definition: ast.FunctionDef) -> ast.FunctionDef:
+        """A last look at the text of a function."""
+        return definition
+
     def loop(self, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
         """The statements for a printed `for`; `name` gives the variable of a value, None where it has none."""
         return [loop]

@@ -140,6 +140,14 @@ def same(a: Type, b: Type) -> bool:
     return False
 
 
+def permuted_layout(ty: Array, perm: tuple[int, ...]) -> str:
+    """The layout of a transpose: axes of length 1 stand anywhere."""
+    long = [p for p in perm if ty.dims[p] != 1]
+    if ty.layout != "A" and long == sorted(long):
+        return ty.layout
+    return {"C": "F", "F": "C"}.get(ty.layout, "A") if long == sorted(long, reverse=True) else "A"
+
+
 def fits(value: Type, place: Type) -> bool:
     """Whether a value may flow into a joined one: the same type, or a layout that says more."""
     if isinstance(value, Array) and isinstance(place, Array) and place.layout == "A":

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from diffjit.ir.dump import format_ir
 from diffjit.ir.nodes import WRITES, Block, Function, Op, Value
-from diffjit.ir.types import BOOL, INT, Scalar, Type, fits, is_ref
+from diffjit.ir.types import BOOL, INT, Array, Scalar, Type, fits, is_ref, permuted_layout
 from diffjit.ir.walk import initial
 
 _INDEXED = {"load": 1, "store": 2, "accum_at": 2}  # kind -> where the indices begin
@@ -106,6 +106,21 @@ class _Verifier:
         self._count(op, "outputs", op.outputs, 1)
         if not isinstance(op.out.type, Scalar):
             self._fail("a constant is a number", op)
+
+    def _check_transpose(self, op: Op) -> None:
+        base, out = op.inputs[0].type, op.out.type
+        if isinstance(base, Array) and isinstance(out, Array):
+            self._layout(op, out, permuted_layout(base, op.attrs["perm"]))
+
+    def _check_view(self, op: Op) -> None:
+        base, out = op.inputs[0].type, op.out.type
+        if isinstance(base, Array) and isinstance(out, Array):
+            self._layout(op, out, base.layout if base.ndim > 1 else "C" if base.layout != "A" else "A")
+
+    def _layout(self, op: Op, out: Array, layout: str) -> None:
+        """A view lies in memory as its base says: where a transform takes another base, the type must go along."""
+        if out.layout not in ("A", layout) and sum(d != 1 for d in out.dims) > 0:
+            self._fail(f"a view of order {out.layout} of what gives order {layout}", op)
 
     def _check_call(self, op: Op) -> None:
         callee: Function = op.attrs["function"]

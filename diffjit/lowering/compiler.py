@@ -13,12 +13,14 @@ How errors leave compiled code, and how its LLVM is written: `emission`.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numba
 from numba.core import types
 
+from diffjit.ir import stages
 from diffjit.lowering import numba_internals, outside, vectors
 from diffjit.lowering.emission import DEPTH, Lower
 from diffjit.lowering.lifetimes import live_map
@@ -54,13 +56,24 @@ class Library(numba_internals.Library):
 
         Numba prunes pairs of incref and decref as if error exits released nothing; ours do, out of its sight.
         """
+        bitcode = self.final_module.as_bitcode() if settings.isolate else b""
         if settings.isolate:
-            self.made_outside = outside.object_code(self.final_module.as_bitcode(), self.optimisation())
+            self.made_outside = outside.object_code(bitcode, self.optimisation())
         if self.made_outside is not None:
             self.take(self.made_outside)
-            return
-        with numba_internals.pruning("per_bb,diamond,fanout"):
-            super().optimise()
+        else:
+            with numba_internals.pruning("per_bb,diamond,fanout"):
+                super().optimise()
+        for stage, suffix in (("llvm", "ll"), ("asm", "s")):
+            stages.note(stage, suffix, partial(self.text, stage, bitcode))
+
+    def text(self, stage: str, bitcode: bytes) -> str:
+        """The optimised module as LLVM ("llvm") or as assembly ("asm"), by whoever has optimised it."""
+        if self.made_outside is None:
+            return self.printed(stage)
+        found = outside.object_code(bitcode, {**self.optimisation(), "form": stage})
+        assert found is not None, "the second process has made object code, and cannot be asked again"
+        return found.decode()
 
     def object_code(self) -> bytes:
         """For the disk: Numba gives it away to LLVM and keeps none."""
@@ -264,6 +277,14 @@ def compiled(function: Callable[..., Any]) -> Any:
     entry: Any = numba.njit(**OPTIONS)(function)
     numba_internals.set_cache(entry, MachineCode(function))
     return entry
+
+
+def compile_anew(entry: Any, args: Iterable[Any]) -> None:
+    """Compile a function that Python calls, for arguments like these, whatever of it is compiled already."""
+    fresh = compiled(entry.py_func)
+    given = [fresh.typeof_pyval(a) for a in args]
+    omitted = fresh.py_func.__code__.co_argcount - len(given)  # the depth of recursion
+    fresh.compile((*given, *[types.Omitted(0)] * omitted))
 
 
 def inner(function: Callable[..., Any]) -> Any:

@@ -6,7 +6,7 @@ import linecache
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.errors import DiffjitError, InternalError, TypeProblem
+from diffjit.ir import stages
 from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import callees, walk
@@ -60,6 +61,7 @@ def compile_function(
     """
     _refuse_dtypes(function)
     module = lower(function, residual_outs, large=large)
+    stages.note("lowered", "py", lambda: module.text)
     written = _wanted.get()
     if written is not None:
         written.append(module.text)
@@ -176,30 +178,44 @@ class FirstCall:
         self.settled = settled
         self.ready: Callable[..., Any] | None = None
         self.then: Callable[[Native], None] | None = None  # what to do with code that runs without Numba
+        self.stages = stages.listening()
 
     def mistake(self, error: Exception) -> InternalError:
         """What compiled code does not raise, compiling it has: with the user's line, where Numba says which."""
         line = getattr(getattr(error, "loc", None), "line", None) or 0
         at = [*self.places[: line + 1][::-1], *self.places] if line < len(self.places) else self.places
-        return InternalError(
-            "DJ901",
-            f"diffjit failed while compiling `{self.dispatcher.__name__}`: {type(error).__name__}: {error}",
-            loc=next((p for p in at if p is not None), None),
-            cure="this is a mistake in diffjit: please report it with the function",
-        )
+        loc = next((p for p in at if p is not None), None)
+        return InternalError.of(f"compiling `{self.dispatcher.__name__}`", error, loc)
 
-    def __call__(self, *args: Any) -> Any:
-        """The compiled function's results."""
-        dispatcher = self.dispatcher
-        with no_garbage_collection():
+    @contextmanager
+    def compiling(self, listener: stages.Stages | None) -> Iterator[None]:
+        """What compiling raises is a mistake of diffjit's or of LLVM's, and told as such."""
+        with no_garbage_collection(), stages.told(listener):
             try:
-                result = dispatcher(*args)
+                yield
             except (failures.Stopped, DiffjitError, MemoryError):
                 raise
             except outside.Fatal as fatal:
                 raise self._refused(fatal) from None
             except Exception as error:
                 raise self.mistake(error) from error
+
+    def anew(self, args: Iterable[Any]) -> None:
+        """Compile for arguments like these, whatever there is already, and tell who listens."""
+        from diffjit.lowering.compiler import compile_anew
+
+        with self.compiling(stages.listening()):
+            compile_anew(self.dispatcher, args)
+
+    def __call__(self, *args: Any) -> Any:
+        """The compiled function's results."""
+        dispatcher = self.dispatcher
+        if self.stages is not None and dispatcher.overloads:  # another program with the same text was compiled before
+            with stages.told(self.stages):
+                self.anew(args)
+        with self.compiling(self.stages):
+            result = dispatcher(*args)
+        self.stages = None
         self.ready = dispatcher
         given = tuple(dispatcher.typeof_pyval(a) for a in args)
         made = dispatcher.overloads.get(given)  # None where there are parameters with defaults

@@ -152,6 +152,8 @@ class Lower(numba_internals.FunctionLowering):
                     homes[name] = (label, k)
         for label, block in blocks.items():
             for k, inst in enumerate(block.body):
+                if isinstance(inst, IR.Del):  # of what holds no reference: `delvar`
+                    continue
                 for name in _names_used(inst):
                     if name not in several and not dominance.behind((label, k), homes.get(name)):
                         several.add(name)
@@ -221,9 +223,9 @@ class Lower(numba_internals.FunctionLowering):
             self._note(name, held)
 
     def delvar(self, name: str) -> None:
-        """Delete a variable."""
-        super().delvar(name)
+        """Delete a variable: where it holds no reference, that is nothing to do."""
         if name in self.places:
+            super().delvar(name)
             self._note(name, [llvm_ir.Constant(REFERENCE, None)] * self._references(self.typeof(name)))
 
     def _note(self, name: str, pointers: Any) -> None:
@@ -362,19 +364,18 @@ class Lower(numba_internals.FunctionLowering):
         return made
 
     def _lower_counter(self, expr: Any) -> Any:
-        """Iteration over a range in steps of 1 or -1; None for others."""
+        """Iteration over a range in steps of 1 or -1, and how often one in other steps turns; None for the rest."""
         builder, value = self.builder, self.loadvar(expr.value.name)
         if expr.op == "getiter" and value in self.ranges:
             start, stop, step = self.ranges[value]
-            if not isinstance(step, llvm_ir.Constant) or step.constant not in (1, -1):
-                return None
+            kind = self.context.get_value_type(self.typeof(expr.value.name).iterator_type)
             slot = cgutils.alloca_once(builder, start.type)
+            if not isinstance(step, llvm_ir.Constant) or step.constant not in (1, -1):
+                return self._stepping(kind, slot, start, stop, step)
             builder.store(start, slot)
-            trips = cgutils.alloca_once(builder, start.type)  # where an iterator is joined, Numba counts trips down
-            builder.store(builder.sub(stop, start) if step.constant == 1 else builder.sub(start, stop), trips)
+            trips = self._turns(start, stop, step)  # where an iterator is joined, Numba counts turns down
             bound = cgutils.alloca_once(builder, start.type)
             builder.store(polls.first_bound(builder, start, stop, step.constant), bound)
-            kind = self.context.get_value_type(self.typeof(expr.value.name).iterator_type)
             made = cgutils.make_anonymous_struct(builder, [slot, stop, step, trips], kind)
             self.counters[made] = (slot, stop, step, bound)
             return made
@@ -394,6 +395,24 @@ class Lower(numba_internals.FunctionLowering):
         if value in self.pairs:
             return self.pairs[value][expr.op == "pair_second"]
         return None
+
+    def _stepping(self, kind: Any, slot: Any, start: Any, stop: Any, step: Any) -> Any:
+        """An iterator of Numba's, which counts turns down: it would take `stop - start`, which may need more bits."""
+        if start.type != I64:
+            return None
+        self.builder.store(start, slot)
+        return cgutils.make_anonymous_struct(self.builder, [slot, stop, step, self._turns(start, stop, step)], kind)
+
+    def _turns(self, start: Any, stop: Any, step: Any) -> Any:
+        """How often a loop over a range turns, in a slot of its own."""
+        from diffjit.lowering.runtime.arithmetic import emit_trip
+
+        builder, kind = self.builder, start.type
+        turns = emit_trip(self.context, builder, None, (start, stop, step))
+        most = kind((1 << (kind.width - 1)) - 1)
+        slot = cgutils.alloca_once(builder, kind)
+        builder.store(builder.select(builder.icmp_signed("<", turns, kind(0)), most, turns), slot)
+        return slot
 
     def lower_inst(self, inst: Any) -> Any:
         """Constant indices of stores take the same way as others; `raise error()` has left already."""
@@ -500,8 +519,6 @@ class _Dominance:
 
 
 def _names_used(inst: Any) -> list[str]:
-    if isinstance(inst, IR.Del):
-        return [inst.value]
     names = [v.name for v in inst.list_vars()]
     if isinstance(inst, IR.Assign):
         names.remove(inst.target.name)

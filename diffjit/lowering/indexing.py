@@ -67,15 +67,24 @@ class Selection:
         """Lengths of the result."""
         return [n for _, n in (*self.outer, *self.inner)]
 
+    def places(self) -> dict[int, str]:
+        """Inside the loops over the indices: the tested places along the axes that they select."""
+        found: dict[int, str] = {}
+        for k, v, arg in self.safe:
+            at = found[k] = self.printer.temp("at")
+            element = scalars.cast(self.nest.element(arg, v), np.dtype(np.int64))
+            self.lines.add(f"{at} = place({element}, {self.name}.shape[{k}], {k})", inside=True)
+        return found
+
+    def tested(self) -> None:
+        """Loops that only test the indices: as in NumPy, nothing is written if one of them is wrong."""
+        with self.lines.loops(self.nest.indices, self.nest.lengths):
+            self.places()
+
     def body(self, text: Callable[[str], str]) -> None:
         """The loops; `text` makes the innermost line from the place in `a`."""
         with self.lines.loops([i for i, _ in self.outer], [n for _, n in self.outer]):
-            places = dict(self.axes)
-            for k, v, arg in self.safe:
-                at = self.printer.temp("at")
-                element = scalars.cast(self.nest.element(arg, v), np.dtype(np.int64))
-                self.lines.add(f"{at} = place({element}, {self.name}.shape[{k}], {k})", inside=True)
-                places[k] = at
+            places = {**self.axes, **self.places()}
             with self.lines.loops([i for i, _ in self.inner], [n for _, n in self.inner]):
                 self.lines.add(text(subscript(self.name, [places[k] for k in range(self.ndim)])), inside=True)
 
@@ -114,6 +123,8 @@ def _scatter(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
         nest.sources[k] = [(d, selection.lengths[k])]
     nest.read(arg, value)
     nest.measure()
+    if selection.nest.indices and not printer.roots.allocated(target):
+        selection.tested()  # somebody sees the array after an IndexError
     element = Scalar(target.type.dtype)
     text = scalars.cast(nest.element(arg, value), target.type.dtype)
     if op.kind == "scatter":

@@ -44,27 +44,27 @@ declare i64 @PyGILState_GetThisThreadState()
 declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
 declare i32 @PyErr_CheckSignals()
-declare void @PyErr_Fetch({words}, {words}, {words})
-declare void @PyErr_NormalizeException({words}, {words}, {words})
+declare void @PyErr_Fetch(ptr, ptr, ptr)
+declare void @PyErr_NormalizeException(ptr, ptr, ptr)
 declare i32 @PyException_SetTraceback(i64, i64)
 declare void @Py_DecRef(i64)
 declare void @dj_wake()
 
 define i64 @dj_answer() {{
-  store volatile i64 1, {words} {seen}
+  store volatile i64 1, ptr {seen}
   %ident = call i{long} @PyThread_get_thread_ident()
   %own = {widened}
-  %main = load volatile i64, {words} {main}
+  %main = load volatile i64, ptr {main}
   %first = icmp eq i64 %own, %main
   %python = call i64 @PyGILState_GetThisThreadState()
   %worker = icmp eq i64 %python, 0
-  %kept = load volatile i64, {words} {kept}
+  %kept = load volatile i64, ptr {kept}
   %stopping = icmp ne i64 %kept, 0
   br i1 %stopping, label %stop, label %look
 stop:
   br i1 %first, label %yes, label %others
 others:
-  %regions = load volatile i64, {words} {regions}
+  %regions = load volatile i64, ptr {regions}
   %alone = icmp eq i64 %regions, 1
   %ours = and i1 %alone, %worker
   br i1 %ours, label %yes, label %no
@@ -75,24 +75,24 @@ no:
 look:
   br i1 %worker, label %no, label %rests
 rests:
-  %resting = load volatile i64, {words} {resting}
+  %resting = load volatile i64, ptr {resting}
   %asleep = icmp ne i64 %resting, 0
   %needed = or i1 %asleep, %first
   br i1 %needed, label %take, label %no
 take:
   %state = call i32 @PyGILState_Ensure()
-  %still = load volatile i64, {words} {resting}
+  %still = load volatile i64, ptr {resting}
   %wake = icmp ne i64 %still, 0
   br i1 %wake, label %start, label %started
 start:
-  store volatile i64 0, {words} {resting}
-  store volatile i64 0, {words} {set}
+  store volatile i64 0, ptr {resting}
+  store volatile i64 0, ptr {set}
   call void @dj_wake()
   br label %started
 started:
   br i1 %first, label %check, label %none
 check:
-  store volatile i64 0, {words} {set}
+  store volatile i64 0, ptr {set}
   %raised = call i32 @PyErr_CheckSignals()
   %bad = icmp ne i32 %raised, 0
   br i1 %bad, label %keep, label %none
@@ -103,11 +103,11 @@ keep:
   %kind = alloca i64
   %value = alloca i64
   %trace = alloca i64
-  call void @PyErr_Fetch({words} %kind, {words} %value, {words} %trace)
-  call void @PyErr_NormalizeException({words} %kind, {words} %value, {words} %trace)
-  %error = load i64, {words} %value
-  %class = load i64, {words} %kind
-  %back = load i64, {words} %trace
+  call void @PyErr_Fetch(ptr %kind, ptr %value, ptr %trace)
+  call void @PyErr_NormalizeException(ptr %kind, ptr %value, ptr %trace)
+  %error = load i64, ptr %value
+  %class = load i64, ptr %kind
+  %back = load i64, ptr %trace
   %some = icmp ne i64 %back, 0
   br i1 %some, label %attach, label %store
 attach:
@@ -116,8 +116,8 @@ attach:
   br label %store
 store:
   call void @Py_DecRef(i64 %class)
-  store volatile i64 %error, {words} {kept}
-  store volatile i64 1, {words} {set}
+  store volatile i64 %error, ptr {kept}
+  store volatile i64 1, ptr {set}
   call void @PyGILState_Release(i32 %state)
   ret i64 1
 }}
@@ -147,13 +147,12 @@ _WAKE = ctypes.CFUNCTYPE(None)(partial(_thread.start_new_thread, _beats, ()))  #
 @cache
 def start() -> Any:
     """Compile `answer`, for the code that is loaded or compiled next."""
-    words = "ptr" if llvm.llvm_version_info[0] >= 17 else "i64*"
     at = ctypes.addressof(_STATE)
     names = ("set", "seen", "resting", "kept", "regions", "main")
-    places = {name: f"inttoptr (i64 {at + 8 * k} to {words})" for k, name in enumerate(names)}
+    places = {name: f"inttoptr (i64 {at + 8 * k} to ptr)" for k, name in enumerate(names)}
     long = 8 * ctypes.sizeof(ctypes.c_ulong)
     widened = "add i64 %ident, 0" if long == 64 else f"zext i{long} %ident to i64"
-    text = _TEXT.format(words=words, long=long, widened=widened, **places)
+    text = _TEXT.format(long=long, widened=widened, **places)
     llvm.add_symbol("dj_wake", ctypes.cast(_WAKE, ctypes.c_void_p).value or 0)
     engine = compiled(text)
     llvm.add_symbol(BEAT, at + 8 * _SET)

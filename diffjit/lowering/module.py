@@ -13,6 +13,7 @@ from diffjit.ir import syntax
 from diffjit.ir.names import BUILTINS, Names
 from diffjit.ir.nodes import Function, Loc, Op, Value
 from diffjit.ir.outofssa import function_def
+from diffjit.ir.stages import record
 from diffjit.ir.types import Array, List, Stack
 from diffjit.ir.walk import callees, clone, walk
 from diffjit.lowering.checked import promise_lengths
@@ -115,7 +116,9 @@ def _fused(function: Function, *, large: bool) -> tuple[Function, list[Function]
         if large:
             mark_separate(copy)
         in_two_versions(copy)
+        record("lowered-versions", copy)
         fuse_loops(copy)
+        record("lowered-fusion", copy)
     return copies[id(function)], callees(copies[id(function)])
 
 

@@ -270,7 +270,12 @@ class Library(codegen.JITCodeLibrary):
             "rotate": level != 0,
             "lanes": False,
             "references": int(_PRUNED) if chosen.LLVM_REFPRUNE_PASS else 0,
+            "form": "object",
         }
+
+    def printed(self, form: str) -> str:
+        """The module as text: LLVM ("llvm") or assembly ("asm")."""
+        return str(self._final_module) if form == "llvm" else self._codegen._tm.emit_assembly(self._final_module)
 
     def take(self, code: bytes) -> None:
         """Have LLVM take object code instead of compiling the module."""

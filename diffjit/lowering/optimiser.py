@@ -83,7 +83,10 @@ def write_all(file: int, content: bytes) -> None:
 
 
 def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
-    """What the machine runs: inlined, freed of pairs of increments and decrements of references, then optimised."""
+    """What the machine runs: inlined, freed of pairs of increments and decrements of references, then optimised.
+
+    Where another form is wanted, the same as text: "llvm", or the assembly, "asm".
+    """
     target = llvm.Target.from_triple(wanted["triple"]).create_target_machine(**wanted["machine"])
     module = llvm.parse_bitcode(bitcode, llvm.create_context())
     if wanted["lanes"]:
@@ -100,7 +103,9 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
             passes.add_refprune_pass(wanted["references"])
         passes.run(module, builder)
     module.verify()
-    return target.emit_object(module)
+    if wanted["form"] == "llvm":
+        return str(module).encode()
+    return target.emit_assembly(module).encode() if wanted["form"] == "asm" else target.emit_object(module)
 
 
 def _builder(llvm: Any, target: Any, *, level: int, loops: bool, straight: bool) -> Any:

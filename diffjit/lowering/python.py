@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.ir.nodes import Function
+from diffjit.ir.stages import note
 from diffjit.ir.types import FLOAT, Scalar
 from diffjit.ir.walk import callees, walk
 from diffjit.lowering import cache
@@ -20,6 +21,7 @@ from diffjit.transforms.pipeline import readable
 def compile_python(function: Function, *, name_hint: str | None = None) -> Callable[..., tuple[Any, ...]]:
     """A callable with the contract of `cpu.compile_function`. Tracebacks and debuggers show the generated lines."""
     text = readable(function)
+    note("text", "py", lambda: text)
     stem = re.sub(r"\W", "_", name_hint or function.name) or "function"
     file = f"<diffjit {stem} {cache.digest(text)[:8]}>"
     module = types.ModuleType(f"diffjit_generated.{stem}_{cache.digest(text)[:8]}")

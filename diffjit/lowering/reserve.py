@@ -19,6 +19,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from diffjit.lowering.interrupts import compiled
 from diffjit.settings import settings
 
 SYMBOL = "dj_reserve"
@@ -32,18 +33,18 @@ llvm.add_symbol(SYMBOL, ctypes.addressof(_ALLOCATOR))
 
 # A block begins with its length; the memory that is handed out begins 16 bytes behind.
 _TEXT = """
-declare {bytes} @malloc(i64)
-declare void @free({bytes})
+declare ptr @malloc(i64)
+declare void @free(ptr)
 
-define i1 @locked({words} %state) alwaysinline {{
-  %was = cmpxchg {words} %state, i64 0, i64 1 acquire monotonic
+define i1 @locked(ptr %state) alwaysinline {{
+  %was = cmpxchg ptr %state, i64 0, i64 1 acquire monotonic
   %got = extractvalue {{ i64, i1 }} %was, 1
   ret i1 %got
 }}
 
-define {bytes} @dj_take(i64 %size, {bytes} %given) {{
-  %state = bitcast {bytes} %given to {words}
-  %got = call i1 @locked({words} %state)
+define ptr @dj_take(i64 %size, ptr %given) {{
+  %state = bitcast ptr %given to ptr
+  %got = call i1 @locked(ptr %state)
   br i1 %got, label %search, label %fresh
 search:
   br label %head
@@ -52,13 +53,13 @@ head:
   %end = icmp eq i64 %k, {end}
   br i1 %end, label %none, label %look
 look:
-  %slot = getelementptr i64, {words} %state, i64 %k
-  %block = load i64, {words} %slot
+  %slot = getelementptr i64, ptr %state, i64 %k
+  %block = load i64, ptr %slot
   %empty = icmp eq i64 %block, 0
   br i1 %empty, label %next, label %measure
 measure:
-  %header = inttoptr i64 %block to {words}
-  %length = load i64, {words} %header
+  %header = inttoptr i64 %block to ptr
+  %length = load i64, ptr %header
   %enough = icmp uge i64 %length, %size
   %half = lshr i64 %length, 1
   %close = icmp ule i64 %half, %size
@@ -68,100 +69,100 @@ next:
   %after = add i64 %k, 1
   br label %head
 use:
-  store i64 0, {words} %slot
-  %place = getelementptr i64, {words} %state, i64 2
-  %held = load i64, {words} %place
+  store i64 0, ptr %slot
+  %place = getelementptr i64, ptr %state, i64 2
+  %held = load i64, ptr %place
   %rest = sub i64 %held, %length
-  store i64 %rest, {words} %place
-  store atomic i64 0, {words} %state release, align 8
+  store i64 %rest, ptr %place
+  store atomic i64 0, ptr %state release, align 8
   %start = add i64 %block, 16
-  %found = inttoptr i64 %start to {bytes}
-  ret {bytes} %found
+  %found = inttoptr i64 %start to ptr
+  ret ptr %found
 none:
-  store atomic i64 0, {words} %state release, align 8
+  store atomic i64 0, ptr %state release, align 8
   br label %fresh
 fresh:
   %total = add i64 %size, 16
-  %made = call {bytes} @malloc(i64 %total)
-  %address = ptrtoint {bytes} %made to i64
+  %made = call ptr @malloc(i64 %total)
+  %address = ptrtoint ptr %made to i64
   %refused = icmp eq i64 %address, 0
   br i1 %refused, label %nothing, label %note
 nothing:
-  ret {bytes} %made
+  ret ptr %made
 note:
-  %first = bitcast {bytes} %made to {words}
-  store i64 %size, {words} %first
+  %first = bitcast ptr %made to ptr
+  store i64 %size, ptr %first
 {advise}done:
   %behind = add i64 %address, 16
-  %result = inttoptr i64 %behind to {bytes}
-  ret {bytes} %result
+  %result = inttoptr i64 %behind to ptr
+  ret ptr %result
 }}
 
-define void @dj_give({bytes} %memory, {bytes} %given) {{
-  %state = bitcast {bytes} %given to {words}
-  %at = ptrtoint {bytes} %memory to i64
+define void @dj_give(ptr %memory, ptr %given) {{
+  %state = bitcast ptr %given to ptr
+  %at = ptrtoint ptr %memory to i64
   %block = sub i64 %at, 16
-  %header = inttoptr i64 %block to {words}
-  %raw = bitcast {words} %header to {bytes}
-  %length = load i64, {words} %header
-  %limits = getelementptr i64, {words} %state, i64 1
-  %limit = load i64, {words} %limits
+  %header = inttoptr i64 %block to ptr
+  %raw = bitcast ptr %header to ptr
+  %length = load i64, ptr %header
+  %limits = getelementptr i64, ptr %state, i64 1
+  %limit = load i64, ptr %limits
   %most = lshr i64 %limit, 2
   %large = icmp ugt i64 %length, %most
   br i1 %large, label %release, label %attempt
 attempt:
-  %got = call i1 @locked({words} %state)
+  %got = call i1 @locked(ptr %state)
   br i1 %got, label %keep, label %release
 release:
-  call void @free({bytes} %raw)
+  call void @free(ptr %raw)
   ret void
 keep:
-  %places = getelementptr i64, {words} %state, i64 3
-  %totals = getelementptr i64, {words} %state, i64 2
-  %cursor = load i64, {words} %places
+  %places = getelementptr i64, ptr %state, i64 3
+  %totals = getelementptr i64, ptr %state, i64 2
+  %cursor = load i64, ptr %places
   %number = add i64 %cursor, 4
-  %slot = getelementptr i64, {words} %state, i64 %number
-  %old = load i64, {words} %slot
-  store i64 %block, {words} %slot
+  %slot = getelementptr i64, ptr %state, i64 %number
+  %old = load i64, ptr %slot
+  store i64 %block, ptr %slot
   %one = add i64 %cursor, 1
   %next = and i64 %one, {mask}
-  store i64 %next, {words} %places
-  %held = load i64, {words} %totals
+  store i64 %next, ptr %places
+  %held = load i64, ptr %totals
   %more = add i64 %held, %length
-  store i64 %more, {words} %totals
+  store i64 %more, ptr %totals
   %free = icmp eq i64 %old, 0
   br i1 %free, label %check, label %drop
 drop:
-  call void @dropped({words} %totals, i64 %old)
+  call void @dropped(ptr %totals, i64 %old)
   br label %check
 check:
-  call void @trimmed({words} %state)
-  store atomic i64 0, {words} %state release, align 8
+  call void @trimmed(ptr %state)
+  store atomic i64 0, ptr %state release, align 8
   ret void
 }}
 
-define void @dj_trim({bytes} %given) {{
-  %state = bitcast {bytes} %given to {words}
-  %got = call i1 @locked({words} %state)
+define void @dj_trim(ptr %given) {{
+  %state = bitcast ptr %given to ptr
+  %got = call i1 @locked(ptr %state)
   br i1 %got, label %trim, label %done
 trim:
-  call void @trimmed({words} %state)
-  store atomic i64 0, {words} %state release, align 8
+  call void @trimmed(ptr %state)
+  store atomic i64 0, ptr %state release, align 8
   br label %done
 done:
   ret void
 }}
 
-define void @trimmed({words} %state) {{
-  %limits = getelementptr i64, {words} %state, i64 1
-  %limit = load i64, {words} %limits
-  %totals = getelementptr i64, {words} %state, i64 2
-  %places = getelementptr i64, {words} %state, i64 3
-  %oldest = load i64, {words} %places
+define void @trimmed(ptr %state) {{
+  %limits = getelementptr i64, ptr %state, i64 1
+  %limit = load i64, ptr %limits
+  %totals = getelementptr i64, ptr %state, i64 2
+  %places = getelementptr i64, ptr %state, i64 3
+  %oldest = load i64, ptr %places
   br label %head
 head:
   %j = phi i64 [ 0, %0 ], [ %j1, %step ]
-  %now = load i64, {words} %totals
+  %now = load i64, ptr %totals
   %over = icmp ugt i64 %now, %limit
   %some = icmp ule i64 %j, {mask}
   %go = and i1 %over, %some
@@ -170,13 +171,13 @@ victim:
   %sum = add i64 %oldest, %j
   %wrapped = and i64 %sum, {mask}
   %which = add i64 %wrapped, 4
-  %spot = getelementptr i64, {words} %state, i64 %which
-  %other = load i64, {words} %spot
+  %spot = getelementptr i64, ptr %state, i64 %which
+  %other = load i64, ptr %spot
   %none = icmp eq i64 %other, 0
   br i1 %none, label %step, label %evict
 evict:
-  store i64 0, {words} %spot
-  call void @dropped({words} %totals, i64 %other)
+  store i64 0, ptr %spot
+  call void @dropped(ptr %totals, i64 %other)
   br label %step
 step:
   %j1 = add i64 %j, 1
@@ -185,14 +186,14 @@ done:
   ret void
 }}
 
-define void @dropped({words} %totals, i64 %block) alwaysinline {{
-  %header = inttoptr i64 %block to {words}
-  %length = load i64, {words} %header
-  %held = load i64, {words} %totals
+define void @dropped(ptr %totals, i64 %block) alwaysinline {{
+  %header = inttoptr i64 %block to ptr
+  %length = load i64, ptr %header
+  %held = load i64, ptr %totals
   %rest = sub i64 %held, %length
-  store i64 %rest, {words} %totals
-  %raw = bitcast {words} %header to {bytes}
-  call void @free({bytes} %raw)
+  store i64 %rest, ptr %totals
+  %raw = bitcast ptr %header to ptr
+  call void @free(ptr %raw)
   ret void
 }}
 """
@@ -214,19 +215,13 @@ def start() -> Any:
     """Compile the functions, for the code that is loaded or compiled next."""
     linux = sys.platform == "linux"
     text = _TEXT.format(
-        bytes="ptr",
-        words="ptr",
         end=4 + _SLOTS,
         mask=_SLOTS - 1,
         advise=_ADVISE if linux else "  br label %done\n",
     )
     if linux:
         text += "declare i32 @madvise(i64, i64, i32)\n"
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(codemodel="jitdefault", jit=True)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
-    engine.finalize_object()
+    engine = compiled(text)
     _ALLOCATOR[0] = engine.get_function_address("dj_take")
     _ALLOCATOR[2] = engine.get_function_address("dj_give")
     _ALLOCATOR[3] = ctypes.addressof(_STATE)

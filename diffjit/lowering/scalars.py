@@ -52,7 +52,7 @@ def loop(kind: str, types: tuple[Scalar, ...], out: Scalar) -> tuple[tuple[np.dt
     dtypes = tuple(t.dtype for t in types)
     if kind in ("where", "select"):
         return (B, out.dtype, out.dtype), out.dtype
-    if kind in ("cast", "zmul", "stop_gradient", "unbroadcast", "one_minus_square", "rerouted"):
+    if kind in ("cast", "zmul", "zdiv", "stop_gradient", "unbroadcast", "one_minus_square", "rerouted"):
         return (out.dtype,) * len(dtypes), out.dtype
     if kind in _LOGIC or kind == "logical_not":
         return (B,) * len(dtypes), B
@@ -335,8 +335,8 @@ _FUNCTIONS: frozenset[str] = frozenset({
     "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh",
     "arctanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "sqrt", "cbrt",
     "hypot", "deg2rad", "rad2deg", "floor", "ceil", "trunc", "rint", "absolute", "fabs", "sign", "copysign",
-    "nextafter", "spacing", "heaviside", "maximum", "minimum", "fmax", "fmin", "where", "select", "zmul", "power",
-    "float_power", "floor_divide", "remainder", "fmod", "reciprocal", "square", "gcd", "lcm",
+    "nextafter", "spacing", "heaviside", "maximum", "minimum", "fmax", "fmin", "where", "select", "zmul", "zdiv",
+    "power", "float_power", "floor_divide", "remainder", "fmod", "reciprocal", "square", "gcd", "lcm",
     "bitwise_count", "one_minus_square", "left_shift", "right_shift", "ldexp", "isnan", "isinf", "isfinite", "signbit",
     "real", "imag", "conjugate",
     *SCALAR_SEMANTICS,

@@ -303,16 +303,31 @@ class LoweredPrinter(OpPrinter):
                     return syntax.expr("range(stop)", stop=stop)
                 return syntax.expr("range(start, stop)", start=start, stop=stop)
             return syntax.expr("range(start, stop, step)", start=start, stop=stop, step=step)
+        first, last = op.inputs[:2]
         if constant == 1:
-            return syntax.expr("range(stop - 1, start - 1, -1)", start=start, stop=stop)
+            ends = {"stop": self._moved(op, last, stop, -1), "start": self._moved(op, first, start, -1)}
+            return syntax.expr("range(stop, start, -1)", **ends)
         if constant == -1:
-            return syntax.expr("range(stop + 1, start + 1)", start=start, stop=stop)
-        return syntax.expr(
-            "range(start + (trip(start, stop, step) - 1) * step, start - step, -step)",
-            start=start,
-            stop=stop,
-            step=step,
-        )
+            return syntax.expr(
+                "range(stop, start)", stop=self._moved(op, last, stop, 1), start=self._moved(op, first, start, 1)
+            )
+        turns = syntax.expr("(trip(start, stop, step) - 1) * step", start=start, stop=stop, step=step)
+        begin = self._exact(op, "add_exact(start, turns)", start=start, turns=turns)
+        before = self._exact(op, "subtract_exact(start, step)", start=start, step=step)
+        return syntax.expr("range(begin, before, -step)", begin=begin, before=before, step=step)
+
+    def _moved(self, loop: Op, bound: Value, tree: ast.expr, by: int) -> ast.expr:
+        """What lies beside a bound of a loop that runs backwards, tested where it may need more than 64 bits."""
+        low, high = self.ranges.of(bound)
+        if low + by >= -(2**63) and high + by < 2**63:
+            return syntax.expr("bound + 1" if by == 1 else "bound - 1", bound=tree)
+        return self._exact(loop, "add_exact(bound, 1)" if by == 1 else "subtract_exact(bound, 1)", bound=tree)
+
+    def _exact(self, op: Op, text: str, **parts: ast.expr) -> ast.expr:
+        """Arithmetic that raises where 64 bits do not suffice, at an operation's line."""
+        tree = syntax.expr(text, **parts)
+        tree.origin = op  # type: ignore[attr-defined]
+        return tree
 
     def call(self, op: Op, callee: str, args: Sequence[ast.expr]) -> ast.expr:
         """A call; functions that may call themselves carry their depth."""

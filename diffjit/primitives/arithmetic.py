@@ -52,7 +52,7 @@ elementwise("fmod(x, y)", "1", "rint((out - x) / y)", numpy=np.fmod, also=(math.
 # derivative by y is 1 / x. 0**y is constant for y > 0: log(0) must not enter.
 elementwise(
     "power(x, y)",
-    "y * x ** where(y == 0, where(x == 0, 1, y - 1), y - 1)",
+    "zmul(y, x ** (y - 1))",
     "out * log(where(x == 0, 1.0, x))",
     numpy=np.power,
     also=(math.pow, operator.pow),
@@ -60,7 +60,7 @@ elementwise(
 )
 elementwise(
     "float_power(x, y)",
-    "y * float_power(x, where(y == 0, where(x == 0, 1, y - 1), y - 1))",
+    "zmul(y, float_power(x, y - 1))",
     "out * log(where(x == 0, 1.0, x))",
     numpy=np.float_power,
     guarded=True,
@@ -132,7 +132,13 @@ def zmul(g: Any, p: Any) -> Any:
     return np.where(g == 0, 0, g * p)
 
 
+def zdiv(g: Any, y: Any) -> Any:
+    """0 where g is 0, whatever y is, else g / y; for rules."""
+    return np.where(g == 0, 0, g / y)
+
+
 elementwise("zmul(g, p)", "p", "g", guarded=True, also=(zmul,))
+elementwise("zdiv(g, y)", "1 / y", "-out / y", guarded=True, also=(zdiv,))
 
 # Integers -----------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ holomorphic("sin", "cos", "tan", "arcsin", "arccos", "arctan")
 holomorphic("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh")
 
 # Choices, copies and what is constant almost everywhere.
-holomorphic("where", "select", "cast", "zmul", "rint")
+holomorphic("where", "select", "cast", "zmul", "zdiv", "rint")
 holomorphic("maximum", "minimum", "fmax", "fmin")  # by real parts, then by imaginary parts
 
 # |z| is a cone; 0 is its subgradient at the corner, as for real numbers.

@@ -6,6 +6,7 @@ is) and to the ufunc whose result dtype it shares. Kinds that need no function:
     where(c, x, y), select(c, x, y)   x if c else y; both are evaluated; dtype of np.result_type(x, y)
     cast(x)                           x in the dtype of the output
     zmul(g, p)                        0 where g is 0 (whatever p, NaN included), else g * p
+    zdiv(g, y)                        0 where g is 0 (whatever y, NaN included), else g / y
     real(x), imag(x)                  x and 0 for real x
 """
 

@@ -16,6 +16,7 @@ from diffjit.frontend import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
+from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.transforms import custom, rules
 from diffjit.transforms.prepare import clone, own_copy
 
@@ -175,8 +176,9 @@ class Companions:
         else:
             block.ops.append(op)
             made: list[Value] = []
+            start = len(self.build.block.ops)
             for n, t in enumerate(self.rule(op)):
-                made.append(self.own(t, op, n, made))
+                made.append(self.laid_out(self.own(t, op, n, made), op, n, start))
             self.beside[op.out] = made
             self.test(op)
 
@@ -215,6 +217,19 @@ class Companions:
             ty = Array(t.type.dtype, t.type.dims, t.type.layout)
             return self.build.value("copy", [t], ty, name=self.name(op.out, n), order="K")
         return t
+
+    def laid_out(self, t: Value, op: Op, n: int, start: int) -> Value:
+        """A companion in the memory order of its value, as views of it are typed as those of the value are."""
+        ty, like = t.type, op.out.type
+        if not isinstance(ty, Array) or not isinstance(like, Array) or like.layout in ("A", ty.layout) or not ty.ndim:
+            return t
+        if ty.ndim == 1 and ty.layout != "A":
+            return t
+        wanted = Array(ty.dtype, ty.dims, like.layout)
+        if t.op is not None and t.op.kind in ELEMENTWISE and any(o is t.op for o in self.build.block.ops[start:]):
+            t.type = wanted  # just made, and seen by nobody: it is made in this order
+            return t
+        return self.build.value("copy", [t], wanted, name=self.name(op.out, n), order=like.layout)
 
     def passive(self, op: Op, block: Block) -> None:
         """An operation whose result has no companions."""

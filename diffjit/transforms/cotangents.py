@@ -94,7 +94,8 @@ class Cotangents:
         elif old.owned:
             self.accumulate(old.value, g)
         else:
-            total = self.build.value("add", [old.value, g], Array(v.type.dtype, v.type.dims, "C"), name=_bar_name(v))
+            order = "F" if v.type.layout == "F" else "C"  # views of it are typed as those of v
+            total = self.build.value("add", [old.value, g], Array(v.type.dtype, v.type.dims, order), name=_bar_name(v))
             c.bars[v] = Bar(total, owned=True)
 
     def accumulate(self, buffer: Value, g: Value) -> None:

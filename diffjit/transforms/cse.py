@@ -12,6 +12,7 @@ nobody can tell one array from two. Cheap numbers are computed again, for the te
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from typing import Any
 
@@ -22,7 +23,7 @@ from diffjit.analysis.order import Order
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const, is_view, without_labels
 from diffjit.ir.strategy import reads_memory
 from diffjit.ir.types import Array, Scalar, is_ref
-from diffjit.ir.walk import walk
+from diffjit.ir.walk import blocks, walk
 from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.transforms.policy import CHEAP
 
@@ -33,6 +34,8 @@ _PURE = frozenset(
      "fft", "rfft", "irfft"}
 )  # fmt: skip
 
+_CHEAP = CHEAP - {"divide", "zdiv", "sqrt"} | {"dim", "stride", "trip", "load"}
+
 
 def share_common(function: Function) -> None:
     """Replace repeated operations by the first of them, in place."""
@@ -41,6 +44,8 @@ def share_common(function: Function) -> None:
 
 class _Sharing:
     def __init__(self, function: Function) -> None:
+        self.function = function
+        self.count: Counter[Value] | None = None
         self.mapping: dict[Value, Value] = {}
         self.same: dict[Value, Value] = {}  # numbers that are equal to earlier ones, but computed again
         order = Order(function)
@@ -59,7 +64,7 @@ class _Sharing:
                 self.block(region, seen)
             key = self.key(op)
             first = seen.get(key) if key is not None else None
-            if first is not None and _is_cheap(op):
+            if first is not None and _is_cheap(op) and not self.has_variable(first, op):
                 self.same[op.out] = self.same.get(first.out, first.out)
             elif first is not None and _same_name(first.out, op.out):
                 self.mapping[op.out] = first.out
@@ -72,6 +77,16 @@ class _Sharing:
             kept.append(op)
         block.ops = kept
         block.results = [self.mapping.get(v, v) for v in block.results]
+
+    def has_variable(self, first: Op, again: Op) -> bool:
+        """Whether one of two equal cheap numbers is read more than once, and so is a variable anyway."""
+        if first.kind not in CHEAP:
+            return False
+        if self.count is None:
+            self.count = Counter(v for op in walk(self.function.body) for v in op.inputs)
+            for block in blocks(self.function.body):
+                self.count.update(block.results)
+        return self.count[first.out] > 1 or self.count[again.out] > 1
 
     def key(self, op: Op) -> Hashable:
         """What an operation computes; None where it must not be shared."""
@@ -97,7 +112,7 @@ class _Sharing:
 
 def _is_cheap(op: Op) -> bool:
     """Numbers that LLVM shares by itself, and that read better where they are used: `u.size - 1`, `k * x[i]`."""
-    return isinstance(op.out.type, Scalar) and op.kind in CHEAP | {"dim", "stride", "trip", "load"}
+    return isinstance(op.out.type, Scalar) and op.kind in _CHEAP
 
 
 def _makes_array(op: Op) -> bool:

@@ -7,6 +7,9 @@ The value is the same, also where exp overflows. Its derivative by v is e / (1 +
 into 1 / (1 + e) and e: 0 and inf, and their product NaN, from v = 710 on. `rerouted` is a row of the table: its partial
 is a function of v that is 1 there, smooth to every order (`primitives.transcendental`). The identity holds for all v;
 where memory is written in between, nothing is changed.
+
+Quotients c / (d + exp(v)), as the logistic function, go to 0 where exp overflows, and so does what comes back to the
+exponential: it is marked, so that this 0 stays 0.
 """
 
 from __future__ import annotations
@@ -15,16 +18,29 @@ import math
 from collections.abc import Iterator
 
 from diffjit.analysis.memory import Memory
-from diffjit.ir.nodes import Block, Function, Op, Value, const_of
+from diffjit.ir.nodes import OVERFLOWS, Block, Function, Op, Value, const_of
 from diffjit.ir.types import FLOAT, Array, Scalar
 
 
 def reroute(function: Function, memory: Memory) -> None:
-    """Insert `rerouted` behind the logarithms that it is for."""
+    """Insert `rerouted` behind the logarithms that it is for, and mark exponentials below fractions."""
+    _mark(function.body)
     logarithms = list(_logarithms(function.body))
     found = {op: (exponential, shift) for op, exponential, shift in logarithms if _holds(op, exponential, memory)}
     if found:
         _insert(function.body, found, {})
+
+
+def _mark(block: Block) -> None:
+    """Mark exponentials in denominators."""
+    for op in block.ops:
+        for region in op.regions:
+            _mark(region)
+        below = op.inputs[1].op if op.kind == "divide" else None
+        if below is not None and below.kind in ("add", "subtract"):
+            for v in below.inputs:
+                if v.op is not None and v.op.kind in ("exp", "exp2", "expm1"):
+                    v.op.attrs[OVERFLOWS] = True
 
 
 def _logarithms(block: Block) -> Iterator[tuple[Op, Op, float]]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-from pathlib import Path
 from typing import Any
 
 from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.stages import note, record
 from diffjit.ir.types import Scalar, is_float
 from diffjit.ir.verify import verify
 from diffjit.settings import settings
 from diffjit.transforms.adopt import adopt
+from diffjit.transforms.algebra import simplify_products
 from diffjit.transforms.cse import share_common
 from diffjit.transforms.dummies import define_dummies
 from diffjit.transforms.forward import Several, forward
@@ -22,17 +22,18 @@ from diffjit.transforms.tables import tabulate
 from diffjit.transforms.tidy import labelled, tidy
 from diffjit.transforms.updates import in_place
 
-_numbers = itertools.count(1)
-
 
 def finish(function: Function, stage: str) -> Function:
     """Simplify, verify, and dump a stage."""
+    record(stage, function)
     distinct_names(function)
     with labelled(function):
         simplify(function)
+        record(f"{stage}-simplify", function)
         if not settings.plain:
             _improve(function, stage)
     define_dummies(function)
+    record(f"{stage}-dummies", function)
     verify(function)
     dump(stage, function)
     return function
@@ -41,15 +42,22 @@ def finish(function: Function, stage: str) -> Function:
 def _improve(function: Function, stage: str) -> None:
     """The passes without which the program would be as right."""
     share_common(function)
+    record(f"{stage}-cse", function)
     if join_products(function):
         simplify(function)
         share_common(function)
+        record(f"{stage}-products", function)
     if stage != "program":
         tidy(function)
+        simplify_products(function)
+        share_common(function)
         simplify(function)
+        record(f"{stage}-tidy", function)
         in_place(function)
+        record(f"{stage}-in-place", function)
         if stage == "settled":
             adopt(function)
+            record(f"{stage}-adopt", function)
 
 
 def distinct_names(function: Function) -> None:
@@ -65,15 +73,9 @@ def distinct_names(function: Function) -> None:
         p.name = name
 
 
-def dump(stage: str, function: Function, text: str | None = None) -> None:
-    """Write a stage into the dump folder, if one is set."""
-    if not settings.dump:
-        return
-    folder = Path(settings.dump)
-    folder.mkdir(parents=True, exist_ok=True)
-    if text is None:
-        text = readable(function)
-    (folder / f"{next(_numbers):03d}_{function.name}_{stage}.py").write_text(text)
+def dump(stage: str, function: Function) -> None:
+    """Write a stage as text into the dump folder, if one is set."""
+    note(stage, "py", lambda: readable(function))
 
 
 def readable(function: Function) -> str:
@@ -91,7 +93,10 @@ def numbers(function: Function, *, smooth: bool = False) -> Function:
 
     `smooth`: it will be differentiated.
     """
-    made = function if settings.plain else tabulate(scalarise(function, smooth=smooth))
+    made = function if settings.plain else scalarise(function, smooth=smooth)
+    record("numbers-scalarise", made)
+    made = made if settings.plain else tabulate(made)
+    record("numbers-tabulate", made)
     if made is not function:
         verify(made)
         dump("numbers", made)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CHEAP = frozenset(
     {"add", "subtract", "multiply", "divide", "negative", "positive", "reciprocal", "square", "sqrt", "absolute",
      "one_minus_square", "fabs", "sign", "copysign", "floor", "ceil", "trunc", "rint", "floor_divide", "remainder",
-     "where", "select", "cast", "zmul", "maximum", "minimum", "fmax", "fmin", "equal", "not_equal", "less",
+     "where", "select", "cast", "zmul", "zdiv", "maximum", "minimum", "fmax", "fmin", "equal", "not_equal", "less",
      "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not",
      "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift", "isnan", "isinf", "isfinite",
      "signbit", "real", "imag", "conjugate", "heaviside", "deg2rad", "rad2deg"}

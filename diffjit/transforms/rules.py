@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +13,11 @@ import numpy as np
 
 from diffjit.errors import NoRule
 from diffjit.frontend import values as av
-from diffjit.frontend.formulas import choice, formula, is_name, number, reciprocal
+from diffjit.frontend.formulas import choice, formula, is_name, number, quotient
 from diffjit.frontend.interpret import Frame, Interpreter
 from diffjit.frontend.values import Static
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import TRIED, Block, Op, Value, const_of, is_const
+from diffjit.ir.nodes import OVERFLOWS, TRIED, Block, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.registry import ELEMENTWISE, RULES, by_complex
 from diffjit.primitives.semantics import SCALAR_SEMANTICS
@@ -132,6 +133,8 @@ def _weak(v: Value) -> bool:
 
 def tangent_part(runner: RuleRunner, op: Op, k: int, dot: Any) -> Any:
     """What the tangent of input k gives the tangent of an elementwise operation; None where that is zero."""
+    if _is_square(op):
+        return scaled_partial(runner, op, k, dot, "2 * x") if k == 0 else None
     if not (is_complex(op.out) or is_complex(op.inputs[k])):
         return scaled_partial(runner, op, k, dot)
     direct, mirrored = planar(op)[k]
@@ -146,6 +149,8 @@ def cotangent_part(runner: RuleRunner, op: Op, k: int, bar: Any) -> Any:
 
     Cotangents are gradients in the plane: that of p * x_dot + q * conj(x_dot) is conj(p) * bar + q * conj(bar).
     """
+    if _is_square(op):
+        return scaled_partial(runner, op, k, bar, "2 * x") if k == 0 else None
     if not (is_complex(op.out) or is_complex(op.inputs[k])):
         return scaled_partial(runner, op, k, bar)
     direct, mirrored = planar(op)[k]
@@ -153,6 +158,11 @@ def cotangent_part(runner: RuleRunner, op: Op, k: int, bar: Any) -> Any:
     if is_complex(op.inputs[k]):
         parts.append(scaled_partial(runner, op, k, conjugated(runner, bar), mirrored))
     return _sum(runner, parts, op.inputs[k])
+
+
+def _is_square(op: Op) -> bool:
+    """Whether a number is multiplied with itself: the two contributions are the same."""
+    return op.kind == "multiply" and op.inputs[0] is op.inputs[1] and not is_complex(op.out)
 
 
 def _sum(runner: RuleRunner, parts: list[Any], like: Value) -> Any:
@@ -199,6 +209,11 @@ def scaled_partial(
     if op.kind == "zmul" and text != "0":
         other = conjugated(runner, op.inputs[1 - k]) if conjugate else op.inputs[1 - k]
         return runner.ew("zmul", g, other) if k == 0 else runner.ew("zmul", other, g)
+    if op.kind == "zdiv" and text != "0":
+        above, below = (conjugated(runner, v) if conjugate else v for v in (op.out, op.inputs[1]))
+        if k == 0:
+            return runner.ew("zdiv", g, below)
+        return runner.ew("negative", runner.ew("zdiv", runner.ew("zmul", above, g), below))
     if text is None:
         raise NoRule(
             "DJ202",
@@ -216,7 +231,7 @@ def scaled_partial(
 
 def needs_guard(runner: RuleRunner, op: Op, k: int) -> bool:
     """Whether the partial can be non-finite for these operands."""
-    if op.attrs.get(TRIED):
+    if op.attrs.get(TRIED) or op.attrs.get(OVERFLOWS):
         return True
     if _reads_singular(runner, op, k):
         return True
@@ -225,9 +240,46 @@ def needs_guard(runner: RuleRunner, op: Op, k: int) -> bool:
     constant = [const_of(v) for v in op.inputs]
     if op.kind in ("divide", "remainder", "floor_divide") and constant[1]:
         return False
+    if op.kind in _SINGULAR_AT_ZERO and least(op.inputs[_SINGULAR_AT_ZERO[op.kind]]) > _TINY:
+        return False
     if op.kind == "power" and isinstance(constant[1], (int, float, np.floating, np.integer)) and k == 0:
         return not (constant[1] >= 1 or constant[1] == 0)
     return True
+
+
+_SINGULAR_AT_ZERO = {"divide": 1, "zdiv": 1, "log": 0, "log2": 0, "log10": 0, "sqrt": 0}
+_TINY = 1e-100
+_DEPTH = 8
+
+
+def least(v: Value, depth: int = _DEPTH) -> float:
+    """A number that a real number is never below, if it is one: 1 + x**2 is never 0. Without more to say, -inf."""
+    op = v.op
+    if op is None or depth == 0 or not isinstance(v.type, Scalar) or v.type.dtype.kind not in "biuf":
+        return -math.inf
+    if op.kind == "const":
+        return float(op.attrs["value"]) if math.isfinite(op.attrs["value"]) else -math.inf
+    if op.kind in ("dim", "trip", "list_len", "exp", "exp2", "absolute", "square"):
+        return 0.0
+    if op.kind == "cosh":
+        return 1.0
+    if op.kind == "power":
+        exponent = const_of(op.inputs[1])
+        return 0.0 if isinstance(exponent, int) and exponent % 2 == 0 and exponent > 0 else -math.inf
+    if op.kind not in ("add", "multiply", "divide", "sqrt", "maximum", "cast"):
+        return -math.inf
+    bounds = [least(x, depth - 1) for x in op.inputs]
+    if op.kind == "multiply" and op.inputs[0] is op.inputs[1]:
+        return 0.0
+    if op.kind == "cast":
+        return bounds[0] if v.type.dtype.kind == "f" else -math.inf
+    if op.kind == "maximum":
+        return max(bounds)
+    if op.kind == "sqrt":
+        return math.sqrt(bounds[0]) if bounds[0] > 0 else 0.0
+    if min(bounds) < 0:
+        return -math.inf
+    return {"add": bounds[0] + bounds[-1], "multiply": bounds[0] * bounds[-1], "divide": 0.0}[op.kind]
 
 
 _OVERFLOW = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "square"})  # non-finite only where the value itself is
@@ -295,6 +347,9 @@ def _scaled(
         return g
     if factor == -1:
         return runner.ew("negative", g)
+    fraction = quotient(tree)
+    if fraction is not None:
+        return _divided(runner, *fraction, names, g, guarded=guarded, conjugate=conjugate)
     branches = choice(tree)
     if branches is not None:
         test = runner.expression(branches[0], names)
@@ -311,13 +366,32 @@ def _scaled(
         return None
     if isinstance(partial, Static) and np.isfinite(partial.obj):
         guarded = False
-    denominator = None if guarded else reciprocal(tree)
-    if denominator is not None:
-        below = runner.expression(denominator, names)
-        if conjugate:
-            below = conjugated(runner, below, formula=not is_name(denominator))
-        return runner.ew("divide", g, below)
     return runner.ew("zmul" if guarded else "multiply", g, partial)
+
+
+def _divided(
+    runner: RuleRunner, negative: bool, above: Any, below: Any, names: dict[str, Any], g: Any, *,
+    guarded: bool, conjugate: bool,
+) -> Any:  # fmt: skip
+    """g times a quotient: g is divided first, as several partial derivatives of an operation have that in common."""
+    parts = [runner.expression(tree, names) for tree in (above, below)]
+    if conjugate:
+        parts = [conjugated(runner, p, formula=not is_name(t)) for p, t in zip(parts, (above, below), strict=True)]
+    over, under = parts
+    if isinstance(over, Static) and isinstance(under, Static):
+        if over.obj == 0:
+            return None
+        with np.errstate(all="ignore"):
+            partial = np.divide(over.obj, under.obj)
+        if np.isfinite(partial):
+            guarded = False
+    elif isinstance(under, Static) and np.isfinite(under.obj) and under.obj != 0:
+        guarded = guarded and not isinstance(over, Static)
+    result = runner.ew("zdiv" if guarded else "divide", g, under)
+    if not (isinstance(over, Static) and over.obj == 1):
+        product = "zmul" if guarded and not isinstance(over, Static) else "multiply"
+        result = runner.ew(product, over, result) if isinstance(over, Static) else runner.ew(product, result, over)
+    return runner.ew("negative", result) if negative else result
 
 
 def rule_values(runner: RuleRunner, op: Op, extra: dict[str, Any]) -> dict[str, Any]:

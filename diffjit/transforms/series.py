@@ -29,6 +29,8 @@ from diffjit.transforms.opaque import Opaque, is_straight, straightened
 
 _ADDITIVE = frozenset({"add", "subtract", "negative", "positive", "cast", "conjugate", "real"})
 _PRODUCTS = frozenset({"multiply", "zmul", "matmul"})
+_QUOTIENTS = frozenset({"divide", "zdiv"})
+_DIVIDED = _QUOTIENTS | {"solve"}
 _CHOICES = frozenset({"where", "select"})
 _MAPPED = frozenset({"load", "copy", "reshape", "gather", "full"})  # beside views and linear rules
 
@@ -56,7 +58,6 @@ class Expansion(TangentRules):
         self.results: dict[Op, list[Value] | list[Opaque]] = {}  # of calls with rules: what their rules give for them
         self.plain: dict[tuple[Value, int], Value | None] = {}
         self.integrated_: dict[tuple[Value, int], Value | None] = {}
-        self.reciprocals: dict[Value, Value] = {}
         self.op = Op(op.kind, [self.canonical(v) for v in op.inputs], op.outputs, op.attrs, [], op.loc)
         self.table[self.key(self.op)] = self.op
         if op.kind == "call":  # whether the call itself is needed, its rule decides
@@ -110,8 +111,8 @@ class Expansion(TangentRules):
         dotted = [v in self.integrals for v in op.inputs]
         if op.kind in _PRODUCTS:
             return sum(dotted) == 1
-        if op.kind in ("divide", "solve"):
-            at = 0 if op.kind == "divide" else 1
+        if op.kind in _DIVIDED:
+            at = 0 if op.kind in _QUOTIENTS else 1
             return dotted[at] and not dotted[1 - at]
         return self.is_mapped(op) and any(dotted[k] for k in self.operands(op))
 
@@ -218,8 +219,8 @@ class Expansion(TangentRules):
         x, c = op.inputs[0], const_of(op.inputs[1])
         if c is None or not c < 0 or not is_float(x.type):
             return None
-        partial = self.ew("divide", self.ew("multiply", float(c), op.out), x)
-        return self.runner.number(self.runner.ew("zmul", self.tangent(x), partial))
+        over = self.runner.ew("zdiv", self.tangent(x), x)
+        return self.runner.number(self.runner.ew("zmul", over, self.ew("multiply", float(c), op.out)))
 
     def own_rule(self, op: Op, own: custom.Rules) -> list[Value]:
         """Copy the rule that a function has of its own: results, and derivatives of those that are floats."""
@@ -300,7 +301,7 @@ class Expansion(TangentRules):
             return self.mapped(op, m, self.coefficient)
         if op.kind in _PRODUCTS or op.kind == "square":
             return self.product(op, m)
-        if op.kind in ("divide", "solve"):
+        if op.kind in _DIVIDED:
             return self.quotient(op, v, m)
         return self.integrated_slope(v, m)
 
@@ -332,7 +333,7 @@ class Expansion(TangentRules):
             return None if zero else self.over(self.coefficient(v, m - 1), m)
         if op.kind in _PRODUCTS:
             return self.integrated_product(op, m)
-        if op.kind in ("divide", "solve"):
+        if op.kind in _DIVIDED:
             return self.integrated_quotient(op, v, m)
         return self.mapped(op, m, self.integrated)
 
@@ -453,8 +454,8 @@ class Expansion(TangentRules):
 
     def quotient(self, op: Op, z: Value, m: int) -> Value | None:
         """From z y = x: z_m = (x_m - sum over j > 0 of y_j z_(m - j)) / y_0; likewise for y z = x with a matrix y."""
-        x, y = op.inputs if op.kind == "divide" else reversed(op.inputs)
-        guarded = op.kind == "divide" and rules.needs_guard(self.runner, op, 1)
+        x, y = op.inputs if op.kind in _QUOTIENTS else reversed(op.inputs)
+        guarded = op.kind in _QUOTIENTS and rules.needs_guard(self.runner, op, 1)
         terms: list[Value] = []
         for j in range(1, m + 1) if self.varies(y) else ():
             a, b = self.coefficient(y, j), self.coefficient(z, m - j)
@@ -464,7 +465,7 @@ class Expansion(TangentRules):
 
     def integrated_quotient(self, op: Op, z: Value, m: int) -> Value | None:
         """The integral of x' / y: z_m = (x_m - (1/m) sum over i < m of i z_i y_(m - i)) / y_0."""
-        x, y = op.inputs if op.kind == "divide" else reversed(op.inputs)
+        x, y = op.inputs if op.kind in _QUOTIENTS else reversed(op.inputs)
         terms: list[Value] = []
         for i in range(1, m) if self.varies(y) else ():
             a, b = self.coefficient(y, m - i), self.weighted(z, i)
@@ -474,7 +475,7 @@ class Expansion(TangentRules):
 
     def factor(self, op: Op, y: Value, z: Value, kind: str) -> Value:
         """The denominator's coefficient times the quotient's."""
-        if op.kind == "divide":
+        if op.kind in _QUOTIENTS:
             return self.ew(kind, y, z)
         return self.runner.number(self.runner.function(solve_product, {"A": y, "b": op.inputs[1], "x": z}))
 
@@ -482,15 +483,13 @@ class Expansion(TangentRules):
         """By coefficient 0 of the denominator."""
         if c is None:
             return None
-        below = op.inputs[1] if op.kind == "divide" else op.inputs[0]
+        below = op.inputs[1] if op.kind in _QUOTIENTS else op.inputs[0]
         y = self.value(below)
         if op.kind == "solve":
             return self.runner.number(self.runner.function(solve_right, {"A": y, "b": op.inputs[1], "r": c}))
         if op.inputs[0] in self.integrals or not rules.needs_guard(self.runner, op, 0):
             return self.ew("divide", c, y)
-        if below not in self.reciprocals:
-            self.reciprocals[below] = self.ew("divide", 1.0, y)
-        return self.ew("zmul", c, self.reciprocals[below])
+        return self.ew("zdiv", c, y)
 
 
 def _abstract(c: Value | float) -> Any:

@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
 from diffjit.ir.nodes import CONTROL, LABELS, SUM, WRITES, Block, Function, Op, Value, const_of
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import blocks, walk
 from diffjit.primitives.registry import ELEMENTWISE
+from diffjit.transforms.changes import Changes
 
 _READERS = frozenset({"accum", "accum_at", "sum", "unbroadcast", "matmul", "assign", "store"})
 
@@ -53,7 +52,7 @@ def tidy(function: Function) -> None:
     for block in blocks(function.body):
         count.update(block.results)
     mapping: dict[Value, Value] = {}
-    changes = _Changes(function)
+    changes = Changes(function)
     for op in walk(function.body):
         op.inputs = [_final(v, mapping) for v in op.inputs]
         if op.kind in ELEMENTWISE:
@@ -70,22 +69,6 @@ def tidy(function: Function) -> None:
         for op in block.ops:
             if op.kind == "for":
                 _carry_through(op, count)
-
-
-class _Changes:
-    """What is written to arrays; looked at when it is first asked for."""
-
-    def __init__(self, function: Function) -> None:
-        self.function = function
-        self.memory: Memory | None = None
-
-    def after(self, v: Value, op: Op) -> bool:
-        """Whether a value that an operation reads may be written to later."""
-        if isinstance(v.type, Scalar):
-            return False
-        if self.memory is None:
-            self.memory = Memory(self.function, Order(self.function), whole=True)
-        return self.memory.changes_after(v, op)
 
 
 def _final(v: Value, mapping: dict[Value, Value]) -> Value:

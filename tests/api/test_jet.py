@@ -414,8 +414,12 @@ def test_implicit_functions(backend):
     np.testing.assert_allclose(found, wanted, rtol=1e-8)
 
 
-def test_matrix_free_linear_systems():
-    agrees(lambda m, b: dj.linear_solve(lambda x: m @ x, b), jnp.linalg.solve, A, X, order=4, tolerance=1e-7)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_matrix_free_linear_systems(backend):
+    def f(m, b):
+        return dj.linear_solve(lambda x: m @ x, b)
+
+    agrees(f, jnp.linalg.solve, A, X, order=4, backends=[backend], tolerance=1e-7)
 
 
 # With other verbs -----------------------------------------------------------------------------------------------------

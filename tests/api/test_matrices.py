@@ -207,6 +207,26 @@ def test_products_with_the_matrix(k, n, seed):
     np.testing.assert_allclose(h @ v, dj.hvp(total, (x,), (v,), backend="python"), rtol=1e-10, atol=1e-10)
 
 
+def first_but_raises(x):
+    if x[0] > -1.0:
+        raise ArithmeticError("too large")
+    return x[0]
+
+
+def first_of_more(x):
+    return x[0] + 2.0 * x[7]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("verb", [dj.hessian, dj.jacfwd, dj.jacrev])
+def test_what_is_zero_everywhere_raises_as_the_program_does(verb, backend):
+    with pytest.raises(ArithmeticError, match="too large"):
+        verb(first_but_raises, backend=backend)(np.ones(3))
+    with pytest.raises(IndexError, match="index 7"):
+        verb(first_of_more, backend=backend)(np.ones(3))
+    assert not np.any(dj.hessian(first_of_more, backend=backend)(np.ones(8)))
+
+
 def test_refused():
     with pytest.raises(dj.UsageError, match="DJ501"):
         dj.jacfwd(np.sin)(3)

@@ -34,6 +34,7 @@ def test_a_fault_anywhere_is_an_internal_error(owner, name, monkeypatch):
     assert gradients is not None
     monkeypatch.setattr(owner, name, fail)
     monkeypatch.setattr(dj.settings, "cache_mb", 0)
+    monkeypatch.setattr(dj.settings, "full_tracebacks", True)
     with pytest.raises(dj.errors.InternalError) as caught:
         dj.grad(loss)(np.array([0.3, 0.7, 1.1, 1.9, 2.3]))
     error = caught.value
@@ -54,6 +55,7 @@ def test_the_line_is_that_of_the_operation(monkeypatch):
         return plain(self, op, args, outs)
 
     monkeypatch.setattr(source.LoweredPrinter, "statements", fail)
+    monkeypatch.setattr(dj.settings, "full_tracebacks", True)
     with pytest.raises(dj.errors.InternalError) as caught:
         dj.grad(loss)(np.array([0.3, 0.7, 1.1, 1.9, 2.3]))
     assert caught.value.loc.line in (loss.__code__.co_firstlineno + 1, loss.__code__.co_firstlineno + 2)

@@ -71,11 +71,11 @@ def test_dump_of_the_settings(tmp_path, monkeypatch):
 
     dj.grad(cost, backend="python")(np.ones(2))
     files = sorted(p for p in tmp_path.rglob("*") if p.is_file())
-    assert files
-    assert all(p.suffix == ".py" for p in files)
-    for p in files:
+    texts = [p for p in files if p.suffix == ".py" and not p.name.endswith("-source.py")]
+    assert texts
+    for p in texts:
         compile(p.read_text(), str(p), "exec")
-    assert any("x_bar" in p.read_text() for p in files)
+    assert any("x_bar" in p.read_text() for p in texts)
 
 
 def test_dump_of_the_environment(tmp_path):

@@ -167,6 +167,17 @@ def pop_from_a_stack(x):
     return total
 
 
+@program(args=lambda: (np.array([0.3, 0.9, 0.6, 1.4, 0.7]),), wrt=("x",), tags=("language",))
+def pop_from_the_middle(x):
+    """Places that count from the end of a list before an item is taken out."""
+    items = [v * v for v in x]
+    total = 0.0
+    while len(items) > 2:
+        total = total * 0.5 + items.pop(-2) * items[0]
+        items[-1] = items[-1] * x[0]
+    return total + items[0] * items[1]
+
+
 @program(args=lambda: (np.array([0.3, 0.9, 0.6, 1.4, 0.1]),), wrt=("x",), tags=("language",))
 def insert_extend_delete(x):
     """`insert`, `extend`, `+`, `+=`, slice and item assignment, `del`, `reverse`, `pop(0)` on one list."""

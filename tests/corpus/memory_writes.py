@@ -343,3 +343,17 @@ def products_with_one_of_what_changes(x):
     p = y[1:] ** 1
     y[3] = 7.0
     return np.sum(h * h) + np.sum(p * p * p)
+
+
+@program(args=lambda: (_vector(),), wrt=("x",), tags=("memory",))
+def numbers_stored_and_then_replaced(x):
+    """What was stored is no longer there when the way back needs it."""
+    y = np.empty(x.size)
+    total = 0.0
+    for i in range(x.size):
+        t = np.exp(x[i])
+        y[i] = t
+        total += t * t
+    for i in range(x.size):
+        y[i] = y[i] * x[0]
+    return total + np.sum(y)

@@ -195,7 +195,7 @@ def test_views_are_places() -> None:
     p.do("accum_at", p["a"], 1.0, 0, -1)
     zero_d = p("view", [p["a"], 2, 2], array(0), spec=("i", "i"))
     p.do("assign", zero_d, 9.0)
-    p.do("assign", p("transpose", [p["a"]], array(2), perm=(1, 0)), p["a"])
+    p.do("assign", p("transpose", [p["a"]], array(2, layout="F"), perm=(1, 0)), p["a"])
     f = p.function()
     assert body_of(f).split("\n") == [
         "a[0, 1:-1] = b",
@@ -569,7 +569,7 @@ KINDS: list[tuple[str, str, list[Any], dict[str, Any], Type, Any]] = [
     ("zeros_like", "A", [], {}, array(2), np.zeros_like(A)),
     ("copy", "A", [], {"order": "F"}, array(2), A),
     ("broadcast_to", "V", [2, 3], {}, array(2), np.broadcast_to(V, (2, 3))),
-    ("transpose", "A", [], {"perm": (1, 0)}, array(2), A.T),
+    ("transpose", "A", [], {"perm": (1, 0)}, array(2, layout="F"), A.T),
     ("diagonal", "A", [], {"offset": -1}, array(), np.diagonal(A, -1)),
     ("diagonal", "A", [], {"offset": 1}, array(), np.diagonal(A, 1)),
     ("diagonal", "A", [], {"offset": 5}, array(), np.zeros(0)),
@@ -581,6 +581,7 @@ KINDS: list[tuple[str, str, list[Any], dict[str, Any], Type, Any]] = [
     ("trip", "", [5, 1, -2], {}, INT, 2),
     ("where", "MVV", [], {}, array(), V),
     ("zmul", "VV", [], {}, array(), V * V),
+    ("zdiv", "VV", [], {}, array(), np.where(V == 0, 0.0, 1.0)),
     ("arctan2", "VV", [], {}, array(), np.arctan2(V, V)),
     ("logical_not", "M", [], {}, array(dtype="?"), ~M),
     ("logical_and", "MM", [], {}, array(dtype="?"), M),

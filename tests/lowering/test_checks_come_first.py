@@ -230,3 +230,36 @@ def test_lengths_of_what_was_recorded_on_a_branch_not_taken() -> None:
     for k, inner in ((0, 0.6), (1, 0.36)):
         _, back = dj.vjp(program, np.arange(5.0), k)
         np.testing.assert_allclose(back(1.0)[0], [1.0, inner, inner, inner, 1.0], rtol=1e-12)
+
+
+def add_at(x, k, a):
+    np.add.at(x, [0, k], a)
+
+
+def places(x, k, a):
+    x[[0, k]] = a
+
+
+def rows(x, k, a):
+    x.reshape(-1, 1)[np.array([0, k]), 0] = a
+
+
+def several(x, k, a):
+    x[np.array([[0, 1], [2, k]])] += a
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("f", [add_at, places, rows, several])
+def test_writes_by_index_arrays_are_all_or_none(f, backend):
+    """As NumPy, where one of the indices is wrong."""
+    for k in (3, 5, -6):
+        want, found = np.arange(5.0), np.arange(5.0)
+        errors = []
+        for function, x in ((f, want), (dj.jit(f, backend=backend), found)):
+            try:
+                function(x, k, 0.5)
+                errors.append("")
+            except IndexError as error:
+                errors.append(str(error).splitlines()[0])
+        assert errors[0] == errors[1]
+        np.testing.assert_array_equal(want, found)

@@ -59,3 +59,82 @@ def test_what_overflows_still_says_so(f):
     assert dj.jit(f)(1) == f(1)
     with pytest.raises(OverflowError):
         dj.jit(f)(70)
+
+
+def upwards(x, n):
+    s = 0.0
+    for i in range(2, n):
+        s = s * 0.5 + x[i] ** 2
+    return s
+
+
+def from_there(x, n):
+    s = 0.0
+    for i in range(n, 5):
+        s = s * 0.5 + x[i] ** 2
+    return s
+
+
+def downwards(x, n):
+    s = 0.0
+    for i in range(5, n, -1):
+        s = s * 0.5 + x[i] ** 2
+    return s
+
+
+def in_threes(x, n):
+    s = 0.0
+    for i in range(n, 5, 3):
+        s = s * 0.5 + x[i] ** 2
+    return s
+
+
+def in_any_steps(x, n):
+    s = 0.0
+    for i in range(1, 5, n):
+        s = s * 0.5 + x[i] ** 2
+    return s
+
+
+def outcome(function, n):
+    try:
+        return function(np.arange(6.0), n)
+    except (IndexError, ValueError) as error:
+        return str(error).splitlines()[0]
+
+
+FAR = (-(2**63), -(2**63) + 1, -(2**62), -7, 0, 4, 2**62, 2**63 - 2, 2**63 - 1)
+
+
+@pytest.mark.parametrize("f", [upwards, from_there, downwards, in_threes, in_any_steps])
+def test_loops_between_bounds_that_lie_far_apart(f):
+    """The number of turns may need more than 64 bits: compiled code turns as often as Python."""
+    compiled, gradient = dj.jit(f), dj.grad(f)
+    for n in FAR:
+        want = outcome(f, n)
+        assert outcome(compiled, n) == want, n
+        try:
+            found = outcome(gradient, n)
+        except OverflowError:  # the way back begins or ends beyond 64 bits: allowed, and no other number
+            assert abs(n) >= 2**62
+            continue
+        if isinstance(want, str):
+            assert found == want, n
+        else:
+            x, step = np.arange(6.0), 1e-6
+            quotients = [(f(x + step * e, n) - f(x - step * e, n)) / (2 * step) for e in np.eye(6)]
+            np.testing.assert_allclose(found, quotients, atol=1e-7)
+
+
+def turns_in_leaps(x, first, last):
+    s = 0.0
+    for _ in range(first, last, 2**62):
+        s += x
+    return s
+
+
+def test_a_range_of_all_integers():
+    bounds = -(2**63), 2**63 - 1
+    assert dj.jit(turns_in_leaps)(1.5, *bounds) == turns_in_leaps(1.5, *bounds) == 6.0
+    with pytest.raises(OverflowError):
+        dj.grad(turns_in_leaps)(1.5, *bounds)

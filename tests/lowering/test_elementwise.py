@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import diffjit as dj
 from diffjit.ir.types import FLOAT, INT, Array, Scalar, Sym
 from diffjit.lowering import scalars
 from diffjit.primitives.registry import ELEMENTWISE
@@ -161,6 +162,7 @@ def test_choices() -> None:
     check("where", np.where(c, x, 2.0), c, x, 2.0)
     check("select", 2.0, True, 2.0, 3.0, weak=True)
     check("zmul", np.array([0.0, 2.0, 0.0]), np.array([0.0, 1.0, 0.0]), np.array([np.nan, 2.0, np.inf]))
+    check("zdiv", np.array([0.0, 0.5, 0.0]), np.array([0.0, 1.0, 0.0]), np.array([np.nan, 2.0, 0.0]))
 
 
 @pytest.mark.parametrize("source", ["f8", "f4", "i4", "?", "u1", "c16", "c8"])
@@ -286,3 +288,15 @@ def test_ldexp() -> None:
 def test_type_helpers() -> None:
     assert type_of(1.0) == FLOAT
     assert type_of(1) == INT
+
+
+@pytest.mark.parametrize("code", ["u1", "i2"])
+def test_narrow_integers_wrap_within_a_chain(code: str) -> None:
+    a, b = np.array([200, 3, 100], code), np.array([100, 250, 150], code) * np.array(100, code)
+
+    def halved(a: Any, b: Any) -> Any:
+        return (a * b + b) // 2
+
+    found = dj.jit(halved, backend="numba")(a, b)
+    assert found.dtype == a.dtype
+    np.testing.assert_array_equal(found, halved(a, b))

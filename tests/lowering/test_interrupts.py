@@ -15,6 +15,15 @@ from diffjit.lowering import interrupts
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on POSIX systems")
 
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Where the shell has started the tests in the background, Ctrl-C is ignored, and these loops would never end."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 LONG = 10**11
 A = np.random.default_rng(0).random((32, 32)) / 32
 ANSWERED = 2.0  # seconds, on a machine with other work: what is promised is half a second

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -110,3 +112,25 @@ def test_the_quick_version_has_no_tests() -> None:
     assert len(sums) == 2
     assert sums[0].endswith("# inside")
     assert not sums[1].endswith("# inside")
+
+
+def counted(a: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(n):
+        total += a[i]
+    return total
+
+
+def next_ones(a: Any, n: int) -> Any:
+    total = 0.0 * n
+    for i in range(a.size):
+        total += a[i + 1]
+    return total
+
+
+@pytest.mark.parametrize("f", [counted, next_ones])
+def test_past_the_end(f: Any) -> None:
+    a = np.ones(4)
+    for run in (dj.jit(f, backend="numba"), dj.grad(f, backend="numba")):
+        with pytest.raises(IndexError, match="index 4 is out of bounds"):
+            run(a, 5)

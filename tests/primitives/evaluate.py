@@ -15,10 +15,14 @@ def _zmul(g: Any, p: Any) -> Any:
     return np.where(np.equal(g, 0), 0, np.multiply(g, p))
 
 
+def _zdiv(g: Any, y: Any) -> Any:
+    return np.where(np.equal(g, 0), 0, np.divide(g, y))
+
+
 def functions() -> dict[str, Any]:
     """Every elementwise kind as a function of arrays."""
     table: dict[str, Any] = {kind: np.vectorize(s.scalar) for kind, s in SCALAR_SEMANTICS.items()}
-    table |= {"select": np.where, "cast": np.asarray, "zmul": _zmul, "real": np.real, "imag": np.imag}
+    table |= {"select": np.where, "cast": np.asarray, "zmul": _zmul, "zdiv": _zdiv, "real": np.real, "imag": np.imag}
     table["one_minus_square"] = one_minus_square
     for kind, row in ELEMENTWISE.items():
         if row.ufunc is not None:

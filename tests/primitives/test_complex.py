@@ -84,6 +84,7 @@ row("where_masks", lambda xp, z: xp.where(xp.abs(z) > 0, xp.sqrt(z), 0.0), np.ar
 row("select", lambda xp, z, w: (z if z.real > w.real else w * z) if xp is np else z, 1 + 2j, 0.3 - 1j)
 row("cast_up", lambda xp, x: x.astype(complex) * (1 + 2j), X)
 row("cast_single", lambda xp, z: z.astype(np.complex64).astype(complex), Z)
+row("zdiv", lambda xp, z, x: xp.log(z / x) / xp.sqrt(x + 0j), Z, X)
 row("zmul", lambda xp, z, x: xp.log(z / x) * xp.sqrt(x + 0j), Z, X)
 row("angle", lambda xp, z: xp.angle(z), Z)
 row("scalars", lambda xp, z, x: z * x + abs(z) / z.conjugate() - z.real * 1j + z.imag, 1 + 2j, 0.7)

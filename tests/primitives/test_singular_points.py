@@ -2,6 +2,7 @@
 
 import functools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -111,3 +112,37 @@ def test_second_derivatives_at_the_ends_of_inverse_functions():
     for backend in ("python", "numba"):
         assert dj.hessian(f, backend=backend)(1.0) == dj.grad(dj.grad(f), backend=backend)(1.0) == math.inf
         assert dj.hessian(f, backend=backend)(-1.0) == dj.grad(dj.grad(f), backend=backend)(-1.0) == -math.inf
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_the_mean_of_nothing_is_nan_with_a_gradient(backend):
+    """NumPy divides by 0 here and goes on; so does the derivative."""
+
+    def means(x):
+        u = 1.0 * x
+        for i in range(3):
+            u[0] += np.tanh(x[1 : i + 1].mean())
+        return np.sum(u)
+
+    x = np.array([0.3, 0.2, 0.5, 0.1])
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gradient = dj.grad(means, backend=backend)(x)
+        # of the rows with elements alone
+        quotients = [np.tanh((x + 1e-6 * e)[1:3].mean()) - np.tanh((x - 1e-6 * e)[1:3].mean()) for e in np.eye(4)]
+        first = [np.tanh((x + 1e-6 * e)[1]) - np.tanh((x - 1e-6 * e)[1]) for e in np.eye(4)]
+    np.testing.assert_allclose(gradient, 1.0 + (np.array(quotients) + np.array(first)) / 2e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [np.sqrt, np.cbrt, np.reciprocal, np.log, lambda x: x**0.5, lambda x: 1.0 / x],
+    ids=["sqrt", "cbrt", "reciprocal", "log", "power", "divide"],
+)
+def test_what_has_no_cotangent_passes_none_on(f):
+    with np.errstate(all="ignore"):
+        bars = dj.vjp(f, np.array([0.0, 4.0]), backend="python")[1](np.array([0.0, 1.0]))[0]
+        tangents = dj.jvp(f, (np.array([0.0, 4.0]),), (np.array([0.0, 1.0]),), backend="python")[1]
+    assert bars[0] == 0.0
+    assert tangents[0] == 0.0
+    assert np.isfinite(bars[1])

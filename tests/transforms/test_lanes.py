@@ -289,3 +289,13 @@ def test_their_gradients_are_difference_quotients(seed, tmp_path):
     quotient = (moved(step) - moved(-step)) / (2 * step)
     slope = np.sum(value[1][0] * along[:6]) + np.sum(value[1][1] * along[6])
     np.testing.assert_allclose(slope, quotient, rtol=2e-5, atol=1e-5)
+
+
+def test_what_a_lane_prints_before_lengths_disagree_is_printed(capsys):
+    def shown(x, w):
+        print("lane")  # noqa: T201
+        return w @ x
+
+    with pytest.raises(ValueError):
+        dj.vmap(shown, (0, None), backend="python")(np.ones((3, 5)), np.ones((4, 6)))
+    assert capsys.readouterr().out == "lane\n"

@@ -62,6 +62,14 @@ def stops_early(x):
     return total
 
 
+def to_and_fro(x):
+    total, k = 0.0, 1
+    for i in range(len(x)):
+        total += x[k] ** 2 * x[i]
+        k = 5 - k
+    return total
+
+
 CASES = [
     (packed_triangle, (), True),
     (from_two_on, (), True),
@@ -70,6 +78,7 @@ CASES = [
     (up_and_down, (), True),
     (inner_of_fixed_length, (), False),
     (stops_early, (), False),
+    (to_and_fro, (), False),
 ]
 
 

@@ -108,11 +108,11 @@ def pulled(lib, np, f, times):
 
 @EACH
 @BOTH
-@pytest.mark.parametrize("times", [0, 1, 3])
-def test_as_often_as_the_program_says(f, backend, times):
+def test_as_often_as_the_program_says(f, backend):
     mine, theirs = pair(f)
-    counted = lambda x, times: pulled(dj, np, mine, times)(x)
-    close(dj.grad(counted, backend=backend)(X, times), jax.grad(pulled(jax, jnp, theirs, times))(X))
+    gradient = dj.grad(lambda x, times: pulled(dj, np, mine, times)(x), backend=backend)
+    for times in (0, 1, 3):
+        close(gradient(X, times), jax.grad(pulled(jax, jnp, theirs, times))(X))
 
 
 @BOTH

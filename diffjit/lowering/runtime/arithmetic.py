@@ -106,14 +106,15 @@ def _complex_quotient(x: Any, y: Any) -> Any:
     return complex((x.real * ratio + x.imag) * scale, (x.imag * ratio - x.real) * scale)
 
 
-def _emit_complex_quotient(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+def emit_complex_quotient(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """Emit a quotient as NumPy computes it."""
     wide = [context.cast(builder, a, kinds[0], types.complex128) for a in args]
     result = call_python(context, builder, _complex_quotient, (types.complex128,) * 2, wide)
     return context.cast(builder, result, types.complex128, kinds[0])
 
 
 divide_complex = operation(
-    "divide_complex", 2, lambda x, _y: x if isinstance(x, types.Complex) else None, _emit_complex_quotient
+    "divide_complex", 2, lambda x, _y: x if isinstance(x, types.Complex) else None, emit_complex_quotient
 )
 
 
@@ -143,7 +144,7 @@ def _emit_reciprocal(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         return builder.fdiv(x.type(1.0), x)
     if isinstance(kind, types.Complex):
         one = context.get_constant_generic(builder, kind, 1.0 + 0.0j)
-        return _emit_complex_quotient(context, builder, (kind, kind), (one, x))
+        return emit_complex_quotient(context, builder, (kind, kind), (one, x))
     # 1 / x rounded to zero; of 0 what the conversion of inf gives.
     unit = builder.icmp_unsigned(
         "<=", builder.add(x, x.type(1)) if kind.signed else x, x.type(2) if kind.signed else x.type(1)
@@ -496,18 +497,21 @@ def _reordered(name: str, method: str, op: Any) -> Any:
 plus, times = _reordered("plus", "add", operator.add), _reordered("times", "mul", operator.mul)
 
 
-def _emit_trip(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+def emit_trip(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+    """Emit how often a loop over a range turns; a step of 0 raises."""
     start, stop, step = args
-    fail_if(context, builder, builder.icmp_signed("==", step, I64(0)), RANGE_STEP)
-    up = builder.icmp_signed(">", step, I64(0))
-    span = builder.select(up, builder.sub(stop, start), builder.sub(start, stop))
-    size = builder.select(up, step, builder.sub(I64(0), step))
-    some = builder.or_(  # not by the sign of the span, which may need 64 bits itself
-        builder.and_(up, builder.icmp_signed("<", start, stop)),
-        builder.and_(builder.icmp_signed("<", step, I64(0)), builder.icmp_signed(">", start, stop)),
-    )
-    count = builder.add(builder.udiv(builder.sub(span, I64(1)), size), I64(1))
-    return builder.select(some, count, I64(0))
+    zero, one = step.type(0), step.type(1)
+    known = step.constant if isinstance(step, llvm_ir.Constant) else 0
+    if not known:
+        fail_if(context, builder, builder.icmp_signed("==", step, zero), RANGE_STEP)
+    up = builder.icmp_signed(">", step, zero)
+    first = builder.select(up, start, stop) if not known else start if known > 0 else stop
+    last = builder.select(up, stop, start) if not known else stop if known > 0 else start
+    span = builder.sub(last, first)  # without a sign: it may need 64 bits itself
+    if known not in (1, -1):
+        size = builder.select(up, step, builder.sub(zero, step)) if not known else step.type(abs(known))
+        span = builder.add(builder.udiv(builder.sub(span, one), size), one)
+    return builder.select(builder.icmp_signed("<", first, last), span, zero)
 
 
-trip = operation("trip", 3, lambda *_k: types.int64, _emit_trip)
+trip = operation("trip", 3, lambda *_k: types.int64, emit_trip)

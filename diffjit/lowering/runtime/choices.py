@@ -83,18 +83,35 @@ where = operation(
 )
 
 
+def _unless_zero(builder: Any, kind: Any, g: Any, result: Any) -> Any:
+    """0 where g is 0, whatever the result is."""
+    if isinstance(kind, types.Complex):
+        zero = builder.and_(*(builder.fcmp_ordered("==", q, q.type(0.0)) for q in parts_of(builder, g)))
+        return builder.select(zero, result.type(None), result)
+    return builder.select(builder.fcmp_ordered("==", g, g.type(0.0)), g.type(0.0), result)
+
+
 def _emit_zmul(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     (kind, _), (g, p) = kinds, args
     product = call_python(context, builder, operator.mul, (kind, kind), (g, p))
-    if isinstance(kind, types.Complex):
-        zero = builder.and_(*(builder.fcmp_ordered("==", q, q.type(0.0)) for q in parts_of(builder, g)))
-        return builder.select(zero, product.type(None), product)
-    if is_float(kind):
-        return builder.select(builder.fcmp_ordered("==", g, g.type(0.0)), g.type(0.0), product)
+    if isinstance(kind, types.Complex) or is_float(kind):
+        return _unless_zero(builder, kind, g, product)
     return context.cast(builder, product, types.int64 if kind.bitwidth < 64 and kind.signed else kind, kind)
 
 
+def _emit_zdiv(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    (kind, _), (g, y) = kinds, args
+    if is_float(kind):
+        return _unless_zero(builder, kind, g, builder.fdiv(g, y))
+    from diffjit.lowering.runtime.arithmetic import emit_complex_quotient
+
+    return _unless_zero(builder, kind, g, emit_complex_quotient(context, builder, kinds, args))
+
+
 zmul = operation("zmul", 2, same, _emit_zmul)
+zdiv = operation(
+    "zdiv", 2, lambda g, y: g if g == y and (is_float(g) or isinstance(g, types.Complex)) else None, _emit_zdiv
+)
 
 
 def _emit_sign(context: Any, builder: Any, kinds: Any, args: Any) -> Any:

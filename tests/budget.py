@@ -1,0 +1,105 @@
+"""What each test takes of the processor, in this process and its children, and what keeps the short suite short.
+
+Processor time is counted, since a busy machine makes a test wait and not work. A test that takes more than `LIMIT`
+seconds and is not marked `slow` fails. `DIFFJIT_TEST_LIMIT=3` allows three times as much, on a slow processor or in a
+mode that makes everything longer; 0 allows any. `--times FILE` writes what each test took.
+
+`slow.txt` names cases that are slow, one of many that differ in their parameters: a quicker one of each kind stays.
+"""
+
+import os
+import resource
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+LIMIT = 60
+SCALE = float(os.environ.get("DIFFJIT_TEST_LIMIT", "1"))
+NAME = "processor seconds"
+STARTED = pytest.StashKey[float]()
+UNKNOWN = pytest.StashKey[list[str]]()
+LISTED = Path(__file__).with_name("slow.txt").read_text().splitlines()
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def children(process):
+    """The children of a process that are still there, on Linux; elsewhere none are known."""
+    try:
+        found = [int(k) for f in Path(f"/proc/{process}/task").glob("*/children") for k in f.read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):  # it has ended since
+        return []
+    return found + [k for child in found for k in children(child)]
+
+
+def taken_by(process):
+    """Seconds that a process and the children it has waited for took."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return sum(map(int, fields[11:15])) / TICKS
+
+
+def taken():
+    """Seconds that this process, the children it has waited for, and those still there have taken so far."""
+    own = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own + sum(map(taken_by, children(os.getpid())))
+
+
+class Budget:
+    """Counts, fails what is too dear, and sums up at the end; the workers of xdist count, their master sums up."""
+
+    def __init__(self, file):
+        self.file = file
+        self.seconds = defaultdict(float)
+
+    @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+    def pytest_collection_modifyitems(self, config, items):
+        listed, found = set(LISTED), {item.nodeid for item in items}
+        files = {item.location[0] for item in items}
+        config.stash[UNKNOWN] = [name for name in LISTED if name.partition("::")[0] in files and name not in found]
+        for item in items:
+            if item.nodeid in listed:
+                item.add_marker(pytest.mark.slow)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item):
+        item.stash[STARTED] = taken()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item):
+        result = yield
+        seconds = taken() - item.stash[STARTED]
+        if SCALE and seconds > LIMIT * SCALE and item.get_closest_marker("slow") is None:
+            pytest.fail(
+                f"took {seconds:.1f} s of the processor, and a test of the short suite has {LIMIT * SCALE:g}: make it "
+                f"smaller, or mark it slow and leave a smaller one here",
+                pytrace=False,
+            )
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item):
+        result = yield
+        item.user_properties.append((NAME, taken() - item.stash[STARTED]))
+        return result
+
+    def pytest_runtest_logreport(self, report):
+        seconds = dict(report.user_properties).get(NAME)
+        if report.when != "teardown" or seconds is None:
+            return
+        self.seconds[report.nodeid] += seconds
+        if self.file:
+            with Path(self.file).open("a") as file:
+                file.write(f"{seconds:.2f} {report.nodeid}\n")
+
+    def pytest_terminal_summary(self, terminalreporter):
+        if not self.seconds:
+            return
+        total, dearest = sum(self.seconds.values()), sorted(self.seconds, key=self.seconds.get)[:-6:-1]
+        terminalreporter.section("processor time")
+        terminalreporter.line(f"{total / 60:.1f} minutes in {len(self.seconds)} tests; most of it in")
+        for name in dearest:
+            terminalreporter.line(f"{self.seconds[name]:6.1f} s  {name}")

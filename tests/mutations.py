@@ -1,0 +1,257 @@
+"""Mistakes that the short suite must notice: one piece of text in one file of `diffjit`, and what is written instead.
+
+The text occurs once in its file, or `python -m tests.mutate` fails. `tests` are arguments of pytest: files of the short
+suite, narrowed by `-k` where a file is long.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A mistake, and the tests that have to fail with it."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+RULES = "tests/primitives/test_rules.py"
+ELEMENTWISE = "tests/primitives/test_elementwise.py"
+
+MUTATIONS = (
+    # Rules
+    Mutation(
+        "wrong sign in a partial", "primitives/arithmetic.py", '"1 / y", "-out / y"', '"1 / y", "out / y"', ELEMENTWISE
+    ),
+    Mutation(
+        "a tie gives all to one side",
+        "primitives/arithmetic.py",
+        """    "where(x < y, 1.0, where(x == y, 0.5, 0.0))",
+    "where(y < x, 1.0, where(x == y, 0.5, 0.0))",
+    numpy=np.minimum,""",
+        """    "where(x <= y, 1.0, 0.0)",
+    "where(y < x, 1.0, 0.0)",
+    numpy=np.minimum,""",
+        f"{ELEMENTWISE} -k kinks",
+    ),
+    Mutation(
+        "infinities reach what has no cotangent",
+        "primitives/arithmetic.py",
+        'elementwise("sqrt(x)", "0.5 / out", numpy=np.sqrt, also=(math.sqrt,), guarded=True)',
+        'elementwise("sqrt(x)", "0.5 / out", numpy=np.sqrt, also=(math.sqrt,))',
+        "tests/primitives/test_singular_points.py",
+    ),
+    Mutation(
+        "a running sum is not turned round",
+        "primitives/reductions.py",
+        "np.flip(np.cumsum(np.flip(out_bar, axis), axis), axis)",
+        "np.cumsum(np.flip(out_bar, axis), axis)",
+        RULES,
+    ),
+    Mutation(
+        "a recurrence stops one early",
+        "primitives/reductions.py",
+        "for k in range(n - 2, -1, -1):",
+        "for k in range(n - 2, 0, -1):",
+        RULES,
+    ),
+    Mutation(
+        "elements that tie are not counted",
+        "primitives/reductions.py",
+        "spread(out_bar / count, a, axes, keepdims)",
+        "spread(out_bar, a, axes, keepdims)",
+        RULES,
+    ),
+    Mutation(
+        "wrong axis of a spread",
+        "primitives/reductions.py",
+        "np.expand_dims(reduced, axes)",
+        "np.expand_dims(reduced, tuple(range(len(axes))))",
+        RULES,
+    ),
+    Mutation(
+        "a dropped term",
+        "primitives/linalg.py",
+        "b_dot - solve_product(A_dot, b, out)",
+        "b_dot",
+        RULES,
+    ),
+    Mutation(
+        "a matrix that is not transposed",
+        "primitives/linalg.py",
+        "return -turned(out) @ out_bar @ turned(out)",
+        "return -out @ out_bar @ turned(out)",
+        RULES,
+    ),
+    # The way back
+    Mutation(
+        "a store leaves the old cotangent",
+        "transforms/memory_rules.py",
+        '        self.build.op("store", [target, self.build.const(0.0, scalar), *index], inbounds="reverse")\n',
+        "",
+        "tests/test_corpus.py -k 'overwritten or rows_and_columns or swaps_of_elements'",
+    ),
+    Mutation(
+        "every writer of an element receives its cotangent",
+        "transforms/memory_rules.py",
+        "            t = self.last_writers(t, target, index, spec)\n",
+        "",
+        "tests/test_corpus.py -k repeated_indices",
+    ),
+    Mutation(
+        "a popped item goes back one place off",
+        "transforms/memory_rules.py",
+        'n = self.build.value("add", [n, self.build.const(1)], INT, nowrap=True)',
+        'n = self.build.value("add", [n, self.build.const(0)], INT, nowrap=True)',
+        "tests/test_corpus.py -k pop",
+    ),
+    Mutation(
+        "a loop is mirrored in its own order",
+        "transforms/reverse.py",
+        'reverse=counted and not op.attrs.get("reverse")',
+        "reverse=False",
+        "tests/test_corpus.py -k 'nested_loops or ranges_of'",
+    ),
+    Mutation(
+        "a mirrored `while` runs once too few",
+        "transforms/reverse.py",
+        "return [self.build.const(0), count, self.build.const(1)]",
+        "return [self.build.const(1), count, self.build.const(1)]",
+        "tests/test_corpus.py -k while",
+    ),
+    Mutation(
+        "what is broadcast is not summed",
+        "transforms/cotangents.py",
+        "[g], Scalar(g.type.dtype), axes=tuple(range(g.type.ndim)), keepdims=False)",
+        "[g], Scalar(g.type.dtype), axes=tuple(range(g.type.ndim)), keepdims=False) "
+        'if g.type.ndim > 1 else self.build.value("load", [g, self.build.const(0)], Scalar(g.type.dtype))',
+        "tests/test_corpus.py -k 'slice_writes or mask_writes'",
+    ),
+    Mutation(
+        "a cotangent that others hold is added to in place",
+        "transforms/cotangents.py",
+        "            c.bars[v] = Bar(g)\n",
+        "            c.bars[v] = Bar(g, owned=True)\n",
+        "tests/test_corpus.py -k sum_shares_its_cotangent",
+    ),
+    Mutation(
+        "memory is read again after it has changed",
+        "transforms/policy.py",
+        "return not self.memory.changes_after(op.inputs[0], op)",
+        "return True",
+        "tests/test_corpus.py -k 'overwritten_value_was_used or swaps_of_elements'",
+    ),
+    Mutation(
+        "a number is read where it no longer stands",
+        "transforms/policy.py",
+        "                and not self.memory.overwritten(store)\n",
+        "",
+        "tests/test_corpus.py -k numbers_stored",
+    ),
+    # Analyses
+    Mutation(
+        "what a list holds is another array",
+        "analysis/memory.py",
+        '                self.unite(self.element(op.inputs[0]), op.out)\n            elif op.kind == "list_copy"',
+        '                self.element(op.inputs[0])\n            elif op.kind == "list_copy"',
+        "tests/test_corpus.py -k 'list_of_arrays or list_of_buffers or append_same'",
+    ),
+    Mutation(
+        "equal indices count as apart",
+        "analysis/dependence.py",
+        "return self.at_least(gap, 1) or",
+        "return self.at_least(gap, 0) or",
+        "tests/analysis/test_dependence.py",
+    ),
+    Mutation(
+        "a difference counts as a sum",
+        "analysis/running.py",
+        '            if op.kind == "subtract" and at == 1:\n                return None\n',
+        "",
+        "tests/transforms/test_running.py",
+    ),
+    Mutation(
+        "a sum of counters is off by one",
+        "analysis/running.py",
+        'before = combine("subtract", count, b.const(1, INT))',
+        'before = combine("subtract", count, b.const(0, INT))',
+        "tests/transforms/test_running.py",
+    ),
+    Mutation(
+        "a loop's last index counts as smaller by one",
+        "analysis/bounds.py",
+        "plus(edge if by > 0 else Affine(0, {}))",
+        "plus(Affine(-2, {}) if by > 0 else Affine(0, {}))",
+        "tests/lowering/test_versions.py -k past_the_end",
+    ),
+    Mutation(
+        "no upper bound is asked for",
+        "analysis/bounds.py",
+        "return self._positive(e, op, beyond) and self._positive(size.plus(e, -1).plus(Affine(-1, {})), op, beyond)",
+        "return self._positive(e, op, beyond)",
+        "tests/lowering/test_versions.py -k past_the_end",
+    ),
+    # Passes
+    Mutation(
+        "what changes is read once",
+        "transforms/cse.py",
+        "if reads_memory(op) and any(",
+        "if False and any(",
+        "tests/test_corpus.py -k 'value_read_before_and_after or overwritten or augmented_on'",
+    ),
+    Mutation(
+        "an array in place of its copy",
+        "transforms/tidy.py",
+        "and not changes.after(other, op):",
+        "and True:",
+        "tests/test_corpus.py -k products_with_one_of",
+    ),
+    Mutation(
+        "lanes raise in another order",
+        "analysis/failing.py",
+        "return Failure.TOGETHER if self.uniform([*op.inputs, *op.outputs]) else Failure.APART",
+        "return Failure.NEVER",
+        "tests/transforms/test_lanes.py -k 'chance or disagree'",
+    ),
+    # Compiled code
+    Mutation(
+        "indices are read while they are written",
+        "lowering/indexing.py",
+        "if not isinstance(v.type, Array) or not self.printer.roots.may_alias(base, v):",
+        "if True:",
+        "tests/lowering/test_overlaps.py",
+    ),
+    Mutation(
+        "a source is read while it is written",
+        "lowering/indexing.py",
+        '''    if isinstance(value.type, Array) and printer.roots.may_alias(target, value):
+        made = printer.work("source"''',
+        '''    if False:
+        made = printer.work("source"''',
+        "tests/lowering/test_overlaps.py",
+    ),
+    Mutation(
+        "integers wrap where Python's do not",
+        "lowering/scalars.py",
+        "exact = out.weak and out.dtype == I8 and not nowrap",
+        "exact = False",
+        "tests/lowering/test_counters.py tests/lowering/test_versions.py -k overflow",
+    ),
+    Mutation(
+        "a narrow integer is computed in 64 bits",
+        "lowering/scalars.py",
+        'return (text, dtype) if dtype.itemsize == 8 else (f"{dtype.name}{text}", dtype)',
+        "return text, dtype",
+        "tests/lowering/test_elementwise.py -k narrow",
+    ),
+    Mutation(
+        "a loop in two versions is tested for too little",
+        "lowering/versions.py",
+        "asked.append(size.plus(high, -1).plus(Affine(-1, {})))",
+        "asked.append(size.plus(high, -1))",
+        "tests/lowering/test_versions.py",
+    ),
+)
