@@ -208,12 +208,12 @@ def scaled_partial(
     text = entry.partials[k] if text == "" else text
     if op.kind == "zmul" and text != "0":
         other = conjugated(runner, op.inputs[1 - k]) if conjugate else op.inputs[1 - k]
-        return runner.ew("zmul", g, other) if k == 0 else runner.ew("zmul", other, g)
+        return runner.ew("zmul", g, other) if k == 0 else _both(runner, other, g)
     if op.kind == "zdiv" and text != "0":
         above, below = (conjugated(runner, v) if conjugate else v for v in (op.out, op.inputs[1]))
         if k == 0:
             return runner.ew("zdiv", g, below)
-        return runner.ew("negative", runner.ew("zdiv", runner.ew("zmul", above, g), below))
+        return runner.ew("negative", runner.ew("zdiv", _both(runner, above, g), below))
     if text is None:
         raise NoRule(
             "DJ202",
@@ -227,6 +227,14 @@ def scaled_partial(
         return _scaled(runner, partial_tree(text), names, g, guarded=needs_guard(runner, op, k), conjugate=conjugate)
     finally:
         runner.build.tried = before
+
+
+def _both(runner: RuleRunner, factor: Value, g: Any) -> Any:
+    """factor * g, and exactly 0 where either is 0: a factor such as 1 / y may be infinite where nothing asks for it."""
+    product = runner.ew("zmul", factor, g)
+    if isinstance(g, Static) or const_of(g) or not _singular(runner.singular, factor):
+        return product
+    return runner.interpreter.np_where(runner.ew("equal", g, Static(0.0)), Static(0.0), product)
 
 
 def needs_guard(runner: RuleRunner, op: Op, k: int) -> bool:
@@ -284,7 +292,7 @@ def least(v: Value, depth: int = _DEPTH) -> float:
 
 _OVERFLOW = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "square"})  # non-finite only where the value itself is
 _FINITE = _OVERFLOW | {"sqrt", "hypot", "cbrt", "remainder", "zmul"}  # guarded, but finite for finite operands
-_PASS_ON = frozenset({"divide", "power", "add", "subtract", "multiply", "negative", "absolute"})
+_PASS_ON = frozenset({"divide", "power", "zmul", "add", "subtract", "multiply", "negative", "absolute"})
 
 
 def _reads_singular(runner: RuleRunner, op: Op, k: int) -> bool:
