@@ -12,6 +12,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from .check import VERBS as SMOOTH
 from .designs import DESIGNS, design_of
 from .hunt import Hunt, signature
 from .outcomes import VERBS
@@ -33,9 +34,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--batch", type=int, default=40, help="programs of one process")
     parser.add_argument("--second", "--reverse-second", action="store_true", help="check second derivatives too")
-    parser.add_argument(
-        "--verbs", type=_verbs, default=(), help="of `failing` programs: jit,grad,jvp,second; some by default"
-    )
+    parser.add_argument("--verbs", type=_verbs, default=(), help="jit,grad,jvp,vjp,second; several by default")
+    parser.add_argument("--one", action="store_true", help="one verb for each program, drawn by its seed")
     parser.add_argument("--checked", action="store_true", help="in checked mode (DIFFJIT_CHECKED=1)")
     parser.add_argument(
         "--validate", action="store_true", help="compare with code without optional passes (DIFFJIT_PLAIN=1)"
@@ -57,8 +57,8 @@ def arguments() -> argparse.Namespace:
 
 def _verbs(text: str) -> tuple[str, ...]:
     chosen = tuple(text.split(","))
-    if not set(chosen) <= set(VERBS):
-        raise argparse.ArgumentTypeError(f"some of {', '.join(VERBS)}")
+    if not set(chosen) <= {*VERBS, *SMOOTH}:
+        raise argparse.ArgumentTypeError(f"some of {', '.join({*VERBS, *SMOOTH})}")
     return chosen
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import failing, generate
+from .check import VERBS as SMOOTH
 from .check import Outcome, check
 from .outcomes import VERBS, check_outcomes, verbs_for
 
@@ -24,7 +25,7 @@ class Design:
 
 
 def _smooth(source: str, seed: int, backend: str, second: bool, verbs: tuple[str, ...]) -> Outcome:
-    return check(source, seed, backend, second)
+    return check(source, seed, backend, second, verbs or SMOOTH)
 
 
 def _failing(source: str, seed: int, backend: str, second: bool, verbs: tuple[str, ...]) -> Outcome:
@@ -43,3 +44,11 @@ DESIGNS = {
 def design_of(source: str) -> Design:
     """The design that a program's text was written by: `failing` has CASES, `smooth` has INPUTS."""
     return DESIGNS["failing" if "\nCASES = " in source else "smooth"]
+
+
+def one_verb(seed: int) -> tuple[str, ...]:
+    """One verb for a program: more programs in the same time."""
+    return (ONE[seed * 7919 % len(ONE)],)
+
+
+ONE = ("grad",) * 7 + ("jit",) * 4 + ("jvp",) * 4 + ("second",)

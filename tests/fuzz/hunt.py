@@ -12,7 +12,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .designs import DESIGNS
+from .designs import DESIGNS, one_verb
 from .shrink import shrink_by
 from .state import KINDS, State
 from .validate import CHECKED, PLAIN, bits_agree, differences
@@ -39,7 +39,7 @@ class Hunt:
     def __init__(self, options: argparse.Namespace) -> None:
         """Read the state of earlier runs."""
         self.options = options
-        modes = [mode for mode in ("second", "checked", "validate") if getattr(options, mode)]
+        modes = [mode for mode in ("second", "checked", "validate", "one") if getattr(options, mode)]
         name = "-".join([options.backend, *modes])
         self.state = State(options.state, name)
         self.counts: Counter[str] = Counter()
@@ -59,7 +59,8 @@ class Hunt:
         for seed in options.seeds:
             for design in options.designs:
                 if (design, seed) not in self.state.done:
-                    found.append(Task(design, seed, options.backend, options.second, options.verbs))
+                    verbs = one_verb(seed) if options.one else options.verbs
+                    found.append(Task(design, seed, options.backend, options.second, verbs))
                 else:
                     self.counts[KINDS[self.state.done[design, seed]]] += 1
         return found
@@ -152,9 +153,8 @@ class Hunt:
         worker = self.worker()
         plain = self.worker(PLAIN)
         first = wanted[1].split(" ")[0]
-        verbs = (
-            (first,) if task.design == "failing" and outcome["kind"] == "wrong" and not self.options.validate else ()
-        )
+        failing = task.design == "failing" and outcome["kind"] == "wrong" and not self.options.validate
+        verbs = (first,) if failing else task.verbs
 
         def fails(source: str) -> bool:
             candidate = Task(task.design, task.seed, task.backend, task.second, verbs, source)
