@@ -6,15 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diffjit.analysis.memory import Memory
-from diffjit.ir.nodes import WRITES, Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import is_float, is_ref
 from diffjit.ir.walk import walk
 
-PASSIVE = frozenset(
-    {"stop_gradient", "dim", "stride", "trip", "list_len", "const", "share", "zeros", "empty", "zeros_like",
-    "empty_like", "argmax", "argmin", "argsort", "nonzero", "any",
-     "all", "factorizes"}
-)  # fmt: skip
 _SHAPE_ONLY = {"unbroadcast": (1,)}
 
 
@@ -77,7 +72,7 @@ class Activity:
             return pairs
         if op.kind in ("for", "while"):
             return _loop_pairs(op)
-        if op.kind in PASSIVE:
+        if op.row.constant:
             return []
         if op.kind == "custom_link":
             return [(v, out) for v in op.inputs[: op.attrs["n_args"]] for out in op.outputs]
@@ -86,15 +81,13 @@ class Activity:
         if op.kind == "call":
             everything = [*op.inputs, *op.outputs]
             return [(a, b) for a in everything for b in everything if is_ref(b.type) or b in op.outputs]
-        if op.kind in ("list_append", "list_set", "list_insert", "push"):
+        if op.row.keeps:
             return [
                 (op.inputs[1], op.inputs[0]),
                 *(((op.inputs[0], op.inputs[1]),) if is_ref(op.inputs[1].type) else ()),
             ]
-        if op.kind in WRITES and op.kind not in ("list_pop", "pop"):
-            target = op.inputs[0]
-            sources = op.inputs[1:2] if op.kind != "mask_set" else op.inputs[2:3]
-            return [(s, target) for s in sources]
+        if op.row.value is not None:
+            return [(op.inputs[op.row.value], op.inputs[0])]
         skip = _SHAPE_ONLY.get(op.kind, ())
         return [(v, out) for k, v in enumerate(op.inputs) if k not in skip for out in op.outputs]
 

@@ -6,8 +6,6 @@ from diffjit.ir.nodes import Function, Value, is_view
 from diffjit.ir.types import is_ref
 from diffjit.ir.walk import walk
 
-_ELSEWHERE = frozenset({"for", "while", "if", "call", "list_get", "list_pop", "pop", "undef"})
-
 
 class Roots:
     """The buffer behind each reference: a parameter, an allocation, or unknown."""
@@ -20,7 +18,7 @@ class Roots:
             for region in op.regions:
                 self.arguments.update(region.args)
                 self.escaped.update(self.root(v) for v in region.results if is_ref(v.type))
-            if op.kind in ("list_append", "list_set", "list_insert", "push", "call", "for", "while"):
+            if op.row.keeps or op.kind in ("call", "for", "while"):
                 self.escaped.update(self.root(v) for v in op.inputs if is_ref(v.type))
 
     def root(self, v: Value) -> Value:
@@ -31,7 +29,7 @@ class Roots:
 
     def _known(self, v: Value) -> bool:
         """A parameter or an allocation, and not one that came from somewhere else."""
-        return v in self.params or (v.op is not None and v.op.kind not in _ELSEWHERE)
+        return v in self.params or (v.op is not None and not v.op.row.meets)
 
     def allocated(self, v: Value) -> bool:
         """Whether the memory is the function's own, for certain."""

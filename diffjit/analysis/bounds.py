@@ -18,7 +18,7 @@ from diffjit.analysis.extents import dims_of, made_with
 from diffjit.analysis.order import Order
 from diffjit.analysis.running import Running
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of
-from diffjit.ir.raising import INDEXED, tests_index
+from diffjit.ir.raising import tests_index
 from diffjit.ir.types import Array, Dim, Scalar, Sym
 from diffjit.ir.walk import callees, has_exit, walk
 
@@ -80,7 +80,7 @@ class Bounds:
 
     def proves(self, op: Op) -> bool:
         """Whether the indices of any access are within bounds."""
-        return self.inside(op, INDEXED[op.kind])
+        return self.inside(op, op.row.indices_at or 0)
 
     def _within(self, index: Value, length: Dim, op: Op, beyond: Op | None) -> bool:
         e = self.of(index)
@@ -251,7 +251,7 @@ def untested(function: Function) -> Callable[[Op], bool]:
     def stays(op: Op) -> bool:
         if not tests_index(op):
             return False
-        if op.kind not in INDEXED:
+        if op.row.indices_at is None:
             return True
         if not found:
             found.append(Bounds(function))

@@ -22,8 +22,6 @@ from diffjit.ir.types import Array, Dim, Scalar, Sym
 
 Atom = tuple[str, Value | Sym]  # ("shared" | "read" | "write" | "step", a counter, a number or a length)
 _MOST = 32  # steps in a proof
-_LENGTHS = frozenset({"dim", "list_len", "trip"})
-_FRESH = frozenset({"empty", "zeros", "full", "empty_like", "zeros_like", "copy", "arange"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ class Dependence:
         common = [a for a, b in zip(loops, others, strict=False) if a is b]
         for position, loop in enumerate(common):
             if self.order.inside(read.root, loop):
-                if read.root.op is None or read.root.op.kind not in _FRESH:
+                if read.root.op is None or not read.root.op.row.makes:
                     return False
                 continue  # another iteration, another array
             if not self._differ(read, write, common, position):
@@ -224,7 +222,7 @@ class _Case:
         if loop is not None:
             end = self._end(loop, low=k > 0, side=kind)
             return None if end is None else rest.plus(end, k)
-        return rest if k > 0 and v.op is not None and v.op.kind in _LENGTHS else None
+        return rest if k > 0 and v.op is not None and v.op.row.length else None
 
     def _depth(self, atom: Atom) -> int:
         v = atom[1]

@@ -24,7 +24,7 @@ def made_with(function: Function) -> dict[Sym, Value]:
     """The numbers that arrays were made with, by the lengths that they gave."""
     found: dict[Sym, Value] = {}
     for op in walk(function.body):
-        lengths = {"empty": op.inputs, "zeros": op.inputs, "full": op.inputs[1:]}.get(op.kind, ())
+        lengths = op.inputs[op.row.lengths_at :] if op.row.fill is not None and op.row.lengths_at is not None else ()
         if lengths and isinstance(op.out.type, Array):
             for d, n in zip(op.out.type.dims, lengths, strict=True):
                 if isinstance(d, Sym):

@@ -13,21 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 
-from diffjit.ir.nodes import LANES, Block, Op, Value, const_of, is_const
+from diffjit.ir.nodes import LANES, Block, Op, Value, const_of, is_const, is_view
+from diffjit.ir.ops import Raises
 from diffjit.ir.raising import (
-    ALLOCATED,
-    BY_LENGTHS,
-    INDEXED,
-    NEVER,
     exact,
-    inner_lengths_agree,
-    is_length,
+    may_raise,
     shapes_agree,
     steps,
 )
 from diffjit.ir.types import Dim, Scalar
 from diffjit.ir.walk import walk
-from diffjit.primitives.registry import ELEMENTWISE
 
 
 class Failure(IntEnum):
@@ -36,9 +31,6 @@ class Failure(IntEnum):
     NEVER = 0
     TOGETHER = 1  # in all or none, as it hangs on lengths alone
     APART = 2
-
-
-_BY_ELEMENT = frozenset({"where", "zmul", "zdiv", "assign", "accum"})
 
 
 class Failing:
@@ -60,22 +52,13 @@ class Failing:
                 return Failure.APART
             parts = [self.block(region) for region in op.regions]
             return Failure.APART if any(parts) else Failure.NEVER
-        if op.kind in ELEMENTWISE or op.kind in _BY_ELEMENT or op.kind == "cast":
-            return self._elementwise(op)
-        if op.kind in NEVER:
+        if op.row.raises is Raises.INDEX:
+            return self._view(op) if is_view(op) else self._indices(op, op.inputs[op.row.indices_at :])
+        if not may_raise(op):
             return Failure.NEVER
-        if op.kind == "matmul":
-            return Failure.NEVER if inner_lengths_agree(op) else self._by_lengths(op)
-        if op.kind in ALLOCATED:
-            lengths = op.inputs[op.kind == "full" :]
-            return Failure.NEVER if all(map(is_length, lengths)) else self._by_lengths(op)
-        if op.kind in BY_LENGTHS:
-            return self._by_lengths(op)
-        if op.kind == "view":
-            return self._view(op)
-        if op.kind in INDEXED:
-            return self._indices(op, op.inputs[INDEXED[op.kind] :])
-        return Failure.APART
+        if op.row.raises is Raises.NUMBERS:
+            return self._elementwise(op)
+        return self._by_lengths(op) if op.row.raises in (Raises.LENGTHS, Raises.ALLOCATION) else Failure.APART
 
     def block(self, block: Block) -> Failure:
         """The worst of a block's operations."""

@@ -17,7 +17,7 @@ import numpy as np
 from diffjit.analysis.evaluate import Evaluator
 from diffjit.analysis.set_rules import NONE, RULES, Sets, join, joined, nothing, of_value, whole
 from diffjit.errors import InternalError
-from diffjit.ir.nodes import WRITES, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Scalar, is_float
 from diffjit.ir.walk import has_exit
 from diffjit.primitives.registry import ELEMENTWISE
@@ -153,7 +153,7 @@ class Frame:
     def operation(self, op: Op) -> None:
         """One operation that has a text."""
         args = [self.values[v] for v in op.inputs]
-        if op.kind in WRITES and not op.outputs:
+        if op.row.writes and not op.outputs:
             self.write(op, args)
             self.evaluate.operation(op)(*args)
             return
@@ -180,10 +180,10 @@ class Frame:
     def result(self, op: Op, args: list[Any], value: Any) -> Sets:
         """The sets of an operation's result."""
         kind = op.kind
-        if kind in ELEMENTWISE:
+        if op.row.by_element:
             return self.elementwise(op, value)
         source = self.sets.get(op.inputs[0]) if op.inputs else None
-        if kind in ("list_pop", "pop"):
+        if op.row.gives and op.row.writes:
             return source.pop(*([int(args[1])] if len(args) > 1 else [])) if isinstance(source, list) else None
         if kind == "load" and isinstance(source, np.ndarray):
             return source[tuple(args[1:])]

@@ -16,7 +16,7 @@ from typing import Any
 
 from diffjit.analysis.dependence import Access, Dependence, access, written
 from diffjit.analysis.order import Order
-from diffjit.ir.nodes import WRITES, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_ref
 from diffjit.ir.walk import walk
 
@@ -105,9 +105,9 @@ class Memory:
             if is_view(op) or op.kind in ("stop_gradient", "stack_copy"):
                 if is_ref(op.out.type):
                     self.unite(op.out, op.inputs[0])
-            elif op.kind in ("list_append", "list_set", "list_insert", "push") and is_ref(op.inputs[1].type):
+            elif op.row.keeps and is_ref(op.inputs[1].type):
                 self.unite(self.element(op.inputs[0]), op.inputs[1])
-            elif op.kind in ("list_get", "list_pop", "pop") and is_ref(op.out.type):
+            elif op.row.gives and is_ref(op.out.type):
                 self.unite(self.element(op.inputs[0]), op.out)
             elif op.kind == "list_copy" and is_ref(op.out.type.elem):
                 self.unite(self.element(op.inputs[0]), self.element(op.out))
@@ -238,7 +238,7 @@ class Memory:
                     member(a)
             for out in op.outputs:
                 member(out)
-            for k in WRITES.get(op.kind, ()):
+            for k in op.row.writes:
                 self.writes.setdefault(self.find(op.inputs[k]), []).append(op)
             if op.kind == "call":
                 for k in op.attrs["function"].writes or ():
@@ -248,9 +248,8 @@ class Memory:
         for target in self.joined:
             self.shared.add(self.find(target))
         for op in walk(self.function.body):
-            if op.kind in ("list_append", "list_set", "list_insert", "list_get", "list_pop") and is_ref(
-                (op.inputs[1] if op.kind in ("list_append", "list_set", "list_insert") else op.out).type
-            ):
+            item = _item(op)
+            if item is not None and isinstance(op.inputs[0].type, List) and is_ref(item.type):
                 self.shared.add(self.element(op.inputs[0]))
                 self.shared.add(self.find(op.inputs[0]))
         while self._share_tapes():
@@ -260,8 +259,8 @@ class Memory:
         """A tape of references to memory that changes or has shadows gets a tape of shadows; True if one was found."""
         before = len(self.shared)
         for op in walk(self.function.body):
-            if op.kind in ("push", "pop"):
-                elem = op.inputs[1] if op.kind == "push" else op.out
+            elem = _item(op)
+            if elem is not None and isinstance(op.inputs[0].type, Stack):
                 if not is_ref(elem.type):
                     continue
                 stack, held = self.find(op.inputs[0]), self.find(elem)
@@ -327,7 +326,7 @@ class Memory:
         """Whether the indices prove that a write that follows leaves alone what was accessed before."""
         if write.kind == "call":
             return False
-        targets = [k for k in WRITES[write.kind] if self.find(write.inputs[k]) == cls]
+        targets = [k for k in write.row.writes if self.find(write.inputs[k]) == cls]
         return all(
             isinstance(write.inputs[k].type, Array) and self.dependence.apart(first, written(write, k)) for k in targets
         )
@@ -356,3 +355,10 @@ class _Any:
 
 
 _ANY: Any = _Any()
+
+
+def _item(op: Op) -> Value | None:
+    """What goes into a list or stack, or comes out of it."""
+    if op.row.keeps is not None:
+        return op.inputs[op.row.keeps]
+    return op.out if op.row.gives else None

@@ -14,15 +14,13 @@ from typing import Any
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.nodes import LANES, Block, Function, Op, Value, const_of, is_view
+from diffjit.ir.ops import Reads
 from diffjit.ir.types import Array, is_ref
 from diffjit.ir.walk import walk
 
 SEPARATE = "separate"  # attribute of a loop: it may run in threads
 
-_FRESH = frozenset({"empty", "zeros", "full", "empty_like", "zeros_like"})
-_HELD = frozenset({"list_get", "list_pop", "pop"})  # their references may be known elsewhere
 _ALONE = frozenset({"print", "call", "foreign", "fft", "rfft", "irfft"})
-_SHAPES = frozenset({"dim", "stride"})
 
 
 def mark_separate(function: Function) -> None:
@@ -62,14 +60,14 @@ class _Marking:
     def is_own(self, cls: Any, loop: Op) -> bool:
         """Whether memory is made in each iteration, for itself."""
         members = self.memory.members.get(cls, [])
-        return all(self.order.inside(v, loop) and (v.op is None or v.op.kind not in _HELD) for v in members)
+        return all(self.order.inside(v, loop) and (v.op is None or not v.op.row.gives) for v in members)
 
     def is_filled(self, cls: Any, loop: Op, inside: list[Op]) -> bool:
         """Whether each iteration does nothing with an array but fill the part that its counter selects."""
         counter = loop.regions[0].args[0]
         members = set(self.memory.members.get(cls, []))
         roots = [v for v in members if v.op is None or not is_view(v.op)]
-        if len(roots) != 1 or roots[0].op is None or roots[0].op.kind not in _FRESH:
+        if len(roots) != 1 or roots[0].op is None or roots[0].op.row.fill is None:
             return False
         root = roots[0]
         if self.order.inside(root, loop):
@@ -78,7 +76,7 @@ class _Marking:
         parts: set[Value] = set()  # views of the iteration's part
         for op in inside:
             used = [k for k, v in enumerate(op.inputs) if v in members]
-            if not used or op.kind in _SHAPES:
+            if not used or op.row.reads is Reads.LENGTHS:
                 continue
             if op.kind == "view" and used == [0] and op.inputs[0] is root:
                 axis = _selected(op, counter)

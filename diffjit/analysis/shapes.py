@@ -12,27 +12,18 @@ import numpy as np
 
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array
-from diffjit.primitives.registry import ELEMENTWISE
 
 Shape = tuple[int | None, ...]
-
-_LIKE = frozenset(
-    {"copy", "zeros_like", "empty_like", "cumsum", "cumprod", "sort", "argsort", "stop_gradient", "real_view",
-     "imag_view", "inv", "cholesky"}
-)  # fmt: skip
-_LENGTHS_AT = {"zeros": 0, "empty": 0, "full": 1, "reshape": 1, "broadcast_to": 1}
-_REDUCED = frozenset({"sum", "prod", "max", "min", "any", "all"})
-_BROADCAST = frozenset({"where", "cast", "zmul", "select", *ELEMENTWISE})
 
 
 def read_for_shape(op: Op) -> list[Value]:
     """The inputs that the shape of an operation's result follows from."""
-    if op.kind in _LENGTHS_AT:
-        return op.inputs[_LENGTHS_AT[op.kind] :]
+    if op.row.lengths_at is not None:
+        return op.inputs[op.row.lengths_at :]
     if op.kind == "view":
         return [op.inputs[0], *(v for v in _slice_inputs(op) if v is not None)]
-    if op.kind in ("unbroadcast", "solve"):
-        return [op.inputs[1]]
+    if op.row.like is not None:
+        return [op.inputs[op.row.like]]
     if op.kind == "arange":
         return op.inputs
     if op.kind == "foreign":
@@ -50,15 +41,13 @@ def shape(op: Op, known: dict[Value, Any]) -> Shape:
 
 def _shape(op: Op, known: dict[Value, Any]) -> Shape | None:
     kind = op.kind
-    if kind in _LENGTHS_AT:
-        return tuple(known[v] for v in op.inputs[_LENGTHS_AT[kind] :])
-    if kind in ("unbroadcast", "solve"):
-        return known[op.inputs[1]]
-    if kind in _LIKE:
-        return known[op.inputs[0]]
-    if kind in _BROADCAST:
+    if op.row.lengths_at is not None:
+        return tuple(known[v] for v in op.inputs[op.row.lengths_at :])
+    if op.row.like is not None:
+        return known[op.inputs[op.row.like]]
+    if op.row.by_element:
         return _broadcast([known[v] for v in op.inputs if isinstance(v.type, Array)])
-    if kind in _REDUCED or kind in ("argmax", "argmin"):
+    if op.row.reduces or kind in ("argmax", "argmin"):
         return _reduced(op, known[op.inputs[0]])
     if kind == "foreign" and len(op.outputs) == 1:
         return tuple(known[v] for v in op.inputs[len(op.attrs["site"].inputs) :])

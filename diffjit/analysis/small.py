@@ -18,20 +18,18 @@ import numpy as np
 
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
-from diffjit.ir.nodes import WRITES, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, Dim, Scalar, Type
 from diffjit.ir.walk import has_exit, initial, walk
-from diffjit.primitives.registry import ELEMENTWISE
 
 MOST = 16  # elements of an array that becomes numbers
 
-BY_ELEMENT = frozenset({"where", "select", "zmul", "cast"})
-MADE = frozenset({"copy", "zeros", "empty", "full", "zeros_like", "empty_like", "undef"})
 EXTREMA = frozenset({"max", "min"})
-REDUCTIONS = frozenset({"sum", "prod", "any", "all"}) | EXTREMA
-ELSEWHERE = frozenset({"call", "list_get", "list_pop", "pop"})  # their references are not fresh
-_INDEXED = {"load": 1, "store": 2, "accum_at": 2}  # kind -> where the indices begin
-_VIEWS = frozenset({"view", "transpose", "diagonal", "broadcast_to", "reshape"})
+
+
+def comes_from_elsewhere(op: Op) -> bool:
+    """Whether a reference that comes out is not fresh."""
+    return op.row.gives or op.kind == "call"
 
 
 def is_small(ty: Type) -> bool:
@@ -95,7 +93,7 @@ class Small:
             return False
         if not any(isinstance(v.type, Array) for v in (*op.inputs, op.out)):
             return False
-        if op.kind in ("zeros", "empty", "full", "zeros_like", "empty_like", "undef"):
+        if op.row.fill is not None or op.kind == "undef":
             return True
         if op.kind == "arange":
             return counted(op) is not None
@@ -109,9 +107,8 @@ class Small:
         if op.kind == "concatenate":
             return sum(map(_size, op.inputs)) == _size(op.out) and len({_others(op, v) for v in op.inputs}) == 1
         return (
-            op.kind in ELEMENTWISE
-            or op.kind in BY_ELEMENT
-            or op.kind in REDUCTIONS
+            op.row.by_element
+            or op.row.reduces
             or op.kind in ("matmul", "unbroadcast", "cumsum", "cumprod", "copy")
             or (op.kind == "stop_gradient" and not self.memory.written(op.out))
         )
@@ -144,7 +141,7 @@ class Small:
             if op.kind == "while":
                 self._condition(op.regions[0])
             for v in op.outputs:
-                if not is_small(v.type) or op.kind in ELSEWHERE:
+                if not is_small(v.type) or comes_from_elsewhere(op):
                     self._block(v)
             if op.regions or self._known(op):
                 continue
@@ -154,19 +151,19 @@ class Small:
     def _condition(self, region: Block) -> None:
         """Numbers that a condition changes would have to reach the body."""
         for op in walk(region):
-            for k in WRITES.get(op.kind, ()):
+            for k in op.row.writes:
                 self._block(op.inputs[k])
 
     def _known(self, op: Op) -> bool:
         """Whether an operation's use of its array operands is understood."""
-        if op.kind in _INDEXED:
+        if op.row.indices_at is not None and not is_view(op):
             return self._at_constants(op)
         if op.kind in ("assign", "accum"):
             return self.fitting(op)
         if op.kind == "dim":
             return True
         if is_view(op):
-            return op.kind in _VIEWS and self._view(op)
+            return op.row.like != 0 and self._view(op)  # parts of complex numbers
         if op.kind in ("zeros_like", "empty_like"):
             return is_small(op.out.type)
         return self.expands(op)
@@ -175,7 +172,7 @@ class Small:
         a = op.inputs[0]
         if not is_small(a.type) or any(isinstance(v.type, Array) for v in op.inputs[1:]):
             return False
-        places = [constant(v) for v in op.inputs[_INDEXED[op.kind] :]]
+        places = [constant(v) for v in op.inputs[op.row.indices_at :]]
         return all(p is not None and -n <= p < n for p, n in zip(places, a.type.dims, strict=True))  # pyright: ignore[reportOperatorIssue]
 
     def _view(self, op: Op) -> bool:

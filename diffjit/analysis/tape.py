@@ -20,7 +20,7 @@ import numpy as np
 
 from diffjit.analysis import shapes
 from diffjit.analysis.evaluate import Evaluator
-from diffjit.ir.nodes import CONTROL, WRITES, Block, Function, Loc, Op, Value, is_view
+from diffjit.ir.nodes import Block, Function, Loc, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import blocks, callees, walk
 
@@ -201,7 +201,7 @@ class _Relevant:
             return [r.results[k] for r in op.regions]
         if op.kind in ("for", "while"):
             return [op.inputs[k + (3 if op.kind == "for" else 0)], _next(op, k)]
-        if isinstance(op.outputs[k].type, Array) and op.kind not in CONTROL:
+        if isinstance(op.outputs[k].type, Array) and not op.row.control:
             viewed = op.inputs[:1] if is_view(op) or op.kind == "stop_gradient" else []
             return [*viewed, *shapes.read_for_shape(op)]  # of a view, the memory that it shares
         return [v for v in op.inputs if isinstance(v.type, (Scalar, Array))]
@@ -225,7 +225,7 @@ class _Run:
         self.inside = False  # in the sweep forward that ends at the turn
         self.why = ""  # why what is recorded now is not certain to be
         self.steps = 0
-        written = {self._root(op.inputs[k]) for op in walk(function.body) for k in WRITES.get(op.kind, ())}
+        written = {self._root(op.inputs[k]) for op in walk(function.body) for k in op.row.writes}
         for p, given in zip(function.params, inputs, strict=False):
             if isinstance(p.type, Array):
                 holds = None if p in written else np.asarray(given)

@@ -20,23 +20,26 @@ from diffjit.frontend.templates import describe
 from diffjit.frontend.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value, is_const
+from diffjit.ir.ops import ROWS, Row
 from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Array, Dim, Scalar, Sym, Type, broadcast, not_one
 from diffjit.primitives import scipy_special
 from diffjit.primitives.registry import ELEMENTWISE
 
-PYTHON_OPERATORS: dict[str, Any] = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
-    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow, "matmul": operator.matmul,
-    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
-    "left_shift": operator.lshift, "right_shift": operator.rshift, "negative": operator.neg,
-    "positive": operator.pos, "invert": operator.invert, "absolute": abs, "less": operator.lt,
-    "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge, "equal": operator.eq,
-    "not_equal": operator.ne,
+_OF_TWO: dict[str, Any] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-COMPARISONS = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"})
-BOOLEAN = frozenset(
-    {"logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "isfinite", "signbit"}
-)
+_OF_ONE: dict[str, Any] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+
+
+def _python_operator(row: Row) -> Any:
+    of = {1: _OF_ONE, 2: _OF_TWO}.get(len(row.operands.split()), {})
+    return abs if row.kind == "absolute" else of.get(row.operator)
+
+
+PYTHON_OPERATORS = {kind: _python_operator(row) for kind, row in ROWS.items() if _python_operator(row) is not None}
 _FOLLOWING = frozenset({"const", "negative", "positive", "cast", "multiply"})  # their sign follows from the operands'
 _PYTHON_TYPES = {"b": np.dtype(np.bool_), "i": int, "f": float, "c": complex}
 
@@ -46,7 +49,7 @@ def scalar_result(kind: str, types: list[Scalar]) -> Scalar:
     widest = types[0]
     for ty in types[1:]:
         widest = join_scalars(widest, ty)
-    if kind in COMPARISONS or kind in BOOLEAN:
+    if ROWS[kind].boolean:
         return BOOL
     if kind == "divide":
         return COMPLEX if widest.dtype.kind == "c" else FLOAT
@@ -68,7 +71,7 @@ def numpy_result(kind: str, types: list[Scalar | Array]) -> np.dtype:
         operands.append(_PYTHON_TYPES[ty.dtype.kind] if weak else ty.dtype)
     if all(isinstance(o, type) for o in operands):
         operands = [np.dtype(o) for o in operands]
-    if kind in COMPARISONS or kind in BOOLEAN:
+    if ROWS[kind].boolean:
         return np.dtype(np.bool_)
     ufunc = getattr(np, kind, None)
     if isinstance(ufunc, np.ufunc) and ufunc.nin == len(operands) and ufunc.nout == 1:
@@ -235,7 +238,7 @@ class Arith(Mixin):
             ) from error
 
     def _weak_type(self, kind: str, types: list[Scalar], args: tuple[Any, ...]) -> Scalar:
-        if kind in PYTHON_OPERATORS or kind in BOOLEAN:
+        if kind in PYTHON_OPERATORS or ROWS[kind].boolean:
             ty = scalar_result(kind, types)
             if kind == "power" and ty == INT:
                 return self._int_power_type(args)
@@ -282,7 +285,7 @@ class Arith(Mixin):
         kind = value.op.kind
         if kind == "const":
             return "-" if value.op.attrs["value"] < 0 else "+"
-        if kind in ("dim", "trip", "list_len", "absolute"):
+        if ROWS[kind].length or kind == "absolute":
             return "+"
         signs = {self.sign(v) for v in value.op.inputs}
         if kind == "negative":
@@ -422,7 +425,6 @@ def _result_layout(types: list[Any]) -> str:
 
 
 __all__ = [
-    "COMPARISONS",
     "PYTHON_OPERATORS",
     "Arith",
     "broadcast_dims",

@@ -38,7 +38,6 @@ from diffjit.frontend.values import UNBOUND, Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.types import BOOL, Scalar, Type
-from diffjit.primitives.registry import ELEMENTWISE
 
 RESULT = ("result",)
 SHARED = "may be one of several objects after a branch or loop, and another name for it is still in use"
@@ -371,14 +370,11 @@ def _is_bool(value: Any) -> bool:
     return isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype.kind == "b"
 
 
-_FAILING = frozenset({"floor_divide", "remainder", "power", "left_shift", "right_shift", "divide"})
-
-
 def _harmless(op: Op) -> bool:
     """An operation that may be done early: a cheap one on numbers, that cannot fail."""
     scalars = all(isinstance(v.type, Scalar) for v in (*op.inputs, *op.outputs))
     return op.kind in ("const", "dim", "list_len", "cast") or (
-        scalars and op.kind in ELEMENTWISE and op.kind not in _FAILING
+        scalars and op.row.by_element and not op.row.fails and op.kind != "divide"
     )
 
 

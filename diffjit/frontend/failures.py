@@ -17,6 +17,7 @@ from diffjit.frontend.arith import PYTHON_OPERATORS
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.values import Static
 from diffjit.ir.nodes import TRIED, Value, const_of, is_const
+from diffjit.ir.ops import ROWS
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.registry import ELEMENTWISE
 
@@ -29,10 +30,6 @@ CHECKS = {
     "zeros": "check_lengths", "empty": "check_lengths", "full": "check_full",
     "left_shift": "check_shift", "right_shift": "check_shift",
 }  # fmt: skip
-TOTAL = frozenset({
-    "absolute", "arctan", "arctan2", "arcsinh", "cbrt", "copysign", "erf", "erfc", "fabs", "hypot", "isfinite", "isinf",
-    "isnan", "nextafter", "rad2deg", "deg2rad", "tanh",
-})  # fmt: skip
 OVERFLOWING = frozenset({"exp", "exp2", "expm1", "cosh", "sinh", "power", "ldexp", "gamma", "lgamma"})
 
 _DOUBT = "division by zero, of numbers that are Python's on one path and NumPy's on another: use float(...) [DJ304]"
@@ -116,7 +113,7 @@ class Failures(Mixin):
 
     def check_math(self, function: Any, kind: str, args: list[Any], result: Any) -> None:
         """A function of `math`, by C's rule: NaN of numbers is a domain error, infinity of finite ones too large."""
-        if kind in TOTAL or not (self.catches(ValueError) or self.catches(OverflowError)):
+        if ROWS[kind].total or not (self.catches(ValueError) or self.catches(OverflowError)):
             return
         if all(isinstance(a, Static) for a in args):
             self.evaluated(function, *(a.obj for a in args))

@@ -20,9 +20,9 @@ import numpy as np
 from diffjit.errors import NonFinite, UsageError
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import TRIED, Block, Function, Loc, Op, Value
+from diffjit.ir.ops import Reads
 from diffjit.ir.types import BOOL, Array, Scalar, Type
 from diffjit.ir.walk import callees, uses, walk
-from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.settings import settings
 
 OFF, NAN, ALL = "", "nan", "all"
@@ -32,7 +32,6 @@ _CHOOSING = frozenset({"where", "select"})
 _COMPUTED = frozenset({
     "sum", "prod", "cumsum", "cumprod", "matmul", "solve", "inv", "det", "cholesky", "eigh", "svd", "foreign",
 })  # fmt: skip
-_SHAPES = frozenset({"dim", "zeros_like", "empty_like"})
 
 
 def level() -> str:
@@ -85,7 +84,7 @@ def _check(function: Function, tested: str) -> None:
                 floats = [v for v in op.inputs if _is_float(v.type)]
                 shown = [(called(v, k), v) for k, v in enumerate(op.inputs) if _is_shown(v)]
                 what = f"`{op.out.name}`" if op.out.name else "a value"
-                lanewise = op.kind in ELEMENTWISE
+                lanewise = op.row.by_element
                 test(build, Suspect(op.out, what, floats, shown, op.loc, lanewise), tested)
 
     visit(function.body)
@@ -104,7 +103,7 @@ def _computes(op: Op) -> bool:
     """Whether an operation's result may stop being finite."""
     if len(op.outputs) != 1 or TRIED in op.attrs or not _is_float(op.out.type):
         return False
-    return op.kind in _COMPUTED or (op.kind in ELEMENTWISE and op.kind not in _CHOOSING)
+    return op.kind in _COMPUTED or (op.row.by_element and op.kind not in _CHOOSING)
 
 
 class Guarded:
@@ -116,14 +115,14 @@ class Guarded:
 
     def __call__(self, v: Value) -> bool:
         if v not in self.known:
-            users = [u for u in self.uses.get(v, ()) if isinstance(u, Block) or u.kind not in _SHAPES]
+            users = [u for u in self.uses.get(v, ()) if isinstance(u, Block) or u.row.reads is not Reads.LENGTHS]
             self.known[v] = bool(users) and all(isinstance(u, Op) and self._harmless(u, v) for u in users)
         return self.known[v]
 
     def _harmless(self, op: Op, v: Value) -> bool:
         if op.kind in _CHOOSING:
             return op.inputs[0] is not v
-        return op.kind in ELEMENTWISE and len(op.outputs) == 1 and self(op.out)
+        return op.row.by_element and len(op.outputs) == 1 and self(op.out)
 
 
 def _is_float(ty: Type) -> bool:

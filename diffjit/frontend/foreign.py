@@ -22,7 +22,6 @@ from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Array, Scalar
 from diffjit.primitives.routines import Held, Routine, Site, Slot, module_of, site
 from diffjit.primitives.signatures import Parameter, Signature, declared, is_ctypes, loop_of, signature_of, undeclared
 
-_LENGTHS_AT = {"zeros": 0, "empty": 0, "full": 1}  # operations that are given lengths, from this operand on
 _MACHINE = frozenset("?bBhHiIlLqQfdFD")  # dtypes that compiled code has
 _WEAK = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 _TYPES: dict[Any, Scalar] = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX}
@@ -117,8 +116,8 @@ class ForeignCalls(Mixin):
         for a in (x for x in operands if isinstance(x.type, Array)):
             if v.type.dims[axis] in a.type.dims:
                 return self.dim(a, a.type.dims.index(v.type.dims[axis]))
-        if v.op is not None and v.op.kind in _LENGTHS_AT:
-            return v.op.inputs[_LENGTHS_AT[v.op.kind] + axis]
+        if v.op is not None and v.op.row.fill is not None and v.op.row.lengths_at is not None:
+            return v.op.inputs[v.op.row.lengths_at + axis]
         return self.dim(v, axis)
 
     def of_dtype(self, value: Value, dtype: np.dtype[Any]) -> Value:

@@ -31,11 +31,6 @@ from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import clone_op, dce, unused_but_raising, walk
 from diffjit.settings import settings
 
-_RAISING = (
-    (frozenset({"load", "store", "gather", "scatter", "list_get", "list_set", "list_pop"}), IndexError),
-    (frozenset({"solve", "inv", "cholesky", "eigh", "svd"}), np.linalg.LinAlgError),
-)
-
 
 class Foreign:
     """Something of the interpreter's inside a plain tree: a function, an iterator, a list that grows."""
@@ -172,10 +167,10 @@ class Nested(Mixin):
         if not self.handlers:
             return
         for op in walk(body):
-            found = [e for kinds, e in _RAISING if op.kind in kinds] if op.kind != "raise" else [op.attrs["exception"]]
+            found = [op.attrs["exception"] if op.kind == "raise" else op.row.error]
             if op.kind == "foreign" and op.attrs["site"].through_python:
                 found = [self.handlers[-1][1][0]]  # it may raise anything
-            caught = next((e for e in found if self.catches(e)), None)
+            caught = next((e for e in found if e is not None and self.catches(e)), None)
             if caught is not None:
                 raise self.unsupported(
                     "DJ130",

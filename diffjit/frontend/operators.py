@@ -17,7 +17,6 @@ from diffjit.frontend.sums import for_each
 from diffjit.frontend.tables import is_run_time_key
 from diffjit.frontend.values import Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.roots import MEETINGS
 from diffjit.ir.types import BOOL, Array, Scalar, not_one
 from diffjit.primitives.library import tables
 
@@ -31,12 +30,7 @@ COMPARE = {
     gast.NotEq: "not_equal",
 }  # fmt: skip
 UNARY = {gast.USub: "negative", gast.UAdd: "positive", gast.Invert: "invert"}
-DUNDER = {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
-    "remainder": "mod", "power": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or",
-    "bitwise_xor": "xor", "left_shift": "lshift", "right_shift": "rshift", "less": "lt", "less_equal": "le",
-    "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne",
-}  # fmt: skip
+DUNDER = {kind: function.__name__.strip("_") for kind, function in PYTHON_OPERATORS.items()}
 REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
@@ -49,9 +43,7 @@ class Operators(Mixin):
             return self.python_bool(self.logical_not(self.truth(operand, node)))
         kind = UNARY[type(node.op)]
         if isinstance(operand, av.Ref):
-            return self.call_method(
-                operand, {"negative": "__neg__", "positive": "__pos__", "invert": "__invert__"}[kind], []
-            )
+            return self.call_method(operand, f"__{DUNDER[kind]}__", [])
         if (
             kind == "invert"
             and isinstance(operand, Value)
@@ -430,7 +422,7 @@ class Operators(Mixin):
 
 def _is_new(value: Value) -> bool:
     """An array that an operation made."""
-    return value.op is not None and value.op.kind not in MEETINGS
+    return value.op is not None and not value.op.row.meets
 
 
 def _never_equal(a: Any, b: Any) -> bool:

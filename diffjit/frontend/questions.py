@@ -89,7 +89,7 @@ class Origins:
         for op in walk(self.body):
             for target, *sources in self._carried(op):
                 self.sources.setdefault(target, []).extend(sources)
-            if op.kind in ("list_append", "list_insert", "list_set"):
+            if op.row.keeps and isinstance(op.inputs[0].type, List):
                 self.stored.setdefault(op.inputs[0].type.elem, []).append(op.inputs[1])
 
     def _carried(self, op: Op) -> Iterator[tuple[Value, ...]]:
@@ -121,7 +121,7 @@ class Origins:
             return set()
         if JOINED in op.attrs:
             return set(self.types(op.inputs[0])) if op.inputs else {op.attrs[JOINED]}
-        if op.kind in ("list_get", "list_pop") and isinstance(op.inputs[0].type, List):
+        if op.row.gives and isinstance(op.inputs[0].type, List):
             items = self.stored.get(op.inputs[0].type.elem, [])
             return {own, *(ty for item in items for ty in self.types(item))}
         if op.kind in PYTHON_OPERATORS and op.inputs and all(isinstance(v.type, Scalar) for v in op.inputs):

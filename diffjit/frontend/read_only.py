@@ -8,7 +8,7 @@ from diffjit.errors import MemoryProblem
 from diffjit.frontend.handlers import core
 from diffjit.frontend.mixin import Mixin
 from diffjit.frontend.reshapes import decide_reshapes, memory_classes
-from diffjit.ir.nodes import WRITES, Block, Function, Op
+from diffjit.ir.nodes import Block, Function, Op
 from diffjit.ir.types import Array, is_ref
 from diffjit.primitives.library import windows
 
@@ -50,9 +50,7 @@ def refuse_later_writes(function: Function) -> None:
         home = classes.find(mark.out)
         for op, inside in loops.items():
             written = (
-                op.inputs
-                if op.kind == "call" and "rules" not in op.attrs
-                else [op.inputs[k] for k in WRITES.get(op.kind, ())]
+                op.inputs if op.kind == "call" and "rules" not in op.attrs else [op.inputs[k] for k in op.row.writes]
             )
             if not any(isinstance(v.type, Array) and classes.find(v) is home for v in written):
                 continue

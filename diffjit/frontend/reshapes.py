@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import CONTROL, WRITES, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.orders import unlike
-from diffjit.ir.types import BOOL, INT, Array, is_ref
+from diffjit.ir.types import BOOL, INT, Array, List, is_ref
 from diffjit.ir.walk import carried, initial, walk
 
 MERGED = "merged"  # attribute of an undecided reshape: the source axes that a view would have to merge
@@ -54,7 +54,7 @@ def decide_reshapes(function: Function) -> None:
 
 def _of_any_order(op: Op) -> bool:
     """Whether an operation makes an array whose order in NumPy hangs on strides: compiled code makes it row by row."""
-    if op.kind in CONTROL or is_view(op) or op.kind in ("list_get", "list_pop", "pop", "undef", "call"):
+    if op.row.control or is_view(op) or op.row.gives or op.kind == "undef":
         return False
     return any(isinstance(v.type, Array) and v.type.layout == "A" and v.type.ndim > 1 for v in op.outputs)
 
@@ -101,7 +101,7 @@ def memory_classes(function: Function) -> Classes:
     for op in walk(function.body):
         _join(op, classes)
     for op in walk(function.body):
-        for k in WRITES.get(op.kind, ()):
+        for k in op.row.writes:
             classes.write(op.inputs[k])
         if op.kind == "call" and "rules" not in op.attrs:
             for v in op.inputs:
@@ -119,12 +119,12 @@ def _join(op: Op, classes: Classes) -> None:
             args, following = carried(op, k)
             for v in (*args, init, following):
                 classes.join(out, v)
-    elif op.kind not in CONTROL and (is_view(op) or op.kind.startswith("list_") or op.kind == "call"):
+    elif not op.row.control and (is_view(op) or op.kind.startswith("list_") or op.kind == "call"):
         for v in op.inputs:
             for out in op.outputs:
                 if is_ref(v.type) and is_ref(out.type):
                     classes.join(out, v)
-        if op.kind in ("list_append", "list_set", "list_insert") and is_ref(op.inputs[1].type):
+        if op.row.keeps and isinstance(op.inputs[0].type, List) and is_ref(op.inputs[1].type):
             classes.join(op.inputs[0], op.inputs[1])
 
 

@@ -13,23 +13,15 @@ from diffjit.ir.nodes import Op, const_of, is_const
 from diffjit.ir.types import Array, Scalar
 
 BINARY: dict[str, type[ast.operator]] = {
-    "add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult, "divide": ast.Div, "floor_divide": ast.FloorDiv,
-    "remainder": ast.Mod, "power": ast.Pow, "bitwise_and": ast.BitAnd, "bitwise_or": ast.BitOr,
-    "bitwise_xor": ast.BitXor, "left_shift": ast.LShift, "right_shift": ast.RShift,
+    "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "//": ast.FloorDiv, "%": ast.Mod, "**": ast.Pow,
+    "&": ast.BitAnd, "|": ast.BitOr, "^": ast.BitXor, "<<": ast.LShift, ">>": ast.RShift,
 }  # fmt: skip
 COMPARISONS: dict[str, type[ast.cmpop]] = {
-    "less": ast.Lt, "less_equal": ast.LtE, "greater": ast.Gt, "greater_equal": ast.GtE,
-    "equal": ast.Eq, "not_equal": ast.NotEq,
+    "<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE, "==": ast.Eq, "!=": ast.NotEq
 }  # fmt: skip
-UNARY: dict[str, type[ast.unaryop]] = {"negative": ast.USub, "positive": ast.UAdd, "invert": ast.Invert}
-LOGICAL: dict[str, type[ast.boolop]] = {"logical_and": ast.And, "logical_or": ast.Or}
+UNARY: dict[str, type[ast.unaryop]] = {"-": ast.USub, "+": ast.UAdd, "~": ast.Invert}
+LOGICAL: dict[str, type[ast.boolop]] = {"and": ast.And, "or": ast.Or}
 
-# Functions of `math` with NumPy's result for every float, never an exception; for Python's own numbers.
-MATH = {
-    "arctan": "atan", "arctan2": "atan2", "tanh": "tanh", "arcsinh": "asinh", "fabs": "fabs", "copysign": "copysign",
-    "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite", "deg2rad": "radians", "rad2deg": "degrees",
-    "gcd": "gcd", "lcm": "lcm", "erf": "erf", "erfc": "erfc",
-}  # fmt: skip
 NUMPY_NAMES = {"absolute": "abs"}
 PYTHON_TYPES = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
 NARROW = frozenset({"float16", "float32", "complex64", "longdouble", "clongdouble", "float128", "complex256"})
@@ -58,23 +50,24 @@ class Elementwise:
         special = getattr(self, f"ew_{op.kind}", None)
         if special is not None:
             return special(op, args)
-        if op.kind in BINARY:
-            return self.returned(op, ast.BinOp(left=args[0], op=BINARY[op.kind](), right=args[1]), operator=True)
-        if op.kind in COMPARISONS:
-            return ast.Compare(left=args[0], ops=[COMPARISONS[op.kind]()], comparators=[args[1]])
-        if op.kind in UNARY:
-            return self.returned(op, ast.UnaryOp(op=UNARY[op.kind](), operand=args[0]), operator=True)
-        if op.kind in LOGICAL and is_scalar(op):
+        operator = op.row.operator
+        if operator in UNARY and len(args) == 1:
+            return self.returned(op, ast.UnaryOp(op=UNARY[operator](), operand=args[0]), operator=True)
+        if operator in BINARY:
+            return self.returned(op, ast.BinOp(left=args[0], op=BINARY[operator](), right=args[1]), operator=True)
+        if operator in COMPARISONS:
+            return ast.Compare(left=args[0], ops=[COMPARISONS[operator]()], comparators=[args[1]])
+        if operator in LOGICAL and is_scalar(op):
             return ast.BoolOp(
-                op=LOGICAL[op.kind](), values=[_truth(v.type, a) for v, a in zip(op.inputs, args, strict=True)]
+                op=LOGICAL[operator](), values=[_truth(v.type, a) for v, a in zip(op.inputs, args, strict=True)]
             )
         return None
 
     def numpy_function(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """`np.kind(...)`, or `math`'s function for Python's own real numbers."""
         real = is_weak(op) and all(v.type.dtype.kind != "c" for v in op.inputs)
-        if op.kind in MATH and real and isinstance(op.out.type, Scalar) and op.out.type.weak:
-            return syntax.call(f"math.{MATH[op.kind]}", *args)
+        if op.row.math and real and isinstance(op.out.type, Scalar) and op.out.type.weak:
+            return syntax.call(f"math.{op.row.math}", *args)
         return self.returned(op, syntax.call(f"np.{NUMPY_NAMES.get(op.kind, op.kind)}", *args))
 
     def returned(self, op: Op, tree: ast.expr, *, operator: bool = False) -> ast.expr:

@@ -20,7 +20,7 @@ import numpy as np
 from diffjit.ir import indextext, syntax
 from diffjit.ir.elementwise_text import BINARY, NARROW, Elementwise, is_scalar
 from diffjit.ir.helpers import PRELUDE
-from diffjit.ir.nodes import WRITES, Function, Op, const_of, is_const
+from diffjit.ir.nodes import Function, Op, const_of, is_const
 from diffjit.ir.orders import unlike
 from diffjit.ir.signs import Subtractions
 from diffjit.ir.statements_text import STATEMENTS, exception_text
@@ -96,7 +96,7 @@ class SourcePrinter(Elementwise, OpPrinter):
 
     def expressible(self, op: Op) -> bool:
         """All operations with one result are expressions."""
-        return len(op.outputs) == 1 and (op.kind not in WRITES or op.kind in _VALUE_OF_WRITE)
+        return len(op.outputs) == 1 and (not op.row.writes or op.kind in _VALUE_OF_WRITE)
 
     def constant(self, op: Op, user: Op | None) -> ast.expr:
         """A literal, with NumPy's type where that matters to what it is combined with."""

@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from diffjit.ir.nodes import EFFECTS, Block, Function, Op, Value, const_of, is_const, is_pure, written
+from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const, is_pure, written
 from diffjit.ir.raising import relies
 from diffjit.ir.roots import ANY, Root, Roots, is_fresh
 from diffjit.ir.strategy import OpPrinter
@@ -28,18 +28,9 @@ from diffjit.ir.walk import has_exit
 
 ALWAYS = frozenset({"const", "undef"})  # printed wherever they are used
 _STACKED = frozenset({"pop", "stack_copy"})
-_AUGMENTED = frozenset({"add", "subtract", "multiply", "divide"})
 _LAZY = frozenset({"logical_and", "logical_or", "select", "where"})  # Python may leave out an operand of these
 _INDENT = 4
 _DEEPEST = 30  # Python's parser and the recursion limit bound how deeply expressions nest
-
-# How much longer than its operands the text of an operation is, where that is not the length of a function's name.
-_SHORT = dict.fromkeys(_AUGMENTED, 1) | {
-    "load": 2, "view": 2, "gather": 2, "mask_get": 2, "list_get": 2, "dim": 6, "transpose": 2, "negative": 1,
-    "power": 2, "floor_divide": 2, "remainder": 1, "matmul": 1, "select": 10, "where": 10, "if": 10,
-    "less": 1, "less_equal": 2, "greater": 1, "greater_equal": 2, "equal": 2, "not_equal": 2,
-    "logical_and": 3, "logical_or": 2, "logical_not": 4,
-}  # fmt: skip
 
 User = tuple[Op | None, Block]  # an operation and its block; None for the block's results
 
@@ -161,7 +152,7 @@ class Folding:
                 taken.include(part)
             if taken.pops:
                 self.popping.add(op.out)
-            taken.size += _SHORT.get(op.kind) or len(op.kind) + 6
+            taken.size += op.row.size or len(op.kind) + 6
             pending[op.out] = taken
             self.folded.add(op.out)
             return changes
@@ -192,7 +183,7 @@ class Folding:
         return Pending()
 
     def _own_changes(self, op: Op, changes: Summary) -> None:
-        if op.kind == "call" or op.kind in EFFECTS:
+        if op.kind == "call" or op.row.effect:
             changes.writes.add(ANY)
             changes.pops = changes.acts = True
         if op.kind in ("push", "pop"):
@@ -251,7 +242,7 @@ class Folding:
             return False
         return (
             second.kind in ("assign", "accum")
-            and first.kind in _AUGMENTED
+            and first.row.augments
             and first.inputs[0] is op.out
             and second.inputs[0] is op.out
             and second.inputs[1] is first.out

@@ -14,43 +14,6 @@ RESERVED = frozenset(keyword.kwlist) | BUILTINS | {"np", "math"}
 
 GENERIC = ""  # the hint of a temporary that holds nothing one could name; printed as `t1`, `t2`, ...
 
-# What the results of some kinds are called, given the name of the first operand; other kinds are called `kind_operand`.
-_SPECIAL = {
-    "dim": "{}_size",
-    "trip": "trips",
-    "copy": "{}_copy",
-    "view": "{}_view",
-    "transpose": "{}_t",
-    "diagonal": "{}_diagonal",
-    "reshape": "{}_flat",
-    "real_view": "{}_real",
-    "imag_view": "{}_imag",
-    "negative": "minus_{}",
-    "logical_not": "not_{}",
-    "zeros": "zeros",
-    "empty": "empty",
-    "full": "full",
-    "arange": "indices",
-    "list_new": "items",
-    "list_len": "{}_len",
-    "list_get": "{}_item",
-    "list_pop": "{}_item",
-    "stack_new": "stack",
-    "pop": "{}_top",
-    "share": "shared",
-    "load": "{}_value",
-    "nonzero": "where_{}",
-}
-_GENERIC_KINDS = frozenset({
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "matmul", "where", "select", "zmul",
-    "zdiv", "cast", "unbroadcast", "maximum", "minimum", "gather", "mask_get", "concatenate", "broadcast_to",
-    "stop_gradient",
-    "positive",
-})  # fmt: skip
-_TESTS = frozenset({
-    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_xor",
-})  # fmt: skip
-
 
 def described(op: Op, operands: Sequence[str]) -> str:
     """A name for what an unnamed operation computes: `sin_u` for the sine of `u`, `t` for a sum of things."""
@@ -59,17 +22,16 @@ def described(op: Op, operands: Sequence[str]) -> str:
         return f"{op.attrs['function'].name}_out"
     if op.kind == "foreign":
         return f"{op.attrs['site'].routine.stem}_{subject}" if 0 < len(subject) <= 16 else op.attrs["site"].routine.stem
-    if op.kind in ("if", "for", "while") or op.kind in _GENERIC_KINDS:
+    pattern = op.row.name
+    if pattern == "":
         return GENERIC
-    if op.kind in _TESTS:
-        return "test"
     if op.kind == "load":
         indices = operands[1:]
         if subject and all(o and len(o) <= 2 for o in indices):
             return "_".join((subject, *indices))
     if op.kind == "pop" and subject.endswith("_stack"):
         return subject.removesuffix("_stack") + "_kept"
-    pattern = _SPECIAL.get(op.kind, op.kind + "_{}")
+    pattern = op.kind + "_{}" if pattern is None else pattern
     if "{}" in pattern and (not subject or len(subject) > 16):
         return pattern.replace("_{}", "").replace("{}_", "")
     return pattern.format(subject)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from diffjit.ir.nodes import CONTROL, Function, Op, Value, is_view
+from diffjit.ir.nodes import Function, Op, Value, is_view
 from diffjit.ir.types import Array
 from diffjit.ir.walk import carried, initial, walk
 
@@ -57,7 +57,7 @@ def doubts(functions: Sequence[Function]) -> tuple[dict[Value, list[Value]], set
     while found != len(doubtful):
         found = len(doubtful)
         for op in ops:
-            if op.kind not in CONTROL and any(_ordered(v) for v in op.outputs) and _in_doubt(op, doubtful):
+            if not op.row.control and any(_ordered(v) for v in op.outputs) and _in_doubt(op, doubtful):
                 doubtful.update(v for v in op.outputs if _ordered(v))
         for v, sources in feeds.items():
             if any(s in doubtful or s.type.layout != v.type.layout for s in sources):  # type: ignore[union-attr]

@@ -14,39 +14,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from diffjit.ir.nodes import EFFECTS, WRITES, Op, Value, const_of
+from diffjit.ir.nodes import Op, Value, const_of
+from diffjit.ir.ops import Raises
 from diffjit.ir.types import Array, Dim, Scalar
 
-NEVER = frozenset(
-    {"const", "dim", "stride", "trip", "undef", "select", "stop_gradient", "transpose", "real_view", "imag_view",
-     "zeros_like", "empty_like", "copy", "share", "list_new", "stack_new", "list_len", "sum", "prod", "any", "all",
-     "cumsum", "cumprod", "unbroadcast", "fft", "rfft", "sort", "argsort", "list_copy", "stack_copy", "nonzero",
-     "push", "pop", "kept"}
-)  # fmt: skip
-"""Whatever they are given."""
-
-BY_LENGTHS = frozenset(
-    {"max", "min", "argmax", "argmin", "reshape", "broadcast_to", "concatenate", "diagonal", "irfft"}
-)
-"""Because of lengths alone."""
-
-ALLOCATED = frozenset({"zeros", "empty", "full"})
-
-BY_VALUES = frozenset(
-    {"gather", "mask_get", "arange", "solve", "inv", "det", "cholesky", "eigh", "svd", "factorizes", "list_append",
-     "list_pop", "list_get", "list_set", "list_insert", "scatter", "scatter_add", "mask_set", "foreign", "custom_link",
-     "call"}
-)  # fmt: skip
-"""Because of what they are given, too."""
-
-INDEXED = {"load": 1, "view": 1, "store": 2, "accum_at": 2}
-"""Accesses by numbers: where the indices begin among the inputs."""
-
 UNUSED = "unused"  # attribute of an operation that nobody needs, but which may raise in the user's program
-
-_FAILING_INTS = frozenset({"cast", "floor_divide", "remainder", "power", "left_shift", "right_shift"})
-_CHOOSING = frozenset({"list_get", "list_pop", "gather", "mask_get"})
-_EXACT = frozenset({"maximum", "minimum", "where", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"})
 
 
 def _no(op: Op) -> bool:
@@ -59,23 +31,27 @@ def may_raise(op: Op, inside: Callable[[Op], bool] = _no, fits: Callable[[Op], b
     `inside`: whether the indices of an access are known to be within bounds; `fits`: whether the result of arithmetic
     of integers is.
     """
-    kind = op.kind
-    if kind in EFFECTS:
-        return kind == "raise"
-    if kind in ("for", "trip") and not const_of(op.inputs[2]):
-        return True
-    if op.regions:
+    row = op.row
+    if op.kind in ("for", "trip") and const_of(op.inputs[2]):  # the step is not 0
         return any(may_raise(o, inside, fits) for region in op.regions for o in region.ops)
-    if kind in NEVER:
-        return False
-    if kind in INDEXED:
-        return picks(op) and not op.attrs.get("inbounds") and not inside(op)
-    if kind == "matmul":
-        return not inner_lengths_agree(op)
-    if kind in ALLOCATED:
-        return not all(map(is_length, op.inputs[kind == "full" :]))
-    if kind in BY_LENGTHS or kind in BY_VALUES:
-        return True
+    match row.raises:
+        case Raises.NEVER:
+            return False
+        case Raises.ALWAYS | Raises.VALUES:
+            return True
+        case Raises.PARTS:
+            return op.kind == "for" or any(may_raise(o, inside, fits) for region in op.regions for o in region.ops)
+        case Raises.INDEX:
+            return picks(op) and not op.attrs.get("inbounds") and not inside(op)
+        case Raises.ALLOCATION:
+            return not all(map(is_length, op.inputs[row.lengths_at :]))
+        case Raises.LENGTHS:
+            return op.kind != "matmul" or not inner_lengths_agree(op)
+        case Raises.NUMBERS:
+            return _numbers_may_raise(op, fits)
+
+
+def _numbers_may_raise(op: Op, fits: Callable[[Op], bool]) -> bool:
     out = op.out.type if op.outputs else None
     if isinstance(out, Scalar) and out.dtype.kind in "iu" and not (exact(op) or fits(op)):
         return True
@@ -84,7 +60,7 @@ def may_raise(op: Op, inside: Callable[[Op], bool] = _no, fits: Callable[[Op], b
 
 def raises_in_python(op: Op, inside: Callable[[Op], bool] = _no) -> bool:
     """Whether an operation may raise where nothing is compiled: Python's own integers do not overflow."""
-    return may_raise(op, inside, lambda o: o.kind not in _FAILING_INTS)
+    return may_raise(op, inside, lambda o: not o.row.fails)
 
 
 def tests_index(op: Op) -> bool:
@@ -94,20 +70,21 @@ def tests_index(op: Op) -> bool:
     """
     if UNUSED in op.attrs:
         return True
-    return (op.kind in INDEXED and op.kind not in WRITES and picks(op) and not op.attrs.get("inbounds")) or (
-        op.kind in _CHOOSING and op.kind not in WRITES
-    )
+    row = op.row
+    if row.writes or row.error is not IndexError:
+        return False
+    return row.raises is not Raises.INDEX or (picks(op) and not op.attrs.get("inbounds"))
 
 
 def relies(op: Op) -> bool:
     """Whether an access is not tested because an earlier operation has been."""
-    return op.kind in INDEXED and bool(op.attrs.get("inbounds"))
+    return op.row.raises is Raises.INDEX and bool(op.attrs.get("inbounds"))
 
 
 def picks(op: Op) -> bool:
     """Whether an access has an index that may be out of bounds, or a step that may be 0."""
     if op.kind != "view":
-        return len(op.inputs) > INDEXED[op.kind]
+        return len(op.inputs) > (op.row.indices_at or 0)
     return "i" in op.attrs["spec"] or any(const_of(v, 0) == 0 for v in steps(op))
 
 
@@ -130,12 +107,12 @@ def exact(op: Op) -> bool:
         return source.kind in "biu" and np.can_cast(source, result)
     if op.kind == "multiply" and any(const_of(v) == 1 for v in op.inputs):
         return True
-    return bool(op.attrs.get("nowrap")) or op.kind in _EXACT
+    return bool(op.attrs.get("nowrap")) or op.row.exact
 
 
 def is_length(v: Value) -> bool:
     """Whether a number is never negative, as it is a length."""
-    return const_of(v, -1) >= 0 or (v.op is not None and v.op.kind in ("dim", "trip"))
+    return const_of(v, -1) >= 0 or (v.op is not None and v.op.row.length)
 
 
 def inner_lengths_agree(op: Op) -> bool:

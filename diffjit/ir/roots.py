@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from diffjit.ir.nodes import CONTROL, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import is_ref
 
 Root = Value | str  # the reference that others are views of, or one of:
 PARAMETER = "parameter"  # memory of the caller
 ANY = "any"
-
-MEETINGS = frozenset({"list_get", "list_pop", "pop", "stop_gradient", "select", "undef"}) | CONTROL
 
 
 class Roots:
@@ -66,4 +64,4 @@ def is_fresh(root: Root) -> bool:
 
 
 def _allocates(op: Op) -> bool:
-    return op.kind not in MEETINGS
+    return not op.row.meets

@@ -8,13 +8,13 @@ from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.types import List
 from diffjit.ir.walk import has_exit, initial, walk
 
-_INTO = frozenset({"list_append", "list_set", "list_insert"})
-_OUT_OF = frozenset({"list_get", "list_pop"})
-_CHANGES = _INTO | {"list_pop"}
-
 
 def _held(op: Op) -> Any:
     return op.inputs[0].type.elem  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _changes(op: Op) -> bool:
+    return bool(op.row.writes) and isinstance(op.inputs[0].type, List)
 
 
 class SameLists:
@@ -25,8 +25,8 @@ class SameLists:
         ops = list(walk(block))
         for op in ops:
             self._meet(op)
-        self.changed: set[Any] = {self.find(op.inputs[0]) for op in ops if op.kind in _CHANGES}
-        moved = [op for op in ops if op.kind in _CHANGES - {"list_append"}]
+        self.changed: set[Any] = {self.find(op.inputs[0]) for op in ops if _changes(op)}
+        moved = [op for op in ops if _changes(op) and op.kind != "list_append"]
         self.rearranged: set[Any] = {self.find(op.inputs[0]) for op in moved if isinstance(_held(op), List)}
         self.read: set[Any] = {self.find(v) for op in ops for v in op.inputs if isinstance(v.type, List)}
 
@@ -52,9 +52,9 @@ class SameLists:
         return key
 
     def _meet(self, op: Op) -> None:
-        if op.kind in _INTO and isinstance(op.inputs[1].type, List):
+        if op.row.keeps and isinstance(op.inputs[0].type, List) and isinstance(op.inputs[1].type, List):
             self._unite(self._items(op.inputs[0]), op.inputs[1])
-        elif op.kind in _OUT_OF and isinstance(op.out.type, List):
+        elif op.row.gives and isinstance(op.inputs[0].type, List) and isinstance(op.out.type, List):
             self._unite(op.out, self._items(op.inputs[0]))
         elif op.kind == "list_copy" and isinstance(op.out.type, List) and isinstance(op.out.type.elem, List):
             self._unite(self._items(op.out), self._items(op.inputs[0]))

@@ -12,7 +12,6 @@ from diffjit.ir import indextext, syntax
 from diffjit.ir.nodes import Op
 
 _AUGMENTED = (ast.Add, ast.Sub, ast.Mult, ast.Div)
-_AUGMENTED_KINDS = frozenset({"add", "subtract", "multiply", "divide"})
 
 
 def _place(op: Op, tree: ast.expr) -> ast.expr:
@@ -45,7 +44,7 @@ def _assign(op: Op, args: Sequence[ast.expr]) -> list[ast.stmt]:
         isinstance(src, ast.BinOp)
         and isinstance(src.op, _AUGMENTED)
         and made is not None
-        and made.kind in _AUGMENTED_KINDS
+        and made.row.augments
         and made.inputs[0] is op.inputs[0]
         and made.out.type.dtype == op.inputs[0].type.dtype  # type: ignore[union-attr] - arrays
         and syntax.same(src.left, dst)

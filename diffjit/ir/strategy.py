@@ -153,14 +153,12 @@ class OpPrinter(ABC):
 def reads_memory(op: Op) -> bool:
     """Whether what this op computes depends on contents of memory, and not only on scalars, lengths and references."""
     from diffjit.ir.nodes import is_view
+    from diffjit.ir.ops import Reads
     from diffjit.ir.types import is_ref
 
-    if is_view(op) or op.kind in _NO_CONTENTS:
+    if is_view(op) or op.row.reads in (Reads.LENGTHS, Reads.REFERENCE):
         return False
     return any(is_ref(v.type) for v in op.inputs)
-
-
-_NO_CONTENTS = frozenset({"dim", "stride", "empty_like", "zeros_like", "share", "stop_gradient"})
 
 
 def range_call(op: Op, start: ast.expr, stop: ast.expr, step: ast.expr) -> ast.expr:

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from diffjit.ir.dump import format_ir
-from diffjit.ir.nodes import WRITES, Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Type, fits, is_ref, permuted_layout
 from diffjit.ir.walk import initial
-
-_INDEXED = {"load": 1, "store": 2, "accum_at": 2}  # kind -> where the indices begin
 
 
 def verify(function: Function) -> None:
@@ -79,11 +77,11 @@ class _Verifier:
             check(op)
         elif op.regions:
             self._fail("only control flow has regions", op)
-        for k in WRITES.get(op.kind, ()):
+        for k in op.row.writes:
             if not is_ref(op.inputs[k].type):
                 self._fail(f"writes to {op.inputs[k]!r}, which is no reference", op)
-        if op.kind in _INDEXED:
-            self._check_indices(op, op.inputs[_INDEXED[op.kind] :])
+        if op.row.indices_at is not None and not is_view(op):
+            self._check_indices(op, op.inputs[op.row.indices_at :])
         for region in op.regions:
             self._block(region, visible)
         self._define(op.outputs, visible, "outputs", op)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from diffjit.ir.nodes import EFFECTS, WRITES, Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.raising import UNUSED, raises_in_python, tests_index
 
 
@@ -154,7 +154,7 @@ class _Liveness:
                     self.feeds[v] = [r.results[k] for r in op.regions]
             for region in op.regions:
                 self._scan(region, op)
-            effects = op.kind in WRITES or op.kind in EFFECTS or op.kind in ("call", "while")
+            effects = op.row.writes or op.row.effect or op.kind in ("call", "while")
             if effects and not op.attrs.get("repeats"):
                 self._keep(op)
 

@@ -12,10 +12,12 @@ A promise that is not kept is `BrokenPromise`, an error of diffjit's own, with t
 from __future__ import annotations
 
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import CONTROL, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
+from diffjit.ir.ops import Raises, Row, declare
 from diffjit.ir.types import INT, Array, Dim, Sym
 
-PROMISE = "promise"  # kind of an operation made here: two lengths are equal
+PROMISE = "promise"
+declare(Row(PROMISE, "m n", "two lengths are equal (made while lowering)", raises=Raises.ALWAYS))
 
 
 def promised_to_fit(text: str) -> str:
@@ -41,7 +43,7 @@ def _block(block: Block, known: dict[Sym, tuple[Value, int]]) -> None:
         for region in op.regions:
             _block(region, dict(known))
         made.append(op)
-        if op.kind in CONTROL or op.kind == "undef":  # one of the ways may have no value
+        if op.row.control or op.kind == "undef":  # one of the ways may have no value
             continue
         if is_view(op):  # a test would keep it from being printed where it is used
             continue

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
-from diffjit.primitives.registry import ELEMENTWISE
 
-REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all"})
 FILLS = frozenset({"zeros", "full", "zeros_like", "broadcast_to"})
 IDENTITIES = frozenset({"cast", "copy", "stop_gradient", "unbroadcast"})
 UPDATES = frozenset({"assign", "accum"})
@@ -20,7 +18,7 @@ def is_elementwise(op: Op) -> bool:
         return False
     if op.kind == "unbroadcast":
         return op.out.type.dims == getattr(op.inputs[0].type, "dims", None)
-    return op.kind in ELEMENTWISE or op.kind in IDENTITIES or op.kind in ("where", "zmul", "select")
+    return op.row.by_element or op.kind in IDENTITIES
 
 
 def is_fill(op: Op) -> bool:
@@ -30,7 +28,7 @@ def is_fill(op: Op) -> bool:
 
 def is_reduction(op: Op) -> bool:
     """Whether elements are added up, or the like."""
-    return op.kind == "unbroadcast" or (op.kind in REDUCTIONS and isinstance(op.inputs[0].type, Array))
+    return op.kind == "unbroadcast" or (op.row.reduces and isinstance(op.inputs[0].type, Array))
 
 
 def runs_in_loops(op: Op) -> bool:
@@ -42,7 +40,7 @@ def element_inputs(op: Op) -> list[Value]:
     """The operands that give elements (the others give lengths, or are written)."""
     if op.kind in UPDATES:
         return op.inputs[1:2]
-    if op.kind in REDUCTIONS or op.kind in ("unbroadcast", "full", "broadcast_to"):
+    if op.row.reduces or op.kind in ("unbroadcast", "full", "broadcast_to"):
         return op.inputs[:1]
     if op.kind in ("zeros", "zeros_like"):
         return []

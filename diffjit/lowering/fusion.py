@@ -19,17 +19,21 @@ from dataclasses import dataclass, field
 
 from diffjit.analysis.aliases import Roots
 from diffjit.analysis.bounds import untested
-from diffjit.ir.nodes import CONTROL, EFFECTS, WRITES, Block, Function, Op, Value, const_of, is_const, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const, is_view
+from diffjit.ir.ops import Raises, Reads, Row, declare
 from diffjit.ir.types import Array, Dim, Scalar, Sym, is_ref, not_one
 from diffjit.ir.walk import blocks, dce, uses, walk
 from diffjit.lowering import fuse
 
-NEST = "nest"  # kind of an operation made here: attrs members (operations, in order), space, writes
+NEST = "nest"
+declare(
+    Row(NEST, "*inputs", "attrs members (operations, in order), space, writes: loops in common (made while lowering)",
+        raises=Raises.NUMBERS)
+)  # fmt: skip
 
 _MOST_MEMBERS = 400
 _MOST_ARRAYS = 32  # each is a stream of memory, or a register that holds its address
 _FEW_ARRAYS = 8  # so many for operations that have nothing in common
-_SHAPES_ONLY = frozenset({"dim", "stride", "zeros_like", "empty_like", "share"})
 
 
 def fuse_loops(function: Function) -> None:
@@ -81,7 +85,7 @@ def _shapes_from_outside(
             op.inputs[0] = known.get(source.type.dims, source)
         for region in op.regions:
             _shapes_from_outside(region, dict(known), (), dict(lengths))
-        if op.kind not in CONTROL and op.kind != "undef":  # joined with what has no value, one may be empty
+        if not op.row.control and op.kind != "undef":  # joined with what has no value, one may be empty
             for v in op.outputs:
                 see(v)
 
@@ -217,7 +221,7 @@ class _Scheduler:
             self.read[self.roots.root(v)] = at
         for v in writes:
             self.written[self.roots.root(v)] = at
-        if any(o.kind in EFFECTS or o.kind == "call" or self.raises(o) for o in (op, *_inside(op))):
+        if any(o.row.effect or o.kind == "call" or self.raises(o) for o in (op, *_inside(op))):
             self.effect = at
 
     def _is_light(self, op: Op) -> bool:
@@ -228,9 +232,9 @@ class _Scheduler:
             len(op.outputs) == 1
             and isinstance(op.out.type, Scalar)
             and not op.regions
-            and op.kind not in WRITES
+            and not op.row.writes
             and all(isinstance(v.type, Scalar) for v in op.inputs)
-            and op.kind not in EFFECTS
+            and not op.row.effect
             and op.out.type.dtype.kind in "fb"  # ints may overflow
         )
 
@@ -245,11 +249,11 @@ class _Scheduler:
         reads: list[Value] = []
         writes: list[Value] = []
         for o in (op, *_inside(op)):
-            if o.kind in _SHAPES_ONLY or is_view(o):
+            if o.row.reads is Reads.LENGTHS or is_view(o):
                 continue
             refs = [v for v in o.inputs if is_ref(v.type)]
             reads += refs
-            writes += refs if o.kind == "call" else [o.inputs[k] for k in WRITES.get(o.kind, ())]
+            writes += refs if o.kind == "call" else [o.inputs[k] for k in o.row.writes]
         return reads, writes
 
     def _conflict(self, ops: list[Op], writes: Iterable[Value]) -> bool:

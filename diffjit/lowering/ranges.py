@@ -120,7 +120,7 @@ class Ranges:
         if kind == "const":
             value = int(op.attrs["value"])
             return value, value
-        if kind in ("dim", "trip", "list_len"):
+        if op.row.length:
             return _LENGTH
         if kind in ("add", "subtract", "multiply", "negative", "square") and self._ints(op):
             low, high = self._exact(op)

@@ -15,22 +15,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diffjit.analysis.order import Order
-from diffjit.ir.nodes import CONTROL, Block, Function, Op, Value, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
+from diffjit.ir.ops import Raises, Row, declare
 from diffjit.ir.types import Array, is_ref
 from diffjit.ir.walk import walk
 
-HOLD = "hold"  # keeps a reference alive up to here
+HOLD = "hold"
+declare(Row(HOLD, "a", "keeps a reference alive up to here (made while lowering)", raises=Raises.NEVER))
 
 _LENT = frozenset({"view", "transpose", "diagonal", "real_view", "imag_view"})
-# The result may be one of the operands, or keep it.
-_KEEPS = frozenset({"list_append", "list_set", "list_insert", "push", "call", "for", "while", "select", "unbroadcast"})
-_ELSEWHERE = CONTROL | {"list_get", "list_pop", "pop", "undef", "select", "stop_gradient"}
+# The result may be one of the operands.
+_PASSES = frozenset({"call", "for", "while", "select", "unbroadcast"})
 
 
 def passing(function: Function) -> set[Value]:
     """The arrays made in loops that nothing keeps beyond the iteration that makes them."""
     kept = _kept(function)
-    made = (v for op in _in_loops(function) if op.kind not in _ELSEWHERE and not is_view(op) for v in op.outputs)
+    made = (v for op in _in_loops(function) if not op.row.meets and not is_view(op) for v in op.outputs)
     return {v for v in made if isinstance(v.type, Array) and v not in kept}
 
 
@@ -68,7 +69,7 @@ def _kept(function: Function) -> set[Value]:
     for v in function.results:
         keep(v)
     for op in walk(function.body):
-        if op.kind in _KEEPS:
+        if op.row.keeps or op.kind in _PASSES:
             for v in op.inputs:
                 keep(v)
         for region in op.regions:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.ir.ops import ROWS
 from diffjit.ir.types import Scalar
 from diffjit.lowering.runtime.vecmath import VECTOR
 from diffjit.primitives.registry import ELEMENTWISE
@@ -33,16 +34,8 @@ class Operand:
 
 # Loops ----------------------------------------------------------------------------------------------------------------
 
-_COMPARISONS = {
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "equal": "==",
-    "not_equal": "!=",
-}
 _LOGIC = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}
-_BITS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+_BITS = frozenset({"&", "|", "^"})
 _PYTHON_NUMBER = {"i": int, "f": float, "c": complex}
 
 
@@ -71,9 +64,9 @@ def loop(kind: str, types: tuple[Scalar, ...], out: Scalar) -> tuple[tuple[np.dt
 def _python_loop(kind: str, dtypes: tuple[np.dtype, ...], out: Scalar) -> tuple[tuple[np.dtype, ...], np.dtype]:
     """Python's operators on Python's numbers."""
     widest = max(dtypes, key=lambda d: "bifc".index(d.kind))
-    if kind in _COMPARISONS:
+    if ROWS[kind].compares:
         return (widest,) * len(dtypes), B
-    if kind in _BITS and widest == B:
+    if ROWS[kind].operator in _BITS and widest == B:
         return (B,) * len(dtypes), B
     if widest == B:
         widest = I8
@@ -159,7 +152,7 @@ def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = Fal
     small = _small_power(kind, operands, ins, exact=exact)
     if small is not None:
         return small if result == out.dtype else f"{out.dtype.name}({small})"
-    if kind in _COMPARISONS:
+    if ROWS[kind].compares:
         compared = _compare_ints(kind, *operands)
         if compared is not None:
             return compared
@@ -198,9 +191,9 @@ def _compare_ints(kind: str, left: Operand, right: Operand) -> str | None:
     if left.type.dtype != I8 or not left.type.weak or right.type.weak or narrow.kind not in "iu" or narrow == I8:
         return None
     if narrow.itemsize < 8:
-        return f"({cast(left, I8)} {_COMPARISONS[kind]} {cast(right, I8)})"
+        return f"({cast(left, I8)} {ROWS[kind].operator} {cast(right, I8)})"
     number = literal(left.const, I8) if left.const is not None else left.text
-    compared = f"(uint64({number}) {_COMPARISONS[kind]} {cast(right, narrow)})"
+    compared = f"(uint64({number}) {ROWS[kind].operator} {cast(right, narrow)})"
     below = kind in ("less", "less_equal", "not_equal")  # what holds where the Python int is negative
     return f"(({number} < 0) | {compared})" if below else f"(({number} >= 0) & {compared})"
 
@@ -233,10 +226,10 @@ def _emit(
     group = dtype.kind
     if kind in ("cast", "positive", "stop_gradient", "unbroadcast", "copy", "rerouted"):
         return x[0], dtype
-    if kind in _COMPARISONS:
+    if ROWS[kind].compares:
         if group == "c" and kind not in ("equal", "not_equal"):
             return f"{kind}_complex({x[0]}, {x[1]})", B
-        return f"({x[0]} {_COMPARISONS[kind]} {x[1]})", B
+        return f"({x[0]} {ROWS[kind].operator} {x[1]})", B
     if kind in _LOGIC:
         return f"({x[0]} {_LOGIC[kind]} {x[1]})", B
     if kind == "logical_not":
@@ -252,16 +245,13 @@ def _emit(
     if group in "fc":
         if kind == "divide" and group == "c":
             return f"divide_complex({x[0]}, {x[1]})", dtype
-        if kind in _ARITHMETIC:
-            return f"({x[0]} {_ARITHMETIC[kind]} {x[1]})", dtype
+        if ROWS[kind].augments:
+            return f"({x[0]} {ROWS[kind].operator} {x[1]})", dtype
         if kind == "negative":
             return f"(-{x[0]})", dtype
         if kind == "square":
             return f"square({x[0]})", dtype
     return _function(kind, x, ins, result)
-
-
-_ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 
 
 def _boolean(kind: str, x: list[str]) -> str | None:
@@ -302,13 +292,13 @@ def _integer(
     if exact and kind in _CHECKED:
         return f"{_CHECKED[kind]}({x[0]}, {x[1]})", I8
     if kind in ("add", "subtract", "multiply"):
-        return _narrow(f"({x[0]} {_ARITHMETIC[kind]} {x[1]})", dtype)
+        return _narrow(f"({x[0]} {ROWS[kind].operator} {x[1]})", dtype)
     if kind == "negative":
         return (f"subtract_exact(0, {x[0]})", I8) if exact else _narrow(f"(-{x[0]})", dtype)
     if kind == "square":
         return (f"multiply_exact({x[0]}, {x[0]})", I8) if exact else (f"square({x[0]})", dtype)
-    if kind in _BITS:
-        return _narrow(f"({x[0]} {_BITS[kind]} {x[1]})", dtype)
+    if ROWS[kind].operator in _BITS:
+        return _narrow(f"({x[0]} {ROWS[kind].operator} {x[1]})", dtype)
     if kind == "invert":
         return _narrow(f"(~{x[0]})", dtype)
     if kind in ("floor_divide", "remainder", "power", "left_shift", "right_shift", "absolute"):

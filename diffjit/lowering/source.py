@@ -15,7 +15,7 @@ import numpy as np
 from diffjit.analysis.aliases import Roots
 from diffjit.analysis.bounds import Bounds
 from diffjit.ir import syntax
-from diffjit.ir.nodes import CONTROL, SUM, Function, Op, Value, const_of
+from diffjit.ir.nodes import SUM, Function, Op, Value, const_of
 from diffjit.ir.raising import may_raise
 from diffjit.ir.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
@@ -28,7 +28,6 @@ from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.scalars import Operand
 from diffjit.lowering.spreading import Part
-from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.settings import settings
 
 _SIMPLE = frozenset(
@@ -173,7 +172,7 @@ class LoweredPrinter(OpPrinter):
         if op.out.name is not None or not self.expressible(op) or op.kind in ("pop", "list_pop"):
             return False  # the text of an operand may be printed twice: taking an item off must not be
         user = self.uses[op.out][0]
-        return isinstance(ty, Scalar) or (isinstance(user, Op) and user.kind in ("load", "store", "view", "accum_at"))
+        return isinstance(ty, Scalar) or (isinstance(user, Op) and user.row.indices_at is not None)
 
     def raises(self, op: Op) -> bool:
         """Whether what is printed tests something: not where indices and sums are proven to be in range."""
@@ -190,7 +189,7 @@ class LoweredPrinter(OpPrinter):
         if len(op.outputs) != 1:
             return False
         if isinstance(op.out.type, Scalar):
-            if op.kind in ELEMENTWISE or op.kind in fuse.IDENTITIES | {"where", "select", "zmul"}:
+            if op.row.by_element or op.kind in fuse.IDENTITIES:
                 return (
                     all(
                         isinstance(v.type, Scalar) or (v.type.ndim == 0 and isinstance(v.type, Array))
@@ -208,9 +207,7 @@ class LoweredPrinter(OpPrinter):
         return tree
 
     def _expression(self, op: Op, args: list[ast.expr]) -> ast.expr:
-        if isinstance(op.out.type, Scalar) and (
-            op.kind in ELEMENTWISE or op.kind in fuse.IDENTITIES or op.kind in ("where", "select", "zmul")
-        ):
+        if isinstance(op.out.type, Scalar) and (op.row.by_element or op.kind in fuse.IDENTITIES):
             return self._number(op, args)
         return arrays.expression(self, op, args)
 
@@ -274,7 +271,7 @@ class LoweredPrinter(OpPrinter):
 
     def early_outputs(self, op: Op) -> bool:
         """Loop nests allocate their result first."""
-        return op.kind not in CONTROL and not self.expressible(op)
+        return not op.row.control and not self.expressible(op)
 
     def constant(self, op: Op, user: Op | None) -> ast.expr:
         """A typed literal."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from diffjit.ir.nodes import Value
+from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array
 from diffjit.lowering import fuse
 from diffjit.lowering.lines import Lines, tuple_text
@@ -32,31 +32,6 @@ if TYPE_CHECKING:
     from diffjit.lowering.nests import Loops, Sum
     from diffjit.lowering.source import LoweredPrinter
 
-_CANNOT_FAIL = frozenset(
-    {
-        "add",
-        "subtract",
-        "multiply",
-        "negative",
-        "positive",
-        "absolute",
-        "maximum",
-        "minimum",
-        "where",
-        "select",
-        "cast",
-        "copy",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "bitwise_invert",
-        "sum",
-        "max",
-        "min",
-        "prod",
-        "unbroadcast",
-    }
-)  # fmt: skip - of operations on ints
 _CALL = 8  # an elementary function takes as long as so many operations,
 _STREAM = 2  # an array from memory as so many
 
@@ -82,11 +57,13 @@ def pays(nest: Loops) -> bool:
         return False
     if any(s.place and (outermost in s.axes or s.axes == [-1]) for s in nest.sums.values()):
         return False
-    return all(_cannot_fail(m.kind, m.outputs) for m in nest.members)
+    return not any(map(_may_fail, nest.members))
 
 
-def _cannot_fail(kind: str, outputs: list[Value]) -> bool:
-    return all(fuse.element_type(v).dtype.kind in "fcb" or kind in _CANNOT_FAIL for v in outputs)
+def _may_fail(op: Op) -> bool:
+    """Whether numbers may stop the program: a division of ints, and the like."""
+    ints = any(fuse.element_type(v).dtype.kind not in "fcb" for v in op.outputs)
+    return ints and op.row.fails and op.kind != "cast"
 
 
 def write(nest: Loops, flag: str) -> None:

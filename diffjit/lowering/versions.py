@@ -17,11 +17,10 @@ from functools import reduce
 
 from diffjit.analysis.bounds import Affine, Bounds
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import CONTROL, LABELS, Block, Function, Op, Value, const_of
+from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym
 from diffjit.ir.walk import clone_op, clone_value, walk
 
-_FIRST = {"load": 1, "view": 1, "store": 2, "accum_at": 2}  # where the indices begin among the inputs
 _LARGEST = 120  # operations of a loop that is worth printing twice
 _MOST = 24  # conditions
 _FAR = 1 << 40  # numbers beyond this are left to the careful version: no sum of a few below it overflows
@@ -50,7 +49,7 @@ def _tested(loop: Op, bounds: Bounds) -> tuple[list[Op], Block] | None:
         return None
     if sum(1 for _ in walk(loop.regions[0])) > _LARGEST:
         return None
-    accesses = [op for op in _certain(loop) if op.kind in _FIRST and not _is_proven(op, bounds)]
+    accesses = [op for op in _certain(loop) if op.row.indices_at is not None and not _is_proven(op, bounds)]
     made = _Test(loop, bounds)
     able = [op for op in accesses if made.add(op)]
     if not able or len(made.wanted) > _MOST:
@@ -70,7 +69,7 @@ def _certain(loop: Op) -> Iterator[Op]:
 
 
 def _is_proven(op: Op, bounds: Bounds) -> bool:
-    first = _FIRST[op.kind]
+    first = op.row.indices_at or 0
     if len(op.inputs) == first:
         return True
     return bool(op.attrs.get("nonneg")) if op.attrs.get("inbounds") else bounds.inside(op, first)
@@ -98,7 +97,7 @@ class _Test:
         if self.order.inside(base, self.loop):
             return False
         spec = op.attrs["spec"] if op.kind == "view" else ["i"] * base.type.ndim
-        rest = iter(op.inputs[_FIRST[op.kind] :])
+        rest = iter(op.inputs[op.row.indices_at or 0 :])
         asked: list[Affine] = []
         axis = 0
         for entry in spec:
@@ -189,7 +188,7 @@ class _Test:
 
 def _is_there(v: Value) -> bool:
     """Whether a value is an array for certain, and not what stands for one on a path that has not made it."""
-    return v.op is None or (v.op.kind != "undef" and v.op.kind not in CONTROL)
+    return v.op is None or (v.op.kind != "undef" and not v.op.row.control)
 
 
 def _free(accesses: list[Op]) -> None:

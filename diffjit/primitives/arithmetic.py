@@ -17,18 +17,28 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.ir.ops import Cost, Raises
 from diffjit.primitives.registry import elementwise
 
 # Arithmetic ---------------------------------------------------------------------------------------------------------
 
-elementwise("add(x, y)", "1", "1", numpy=np.add, also=(operator.add,))
-elementwise("subtract(x, y)", "1", "-1", numpy=np.subtract, also=(operator.sub,))
-elementwise("multiply(x, y)", "y", "x", numpy=np.multiply, also=(operator.mul,))
-elementwise("divide(x, y)", "1 / y", "-out / y", numpy=np.divide, also=(operator.truediv,), guarded=True)
-elementwise("negative(x)", "-1", numpy=np.negative, also=(operator.neg,))
-elementwise("positive(x)", "1", numpy=np.positive, also=(operator.pos,))
-elementwise("reciprocal(x)", "-out * out", numpy=np.reciprocal, guarded=True)
-elementwise("square(x)", "2 * x", numpy=np.square)
+elementwise("add(x, y)", "1", "1", numpy=np.add, also=(operator.add,), operator="+")
+elementwise("subtract(x, y)", "1", "-1", numpy=np.subtract, also=(operator.sub,), operator="-")
+elementwise("multiply(x, y)", "y", "x", numpy=np.multiply, also=(operator.mul,), operator="*")
+elementwise(
+    "divide(x, y)",
+    "1 / y",
+    "-out / y",
+    numpy=np.divide,
+    also=(operator.truediv,),
+    guarded=True,
+    operator="/",
+    cost=Cost.SLOW,
+)
+elementwise("negative(x)", "-1", numpy=np.negative, also=(operator.neg,), operator="-", name="minus_{}")
+elementwise("positive(x)", "1", numpy=np.positive, also=(operator.pos,), operator="+")
+elementwise("reciprocal(x)", "-out * out", numpy=np.reciprocal, guarded=True, cost=Cost.SLOW)
+elementwise("square(x)", "2 * x", numpy=np.square, cost=Cost.CHEAP, overflows=True)
 
 
 # For the partials of inverse functions. As a product it would reach x on two ways, inf and 0 * inf where it is 0, and a
@@ -38,11 +48,30 @@ def one_minus_square(x: Any) -> Any:
     return (1 - x) * (1 + x)
 
 
-elementwise("one_minus_square(x)", "-2 * x", also=(one_minus_square,))
+elementwise("one_minus_square(x)", "-2 * x", also=(one_minus_square,), cost=Cost.CHEAP)
 
 # The quotient is an integer, so it has no derivative; x - quotient * y does.
-elementwise("floor_divide(x, y)", "0", "0", numpy=np.floor_divide, also=(operator.floordiv,))
-elementwise("remainder(x, y)", "1", "-floor_divide(x, y)", numpy=np.remainder, also=(operator.mod,), guarded=True)
+elementwise(
+    "floor_divide(x, y)",
+    "0",
+    "0",
+    numpy=np.floor_divide,
+    also=(operator.floordiv,),
+    operator="//",
+    cost=Cost.SLOW,
+    fails=True,
+)
+elementwise(
+    "remainder(x, y)",
+    "1",
+    "-floor_divide(x, y)",
+    numpy=np.remainder,
+    also=(operator.mod,),
+    operator="%",
+    cost=Cost.SLOW,
+    fails=True,
+    finite=True,
+)
 # fmod is exact where x / y is rounded: trunc(x / y) could be one off, the rounded (out - x) / y cannot.
 elementwise("fmod(x, y)", "1", "rint((out - x) / y)", numpy=np.fmod, also=(math.fmod,), guarded=True)
 
@@ -57,6 +86,9 @@ elementwise(
     numpy=np.power,
     also=(math.pow, operator.pow),
     guarded=True,
+    operator="**",
+    cost=Cost.DEAR,
+    fails=True,
 )
 elementwise(
     "float_power(x, y)",
@@ -65,29 +97,42 @@ elementwise(
     numpy=np.float_power,
     guarded=True,
 )
-elementwise("sqrt(x)", "0.5 / out", numpy=np.sqrt, also=(math.sqrt,), guarded=True)
-elementwise("cbrt(x)", "1 / (3 * out * out)", numpy=np.cbrt, also=(math.cbrt,), guarded=True)
+elementwise("sqrt(x)", "0.5 / out", numpy=np.sqrt, also=(math.sqrt,), cost=Cost.SLOW, finite=True)
+elementwise("cbrt(x)", "1 / (3 * out * out)", numpy=np.cbrt, also=(math.cbrt,), total=True, finite=True)
 # The origin is the corner of a cone; 0 is the subgradient that abs'(0) = 0 asks for.
 elementwise(
-    "hypot(x, y)", "where(out == 0, 0.0, x / out)", "where(out == 0, 0.0, y / out)", numpy=np.hypot, guarded=True
+    "hypot(x, y)",
+    "where(out == 0, 0.0, x / out)",
+    "where(out == 0, 0.0, y / out)",
+    numpy=np.hypot,
+    total=True,
+    finite=True,
 )
 
 # Signs and magnitudes -----------------------------------------------------------------------------------------------
 
-elementwise("absolute(x)", "sign(x)", numpy=np.absolute)
-elementwise("fabs(x)", "sign(x)", numpy=np.fabs, also=(math.fabs,))
-elementwise("sign(x)", "0", numpy=np.sign)
-elementwise("copysign(x, y)", "sign(x) * copysign(1.0, y)", "0", numpy=np.copysign, also=(math.copysign,))
-elementwise("nextafter(x, y)", "1", "0", numpy=np.nextafter, also=(math.nextafter,))
+elementwise("absolute(x)", "sign(x)", numpy=np.absolute, total=True, cost=Cost.CHEAP)
+elementwise("fabs(x)", "sign(x)", numpy=np.fabs, also=(math.fabs,), math="fabs", cost=Cost.CHEAP)
+elementwise("sign(x)", "0", numpy=np.sign, cost=Cost.CHEAP)
+elementwise(
+    "copysign(x, y)",
+    "sign(x) * copysign(1.0, y)",
+    "0",
+    numpy=np.copysign,
+    also=(math.copysign,),
+    math="copysign",
+    cost=Cost.CHEAP,
+)
+elementwise("nextafter(x, y)", "1", "0", numpy=np.nextafter, also=(math.nextafter,), total=True)
 elementwise("spacing(x)", "0", numpy=np.spacing)
-elementwise("heaviside(x, h)", "0", "where(x == 0, 1.0, 0.0)", numpy=np.heaviside)
+elementwise("heaviside(x, h)", "0", "where(x == 0, 1.0, 0.0)", numpy=np.heaviside, cost=Cost.CHEAP)
 
 # Rounding -----------------------------------------------------------------------------------------------------------
 
-elementwise("floor(x)", "0", numpy=np.floor)
-elementwise("ceil(x)", "0", numpy=np.ceil)
-elementwise("trunc(x)", "0", numpy=np.trunc, also=(np.fix,))
-elementwise("rint(x)", "0", numpy=np.rint)
+elementwise("floor(x)", "0", numpy=np.floor, cost=Cost.CHEAP)
+elementwise("ceil(x)", "0", numpy=np.ceil, cost=Cost.CHEAP)
+elementwise("trunc(x)", "0", numpy=np.trunc, also=(np.fix,), cost=Cost.CHEAP)
+elementwise("rint(x)", "0", numpy=np.rint, cost=Cost.CHEAP)
 
 # Choosing -----------------------------------------------------------------------------------------------------------
 
@@ -98,31 +143,59 @@ elementwise(
     "where(x > y, 1.0, where(x == y, 0.5, 0.0))",
     "where(y > x, 1.0, where(x == y, 0.5, 0.0))",
     numpy=np.maximum,
+    cost=Cost.CHEAP,
+    exact=True,
+    name="",
 )
 elementwise(
     "minimum(x, y)",
     "where(x < y, 1.0, where(x == y, 0.5, 0.0))",
     "where(y < x, 1.0, where(x == y, 0.5, 0.0))",
     numpy=np.minimum,
+    cost=Cost.CHEAP,
+    exact=True,
+    name="",
 )
 elementwise(
     "fmax(x, y)",
     "where(logical_or(x > y, isnan(y)), 1.0, where(x == y, 0.5, 0.0))",
     "where(logical_or(y > x, isnan(x)), 1.0, where(x == y, 0.5, 0.0))",
     numpy=np.fmax,
+    cost=Cost.CHEAP,
 )
 elementwise(
     "fmin(x, y)",
     "where(logical_or(x < y, isnan(y)), 1.0, where(x == y, 0.5, 0.0))",
     "where(logical_or(y < x, isnan(x)), 1.0, where(x == y, 0.5, 0.0))",
     numpy=np.fmin,
+    cost=Cost.CHEAP,
 )
-elementwise("where(c, x, y)", "0", "where(c, 1.0, 0.0)", "where(c, 0.0, 1.0)", numpy=np.where)
-elementwise("select(c, x, y)", "0", "where(c, 1.0, 0.0)", "where(c, 0.0, 1.0)")
+elementwise(
+    "where(c, x, y)",
+    "0",
+    "where(c, 1.0, 0.0)",
+    "where(c, 0.0, 1.0)",
+    numpy=np.where,
+    cost=Cost.CHEAP,
+    exact=True,
+    name="",
+    size=10,
+)
+elementwise(
+    "select(c, x, y)",
+    "0",
+    "where(c, 1.0, 0.0)",
+    "where(c, 0.0, 1.0)",
+    cost=Cost.CHEAP,
+    name="",
+    size=10,
+    raises=Raises.NEVER,
+    joins=True,
+)
 
 # Made by the frontend and the transforms ----------------------------------------------------------------------------
 
-elementwise("cast(x)", "1")
+elementwise("cast(x)", "1", cost=Cost.CHEAP, fails=True, name="")
 # 0 where g is 0, else g * p. Its derivative is zmul(g_dot, p) + zmul(g, p_dot): g guards in both terms, so the engine
 # builds the second term itself (as it would for p, the row alone would guard by p_dot).
 
@@ -137,10 +210,10 @@ def zdiv(g: Any, y: Any) -> Any:
     return np.where(g == 0, 0, g / y)
 
 
-elementwise("zmul(g, p)", "p", "g", guarded=True, also=(zmul,))
-elementwise("zdiv(g, y)", "1 / y", "-out / y", guarded=True, also=(zdiv,))
+elementwise("zmul(g, p)", "p", "g", also=(zmul,), cost=Cost.CHEAP, finite=True, name="")
+elementwise("zdiv(g, y)", "1 / y", "-out / y", guarded=True, also=(zdiv,), cost=Cost.SLOW, name="")
 
 # Integers -----------------------------------------------------------------------------------------------------------
 
-elementwise("gcd(x, y)", numpy=np.gcd)
-elementwise("lcm(x, y)", numpy=np.lcm)
+elementwise("gcd(x, y)", numpy=np.gcd, math="gcd")
+elementwise("lcm(x, y)", numpy=np.lcm, math="lcm")

@@ -20,12 +20,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from diffjit.ir.ops import Cost, Raises, Row
+from diffjit.ir.ops import declare as declare_row
+from diffjit.ir.ops.schema import COMPARING
+
 ELEMENTWISE: dict[str, Elementwise] = {}
 RULES: dict[str, Rule] = {}
 COMPOSITES: dict[Any, Callable[..., Any]] = {}  # NumPy's (or math's) function -> the same function in plain Python
 FUNCTIONS: dict[Any, str] = {}  # NumPy's (or math's) function -> elementwise kind
 HOLOMORPHIC: set[str] = set()  # elementwise kinds whose partial derivatives hold for complex parameters
 PLANAR: dict[str, tuple[tuple[str, str], ...]] = {}  # elementwise kind -> derivatives by complex parameters
+TRUTHS = COMPARING | {"and", "or", "not"}  # operators that give True or False
 _count = {"declared": 0, "own": 0}
 
 
@@ -47,6 +52,8 @@ class Elementwise:
     params: tuple[str, ...]
     partials: tuple[str | None, ...]
     guarded: bool = False  # a partial can be non-finite: a zero cotangent must still contribute zero
+    overflows: bool = False  # and only where the value itself is not finite
+    finite: bool = False  # guarded, but of finite numbers the value is finite
     ufunc: Any = None  # decides the result's dtype
 
 
@@ -88,15 +95,62 @@ class Rule:
 
 
 def elementwise(
-    signature: str, *partials: str | None, numpy: Any = None, also: tuple[Any, ...] = (), guarded: bool = False
+    signature: str,
+    *partials: str | None,
+    numpy: Any = None,
+    also: tuple[Any, ...] = (),
+    guarded: bool = False,
+    overflows: bool = False,
+    finite: bool = False,
+    about: str = "",
+    raises: Raises = Raises.NUMBERS,
+    exact: bool = False,
+    fails: bool = False,
+    boolean: bool = False,
+    joins: bool = False,
+    cost: Cost | None = None,
+    operator: str = "",
+    math: str = "",
+    total: bool = False,
+    name: str | None = None,
+    size: int | None = None,
 ) -> Elementwise:
-    """Declare an elementwise primitive, e.g. `elementwise("sin(x)", "cos(x)", numpy=np.sin, also=(math.sin,))`."""
+    """Declare an elementwise primitive, e.g. `elementwise("sin(x)", "cos(x)", numpy=np.sin, also=(math.sin,))`.
+
+    What follows `finite` goes into its row (`diffjit.ir.ops.schema.Row` says what it means).
+    """
     call = ast.parse(signature, mode="eval").body
     assert isinstance(call, ast.Call)
     assert isinstance(call.func, ast.Name)
     params = tuple(a.id for a in call.args if isinstance(a, ast.Name))
     assert len(partials) in (0, len(params)), f"{signature}: one partial per parameter"
-    entry = Elementwise(call.func.id, params, partials or ("0",) * len(params), guarded, numpy)
+    entry = Elementwise(
+        call.func.id, params, partials or ("0",) * len(params), guarded or overflows or finite, overflows, finite, numpy
+    )
+    boolean = boolean or operator in TRUTHS
+    if operator:
+        cost = Cost.CHEAP if cost is None else cost
+        name = ("test" if boolean else "") if name is None else name
+    declare_row(
+        Row(
+            entry.kind,
+            " ".join(params),
+            about or f"{signature}, element by element",
+            by_element=True,
+            shared=True,
+            raises=raises,
+            exact=exact,
+            fails=fails,
+            boolean=boolean,
+            joins=joins,
+            cost=Cost.DEAR if cost is None else cost,
+            operator=operator,
+            math=math,
+            total=total or bool(math),
+            name=name,
+            size=len(operator) or None if size is None else size,
+        )
+    )
     ELEMENTWISE[entry.kind] = entry
     _count["declared"] += 1
     for function in (numpy, *also):

@@ -11,10 +11,11 @@ import math
 
 import numpy as np
 
+from diffjit.ir.ops import Cost
 from diffjit.primitives.registry import elementwise
 
-elementwise("erf(x)", "1.1283791670955126 * exp(-x * x)", also=(math.erf,))
-elementwise("erfc(x)", "-1.1283791670955126 * exp(-x * x)", also=(math.erfc,))
+elementwise("erf(x)", "1.1283791670955126 * exp(-x * x)", also=(math.erf,), math="erf")
+elementwise("erfc(x)", "-1.1283791670955126 * exp(-x * x)", also=(math.erfc,), math="erfc")
 elementwise("gamma(x)", "out * polygamma(0, x)", also=(math.gamma,), guarded=True)
 elementwise("lgamma(x)", "polygamma(0, x)", also=(math.lgamma,), guarded=True)
 elementwise("polygamma(n, x)", "0", "polygamma(n + 1, x)", guarded=True)
@@ -29,6 +30,6 @@ elementwise("bessel_i(n, x)", "0", "0.5 * (bessel_i(n - 1, x) + bessel_i(n + 1, 
 elementwise("ldexp(x, n)", "ldexp(1.0, n)", "0", numpy=np.ldexp, also=(math.ldexp,), guarded=True)
 
 # For real x; `complexes` says what they are for complex ones.
-elementwise("real(x)", "1", also=(np.real,))
-elementwise("imag(x)", "0", also=(np.imag,))
-elementwise("conjugate(x)", "1", numpy=np.conjugate)
+elementwise("real(x)", "1", also=(np.real,), cost=Cost.CHEAP)
+elementwise("imag(x)", "0", also=(np.imag,), cost=Cost.CHEAP)
+elementwise("conjugate(x)", "1", numpy=np.conjugate, cost=Cost.CHEAP)

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
+from diffjit.ir.ops import Cost
 from diffjit.primitives.registry import elementwise
 
 # Exponentials (guarded because they overflow: softplus written with `where` multiplies 0 by exp(1000)) --------------
 
-elementwise("exp(x)", "out", numpy=np.exp, also=(math.exp,), guarded=True)
-elementwise("exp2(x)", "0.6931471805599453 * out", numpy=np.exp2, also=(math.exp2,), guarded=True)
-elementwise("expm1(x)", "out + 1", numpy=np.expm1, also=(math.expm1,), guarded=True)
+elementwise("exp(x)", "out", numpy=np.exp, also=(math.exp,), overflows=True)
+elementwise("exp2(x)", "0.6931471805599453 * out", numpy=np.exp2, also=(math.exp2,), overflows=True)
+elementwise("expm1(x)", "out + 1", numpy=np.expm1, also=(math.expm1,), overflows=True)
 
 # Logarithms (math.log takes a base too: library/math_functions.py) --------------------------------------------------
 
@@ -41,7 +42,7 @@ elementwise("tan(x)", "1 + out * out", numpy=np.tan, also=(math.tan,))
 # `one_minus_square` keeps the digits near 1 that 1 - x * x loses.
 elementwise("arcsin(x)", "1 / sqrt(one_minus_square(x))", numpy=np.arcsin, also=(math.asin,), guarded=True)
 elementwise("arccos(x)", "-1 / sqrt(one_minus_square(x))", numpy=np.arccos, also=(math.acos,), guarded=True)
-elementwise("arctan(x)", "1 / (1 + x * x)", numpy=np.arctan, also=(math.atan,))
+elementwise("arctan(x)", "1 / (1 + x * x)", numpy=np.arctan, also=(math.atan,), math="atan")
 elementwise(
     "arctan2(y, x)",
     "x / (x * x + y * y)",
@@ -49,16 +50,31 @@ elementwise(
     numpy=np.arctan2,
     also=(math.atan2,),
     guarded=True,
+    math="atan2",
 )
-elementwise("deg2rad(x)", "0.017453292519943295", numpy=np.deg2rad, also=(np.radians, math.radians))
-elementwise("rad2deg(x)", "57.29577951308232", numpy=np.rad2deg, also=(np.degrees, math.degrees))
+elementwise(
+    "deg2rad(x)",
+    "0.017453292519943295",
+    numpy=np.deg2rad,
+    also=(np.radians, math.radians),
+    math="radians",
+    cost=Cost.CHEAP,
+)
+elementwise(
+    "rad2deg(x)",
+    "57.29577951308232",
+    numpy=np.rad2deg,
+    also=(np.degrees, math.degrees),
+    math="degrees",
+    cost=Cost.CHEAP,
+)
 
 # Hyperbolic ---------------------------------------------------------------------------------------------------------
 
-elementwise("sinh(x)", "cosh(x)", numpy=np.sinh, also=(math.sinh,), guarded=True)
-elementwise("cosh(x)", "sinh(x)", numpy=np.cosh, also=(math.cosh,), guarded=True)
-elementwise("tanh(x)", "1 - out * out", numpy=np.tanh, also=(math.tanh,))
-elementwise("arcsinh(x)", "1 / sqrt(x * x + 1)", numpy=np.arcsinh, also=(math.asinh,))
+elementwise("sinh(x)", "cosh(x)", numpy=np.sinh, also=(math.sinh,), overflows=True)
+elementwise("cosh(x)", "sinh(x)", numpy=np.cosh, also=(math.cosh,), overflows=True)
+elementwise("tanh(x)", "1 - out * out", numpy=np.tanh, also=(math.tanh,), math="tanh")
+elementwise("arcsinh(x)", "1 / sqrt(x * x + 1)", numpy=np.arcsinh, also=(math.asinh,), math="asinh")
 # Two roots, not one of the product: the right branch for complex x with a negative real part. And two quotients, of
 # which neither is 0: the second derivative at 1 has no term 0 * inf.
 elementwise("arccosh(x)", "1 / sqrt(x - 1) * (1 / sqrt(x + 1))", numpy=np.arccosh, also=(math.acosh,), guarded=True)

@@ -35,7 +35,7 @@ def adopt(function: Function) -> None:
         v = op.inputs[0] if op in copies else None
         if v is None or not isinstance(v.type, Array) or memory.is_shared(v) or last[memory.find(v)] != k:
             continue
-        if all(_is_array(m) and (m.op is None or m.op.kind not in _HELD) for m in memory.members[memory.find(v)]):
+        if all(map(_is_whole, memory.members[memory.find(v)])):
             mapping[op.out] = v
     if not mapping:
         return
@@ -47,9 +47,6 @@ def adopt(function: Function) -> None:
     body.results = [_final(v, mapping) for v in body.results]
 
 
-_HELD = frozenset({"list_get", "list_pop", "pop", "broadcast_to"})  # somebody else may hold it, or it is no array alone
-
-
 def _same_layout(op: Op) -> bool:
     given, made = op.inputs[0].type, op.out.type
     if not isinstance(given, Array) or not isinstance(made, Array):
@@ -57,8 +54,9 @@ def _same_layout(op: Op) -> bool:
     return given.layout == made.layout and given.layout in ("C", "F") and op.attrs["order"] in ("K", given.layout)
 
 
-def _is_array(v: Value) -> bool:
-    return isinstance(v.type, Array)
+def _is_whole(v: Value) -> bool:
+    """Whether a reference is an array that nobody else may hold."""
+    return isinstance(v.type, Array) and (v.op is None or not (v.op.row.gives or v.op.kind == "broadcast_to"))
 
 
 def _read(op: Op) -> list[Value]:

@@ -25,7 +25,6 @@ from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import LABELS, SUM, TRIED, Block, Function, Op, Value, const_of, is_view
 from diffjit.ir.types import INT, Array, Scalar
 from diffjit.ir.walk import blocks, walk
-from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.transforms.changes import Changes
 
 _LARGEST = 2**53  # whole numbers up to here are floats
@@ -149,7 +148,7 @@ class _Round:
             return False
         readers = self.readers.get(v, ())
         if b.weak:
-            return all(op.kind in ELEMENTWISE for op in readers)
+            return all(op.row.by_element for op in readers)
         return all(
             op.kind in _EITHER
             and _is_real(op)
@@ -444,14 +443,14 @@ def _copy_of_own(at: _Round, op: Op) -> Found:
     v = op.inputs[0]
     if v.op is None or v.type != op.out.type or v in at.returned or v in at.fresh or not isinstance(v.type, Array):
         return None
-    if v.op.kind not in ELEMENTWISE and v.op.kind not in _FRESH:
+    if not v.op.row.by_element and v.op.kind not in _FRESH:
         return None
     readers = [r for r in at.readers.get(v, ()) if r is not op]
     views = [r for r in readers if is_view(r)]
     if any(r.out in at.returned for r in views) or at.changes.after(v, v.op) or at.changes.after(op.out, op):
         return None
     around = [r for r in readers if not is_view(r)] + [r for w in views for r in at.readers.get(w.out, ())]
-    if any(r.kind not in ELEMENTWISE and r.kind not in _READING for r in around):
+    if any(not r.row.by_element and r.kind not in _READING for r in around):
         return None
     at.returned.add(v)
     v.name = op.out.name

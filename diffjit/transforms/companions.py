@@ -16,7 +16,6 @@ from diffjit.frontend import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
-from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.transforms import custom, rules
 from diffjit.transforms.prepare import clone, own_copy
 
@@ -159,19 +158,19 @@ class Companions:
             self.loop(op, block)
         elif kind == "call":
             self.call(op, block)
-        elif kind in _WRITERS:
+        elif op.row.value is not None:
             self.write(op, block)
         elif kind == "foreign" and any(map(self.has, op.outputs)) and any(map(self.has, op.inputs)):
             raise rules.without_source(op)
         elif not op.outputs or not self.has(op.out):
             self.passive(op, block)
-        elif kind in ("zeros", "empty", "zeros_like", "empty_like", "list_new", "stack_new", "undef", "stop_gradient"):
+        elif op.row.constant:
             block.ops.append(op)
             self.fresh(op)
         elif kind == "full" and not self.has(op.inputs[0]):
             block.ops.append(op)
             self.beside[op.out] = self.zeros(op.out)
-        elif is_view(op) or kind in _MIRRORED:
+        elif is_view(op) or op.row.gives or kind in _MIRRORED:
             self.mirror(op, block)
         else:
             block.ops.append(op)
@@ -226,7 +225,7 @@ class Companions:
         if ty.ndim == 1 and ty.layout != "A":
             return t
         wanted = Array(ty.dtype, ty.dims, like.layout)
-        if t.op is not None and t.op.kind in ELEMENTWISE and any(o is t.op for o in self.build.block.ops[start:]):
+        if t.op is not None and t.op.row.by_element and any(o is t.op for o in self.build.block.ops[start:]):
             t.type = wanted  # just made, and seen by nobody: it is made in this order
             return t
         return self.build.value("copy", [t], wanted, name=self.name(op.out, n), order=like.layout)
@@ -234,7 +233,7 @@ class Companions:
     def passive(self, op: Op, block: Block) -> None:
         """An operation whose result has no companions."""
         block.ops.append(op)
-        if op.kind in ("list_pop", "pop") and self.has(op.inputs[0]):
+        if op.row.gives and op.row.writes and self.has(op.inputs[0]):
             for t in self.companions(op.inputs[0]):
                 self.build.value(op.kind, [t, *op.inputs[1:]], op.out.type)
 
@@ -387,15 +386,7 @@ class Companions:
         self.beside[out] = made
 
 
-_MIRRORED = frozenset(
-    {"load", "list_get", "list_pop", "pop", "list_copy", "stack_copy", "gather", "copy", "reshape",
-     "full"}
-)  # fmt: skip
-
-_WRITERS = frozenset(
-    {"store", "assign", "accum", "accum_at", "scatter", "scatter_add", "mask_set", "list_append", "list_set",
-     "list_insert", "push"}
-)  # fmt: skip
+_MIRRORED = frozenset({"load", "list_copy", "stack_copy", "gather", "copy", "reshape", "full"})
 
 
 def _elem(target: Value) -> Scalar:

@@ -21,20 +21,11 @@ import numpy as np
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const, is_view, without_labels
+from diffjit.ir.ops import Cost
 from diffjit.ir.strategy import reads_memory
 from diffjit.ir.types import Array, Scalar, is_ref
 from diffjit.ir.walk import blocks, walk
-from diffjit.primitives.registry import ELEMENTWISE
-from diffjit.transforms.policy import CHEAP
-
-_PURE = frozenset(
-    {"cast", "where", "select", "zmul", "dim", "stride", "trip", "load", "sum", "prod", "max", "min", "any", "all",
-     "argmax", "argmin", "cumsum", "cumprod", "matmul", "unbroadcast", "solve", "inv", "det", "cholesky", "eigh", "svd",
-     "concatenate", "gather", "mask_get", "nonzero", "sort", "argsort", "arange",
-     "fft", "rfft", "irfft"}
-)  # fmt: skip
-
-_CHEAP = CHEAP - {"divide", "zdiv", "sqrt"} | {"dim", "stride", "trip", "load"}
+from diffjit.transforms.policy import is_cheap
 
 
 def share_common(function: Function) -> None:
@@ -80,7 +71,7 @@ class _Sharing:
 
     def has_variable(self, first: Op, again: Op) -> bool:
         """Whether one of two equal cheap numbers is read more than once, and so is a variable anyway."""
-        if first.kind not in CHEAP:
+        if not is_cheap(first):
             return False
         if self.count is None:
             self.count = Counter(v for op in walk(self.function.body) for v in op.inputs)
@@ -90,7 +81,7 @@ class _Sharing:
 
     def key(self, op: Op) -> Hashable:
         """What an operation computes; None where it must not be shared."""
-        if len(op.outputs) != 1 or not (op.kind in ELEMENTWISE or op.kind in _PURE or is_view(op)):
+        if len(op.outputs) != 1 or not (op.row.shared or is_view(op)):
             return None
         if reads_memory(op) and any(is_ref(v.type) and self.memory.written(v) for v in op.inputs):
             return None
@@ -112,7 +103,7 @@ class _Sharing:
 
 def _is_cheap(op: Op) -> bool:
     """Numbers that LLVM shares by itself, and that read better where they are used: `u.size - 1`, `k * x[i]`."""
-    return isinstance(op.out.type, Scalar) and op.kind in _CHEAP
+    return isinstance(op.out.type, Scalar) and op.row.cost <= Cost.CHEAP
 
 
 def _makes_array(op: Op) -> bool:

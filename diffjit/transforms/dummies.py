@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import CONTROL, Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import INT, Array, Dim, List, Scalar, Sym
 from diffjit.ir.walk import walk
 
@@ -70,7 +70,7 @@ def _define_in(block: Block, touched: set[Value], known: Lengths) -> None:
         if op.kind == "undef":
             if op.out in touched:
                 _define(op, block, known)
-        elif op.kind not in CONTROL:
+        elif not op.row.control:
             _lengths_of(op.outputs, known)
 
 

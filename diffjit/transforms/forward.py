@@ -9,7 +9,7 @@ from diffjit.errors import NoRule
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import Array, Scalar, is_float
-from diffjit.primitives.registry import ELEMENTWISE, RULES
+from diffjit.primitives.registry import RULES
 from diffjit.transforms import custom, rules
 from diffjit.transforms.companions import Companions
 
@@ -49,7 +49,7 @@ class TangentRules:
 
     def tangent_of(self, op: Op) -> Value:
         """The tangent of a pure operation's result."""
-        if op.kind in ELEMENTWISE:
+        if op.row.by_element:
             return self.elementwise(op)
         if op.kind == "foreign":
             raise rules.without_source(op)

@@ -19,7 +19,6 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
 from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, nothing, walk
-from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.transforms.policy import Policy
 from diffjit.transforms.tidy import labelled
 
@@ -165,7 +164,7 @@ class Keeper:
             inputs = [self.kept(i, c) for i in op.inputs]
         with self.build.inside(c.spot if self.resolving else c.block):
             attrs = without_labels(op.attrs)
-            if isinstance(v.type, Scalar) and v.type.dtype.kind == "i" and op.kind in ELEMENTWISE:
+            if isinstance(v.type, Scalar) and v.type.dtype.kind == "i" and op.row.by_element:
                 attrs["nowrap"] = True  # it did not overflow on the way there
             return self.build.value(op.kind, inputs, v.type, name=v.name, **attrs)
 
@@ -299,7 +298,7 @@ class Keeper:
         before = op is None or op not in self.order.places or not self.order.later(outer, op)
         if (v.block is None or id(v.block) in scope) and before:
             return True
-        if op is None or not isinstance(v.type, Scalar) or not (op.kind in ("dim", "trip") or op.kind in ELEMENTWISE):
+        if op is None or not isinstance(v.type, Scalar) or not (op.kind in ("dim", "trip") or op.row.by_element):
             return False
         return all(self.hoistable(i, outer, scope) for i in op.inputs)
 

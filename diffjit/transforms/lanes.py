@@ -25,7 +25,8 @@ from diffjit.analysis.failing import Failing, Failure
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import EFFECTS, LANES, Block, Function, Op, Value, const_of, is_view, without_labels
+from diffjit.ir.nodes import LANES, Block, Function, Op, Value, const_of, is_view, without_labels
+from diffjit.ir.ops import Reads
 from diffjit.ir.raising import inner_lengths_agree
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Type, is_ref
 from diffjit.ir.walk import blocks, has_exit, initial, walk
@@ -35,8 +36,6 @@ GUARDED = "product"  # attribute of an `if`: there are rows to be multiplied
 _SMALL = 16  # elements of a matrix whose product with a vector is as cheap alone
 _SHARED = frozenset({"const", "dim", "reshape", "multiply"})  # besides views: what reshapes are made of
 _AGAIN = frozenset({"const", "undef", "trip"})
-_FRESH = frozenset({"empty", "zeros", "full", "empty_like", "zeros_like", "copy", "arange"})
-_HELD = frozenset({"list_get", "list_pop", "pop", "call"})  # their references may be known elsewhere
 
 
 def join_products(function: Function) -> bool:
@@ -204,7 +203,7 @@ class Split:
         """The memory whose contents some operations read or change."""
         found: set[Any] = set()
         for op in _deep(ops):
-            if not (op.regions or is_view(op) or op.kind in ("dim", "stride")):
+            if not (op.regions or is_view(op) or op.row.reads is Reads.LENGTHS):
                 found.update(self.memory.find(v) for v in op.inputs if is_ref(v.type))
         return found
 
@@ -215,7 +214,7 @@ class Split:
     def is_outer(self, cls: Any) -> bool:
         """Whether memory may be the same in several lanes."""
         members = self.memory.members.get(cls, ())
-        return any(not self.own(v) or (v.op is not None and v.op.kind in _HELD) for v in members)
+        return any(not self.own(v) or (v.op is not None and (v.op.row.gives or v.op.kind == "call")) for v in members)
 
     def visible(self, ops: Sequence[Op], changed: Iterable[Any]) -> bool:
         """Whether an error that comes earlier or later shows in what has been printed or written."""
@@ -224,11 +223,11 @@ class Split:
     def is_private(self, cls: Any) -> bool:
         """Whether memory is allocated by this function: who gets an error does not see it."""
         roots = [v for v in self.memory.members.get(cls, ()) if v.op is None or not is_view(v.op)]
-        return all(v.op is not None and v.op.kind in _FRESH for v in roots)
+        return all(v.op is not None and v.op.row.makes for v in roots)
 
     def prints(self, ops: Iterable[Op]) -> bool:
         """Whether some operations may print."""
-        return any(op.kind in ("call", "foreign") or (op.kind in EFFECTS and op.kind != "raise") for op in _deep(ops))
+        return any(op.kind in ("call", "foreign") or (op.row.effect and op.kind != "raise") for op in _deep(ops))
 
     # What the second loop needs of the first
 

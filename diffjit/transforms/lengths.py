@@ -17,13 +17,6 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.types import INT, Array, Dim, Scalar, Sym
 from diffjit.ir.walk import blocks, walk
-from diffjit.primitives.registry import ELEMENTWISE
-
-_LIKE = frozenset({"copy", "zeros_like", "empty_like", "cumsum", "cumprod", "sort", "stop_gradient", "real_view",
-                   "imag_view", "inv", "cholesky", "fft"})  # fmt: skip
-_ALLOCATED = frozenset({"zeros", "empty"})
-_BROADCAST = frozenset({"where", "cast", "zmul", *ELEMENTWISE})
-_REDUCED = frozenset({"sum", "prod", "max", "min", "any", "all"})
 
 
 class Unknown(Exception):
@@ -133,11 +126,11 @@ class Lengths:
         return self._by_kind(v.op, axis, v)
 
     def _by_kind(self, op: Op, axis: int, v: Value) -> Value:
-        if op.kind in _LIKE:
-            return self.of(op.inputs[0], axis)
-        if op.kind in _ALLOCATED:
-            return self.number(op.inputs[axis])
-        if op.kind in _BROADCAST:
+        if op.row.like is not None:
+            return self.of(op.inputs[op.row.like], axis)
+        if op.row.lengths_at is not None:
+            return self.number(op.inputs[op.row.lengths_at + axis])
+        if op.row.by_element:
             return self.joint(
                 [
                     self.of(x, axis - v.type.ndim + x.type.ndim)
@@ -145,22 +138,12 @@ class Lengths:
                     if isinstance(x.type, Array) and axis - v.type.ndim + x.type.ndim >= 0
                 ]
             )
-        if op.kind in _REDUCED:
+        if op.row.reduces:
             kept = range(op.inputs[0].type.ndim)
             if not op.attrs["keepdims"]:
                 kept = [k for k in kept if k not in op.attrs["axes"]]
             return self.const(1) if kept[axis] in op.attrs["axes"] else self.of(op.inputs[0], kept[axis])
         raise Unknown
-
-    def _of_full(self, op: Op, axis: int, _: Value) -> Value:
-        return self.number(op.inputs[1 + axis])
-
-    _of_reshape = _of_broadcast_to = _of_full
-
-    def _of_unbroadcast(self, op: Op, axis: int, _: Value) -> Value:
-        return self.of(op.inputs[1], axis)
-
-    _of_solve = _of_unbroadcast
 
     def _of_eigh(self, op: Op, axis: int, v: Value) -> Value:
         n = self.of(op.inputs[0], axis)
@@ -281,7 +264,7 @@ class Lengths:
             return self.of(op.inputs[0], op.attrs["axis"])
         if op.kind == "const":
             return self.const(op.attrs["value"]) if _small(op) else self.build.const(op.attrs["value"], v.type)
-        if op.kind in ("trip", "cast", "select") or op.kind in ELEMENTWISE:
+        if op.kind in ("trip", "cast", "select") or op.row.by_element:
             attrs = {name: op.attrs[name] for name in ("nowrap",) if name in op.attrs}
             return self._made(op.kind, [self.number(x) for x in op.inputs], v.type, **attrs)
         raise Unknown

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
-from diffjit.ir.nodes import WRITES, Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.ops import Reads
 from diffjit.ir.types import is_ref
 from diffjit.transforms.pipeline import finish
 from diffjit.transforms.reverse import reverse
 from diffjit.transforms.split import Split
-
-_SHAPES = frozenset({"dim", "stride", "trip", "list_len", "zeros_like", "empty_like", "share"})
 
 
 def transposed(parts: Split) -> tuple[Function, list[int | None]]:
@@ -82,9 +81,11 @@ class _Flow:
             self.control(op, under)
         elif op.kind == "call" and "rules" in op.attrs and not op.attrs["function"].writes and not under:
             self.call(op)
-        elif op.kind not in _SHAPES and (under or any(self.has(v) for v in _read(op))):
+        elif op.row.length or op.row.reads is Reads.LENGTHS:
+            return
+        elif under or any(self.has(v) for v in _read(op)):
             self.mark(op.outputs)
-            self.mark([op.inputs[k] for k in WRITES.get(op.kind, ())])
+            self.mark([op.inputs[k] for k in op.row.writes])
             if op.kind == "call" and "rules" not in op.attrs:  # those with rules change none of their arguments
                 self.mark([v for v in op.inputs if is_ref(v.type)])
 

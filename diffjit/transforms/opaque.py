@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diffjit.frontend.recursion import close
-from diffjit.ir.nodes import CONTROL, EFFECTS, WRITES, Block, Function, Op, Value, is_const, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, is_const, is_pure, is_view
 from diffjit.ir.types import is_float
 from diffjit.ir.walk import blocks, clone_op, walk
 from diffjit.transforms import custom
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 def is_straight(block: Block) -> bool:
     """Whether code has neither control flow nor effects; a call of a function with rules counts as an operation."""
-    stops = CONTROL | EFFECTS | WRITES.keys()
-    return all(custom.rules_of(op) is not None or (op.kind not in stops and not op.regions) for op in block.ops)
+    return all(custom.rules_of(op) is not None or (is_pure(op) and not op.regions) for op in block.ops)
 
 
 _NEW = {"zeros": "zeros", "empty": "zeros", "zeros_like": "zeros_like", "empty_like": "zeros_like"}
@@ -46,9 +45,7 @@ def straightened(block: Block, results: list[Value]) -> list[Value]:
         if op.kind != "assign" or op.inputs[0] not in made or used[op.inputs[0]][0] != k:
             continue
         zeros, source = op.inputs
-        written = [
-            n for n in used[zeros] if zeros in (block.ops[n].inputs[i] for i in WRITES.get(block.ops[n].kind, ()))
-        ]
+        written = [n for n in used[zeros] if zeros in (block.ops[n].inputs[i] for i in block.ops[n].row.writes)]
         if written == [k] and source.type.dtype == zeros.type.dtype and not is_viewed_and_written(block, zeros):
             filled = mapping[zeros] = Value(zeros.type, zeros.name)
             block.ops[k] = filled.op = Op("add", [zeros, source], [filled], {}, [], op.loc)
@@ -80,11 +77,11 @@ def is_viewed_and_written(block: Block, memory: Value) -> bool:
     for op in walk(block):
         if op.regions and any(v in names for region in op.regions for v in _read(region)):
             return True
-        if op.kind in CONTROL and custom.rules_of(op) is None and any(v in names for v in op.inputs):
+        if op.row.control and custom.rules_of(op) is None and any(v in names for v in op.inputs):
             return True
         if is_view(op) and op.inputs[0] in names:
             names.add(op.out)
-        if any(op.inputs[i] in names - {memory} for i in WRITES.get(op.kind, ())):
+        if any(op.inputs[i] in names - {memory} for i in op.row.writes):
             return True
     return False
 

@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING
 from diffjit.analysis.extents import Extents
 from diffjit.analysis.running import Running
 from diffjit.ir.nodes import Block, Op, Value, const_of, is_const, is_view
+from diffjit.ir.ops import Cost
 from diffjit.ir.types import Array, Scalar
 
 if TYPE_CHECKING:
     from diffjit.transforms.keep import Keeper
 
-CHEAP = frozenset(
-    {"add", "subtract", "multiply", "divide", "negative", "positive", "reciprocal", "square", "sqrt", "absolute",
-     "one_minus_square", "fabs", "sign", "copysign", "floor", "ceil", "trunc", "rint", "floor_divide", "remainder",
-     "where", "select", "cast", "zmul", "zdiv", "maximum", "minimum", "fmax", "fmin", "equal", "not_equal", "less",
-     "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not",
-     "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift", "isnan", "isinf", "isfinite",
-     "signbit", "real", "imag", "conjugate", "heaviside", "deg2rad", "rad2deg"}
-)  # fmt: skip
+
+def is_cheap(op: Op) -> bool:
+    """Whether an elementwise operation takes no longer than reading a number that was recorded."""
+    return op.row.by_element and op.row.cost <= Cost.SLOW
 
 
 @dataclass(slots=True, eq=False)
@@ -119,11 +116,11 @@ class Policy:
 
     def _recomputable(self, op: Op) -> bool:
         """Cheap to compute again from its operands, with the same result."""
-        if op.kind in ("const", "dim", "trip") or is_view(op):
+        if op.kind == "const" or op.row.length or is_view(op):
             return True
         if op.kind == "load":
             return not self.memory.changes_after(op.inputs[0], op)
-        if op.kind not in CHEAP and not _small_power(op):
+        if not is_cheap(op) and not _small_power(op):
             return False
         return isinstance(op.out.type, Scalar) or self._cheap_array(op)
 
@@ -156,21 +153,17 @@ class Policy:
         often = self.often(v.block) if v.block is not None else 1
         if self.running.of(v) is not None:
             return 2 * often
-        if op is None or op.kind in _FREE or is_view(op) or self.stored(v) is not None or self._invariant(op):
+        if op is None or op.row.cost is Cost.FREE or is_view(op) or self.stored(v) is not None or self._invariant(op):
             return 0
-        return (6 if op.kind in _SLOW else 2) * _size(v) * often
+        return (6 if op.row.cost is Cost.SLOW else 2) * _size(v) * often
 
     def _invariant(self, op: Op) -> bool:
         """Whether a number is the same in all iterations of the innermost loop: LLVM computes it once."""
         loops = self.order.places[op].loops
-        if not loops or not isinstance(op.out.type, Scalar) or op.kind not in CHEAP:
+        if not loops or not isinstance(op.out.type, Scalar) or not is_cheap(op):
             return False
         inside = (i for i in op.inputs if self.order.inside(i, loops[-1]))
         return all(is_const(i) or (i.op is not None and self._invariant(i.op)) for i in inside)
-
-
-_FREE = frozenset({"const", "dim", "trip", "load"})
-_SLOW = frozenset({"divide", "sqrt", "reciprocal", "floor_divide", "remainder"})
 
 
 def _size(v: Value) -> int:

@@ -21,9 +21,10 @@ from diffjit.errors import MemoryProblem
 from diffjit.frontend import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import SUM, Block, Function, Loc, Op, Value, is_view
+from diffjit.ir.ops import Reads
 from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
 from diffjit.ir.walk import clone_op, dce, nothing, walk
-from diffjit.primitives.registry import ELEMENTWISE, RULES
+from diffjit.primitives.registry import RULES
 from diffjit.transforms import custom, rules
 from diffjit.transforms.keep import Context, Keeper
 from diffjit.transforms.memory_rules import MemoryRules
@@ -31,8 +32,6 @@ from diffjit.transforms.outlined import turned
 from diffjit.transforms.prepare import clone, own_copy
 from diffjit.transforms.shadows import Shadows
 from diffjit.transforms.timeloop import enclose
-
-_METADATA = frozenset({"dim", "zeros_like", "empty_like", "list_len"})  # they read no elements
 
 
 @dataclass(slots=True, eq=False)
@@ -190,7 +189,7 @@ class Reverse(MemoryRules):
             self.reverse_call(op, c)
         elif hasattr(self, f"mirror_{kind}"):
             getattr(self, f"mirror_{kind}")(op, c)
-        elif is_view(op) or not op.outputs or kind in _SILENT:
+        elif is_view(op) or not op.outputs or op.row.constant:
             return
         elif kind == "foreign":
             if any(self.activity.active(v) for v in op.outputs) and any(self.activity.active(v) for v in op.inputs):
@@ -210,7 +209,7 @@ class Reverse(MemoryRules):
         contributions: list[tuple[int, Any]] = []
         with self.build.inside(scratch):
             self.build.loc = op.loc
-            if op.kind in ELEMENTWISE:
+            if op.row.by_element:
                 contributions = [(k, rules.cotangent_part(self.runner, op, k, g_in)) for k in active]
             else:
                 contributions = self.rule_contributions(op, g_in, active)
@@ -297,8 +296,8 @@ class Reverse(MemoryRules):
                 mapping[v] = self.keep.contents(v, op, c, after=v in op.outputs)
 
     def _fetch(self, v: Value, reader: Op, op: Op, c: Context, mapping: dict[Value, Value]) -> None:
-        metadata = reader.kind in _METADATA or (reader.kind == "unbroadcast" and reader.inputs[0] is not v)
-        if metadata:
+        like = reader.kind == "unbroadcast" and reader.inputs[0] is not v
+        if like or reader.row.reads in (Reads.LENGTHS, Reads.SIZE):
             reached = self.keep.kept(v, c)
             reader.inputs = [reached if x is v else x for x in reader.inputs]
             return
@@ -517,13 +516,6 @@ class Reverse(MemoryRules):
                 loc=op.loc,
                 cure="pass copies, or write the recursion as a loop",
             )
-
-
-_SILENT = frozenset(
-    {"const", "empty", "zeros", "empty_like", "zeros_like", "undef", "stop_gradient", "dim", "stride", "trip",
-    "list_len", "stack_new",
-     "list_new", "share", "factorizes", "nonzero", "argmax", "argmin", "argsort", "any", "all"}
-)  # fmt: skip
 
 
 def _renamed(v: Value, mapping: dict[Value, Value]) -> Value:

@@ -243,7 +243,7 @@ def needs_guard(runner: RuleRunner, op: Op, k: int) -> bool:
         return True
     if _reads_singular(runner, op, k):
         return True
-    if not ELEMENTWISE[op.kind].guarded or op.kind in _OVERFLOW:
+    if not ELEMENTWISE[op.kind].guarded or ELEMENTWISE[op.kind].overflows:
         return False
     constant = [const_of(v) for v in op.inputs]
     if op.kind in ("divide", "remainder", "floor_divide") and constant[1]:
@@ -267,7 +267,7 @@ def least(v: Value, depth: int = _DEPTH) -> float:
         return -math.inf
     if op.kind == "const":
         return float(op.attrs["value"]) if math.isfinite(op.attrs["value"]) else -math.inf
-    if op.kind in ("dim", "trip", "list_len", "exp", "exp2", "absolute", "square"):
+    if op.row.length or op.kind in ("exp", "exp2", "absolute", "square"):
         return 0.0
     if op.kind == "cosh":
         return 1.0
@@ -290,8 +290,6 @@ def least(v: Value, depth: int = _DEPTH) -> float:
     return {"add": bounds[0] + bounds[-1], "multiply": bounds[0] * bounds[-1], "divide": 0.0}[op.kind]
 
 
-_OVERFLOW = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "square"})  # non-finite only where the value itself is
-_FINITE = _OVERFLOW | {"sqrt", "hypot", "cbrt", "remainder", "zmul"}  # guarded, but finite for finite operands
 _PASS_ON = frozenset({"divide", "power", "zmul", "add", "subtract", "multiply", "negative", "absolute"})
 
 
@@ -335,9 +333,10 @@ def _passes_on(v: Value) -> bool:
 
 def _singular_itself(v: Value) -> bool:
     op = v.op
-    if op is None or op.kind not in ELEMENTWISE or not ELEMENTWISE[op.kind].guarded:
+    if op is None or not op.row.by_element:
         return False
-    if op.kind in ("select", "where") or op.kind in _FINITE:
+    entry = ELEMENTWISE[op.kind]
+    if not entry.guarded or entry.finite or entry.overflows:
         return False
     constant = const_of(op.inputs[-1])
     number = isinstance(constant, (int, float, np.floating, np.integer))

@@ -27,7 +27,7 @@ from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.analysis.small import Small, constant, is_small, subscript, viewed
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import LABELS, TRIED, WRITES, Block, Function, Op, Value, is_const, is_view
+from diffjit.ir.nodes import LABELS, TRIED, Block, Function, Op, Value, is_const, is_view
 from diffjit.ir.types import INT, Array, Scalar
 from diffjit.ir.walk import blocks, clone, clone_op, has_exit, initial, walk
 from diffjit.transforms import elements
@@ -55,7 +55,7 @@ def scalarise(function: Function, *, smooth: bool = False) -> Function:
 
 def _detach(function: Function) -> None:
     """Lists and tapes get copies of small arrays where nobody can tell: then those may be numbers elsewhere."""
-    kept = {op: op.inputs[1] for op in walk(function.body) if op.kind in _KEEPING and is_small(op.inputs[1].type)}
+    kept = {op: op.inputs[1] for op in walk(function.body) if op.row.keeps and is_small(op.inputs[1].type)}
     if not kept:
         return
     memory = Memory(function, Order(function), whole=True)
@@ -71,9 +71,6 @@ def _detach(function: Function) -> None:
                     layout = v.type.layout if v.type.layout != "A" else "C"
                     op.inputs[1] = build.value("copy", [v], Array(v.type.dtype, v.type.dims, layout), order=layout)
                 block.ops.append(op)
-
-
-_KEEPING = frozenset({"list_append", "list_insert", "list_set", "push"})
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +98,7 @@ class _Scalariser:
         for op in block.ops:
             if op.regions:
                 self.written[op] = set()
-            for k in WRITES.get(op.kind, ()):
+            for k in op.row.writes:
                 if self.small.holds(op.inputs[k]):
                     for outer in around:
                         self.written[outer].add(self.small.memory.find(op.inputs[k]))
@@ -176,12 +173,12 @@ class _Scalariser:
         """Whether an operation whose result does not become numbers is done number by number nevertheless."""
         if any(self.small.holds(v) for v in op.inputs):
             return True
-        return isinstance(op.out.type, Scalar) and op.kind not in ("zeros", "empty", "full")
+        return isinstance(op.out.type, Scalar) and op.row.fill is None
 
     def operands(self, op: Op) -> list[Elements]:
         """What an operation reads, number by number."""
-        count = {"unbroadcast": 1, "full": 1, "zeros_like": 0, "empty_like": 0, "zeros": 0, "empty": 0}
-        return [self.read(v) for v in op.inputs[: count.get(op.kind)]]
+        count = None if op.row.fill is None else int(op.row.fill == "value")
+        return [self.read(v) for v in op.inputs[: 1 if op.kind == "unbroadcast" else count]]
 
     def keep(self, op: Op) -> None:
         """An operation stays as it is; a small array that it makes is taken apart."""

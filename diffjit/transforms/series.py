@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from diffjit.analysis.activity import PASSIVE
 from diffjit.frontend.values import Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import TRIED, Block, Op, Value, const_of, is_const, is_view, without_labels
@@ -139,7 +138,7 @@ class Expansion(TangentRules):
                 self.varying[v] = False
             elif v in self.scratch and v.op is not None:
                 data = v.op.inputs[:1] if v.op.kind == "unbroadcast" else v.op.inputs
-                self.varying[v] = v.op.kind not in PASSIVE and any(self.varies(i) for i in data)
+                self.varying[v] = not v.op.row.constant and any(self.varies(i) for i in data)
             else:
                 self.varying[v] = v in self.op.outputs or v in self.integrals or self.known(v) is not None
         return self.varying[v]

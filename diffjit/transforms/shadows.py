@@ -63,7 +63,7 @@ class Shadows:
 
     def _straight(self, op: Op, block: Block) -> None:
         kind = op.kind
-        if kind in ("list_append", "list_set", "list_insert", "push"):
+        if op.row.keeps:
             if self.wanted(op.inputs[0]) and isinstance(op.inputs[1].type, Scalar):
                 if kind in ("list_append", "list_insert"):
                     with self.keep.forward_ops(self.keep.after, op, block) as b:
@@ -78,14 +78,12 @@ class Shadows:
                 b.value(kind, [self.of[op.inputs[0]], *op.inputs[1:]], op.out.type)
             return
         if not op.outputs or not self.wanted(op.out):
-            if kind in ("list_pop", "pop") and self.wanted(op.inputs[0]) and not isinstance(op.out.type, Scalar):
+            if op.row.gives and op.row.writes and self.wanted(op.inputs[0]) and not isinstance(op.out.type, Scalar):
                 self._after(op, block, kind, [self.of[op.inputs[0]], *op.inputs[1:]], op.attrs, op.out)
             return
         if kind == "list_copy" and op.inputs[0] not in self.of:
             self._zeros_beside(op, block)
-        elif is_view(op) or kind == "stop_gradient":
-            self._after(op, block, op.kind, [self.of[op.inputs[0]], *op.inputs[1:]], op.attrs, op.out)
-        elif kind in ("list_get", "list_pop", "pop", "list_copy", "stack_copy"):
+        elif is_view(op) or op.row.gives or kind in ("stop_gradient", "list_copy", "stack_copy"):
             self._after(op, block, kind, [self.of[op.inputs[0]], *op.inputs[1:]], op.attrs, op.out)
         elif kind == "undef":
             self._after(op, block, kind, [], {}, op.out)

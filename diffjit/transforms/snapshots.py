@@ -17,7 +17,8 @@ import numpy as np
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import WRITES, Block, Function, Value, is_view
+from diffjit.ir.nodes import Block, Function, Value, is_view
+from diffjit.ir.ops import Reads
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym, Type
 from diffjit.ir.walk import clone_op, has_exit, initial, walk
 from diffjit.transforms.outlined import clone_silently
@@ -81,7 +82,7 @@ class Steps:
             for k, i in enumerate(op.inputs):
                 if not isinstance(i.type, Array) or self.memory.find(i) != self.memory.find(v):
                     continue
-                if not (op.kind in ("dim", "stride") or is_view(op) or (op.kind in _PLAIN and k in WRITES[op.kind])):
+                if not (op.row.reads is Reads.LENGTHS or is_view(op) or (op.kind in _PLAIN and k in op.row.writes)):
                     return True
                 if op.kind in ("store", "assign", "mask_set", "scatter") and k != 0:
                     return True

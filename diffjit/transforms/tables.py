@@ -24,11 +24,9 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import TRIED, Block, Function, Op, Value, const_of, is_const, is_view, without_labels
 from diffjit.ir.types import INT, Array, Scalar, Sym
 from diffjit.ir.walk import clone, dce, has_exit, uses, walk
-from diffjit.primitives.registry import ELEMENTWISE
-from diffjit.transforms.policy import CHEAP
+from diffjit.transforms.policy import is_cheap
 
 _SUMS = frozenset({"sum", "prod"})
-_NUMBERS = frozenset({"cast", "where", "select", "zmul", "dim", "trip"})
 _INTEGERS = frozenset({"add", "subtract", "negative", "cast", "dim", "trip"})
 _MOST = 60  # operations of one table
 
@@ -70,7 +68,7 @@ def _is_dear(op: Op) -> bool:
         return False
     if op.kind == "power":
         return const_of(op.inputs[1]) not in (2, 3, 0.5, -1)
-    return op.kind in _SUMS or (op.kind in ELEMENTWISE and op.kind not in CHEAP)
+    return op.kind in _SUMS or (op.row.by_element and not is_cheap(op))
 
 
 class _Tables:
@@ -156,7 +154,7 @@ class _Tables:
             return False
         if op.out.type.dtype.kind in "iu":
             return op.kind in _INTEGERS
-        return op.kind in ELEMENTWISE or op.kind in _NUMBERS
+        return op.row.by_element or op.kind in _INTEGERS
 
     @staticmethod
     def _blocks(place: _Place) -> set[Block]:

@@ -12,10 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from diffjit.ir.nodes import CONTROL, LABELS, SUM, WRITES, Block, Function, Op, Value, const_of
+from diffjit.ir.nodes import LABELS, SUM, Block, Function, Op, Value, const_of
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import blocks, walk
-from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.transforms.changes import Changes
 
 _READERS = frozenset({"accum", "accum_at", "sum", "unbroadcast", "matmul", "assign", "store"})
@@ -35,7 +34,7 @@ def labelled(function: Function) -> Generator[None]:
                 continue
             if op.kind == "const":
                 continue  # it is printed where it is used
-            if "comment" in op.attrs or op.kind in CONTROL:
+            if "comment" in op.attrs or op.row.control:
                 lost.pop("comment", None)
             op.attrs |= lost
             lost = {}
@@ -55,7 +54,7 @@ def tidy(function: Function) -> None:
     changes = Changes(function)
     for op in walk(function.body):
         op.inputs = [_final(v, mapping) for v in op.inputs]
-        if op.kind in ELEMENTWISE:
+        if op.row.by_element:
             _without_full(op, lambda v: _only_read(v, readers, count))
             other = _same(op)
             if other is not None and _only_read(op.out, readers, count) and not changes.after(other, op):
@@ -110,8 +109,7 @@ def _only_read(v: Value, readers: dict[Value, list[Op]], count: Counter[Value]) 
         return True
     found = readers.get(v, [])
     return len(found) == count[v] and all(
-        op.kind in ELEMENTWISE or (op.kind in _READERS and all(op.inputs[k] is not v for k in WRITES.get(op.kind, ())))
-        for op in found
+        op.row.by_element or (op.kind in _READERS and all(op.inputs[k] is not v for k in op.row.writes)) for op in found
     )
 
 
@@ -148,7 +146,7 @@ def _replace_zeros(block: Block, k: int, j: int, count: Counter[Value]) -> bool:
     ):
         return False
     count[buffer] -= 1
-    if g.op in block.ops[:j] and g.op.kind in ELEMENTWISE and count[g] == 1 and g.type == ty:  # pyright: ignore[reportOptionalMemberAccess]
+    if g.op in block.ops[:j] and g.op.row.by_element and count[g] == 1 and g.type == ty:  # pyright: ignore[reportOptionalMemberAccess]
         made = g.op
         made.outputs = [buffer]  # pyright: ignore[reportOptionalMemberAccess]
         del block.ops[j]

@@ -20,7 +20,7 @@ from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import WRITES, Block, Function, Op, Value, is_const, is_view
+from diffjit.ir.nodes import Block, Function, Op, Value, is_const, is_view
 from diffjit.ir.types import BOOL, Array, Scalar, is_float, is_ref
 from diffjit.ir.walk import blocks, clone_op, initial, walk
 from diffjit.transforms.prepare import copied_params
@@ -76,7 +76,7 @@ def _first(block: Block, activity: Activity) -> tuple[Block, Op] | None:
 
 def _touched(op: Op) -> list[Value]:
     """What a loop leaves behind: what it carries, and the memory that it writes to."""
-    targets = [o.inputs[k] for region in op.regions for o in walk(region) for k in WRITES.get(o.kind, ())]
+    targets = [o.inputs[k] for region in op.regions for o in walk(region) for k in o.row.writes]
     return [*op.outputs, *targets]
 
 

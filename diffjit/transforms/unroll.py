@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from diffjit.analysis.small import ELSEWHERE, constant, is_small
+from diffjit.analysis.small import comes_from_elsewhere, constant, is_small
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Scalar, lengths_in, new_length, renamed
@@ -19,8 +19,6 @@ from diffjit.ir.walk import clone_op, walk
 
 TRIPS = 4
 LONGEST = 400  # operations that one loop may become
-
-_FIRST = {"load": 1, "store": 2, "accum_at": 2, "view": 1}  # kind -> where the indices begin
 
 
 def _both(a: bool, b: bool) -> bool:
@@ -73,7 +71,7 @@ def _picks(op: Op, params: list[Value]) -> bool:
         return False
     hanging = {op.regions[0].args[0]}
     for inner in walk(op.regions[0]):
-        first = _FIRST.get(inner.kind)
+        first = inner.row.indices_at
         if first is not None and any(v in hanging for v in inner.inputs[first:]) and _local(inner.inputs[0], params):
             return True
         if inner.kind in _FOLDED and any(v in hanging for v in inner.inputs):
@@ -86,7 +84,7 @@ def _picks(op: Op, params: list[Value]) -> bool:
 def _local(v: Value, params: list[Value]) -> bool:
     while v.op is not None and is_view(v.op):
         v = v.op.inputs[0]
-    return is_small(v.type) and v not in params and (v.op is None or v.op.kind not in ELSEWHERE)
+    return is_small(v.type) and v not in params and (v.op is None or not comes_from_elsewhere(v.op))
 
 
 def _made(op: Op) -> Iterator[Value]:

@@ -20,6 +20,7 @@ from diffjit.analysis.dependence import Dependence, access
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import LABELS, SUM, Block, Function, Op, Value, const_of, is_const, is_view
+from diffjit.ir.ops import Reads
 from diffjit.ir.types import BOOL, Scalar, is_ref
 from diffjit.ir.walk import blocks, walk
 
@@ -109,7 +110,7 @@ def _only_adds(op: Op, target: Value, roots: Roots) -> bool:
         return not any(_touches(o, target, roots) for r in op.regions for o in walk(r))
     if op.kind in ("accum_at", "accum"):
         return not any(is_ref(v.type) and roots.may_alias(v, target) for v in op.inputs[1:])
-    return is_view(op) or op.kind in ("dim", "zeros_like", "empty_like") or not _touches(op, target, roots)
+    return is_view(op) or op.row.reads is Reads.LENGTHS or not _touches(op, target, roots)
 
 
 def _touches(op: Op, target: Value, roots: Roots) -> bool:

@@ -1,0 +1,31 @@
+"""Linear algebra and Fourier transforms."""
+
+import numpy as np
+
+from diffjit.ir.ops.schema import Raises, Row, declare
+
+_SINGULAR = np.linalg.LinAlgError
+
+declare(
+    Row("matmul", "a b", "NumPy's @ for 1-D, 2-D and stacked operands",
+        raises=Raises.LENGTHS, shared=True, operator="@", name="", size=1),
+    Row("solve", "A b", "numpy.linalg.solve of one or stacked matrices",
+        raises=Raises.VALUES, error=_SINGULAR, shared=True, like=1),
+    Row("inv", "A", "numpy.linalg.inv of one or stacked matrices",
+        raises=Raises.VALUES, error=_SINGULAR, shared=True, like=0),
+    Row("det", "A", "numpy.linalg.det of one or stacked matrices", raises=Raises.VALUES, shared=True),
+    Row("cholesky", "A", "numpy.linalg.cholesky of one or stacked matrices",
+        raises=Raises.VALUES, error=_SINGULAR, shared=True, like=0),
+    Row("eigh", "a",
+        "values and vectors of a decomposition in one array (`primitives.spectral`); attrs upper, whether it reads the "
+        "upper triangle",
+        raises=Raises.VALUES, error=_SINGULAR, shared=True),
+    Row("svd", "a", "values and vectors of a decomposition in one array (`primitives.spectral`)",
+        raises=Raises.VALUES, error=_SINGULAR, shared=True),
+    Row("factorizes", "a", 'attrs kind ("solve": not singular, "cholesky": positive definite) -> bool',
+        raises=Raises.VALUES, constant=True, boolean=True),
+    Row("fft", "a", "attrs axis, forward: Fourier transform without factor, of complex numbers",
+        raises=Raises.NEVER, shared=True, like=0),
+    Row("rfft", "a", "attrs axis: half a transform of real numbers", raises=Raises.NEVER, shared=True),
+    Row("irfft", "a n", "attrs axis: n real numbers from half a transform", raises=Raises.LENGTHS, shared=True),
+)  # fmt: skip
