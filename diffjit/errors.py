@@ -75,6 +75,13 @@ class NoRule(DiffjitError):
     """A function without a derivative rule, or without a derivative (DJ2xx)."""
 
 
+def without_rule(
+    kind: str, what: str, loc: Loc | None = None, cure: str = "stop_gradient marks it as constant"
+) -> NoRule:
+    """The error for a kind of operation that a mode knows nothing of; `what` it lacks."""
+    return NoRule("DJ202", f"`{kind}` has no {what}", loc=loc, cure=cure)
+
+
 class TypeProblem(DiffjitError):
     """A value whose type does not fit, or changes on the way (DJ3xx)."""
 

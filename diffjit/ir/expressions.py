@@ -106,7 +106,7 @@ class SourcePrinter(Elementwise, OpPrinter):
             return syntax.number(value)
         if ty.dtype.kind == "b" or (not self.narrow and ty.dtype.name in ("float64", "complex128")):
             return syntax.number(value.item())
-        if user is not None and (user.kind in BINARY or user.kind == "where") and _has_company(op, user):
+        if user is not None and (user.row.operator in BINARY or user.kind == "where") and _has_company(op, user):
             return syntax.number(value.item())
         return syntax.call(f"np.{ty.dtype.name}", syntax.number(value.item()))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from diffjit.errors import without_rule
 from diffjit.ir import syntax
 from diffjit.ir.nodes import Op, const_of
 from diffjit.ir.types import Array, Scalar
@@ -17,6 +18,7 @@ from diffjit.lowering.fuse import element_type
 from diffjit.lowering.lines import INSIDE, WRAPS, Lines, subscript, tuple_text
 from diffjit.lowering.reuse import HOLD
 from diffjit.lowering.runtime.typespec import spec_of
+from diffjit.lowering.scalars import COMPUTED
 from diffjit.settings import settings
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def expression(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
             return syntax.call("pop_last", args[0])
         case "list_copy" | "stack_copy":
             return syntax.call("copy_list", args[0])
-    raise NotImplementedError(f"no lowering of `{op.kind}`")
+    raise without_rule(op.kind, "machine code", op.loc, COMPUTED)
 
 
 def mark(printer: LoweredPrinter, op: Op, first: int) -> str:

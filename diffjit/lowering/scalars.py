@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.errors import without_rule
 from diffjit.ir.ops import ROWS
 from diffjit.ir.types import Scalar
 from diffjit.lowering.runtime.vecmath import VECTOR
@@ -36,6 +37,7 @@ class Operand:
 
 _LOGIC = {"logical_and": "&", "logical_or": "|", "logical_xor": "^"}
 _BITS = frozenset({"&", "|", "^"})
+COMPUTED = 'backend="python" computes it'
 _PYTHON_NUMBER = {"i": int, "f": float, "c": complex}
 
 
@@ -329,7 +331,6 @@ _FUNCTIONS: frozenset[str] = frozenset({
     "power", "float_power", "floor_divide", "remainder", "fmod", "reciprocal", "square", "gcd", "lcm",
     "bitwise_count", "one_minus_square", "left_shift", "right_shift", "ldexp", "isnan", "isinf", "isfinite", "signbit",
     "real", "imag", "conjugate",
-    *SCALAR_SEMANTICS,
 })  # fmt: skip
 
 _NUMBA_RESULT: dict[str, Callable[[tuple[np.dtype, ...], np.dtype], np.dtype]] = {
@@ -338,7 +339,8 @@ _NUMBA_RESULT: dict[str, Callable[[tuple[np.dtype, ...], np.dtype], np.dtype]] =
 
 
 def _function(kind: str, x: list[str], ins: tuple[np.dtype, ...], result: np.dtype) -> tuple[str, np.dtype]:
-    assert kind in _FUNCTIONS, f"elementwise kind `{kind}` has no lowering"
+    if kind not in _FUNCTIONS and kind not in SCALAR_SEMANTICS:
+        raise without_rule(kind, "machine code", cure=COMPUTED)
     name = {"select": "where", "fabs": "absolute"}.get(kind, kind)
     text = f"{name}({', '.join(x)})"
     if kind in SCALAR_SEMANTICS:
@@ -349,4 +351,4 @@ def _function(kind: str, x: list[str], ins: tuple[np.dtype, ...], result: np.dty
 
 def names_used() -> frozenset[str]:
     """All names that the text of numbers may call."""
-    return frozenset(_FUNCTIONS)
+    return _FUNCTIONS | SCALAR_SEMANTICS.keys()

@@ -14,6 +14,7 @@ import numpy as np
 
 from diffjit.analysis.aliases import Roots
 from diffjit.analysis.bounds import Bounds
+from diffjit.errors import without_rule
 from diffjit.ir import syntax
 from diffjit.ir.nodes import SUM, Function, Op, Value, const_of
 from diffjit.ir.raising import may_raise
@@ -26,7 +27,7 @@ from diffjit.lowering.lines import INSIDE, WRAPS, Lines, Temporaries, accesses, 
 from diffjit.lowering.ranges import Ranges
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
-from diffjit.lowering.scalars import Operand
+from diffjit.lowering.scalars import COMPUTED, Operand
 from diffjit.lowering.spreading import Part
 from diffjit.settings import settings
 
@@ -249,7 +250,7 @@ class LoweredPrinter(OpPrinter):
                     printed(self, op, arguments, list(outs), lines)
                     break
             else:
-                raise NotImplementedError(f"no lowering of `{op.kind}`")
+                raise without_rule(op.kind, "machine code", op.loc, COMPUTED)
         made = lines.parse()
         unsure = {ast.unparse(n): getattr(n, "mark", "") for a in args for n in accesses(a)}
         for statement in made:

@@ -23,6 +23,7 @@ from typing import Any
 from diffjit.ir.ops import Cost, Raises, Row
 from diffjit.ir.ops import declare as declare_row
 from diffjit.ir.ops.schema import COMPARING
+from diffjit.primitives.semantics import SCALAR_SEMANTICS, Semantics
 
 ELEMENTWISE: dict[str, Elementwise] = {}
 RULES: dict[str, Rule] = {}
@@ -114,10 +115,15 @@ def elementwise(
     total: bool = False,
     name: str | None = None,
     size: int | None = None,
+    scalar: Callable[..., Any] | None = None,
+    library: str = "",
+    integer: bool = False,
 ) -> Elementwise:
     """Declare an elementwise primitive, e.g. `elementwise("sin(x)", "cos(x)", numpy=np.sin, also=(math.sin,))`.
 
-    What follows `finite` goes into its row (`diffjit.ir.ops.schema.Row` says what it means).
+    What follows `finite` goes into its row (`diffjit.ir.ops.schema.Row` says what it means). What NumPy does not have
+    is given as a `scalar` function in plain Python, which is compiled as it is; `library` is what text calls in its
+    place, and `integer` says that its first parameter is an int.
     """
     call = ast.parse(signature, mode="eval").body
     assert isinstance(call, ast.Call)
@@ -151,6 +157,8 @@ def elementwise(
             size=len(operator) or None if size is None else size,
         )
     )
+    if scalar is not None:
+        SCALAR_SEMANTICS[entry.kind] = Semantics(scalar, library=library, integer=integer)
     ELEMENTWISE[entry.kind] = entry
     _count["declared"] += 1
     for function in (numpy, *also):

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from diffjit.primitives.registry import ELEMENTWISE, elementwise
-from diffjit.primitives.semantics import SCALAR_SEMANTICS, Semantics
 
 PREFIX = "special_"
 
@@ -68,9 +67,11 @@ def special(
     name = call.func.id
     kind = PREFIX + name
     EXPORTS[kind] = Export(export or name, len(call.args), integer, options, parity)
-    SCALAR_SEMANTICS[kind] = Semantics(_numbers(name), library=f"scipy.special.{name}", integer=integer)
     texts = [p if p is None else ast.unparse(_Named().visit(ast.parse(p, mode="eval"))) for p in partials]
-    elementwise(PREFIX + signature, *texts, guarded=guarded)
+    elementwise(
+        PREFIX + signature, *texts, guarded=guarded, scalar=_numbers(name), library=f"scipy.special.{name}",
+        integer=integer,
+    )  # fmt: skip
 
 
 def _numbers(name: str) -> Callable[..., Any]:

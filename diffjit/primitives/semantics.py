@@ -1,7 +1,7 @@
 """What the elementwise kinds mean that are not NumPy ufuncs.
 
-SCALAR_SEMANTICS maps such a kind to a scalar function (plain Python on numbers and `math`: Numba can compile it as it
-is) and to the ufunc whose result dtype it shares. Kinds that need no function:
+Rows name the scalar function that such a kind is (`elementwise(..., scalar=...)`, kept in SCALAR_SEMANTICS): plain
+Python on numbers and `math`, which is compiled as it is. Kinds that need no function:
 
     where(c, x, y), select(c, x, y)   x if c else y; both are evaluated; dtype of np.result_type(x, y)
     cast(x)                           x in the dtype of the output
@@ -30,27 +30,27 @@ class Semantics:
     integer: bool = False  # the first parameter is an int
 
 
-def _is_pole(x: float) -> bool:
+def is_pole(x: float) -> bool:
     """Whether x is 0, -1, -2, ..."""
     return bool(x <= 0.0 and np.floor(x) == x)  # math.floor would overflow an int64 in Numba
 
 
-def _gamma(x: float) -> float:
+def gamma_function(x: float) -> float:
     """Gamma function; at the poles NaN (signed inf at 0), where math.gamma raises."""
     if x == 0.0:
         return math.copysign(math.inf, x)
     if not math.isfinite(x):
         return x if x > 0.0 else math.nan
-    if _is_pole(x):
+    if is_pole(x):
         return math.nan
     return math.inf if x > 171.7 else math.gamma(x)
 
 
-def _lgamma(x: float) -> float:
+def log_gamma(x: float) -> float:
     """log|Gamma|; inf at the poles, where math.lgamma raises."""
     if math.isnan(x):
         return x
-    if math.isinf(x) or x > 2.5e305 or _is_pole(x):
+    if math.isinf(x) or x > 2.5e305 or is_pole(x):
         return math.inf
     return math.lgamma(x)
 
@@ -59,13 +59,13 @@ def _lgamma(x: float) -> float:
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
 
-def _polygamma(n: int, x: float) -> float:
+def polygamma(n: int, x: float) -> float:
     """The n-th derivative of digamma: recurrence to a large argument, then asymptotic series (A&S 6.4.6, 6.4.11)."""
     if not math.isfinite(x):
         if x > 0.0:
             return math.inf if n == 0 else 0.0
         return math.nan
-    if _is_pole(x):
+    if is_pole(x):
         return math.inf if n % 2 == 1 else math.nan
     shifted = 0.0
     if n == 0 and x < -20.0:  # psi(x) = psi(1 - x) - pi / tan(pi x)
@@ -94,7 +94,7 @@ def _polygamma(n: int, x: float) -> float:
     return sign * (series / x**n + factorial * n * shifted)
 
 
-def _sinc_nth(n: int, x: float) -> float:
+def sinc_nth(n: int, x: float) -> float:
     """The n-th derivative of sin(pi x) / (pi x).
 
     Differentiating t f = sin(t) n times gives t f_n + n f_(n-1) = sin(t + n pi / 2), stable upwards unless t is small
@@ -122,7 +122,7 @@ def _sinc_nth(n: int, x: float) -> float:
     return total * math.pi**n
 
 
-def _bessel_i(n: int, x: float) -> float:
+def bessel_i(n: int, x: float) -> float:
     """The modified Bessel function I_n of integer order, by its power series, all of whose terms have one sign."""
     n = abs(n)
     if math.isnan(x):
@@ -142,25 +142,17 @@ def _bessel_i(n: int, x: float) -> float:
     return total
 
 
-def _sinc(x: float) -> float:
-    return _sinc_nth(0, x)
+def sinc(x: float) -> float:
+    """sin(pi x) / (pi x)."""
+    return sinc_nth(0, x)
 
 
-def _i0(x: float) -> float:
-    return _bessel_i(0, x)
+def i0(x: float) -> float:
+    """The modified Bessel function of order 0."""
+    return bessel_i(0, x)
 
 
-SCALAR_SEMANTICS: dict[str, Semantics] = {
-    "erf": Semantics(math.erf),
-    "erfc": Semantics(math.erfc),
-    "gamma": Semantics(_gamma),
-    "lgamma": Semantics(_lgamma),
-    "polygamma": Semantics(_polygamma, integer=True),
-    "sinc": Semantics(_sinc),
-    "sinc_nth": Semantics(_sinc_nth, integer=True),
-    "i0": Semantics(_i0),
-    "bessel_i": Semantics(_bessel_i, integer=True),
-}
+SCALAR_SEMANTICS: dict[str, Semantics] = {}
 
 
 def printed() -> dict[str, Callable[..., Any] | str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from diffjit.errors import NoRule
+from diffjit.errors import without_rule
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import Array, Scalar, is_float
@@ -55,9 +55,7 @@ class TangentRules:
             raise rules.without_source(op)
         entry = RULES.get(op.kind)
         if entry is None:
-            raise NoRule(
-                "DJ202", f"`{op.kind}` has no forward rule", loc=op.loc, cure="stop_gradient marks it as constant"
-            )
+            raise without_rule(op.kind, "forward rule", op.loc)
         rules.on_complex(op)
         if entry.linear:
             inputs = [
@@ -66,9 +64,7 @@ class TangentRules:
             ]
             return self.build.value(op.kind, inputs, op.out.type, name=self.name(op.out), **op.attrs)
         if entry.jvp_rule is None:
-            raise NoRule(
-                "DJ202", f"`{op.kind}` has no forward rule", loc=op.loc, cure="stop_gradient marks it as constant"
-            )
+            raise without_rule(op.kind, "forward rule", op.loc)
         names = entry.params
         extra = {
             f"{n}_dot": (self.tangent(v) if self.has(v) else self.zeros_for(v))

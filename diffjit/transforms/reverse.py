@@ -17,7 +17,7 @@ import numpy as np
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
-from diffjit.errors import MemoryProblem
+from diffjit.errors import MemoryProblem, without_rule
 from diffjit.frontend import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import SUM, Block, Function, Loc, Op, Value, is_view
@@ -239,11 +239,7 @@ class Reverse(MemoryRules):
         """What a structural primitive's reverse rule gives each input."""
         entry = RULES.get(op.kind)
         if entry is None or (entry.vjp_rule is None):
-            from diffjit.errors import NoRule
-
-            raise NoRule(
-                "DJ202", f"`{op.kind}` has no reverse rule", loc=op.loc, cure="stop_gradient marks it as constant"
-            )
+            raise without_rule(op.kind, "reverse rule", op.loc)
         transposed = rules.on_complex(op) == "holomorphic"
         values = rules.rule_values(self.runner, op, {"out_bar": rules.conjugated(self.runner, g) if transposed else g})
         result = self.runner.function(entry.vjp_rule, values)

@@ -10,6 +10,7 @@ from llvmlite import ir as llvm_ir
 from numba.core import types
 
 from diffjit.lowering import special as foreign
+from diffjit.lowering.runtime import scalars
 from diffjit.lowering.runtime.arithmetic import emit_float_division
 from diffjit.lowering.runtime.build import I8, I32, I64, declared, float_only, helper, operation
 from diffjit.lowering.runtime.scalars import exp, exp2, log1p
@@ -65,9 +66,14 @@ def _adopted(function: Any) -> Any:
     return compiled
 
 
-polygamma = _adopted(SCALAR_SEMANTICS["polygamma"].scalar)
-sinc_nth = _adopted(SCALAR_SEMANTICS["sinc_nth"].scalar)
-bessel_i = _adopted(SCALAR_SEMANTICS["bessel_i"].scalar)
+def _adopt() -> None:
+    """Functions that are rows in plain Python, and not SciPy's or the C library's."""
+    for kind, semantics in SCALAR_SEMANTICS.items():
+        if kind not in EXPORTS and not hasattr(scalars, kind):
+            globals()[kind] = _adopted(semantics.scalar)
+
+
+_adopt()
 
 
 # Special functions of SciPy, called by pointer ------------------------------------------------------------------------
@@ -95,15 +101,3 @@ def _exported(kind: str, export: Export) -> Any:
 
 
 globals().update({kind: _exported(kind, export) for kind, export in EXPORTS.items()})
-
-
-@helper
-def sinc(x: Any) -> Any:
-    """sin(pi x) / (pi x)."""
-    return sinc_nth(0, x)
-
-
-@helper
-def i0(x: Any) -> Any:
-    """The modified Bessel function of order 0."""
-    return bessel_i(0, x)
