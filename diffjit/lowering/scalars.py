@@ -89,7 +89,8 @@ _PLAIN_PYTHON = frozenset({
 def _numpy_loop(kind: str, types: tuple[Scalar, ...], out: Scalar) -> tuple[tuple[np.dtype, ...], np.dtype]:
     entry = ELEMENTWISE.get(kind)
     ufunc = (entry.ufunc if entry is not None else None) or getattr(np, kind, None)
-    assert isinstance(ufunc, np.ufunc), f"no loop for {kind}"
+    if not isinstance(ufunc, np.ufunc):
+        raise without_rule(kind, "machine code", cure=COMPUTED)
     operands: list[Any] = [
         _PYTHON_NUMBER[t.dtype.kind] if t.weak and t.dtype.kind in _PYTHON_NUMBER else t.dtype for t in types
     ]

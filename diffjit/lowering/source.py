@@ -14,7 +14,7 @@ import numpy as np
 
 from diffjit.analysis.aliases import Roots
 from diffjit.analysis.bounds import Bounds
-from diffjit.errors import without_rule
+from diffjit.errors import DiffjitError, without_rule
 from diffjit.ir import syntax
 from diffjit.ir.nodes import SUM, Function, Op, Value, const_of
 from diffjit.ir.raising import may_raise
@@ -203,7 +203,10 @@ class LoweredPrinter(OpPrinter):
 
     def expression(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """The expression of an operation."""
-        tree = self._expression(op, list(args))
+        try:
+            tree = self._expression(op, list(args))
+        except DiffjitError as error:
+            raise error.at(op.loc) from None
         tree.origin = op  # type: ignore[attr-defined] - the place of a failure
         return tree
 
@@ -240,7 +243,10 @@ class LoweredPrinter(OpPrinter):
         lines = Lines()
         arguments = list(args)
         if op.kind == NEST or fuse.runs_in_loops(op):
-            nests.loops(self, op, arguments, list(outs), lines)
+            try:
+                nests.loops(self, op, arguments, list(outs), lines)
+            except DiffjitError as error:
+                raise error.at(op.loc) from None
         elif op.kind in ("raise", "print"):
             self._effect(op, arguments, lines)
         else:

@@ -172,6 +172,13 @@ class Lengths:
         before = sum(out.type.ndim for out in arrays[: arrays.index(v)])
         return self.number(op.inputs[start + before + axis])
 
+    def _of_arange(self, op: Op, axis: int, _: Value) -> Value:
+        del axis
+        ends = [self.number(v) for v in op.inputs]
+        if any(v.type != INT for v in ends):
+            raise Unknown
+        return self._made("trip", ends, INT)
+
     def _of_transpose(self, op: Op, axis: int, _: Value) -> Value:
         return self.of(op.inputs[0], op.attrs["perm"][axis])
 

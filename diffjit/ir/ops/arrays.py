@@ -45,7 +45,7 @@ declare(
     Row("concatenate", "*arrays", "attrs axis", raises=Raises.LENGTHS, shared=True, name=""),
     Row("sort", "a", "attrs axis; stable", raises=Raises.NEVER, shared=True, like=0),
     Row("argsort", "a", "attrs axis; stable", raises=Raises.NEVER, constant=True, shared=True, like=0),
-    Row("nonzero", "m", "flat positions of True in m.ravel() (np.flatnonzero) -> fresh int array",
+    Row("nonzero", "a", "flat positions of True in a.ravel() (np.flatnonzero) -> fresh int array",
         raises=Raises.NEVER, constant=True, shared=True, name="where_{}"),
     Row("unbroadcast", "g like", "sums g to the shape of `like` -> same kind as `like`",
         raises=Raises.NEVER, shared=True, like=1, name=""),

@@ -16,11 +16,11 @@ declare(
     Row("det", "A", "numpy.linalg.det of one or stacked matrices", raises=Raises.VALUES, shared=True),
     Row("cholesky", "A", "numpy.linalg.cholesky of one or stacked matrices",
         raises=Raises.VALUES, error=_SINGULAR, shared=True, like=0),
-    Row("eigh", "a",
+    Row("eigh", "A",
         "values and vectors of a decomposition in one array (`primitives.spectral`); attrs upper, whether it reads the "
         "upper triangle",
         raises=Raises.VALUES, error=_SINGULAR, shared=True),
-    Row("svd", "a", "values and vectors of a decomposition in one array (`primitives.spectral`)",
+    Row("svd", "A", "values and vectors of a decomposition in one array (`primitives.spectral`)",
         raises=Raises.VALUES, error=_SINGULAR, shared=True),
     Row("factorizes", "a", 'attrs kind ("solve": not singular, "cholesky": positive definite) -> bool',
         raises=Raises.VALUES, constant=True, boolean=True),
