@@ -210,6 +210,8 @@ class Statements(Mixin):
 
     def augmented(self, kind: str, current: Any, value: Any, node: gast.AST) -> Any:
         """`x op= value`: arrays and lists change in place, everything else gives a new value."""
+        if isinstance(current, av.Opt):  # what may be None is an array, or a list, where it is not
+            current = self.not_none(current)
         if isinstance(current, Value) and isinstance(current.type, Array):
             result = self.binary(kind, current, value, node)
             self.check_castable(result, current, node)

@@ -357,3 +357,24 @@ def numbers_stored_and_then_replaced(x):
     for i in range(x.size):
         y[i] = y[i] * x[0]
     return total + np.sum(y)
+
+
+def _chosen(k, u):
+    return None if k > 2 else u
+
+
+class _Holder:
+    def __init__(self, v):
+        self.v = v
+
+
+@program(args=lambda: (_vector(), 1), wrt=("x",), tags=("memory",))
+def in_place_in_what_may_be_none(x, k):
+    """What may be None is the array itself where it is not: `+=` changes it under all its names."""
+    u, items, held = x.copy(), [x[0]], _Holder(_chosen(k, x * 1.0))
+    v, numbers, kept = _chosen(k, u), _chosen(k, items), held.v
+    v += 2.0 * x
+    numbers += [x[1], x[2]]
+    held.v *= x
+    v[1] -= x[0]
+    return np.sum(np.sin(u)) + sum(items) + np.sum(kept * x)
