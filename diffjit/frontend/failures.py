@@ -19,6 +19,7 @@ from diffjit.frontend.values import Static
 from diffjit.ir.nodes import TRIED, Value, const_of, is_const
 from diffjit.ir.ops import ROWS
 from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.library import selecting
 from diffjit.primitives.registry import ELEMENTWISE
 
 CHECKS = {
@@ -247,8 +248,12 @@ class Failures(Mixin):
             inside = self.ew("less", index, length)
             if index.type.dtype.kind == "i":
                 inside = self.ew("logical_and", inside, self.ew("greater_equal", index, self.ew("negative", length)))
-            ok = self.np_all(inside) if isinstance(index.type, Array) else inside
-            parts = ((Static("an index"), ""), f" is out of bounds for axis {axis} with size ", (length, ""))
+            ok, wrong = inside, index
+            if isinstance(index.type, Array):
+                ok = self.np_all(inside)
+                wrong = self.call_fn(self.fn_of(selecting.first_beyond), [ok, index, inside], {}, None)
+                wrong = wrong.value if isinstance(wrong, av.Opt) else wrong
+            parts = ("index ", (wrong, ""), f" is out of bounds for axis {axis} with size ", (length, ""))
             self.demand(ok, IndexError, av.Format(parts))
 
     def check_scatter(self, kind: str, inputs: list[Value], attrs: dict[str, Any]) -> None:

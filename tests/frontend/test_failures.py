@@ -121,3 +121,29 @@ def test_a_try_around_a_recursive_function():
     with pytest.raises(dj.UnsupportedSyntax, match="DJ130"):
         dj.jit(caught)(2.0, -1)
     assert dj.jit(not_caught)(2.0, 2) == 8.0
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("k", [2, 3, 7, -4, -9])
+def test_words_of_an_index_among_many(backend, k):
+    """Inside a `try` indices are tested in front of the access; the words are NumPy's all the same."""
+
+    def f(x, k):
+        total = 0.0
+        try:
+            total += np.sum(x[np.array([[0, 1], [2, k]])] ** 2)
+            x[np.array([0, k - 1])] = 2.0
+        except ValueError:
+            total += 1.0
+        finally:
+            total *= 2.0
+        return total
+
+    def outcome(g):
+        try:
+            return float(g(np.arange(3.0), k))
+        except IndexError as error:
+            return str(error)
+
+    assert outcome(dj.jit(f, backend=backend)) == outcome(f)
+    assert outcome(lambda x, k: dj.value_and_grad(f, backend=backend)(x, k)[0]) == outcome(f)

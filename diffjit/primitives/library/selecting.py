@@ -318,3 +318,10 @@ def digitize(x, bins, right=False):
     if n > 1 and bins[0] > bins[n - 1]:
         return n - np.searchsorted(bins[::-1], x, side=side)
     return np.searchsorted(bins, x, side=side)
+
+
+def first_beyond(ok, index, inside):
+    """The first index of an array that is not inside; any number where all are."""
+    if ok:
+        return 0
+    return index.ravel()[np.argmin(inside.ravel())]
