@@ -26,6 +26,7 @@ class Settings:
     threads    how many threads large array operations use, which changes no result; 0: one a core; DIFFJIT_THREADS
     checked    True: compiled code tests all that its optimisation relies on, as it runs (slow); DIFFJIT_CHECKED
     plain      True: no optimisation that could be left out, and each index tested (slow); DIFFJIT_PLAIN
+    verify_passes  True: the IR is verified after every pass (for developers); DIFFJIT_VERIFY_PASSES
     full_tracebacks  True: tracebacks show diffjit's frames, too, and causes of DJ901; DIFFJIT_FULL_TRACEBACKS
 
     `diffjit.clear_cache()` empties the folder.
@@ -41,6 +42,7 @@ class Settings:
     threads: int = field(default_factory=lambda: int(_text("DIFFJIT_THREADS", "0")))
     checked: bool = field(default_factory=lambda: _text("DIFFJIT_CHECKED", "0") not in ("", "0"))
     plain: bool = field(default_factory=lambda: _text("DIFFJIT_PLAIN", "0") not in ("", "0"))
+    verify_passes: bool = field(default_factory=lambda: _text("DIFFJIT_VERIFY_PASSES", "0") not in ("", "0"))
     full_tracebacks: bool = field(default_factory=lambda: _text("DIFFJIT_FULL_TRACEBACKS", "0") not in ("", "0"))
     form: tuple[Any, ...] = field(default=(), init=False, repr=False)  # of the settings that change programs
 

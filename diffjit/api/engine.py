@@ -18,6 +18,7 @@ from diffjit.api.programs import Building, Compiled
 from diffjit.errors import DiffjitError, InternalError, UsageError
 from diffjit.frontend.program import Program, specialise
 from diffjit.ir.nodes import Function, Loc, Op
+from diffjit.ir.passes import Phase
 from diffjit.ir.stages import record
 from diffjit.ir.types import Array
 from diffjit.settings import settings
@@ -40,7 +41,7 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
     with mistakes("specialising", function):
         record("interpreted", program.function)
         refuse_changes(program.function)
-        finish(program.function, "program")
+        finish(program.function, "program", Phase.PROGRAM)
     return program
 
 

@@ -13,7 +13,7 @@ from diffjit.ir import syntax
 from diffjit.ir.names import BUILTINS, Names
 from diffjit.ir.nodes import Function, Loc, Op, Value
 from diffjit.ir.outofssa import function_def
-from diffjit.ir.stages import record
+from diffjit.ir.passes import Pass, Phase, run_passes
 from diffjit.ir.types import Array, List, Stack
 from diffjit.ir.walk import callees, clone, walk
 from diffjit.lowering.checked import promise_lengths
@@ -104,6 +104,14 @@ def melted(function: Function) -> set[Value]:
     return {v for v, image in mapping.items() if image in arrays}
 
 
+LOOPS = (
+    Pass("separate", mark_separate),  # where arrays are large enough for threads
+    Pass("versions", in_two_versions),
+    Pass("fusion", fuse_loops, needs=("versions",)),
+)
+"""What runs on each function of a program before its loops are printed."""
+
+
 def _fused(function: Function, *, large: bool) -> tuple[Function, list[Function]]:
     """Copies of a function and of those that it calls, with array operations put into common loops."""
     copies = {id(f): clone(f) for f in callees(function)}
@@ -111,14 +119,7 @@ def _fused(function: Function, *, large: bool) -> tuple[Function, list[Function]
         for op in walk(copy.body):
             if op.kind == "call":
                 op.attrs["function"] = copies.get(id(op.attrs["function"]), op.attrs["function"])
-        if settings.plain:
-            continue
-        if large:
-            mark_separate(copy)
-        in_two_versions(copy)
-        record("lowered-versions", copy)
-        fuse_loops(copy)
-        record("lowered-fusion", copy)
+        run_passes(copy, LOOPS if large else LOOPS[1:], Phase.SETTLED, "lowered")
     return copies[id(function)], callees(copies[id(function)])
 
 

@@ -86,9 +86,12 @@ class _Round:
         for op in block.ops:
             if op.kind != "add" or SUM not in op.attrs:
                 continue
-            term = op.inputs[1]
-            if term.op is not None and not term.op.regions and term.name == op.out.name and self.count[term] == 1:
-                term.name = None
+            first, term = op.inputs
+            if isinstance(first.type, Array) or (first.op is not None and SUM in first.op.attrs):
+                first = term  # a sum goes on under its name
+            for v in (first, term):
+                if v.op is not None and not v.op.regions and v.name == op.out.name and self.count[v] == 1:
+                    v.name = None
 
     def block(self, block: Block) -> None:
         kept: list[Op] = []

@@ -21,6 +21,7 @@ from diffjit.analysis.order import Order
 from diffjit.errors import NoRule, UsageError
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Op, Value
+from diffjit.ir.passes import Phase
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.ir.walk import callees, clone_op, dce, walk
 
@@ -202,7 +203,7 @@ def without_rules(function: Function) -> Function:
                     op.attrs["function"] = copied(op.attrs["function"])
         return copies[id(f)]
 
-    return finish(copied(function), "settled")
+    return finish(copied(function), "settled", Phase.SETTLED)
 
 
 def unfolded(function: Function) -> Function:

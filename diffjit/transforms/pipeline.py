@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.passes import DERIVED, Pass, Phase, run_passes
 from diffjit.ir.stages import note, record
 from diffjit.ir.types import Scalar, is_float
 from diffjit.ir.verify import verify
-from diffjit.settings import settings
 from diffjit.transforms.adopt import adopt
 from diffjit.transforms.algebra import simplify_products
 from diffjit.transforms.cse import share_common
@@ -23,41 +23,48 @@ from diffjit.transforms.tidy import labelled, tidy
 from diffjit.transforms.updates import in_place
 
 
-def finish(function: Function, stage: str) -> Function:
-    """Simplify, verify, and dump a stage."""
-    record(stage, function)
-    distinct_names(function)
-    with labelled(function):
-        simplify(function)
-        record(f"{stage}-simplify", function)
-        if not settings.plain:
-            _improve(function, stage)
-    define_dummies(function)
-    record(f"{stage}-dummies", function)
-    verify(function)
-    dump(stage, function)
-    return function
-
-
-def _improve(function: Function, stage: str) -> None:
-    """The passes without which the program would be as right."""
-    share_common(function)
-    record(f"{stage}-cse", function)
+def _share_again(function: Function) -> None:
     if join_products(function):
         simplify(function)
         share_common(function)
-        record(f"{stage}-products", function)
-    if stage != "program":
-        tidy(function)
-        simplify_products(function)
-        share_common(function)
-        simplify(function)
-        record(f"{stage}-tidy", function)
-        in_place(function)
-        record(f"{stage}-in-place", function)
-        if stage == "settled":
-            adopt(function)
-            record(f"{stage}-adopt", function)
+
+
+def _shorten(function: Function) -> None:
+    """What the algebra made equal is computed once, and joins that join nothing go."""
+    share_common(function)
+    simplify(function)
+
+
+PASSES = (
+    Pass("simplify", simplify, optional=False),
+    Pass("cse", share_common, needs=("simplify",)),
+    Pass("products", _share_again, needs=("cse",)),
+    Pass("tidy", tidy, needs=("cse",), phases=DERIVED),
+    Pass("algebra", simplify_products, needs=("tidy",), phases=DERIVED),
+    Pass("shorten", _shorten, needs=("algebra",), phases=DERIVED),
+    Pass("in-place", in_place, needs=("shorten",), phases=DERIVED),
+    Pass("adopt", adopt, needs=("in-place",), phases=frozenset({Phase.SETTLED})),
+    Pass("dummies", define_dummies, needs=("simplify",), optional=False),
+)
+"""What runs on each program: as it was interpreted, after each mode, and before it is compiled."""
+
+NUMBERS = (
+    Pass("scalarise", scalarise),
+    Pass("smooth", lambda function: scalarise(function, smooth=True)),
+    Pass("tabulate", tabulate),
+)
+"""What runs on a program for machine code: the first or, where it will be differentiated, the second; and the third."""
+
+
+def finish(function: Function, label: str, phase: Phase = Phase.DERIVATIVE) -> Function:
+    """Run the passes on a program that has just been made, verify and dump it; `label` names its stages."""
+    record(label, function)
+    distinct_names(function)
+    with labelled(function):
+        run_passes(function, PASSES, phase, label)
+    verify(function)
+    dump(label, function)
+    return function
 
 
 def distinct_names(function: Function) -> None:
@@ -93,10 +100,8 @@ def numbers(function: Function, *, smooth: bool = False) -> Function:
 
     `smooth`: it will be differentiated.
     """
-    made = function if settings.plain else scalarise(function, smooth=smooth)
-    record("numbers-scalarise", made)
-    made = made if settings.plain else tabulate(made)
-    record("numbers-tabulate", made)
+    first = NUMBERS[1] if smooth else NUMBERS[0]
+    made = run_passes(function, (first, NUMBERS[2]), Phase.PROGRAM if smooth else Phase.SETTLED, "numbers")
     if made is not function:
         verify(made)
         dump("numbers", made)

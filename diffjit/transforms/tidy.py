@@ -43,13 +43,10 @@ def labelled(function: Function) -> Generator[None]:
 def tidy(function: Function) -> None:
     """Apply the clean-ups, in place."""
     readers: dict[Value, list[Op]] = {}
-    count: Counter[Value] = Counter()
     for op in walk(function.body):
         for v in op.inputs:
             readers.setdefault(v, []).append(op)
-            count[v] += 1
-    for block in blocks(function.body):
-        count.update(block.results)
+    count = _counted(function)
     mapping: dict[Value, Value] = {}
     changes = Changes(function)
     for op in walk(function.body):
@@ -60,14 +57,26 @@ def tidy(function: Function) -> None:
             if other is not None and _only_read(op.out, readers, count) and not changes.after(other, op):
                 mapping[op.out] = other
     for block in blocks(function.body):
+        block.ops = [op for op in block.ops if not op.outputs or op.out not in mapping]
         for op in block.ops:
             op.inputs = [_final(v, mapping) for v in op.inputs]
         block.results = [_final(v, mapping) for v in block.results]
+    count = _counted(function)
     for block in list(blocks(function.body)):
         _first_contributions(block, count)
         for op in block.ops:
             if op.kind == "for":
                 _carry_through(op, count)
+
+
+def _counted(function: Function) -> Counter[Value]:
+    """How many times each value is read."""
+    count: Counter[Value] = Counter()
+    for block in blocks(function.body):
+        for op in block.ops:
+            count.update(op.inputs)
+        count.update(block.results)
+    return count
 
 
 def _final(v: Value, mapping: dict[Value, Value]) -> Value:

@@ -16,7 +16,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.dump import format_ir
 from diffjit.ir.expressions import SourcePrinter
 from diffjit.ir.nodes import Block, Function, Value
-from diffjit.ir.ops import Raises, Row, declare
+from diffjit.ir.ops import ROWS, Raises, Row
 from diffjit.ir.outofssa import function_def
 from diffjit.ir.printer import print_module
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, List, Scalar, Stack, Sym, Type
@@ -652,10 +652,10 @@ def test_narrow_floats_keep_python_and_numpy_numbers_apart() -> None:
     assert two.dtype == np.float64
 
 
-def test_scalar_functions_come_with_their_source() -> None:
+def test_scalar_functions_come_with_their_source(monkeypatch: pytest.MonkeyPatch) -> None:
     import math
 
-    declare(Row("triple", "x", "3 * x", by_element=True, raises=Raises.NUMBERS))
+    monkeypatch.setitem(ROWS, "triple", Row("triple", "x", "3 * x", by_element=True, raises=Raises.NUMBERS))
     p = Program(x=FLOAT, u=array())
     f = p.function(p("erf", [p["x"]], FLOAT), p("erf", [p["u"]], array()), p("triple", [p["x"]], FLOAT))
     text = print_module(f, SourcePrinter({"erf": math.erf, "triple": _triple}))
