@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from diffjit.analysis.extents import Extents
 from diffjit.analysis.running import Running
 from diffjit.ir.nodes import Block, Op, Value, const_of, is_const, is_view
-from diffjit.ir.ops import Cost, Reads
+from diffjit.ir.ops import Cost
 from diffjit.ir.types import Array, Scalar
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Policy:
 
     def _recomputable(self, op: Op) -> bool:
         """Cheap to compute again from its operands, with the same result."""
-        if op.kind in ("const", "trip") or op.row.reads is Reads.LENGTHS or is_view(op):
+        if (op.row.cost is Cost.FREE and op.kind != "load") or is_view(op):
             return True
         if op.kind == "load":
             return not self.memory.changes_after(op.inputs[0], op)
