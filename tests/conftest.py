@@ -12,6 +12,9 @@ from tests.budget import Budget
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+# Each pass leaves a program that is well formed, or fails here.
+os.environ.setdefault("DIFFJIT_VERIFY_PASSES", "1")
+
 # One process per worker is parallel enough: BLAS threads on top only compete.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
