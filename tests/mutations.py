@@ -40,8 +40,8 @@ MUTATIONS = (
     Mutation(
         "infinities reach what has no cotangent",
         "primitives/arithmetic.py",
-        'elementwise("sqrt(x)", "0.5 / out", numpy=np.sqrt, also=(math.sqrt,), guarded=True)',
-        'elementwise("sqrt(x)", "0.5 / out", numpy=np.sqrt, also=(math.sqrt,))',
+        'elementwise("sqrt(x)", "0.5 / out", numpy=np.sqrt, also=(math.sqrt,), cost=Cost.SLOW, finite=True)',
+        'elementwise("sqrt(x)", "0.5 / out", numpy=np.sqrt, also=(math.sqrt,), cost=Cost.SLOW)',
         "tests/primitives/test_singular_points.py",
     ),
     Mutation(
@@ -253,5 +253,36 @@ MUTATIONS = (
         "asked.append(size.plus(high, -1).plus(Affine(-1, {})))",
         "asked.append(size.plus(high, -1))",
         "tests/lowering/test_versions.py",
+    ),
+    Mutation(
+        "the length of a list counts as one that never changes",
+        "transforms/policy.py",
+        'if (op.row.cost is Cost.FREE and op.kind != "load") or is_view(op):',
+        'if op.row.length or (op.row.cost is Cost.FREE and op.kind != "load") or is_view(op):',
+        "tests/test_corpus.py -k ordered_dict_as_a_small_cache",
+    ),
+    Mutation(
+        "a fresh array counts as free to make again",
+        "ir/ops/arrays.py",
+        """makes=True, reads=Reads.LENGTHS, like=0),
+    Row("copy",""",
+        """makes=True, reads=Reads.LENGTHS, like=0, cost=Cost.FREE),
+    Row("copy",""",
+        "tests/test_docs.py -k odeint",
+    ),
+    Mutation(
+        "what may be None is not changed in place",
+        "frontend/statements.py",
+        "if isinstance(current, av.Opt):  # what",
+        "if False:  # what",
+        "tests/test_corpus.py -k in_place_in_what_may_be_none",
+    ),
+    Mutation(
+        "readers are counted before who reads what has changed",
+        "transforms/tidy.py",
+        """    count = _counted(function)
+    for block in list(""",
+        """    for block in list(""",
+        "tests/golden tests/transforms",
     ),
 )
