@@ -12,12 +12,21 @@ from typing import Any
 import numpy as np
 
 from diffjit.api.tracebacks import boundary
-from diffjit.errors import InternalError
+from diffjit.errors import InternalError, UsageError
 
 
 @boundary
 def column_colors(pattern: Any) -> np.ndarray:
-    """A colour for each column of a sparse matrix, from 0; greedy, in the better of two orders."""
+    """A colour for each column of a sparse matrix, from 0; greedy, in the better of two orders.
+
+    Raises UsageError (DJ521) for what is no matrix of `scipy.sparse`.
+    """
+    if not hasattr(pattern, "tocsc"):
+        raise UsageError(
+            "DJ521",
+            f"a pattern is a sparse matrix, not a {type(pattern).__name__}",
+            cure="give what `sparsity(f)` returns, or scipy.sparse.csr_array(...)",
+        )
     by_column, by_row = pattern.tocsc(), pattern.tocsr()
     columns = np.split(by_column.indices, by_column.indptr[1:-1])
     fewest = int(np.max(np.diff(by_row.indptr), initial=0))

@@ -41,6 +41,7 @@ def _python_operator(row: Row) -> Any:
 
 PYTHON_OPERATORS = {kind: _python_operator(row) for kind, row in ROWS.items() if _python_operator(row) is not None}
 _FOLLOWING = frozenset({"const", "negative", "positive", "cast", "multiply"})  # their sign follows from the operands'
+_GUARDED = {"zmul": "multiply", "zdiv": "divide"}  # and what they are where the guard is not needed
 _PYTHON_TYPES = {"b": np.dtype(np.bool_), "i": int, "f": float, "c": complex}
 
 
@@ -58,9 +59,6 @@ def scalar_result(kind: str, types: list[Scalar]) -> Scalar:
     if kind in ("bitwise_and", "bitwise_or", "bitwise_xor") and widest == BOOL:
         return BOOL
     return INT if widest == BOOL else widest
-
-
-_GUARDED = {"zmul": "multiply", "zdiv": "divide"}  # and what they are where the guard is not needed
 
 
 def numpy_result(kind: str, types: list[Scalar | Array]) -> np.dtype:

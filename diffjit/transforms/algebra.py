@@ -5,8 +5,8 @@
 2.0 * 100                ->  200.0             a - -b               ->  a + b
 4 * (0.3 * x)            ->  1.2 * x           x + x                ->  2 * x
 
-Each rewriting gives the same bits, but for two that round once where the derivative rounded twice: c * (1 / x) -> c / x
-(a product of two roundings), and products of constants whose product is no exact number are left alone.
+Each rewriting gives the same bits, but for c * (1 / x) -> c / x, which rounds once where the derivative rounded twice.
+Products of constants are taken only where one of them is a power of two, or the product is exact.
 Rules derive a partial derivative by itself: what they are multiplied with is known only when all are together.
 """
 

@@ -60,3 +60,9 @@ def test_the_line_is_that_of_the_operation(monkeypatch):
         dj.grad(loss)(np.array([0.3, 0.7, 1.1, 1.9, 2.3]))
     assert caught.value.loc.line in (loss.__code__.co_firstlineno + 1, loss.__code__.co_firstlineno + 2)
     assert isinstance(caught.value.__cause__, AssertionError)
+
+
+@pytest.mark.parametrize("pattern", [3, None, np.ones((2, 2))])
+def test_colours_of_what_is_no_pattern(pattern):
+    with pytest.raises(dj.DiffjitError, match="DJ521.*sparse matrix"):
+        dj.column_colors(pattern)
