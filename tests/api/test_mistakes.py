@@ -64,5 +64,5 @@ def test_the_line_is_that_of_the_operation(monkeypatch):
 
 @pytest.mark.parametrize("pattern", [3, None, np.ones((2, 2))])
 def test_colours_of_what_is_no_pattern(pattern):
-    with pytest.raises(dj.DiffjitError, match="DJ521.*sparse matrix"):
+    with pytest.raises(dj.DiffjitError, match=r"DJ521.*sparse matrix"):
         dj.column_colors(pattern)
