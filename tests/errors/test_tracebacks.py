@@ -239,8 +239,12 @@ def test_the_cause_of_a_failure_is_a_line(monkeypatch):
 
 def test_what_nobody_meant_to_raise_names_its_place():
     """A mistake that is told as none says at least that it is none of the program's."""
-    error = raised(lambda: dj.column_colors(3))
-    assert isinstance(error, AttributeError)
+
+    class Odd:
+        tocsc = 3
+
+    error = raised(lambda: dj.column_colors(Odd()))
+    assert isinstance(error, TypeError)
     assert any("note: raised inside diffjit, at diffjit.api.coloring:" in line for line in lines(error))
     expect_short(error)
 
