@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from diffjit.api.checkpoint import checkpoint, checkpointed
     from diffjit.api.coloring import column_colors
     from diffjit.api.custom import custom_jvp, custom_vjp
-    from diffjit.api.explain import explain
     from diffjit.api.foreign import foreign
-    from diffjit.api.implicit import fixed_point, linear_solve, minimize_implicit, root
     from diffjit.api.jet import jet
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
-    from diffjit.api.memory import memory
-    from diffjit.api.ode import odeint
-    from diffjit.api.ode_solution import Event, OdeSolution
+    from diffjit.api.reports.explain import explain
+    from diffjit.api.reports.memory import memory
+    from diffjit.api.solvers.implicit import fixed_point, linear_solve, minimize_implicit, root
+    from diffjit.api.solvers.ode import odeint
+    from diffjit.api.solvers.ode_solution import Event, OdeSolution
     from diffjit.api.sparse import sparse_hessian, sparse_jacobian, sparsity
     from diffjit.api.vmap import vmap
 
@@ -56,14 +56,14 @@ __version__ = "0.1.0"
 
 # Verbs whose modules bring the frontend along: a gradient that another process has compiled does without.
 _LATER = {
-    "checkpoint": "checkpoint", "checkpointed": "checkpoint",
-    "constant": "linear", "custom_jvp": "custom", "custom_vjp": "custom", "linear_transpose": "linear",
-    "linearize": "linear", "hessian": "matrices", "hvp": "matrices", "jacfwd": "matrices", "jacobian": "matrices",
-    "jacrev": "matrices", "vmap": "vmap", "fixed_point": "implicit", "linear_solve": "implicit",
-    "minimize_implicit": "implicit", "root": "implicit", "column_colors": "coloring", "sparse_hessian": "sparse",
-    "sparse_jacobian": "sparse", "sparsity": "sparse", "jet": "jet", "memory": "memory", "explain": "explain",
-    "odeint": "ode", "foreign": "foreign",
-    "Event": "ode_solution", "OdeSolution": "ode_solution",
+    "checkpoint": "checkpoint", "checkpointed": "checkpoint", "constant": "linear", "linear_transpose": "linear",
+    "linearize": "linear", "custom_jvp": "custom", "custom_vjp": "custom", "hessian": "matrices", "hvp": "matrices",
+    "jacfwd": "matrices", "jacobian": "matrices", "jacrev": "matrices", "vmap": "vmap",
+    "fixed_point": "solvers.implicit", "linear_solve": "solvers.implicit", "minimize_implicit": "solvers.implicit",
+    "root": "solvers.implicit", "column_colors": "coloring", "sparse_hessian": "sparse", "sparse_jacobian": "sparse",
+    "sparsity": "sparse", "jet": "jet", "memory": "reports.memory", "explain": "reports.explain",
+    "odeint": "solvers.ode", "foreign": "foreign", "Event": "solvers.ode_solution",
+    "OdeSolution": "solvers.ode_solution",
 }  # fmt: skip
 
 

@@ -9,11 +9,11 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, overlo
 import numpy as np
 
 from diffjit import errors as errors
-from diffjit.api.checks import Report
-from diffjit.api.explain import Explanation
-from diffjit.api.memory import TapeSize
-from diffjit.api.ode_solution import Event as Event
-from diffjit.api.ode_solution import OdeSolution as OdeSolution
+from diffjit.api.reports.checks import Report
+from diffjit.api.reports.explain import Explanation
+from diffjit.api.reports.memory import TapeSize
+from diffjit.api.solvers.ode_solution import Event as Event
+from diffjit.api.solvers.ode_solution import OdeSolution as OdeSolution
 from diffjit.errors import CacheWarning as CacheWarning
 from diffjit.errors import DiffjitError as DiffjitError
 from diffjit.errors import GradientMismatch as GradientMismatch

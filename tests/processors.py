@@ -66,7 +66,7 @@ class OnlyCompiled(BaseException):
 
 def compile_only():
     """From now on, compiled functions are not called."""
-    from diffjit.lowering import cpu
+    from diffjit.lowering.calls import cpu
 
     def first_call(self, *args):
         self.dispatcher.compile(tuple(self.dispatcher.typeof_pyval(a) for a in args))

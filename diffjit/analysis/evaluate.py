@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.ir import indextext, syntax
-from diffjit.ir.expressions import SourcePrinter
 from diffjit.ir.nodes import Function, Op
+from diffjit.ir.text import indices as indextext
+from diffjit.ir.text import syntax
+from diffjit.ir.text.expressions import SourcePrinter
 from diffjit.ir.walk import callees, walk
 from diffjit.primitives import scipy_special
 from diffjit.primitives.semantics import printed

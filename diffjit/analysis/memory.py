@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from diffjit.analysis.dependence import Access, Dependence, access, written
+from diffjit.analysis.integers.dependence import Access, Dependence, access, written
 from diffjit.analysis.order import Order
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_ref

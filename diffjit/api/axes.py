@@ -10,10 +10,10 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.errors import UsageError
-from diffjit.frontend import values as av
-from diffjit.frontend.join import describe_type
-from diffjit.frontend.templates import describe
-from diffjit.frontend.values import Static
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.join import describe_type
+from diffjit.frontend.values.templates import describe
+from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array
 

@@ -8,19 +8,19 @@ from typing import Any, TypeVar
 
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
-from diffjit.api.composed import Marked
-from diffjit.api.derived import verb
-from diffjit.api.inline import nest
-from diffjit.api.tracebacks import boundary
+from diffjit.api.engine.composed import Marked
+from diffjit.api.engine.derived import verb
+from diffjit.api.engine.inline import nest
+from diffjit.api.engine.tracebacks import boundary
 from diffjit.errors import MemoryProblem, UsageError
-from diffjit.frontend import values as av
-from diffjit.frontend.nested import Inner
-from diffjit.frontend.values import NONE, Static
+from diffjit.frontend.calls.nested import Inner
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import BOOL, Array, Scalar
 from diffjit.ir.walk import dce
-from diffjit.transforms.checkpoint import APART, recomputed
+from diffjit.transforms.checkpoint.calls import APART, recomputed
 from diffjit.transforms.outlined import own
 from diffjit.transforms.prepare import copied_params
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.api.tracebacks import boundary
+from diffjit.api.engine.tracebacks import boundary
 from diffjit.errors import InternalError, UsageError
 
 

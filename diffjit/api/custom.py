@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.api.composed import Marked
-from diffjit.api.derived import verb
-from diffjit.api.engine import mutated_params
-from diffjit.api.inline import Inside, nest
+from diffjit.api.engine.composed import Marked
+from diffjit.api.engine.derived import verb
+from diffjit.api.engine.engine import mutated_params
+from diffjit.api.engine.inline import Inside, nest
 from diffjit.errors import UsageError
-from diffjit.frontend import values as av
-from diffjit.frontend.foreign import without_source
-from diffjit.frontend.lift import Guard
-from diffjit.frontend.nested import Foreign, Inner
-from diffjit.frontend.outputs import OptOut, Out, RecordOut, mapped
-from diffjit.frontend.values import NONE, Static, is_number
+from diffjit.frontend.calls.foreign import without_source
+from diffjit.frontend.calls.nested import Foreign, Inner
+from diffjit.frontend.entry.lift import Guard
+from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, mapped
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Function, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar, is_float
@@ -343,7 +343,7 @@ class _Call:
 
     def own(self, function: Function, fresh: int | None = None) -> None:
         """Results share memory neither with arguments nor with each other."""
-        from diffjit.frontend.reshapes import memory_classes
+        from diffjit.frontend.numpy.reshapes import memory_classes
 
         memory = memory_classes(function)
         taken = {memory.find(p) for p in function.params if isinstance(p.type, Array)}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from diffjit.api.derived import Derived, Jitted, verb
-from diffjit.api.tracebacks import boundary
+from diffjit.api.engine.derived import Derived, Jitted, verb
+from diffjit.api.engine.tracebacks import boundary
 
 if TYPE_CHECKING:
-    from diffjit.api.checks import Report
+    from diffjit.api.reports.checks import Report
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ def stop_gradient(x: T) -> T:
 
 
 def _stopped_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-    from diffjit.api.inline import stopped
+    from diffjit.api.engine.inline import stopped
 
     del node
     return stopped(interpreter, *args, **kwargs)
@@ -72,7 +72,7 @@ def check_grads(
     `.report`) where they disagree: it names the argument and the element that is furthest off, and says where quotients
     from the left and from the right disagree, as at a kink.
     """
-    from diffjit.api.checks import check
+    from diffjit.api.reports.checks import check
 
     listed = [modes] if isinstance(modes, str) else list(modes)
     return check(
@@ -95,7 +95,7 @@ def clear_cache() -> None:
 
     Programs that this process has compiled already stay; new ones are made from their source.
     """
-    from diffjit.lowering import cache
+    from diffjit.lowering.calls import cache
 
     cache.clear()
 
@@ -110,6 +110,6 @@ def source(fun: Any, *args: Any, stage: str = "source", **kwargs: Any) -> str:
     Nothing is run. For "llvm" and "asm" the program is compiled anew, with the passes that its calls are compiled with.
     Raises UsageError (DJ508) for other stages, and where the stage is one of compiled code and the backend "python".
     """
-    from diffjit.api.text import text_of
+    from diffjit.api.engine.text import text_of
 
     return text_of(fun if isinstance(fun, Derived) else Jitted(fun, None), args, kwargs, stage)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diffjit.api.derived import Derived, verb
-from diffjit.api.programs import Arguments, Compiled
-from diffjit.frontend.outputs import Out, rebuild
+from diffjit.api.engine.derived import Derived, verb
+from diffjit.api.engine.programs import Arguments, Compiled
+from diffjit.frontend.entry.outputs import Out, rebuild
 
 if TYPE_CHECKING:
-    from diffjit.frontend.results import Program
+    from diffjit.frontend.entry.results import Program
 
 
 @dataclass(slots=True, eq=False)
@@ -112,7 +112,7 @@ class Gradient(Derived):
         return gradient_program(self, args, kwargs)
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        from diffjit.api.inline import inline_gradient
+        from diffjit.api.engine.inline import inline_gradient
 
         return inline_gradient(self, interpreter, args, kwargs, node)
 

@@ -8,13 +8,13 @@ import numpy as np
 import optree
 
 from diffjit import tree
-from diffjit.api.derived import resolve
-from diffjit.api.engine import executable, is_compiled, program_of
+from diffjit.api.engine.derived import resolve
+from diffjit.api.engine.engine import executable, is_compiled, program_of
+from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
 from diffjit.api.grad import GradientResult
-from diffjit.api.programs import Arguments, Compiled, flatten_call
 from diffjit.errors import TypeProblem, UsageError
-from diffjit.frontend.outputs import OptOut, Out, RecordOut
-from diffjit.frontend.results import Program
+from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut
+from diffjit.frontend.entry.results import Program
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Loc
 from diffjit.ir.types import Array, Scalar, is_float
@@ -151,7 +151,7 @@ def scalar_result(derived: Gradient, program: Program) -> Out:
                 raise wrong_result(program, f"`{program.function.name}` returns", derived.holomorphic)
     elif isinstance(spec, (float, complex)):
         raise wrong_result(program, f"`{program.function.name}` returns", derived.holomorphic)
-    from diffjit.frontend.join import describe_type
+    from diffjit.frontend.values.join import describe_type
 
     returned = (
         describe_type(program.function.results[spec.index].type) if isinstance(spec, Out) else f"{type(spec).__name__}"

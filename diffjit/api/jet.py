@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.api.composed import Composed
+from diffjit.api.engine.composed import Composed
+from diffjit.api.engine.inline import conformed, nest, plain
+from diffjit.api.engine.programs import flatten_call
+from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.gradients import zero_like
-from diffjit.api.inline import conformed, nest, plain
 from diffjit.api.product_programs import float_leaves
 from diffjit.api.products import cached
-from diffjit.api.programs import flatten_call
-from diffjit.api.tracebacks import boundary
 from diffjit.errors import UsageError
-from diffjit.frontend import values as av
-from diffjit.frontend.nested import Entry
-from diffjit.frontend.outputs import OptOut, Out, RecordOut, TableOut
-from diffjit.frontend.program import Program
-from diffjit.frontend.values import NONE, Static
-from diffjit.transforms.jet import jet_program
+from diffjit.frontend.calls.nested import Entry
+from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, TableOut
+from diffjit.frontend.entry.program import Program
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.transforms.modes.jet import jet_program
 from diffjit.transforms.pipeline import finish
 
 _JETS: dict[Any, Jet] = {}

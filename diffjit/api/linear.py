@@ -9,26 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.api.composed import Marked
-from diffjit.api.derived import Derived, verb
-from diffjit.api.engine import compile_ir, executable
-from diffjit.api.inline import Inside, conformed, inline_vjp, nest, plain
+from diffjit.api.engine.composed import Marked
+from diffjit.api.engine.derived import Derived, verb
+from diffjit.api.engine.engine import compile_ir, executable
+from diffjit.api.engine.inline import Inside, conformed, inline_vjp, nest, plain
+from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
+from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.product_programs import float_leaves, forward_program, reversible
 from diffjit.api.products import LinearMap, ReverseProduct, cached, matching, points_of, tangent_spec, vjp, zero
-from diffjit.api.programs import Arguments, Compiled, flatten_call
-from diffjit.api.tracebacks import boundary
 from diffjit.errors import DiffjitError, UsageError
-from diffjit.frontend import values as av
-from diffjit.frontend.nested import Entry, Inner
-from diffjit.frontend.outputs import Out, mapped, rebuild
-from diffjit.frontend.program import Program
-from diffjit.frontend.values import NONE, Static
+from diffjit.frontend.calls.nested import Entry, Inner
+from diffjit.frontend.entry.outputs import Out, mapped, rebuild
+from diffjit.frontend.entry.program import Program
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Function, Loc, Value
 from diffjit.ir.types import Array, List, is_float
-from diffjit.transforms.linear import hangs_on, transposed
+from diffjit.transforms.modes.linear import hangs_on, transposed
 from diffjit.transforms.pipeline import finish
 from diffjit.transforms.prepare import own_copy
-from diffjit.transforms.split import split
+from diffjit.transforms.reverse.split import split
 
 _LINEARIZED: dict[Any, Linearized] = {}
 _REVERSE: dict[Any, ReverseProduct] = {}
@@ -278,7 +278,7 @@ class Constant(Marked):
     """A function whose results carry no derivative."""
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        from diffjit.api.inline import stopped
+        from diffjit.api.engine.inline import stopped
 
         try:
             inner = nest(interpreter, self.function, args, kwargs, node)

@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.api.composed import Composed, certain
-from diffjit.api.derived import resolve, verb
-from diffjit.api.engine import is_compiled
+from diffjit.api.engine.composed import Composed, certain
+from diffjit.api.engine.derived import resolve, verb
+from diffjit.api.engine.engine import is_compiled
+from diffjit.api.engine.inline import inline_jvp, nest, plain
+from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, place, spec_tree, without_extras, wrong_result
-from diffjit.api.inline import inline_jvp, nest, plain
 from diffjit.api.product_programs import reversible
 from diffjit.api.products import jvp
-from diffjit.api.tracebacks import boundary
 from diffjit.errors import TypeProblem
-from diffjit.frontend import values as av
-from diffjit.frontend.nested import Inner
-from diffjit.frontend.outputs import Out, RecordOut
-from diffjit.frontend.values import NONE, Static, is_number
+from diffjit.frontend.calls.nested import Inner
+from diffjit.frontend.entry.outputs import Out, RecordOut
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import BOOL, Array, Scalar

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from diffjit.api.derived import Derived
-from diffjit.api.engine import compile_ir, executable, is_compiled, mutated_params
+from diffjit.api.engine.derived import Derived
+from diffjit.api.engine.engine import compile_ir, executable, is_compiled, mutated_params
+from diffjit.api.engine.programs import Arguments, Compiled
 from diffjit.api.gradients import zero_like
 from diffjit.api.products import tangent_spec
-from diffjit.api.programs import Arguments, Compiled
 from diffjit.errors import TypeProblem
-from diffjit.frontend.outputs import Out, mapped
-from diffjit.frontend.results import Program
+from diffjit.frontend.entry.outputs import Out, mapped
+from diffjit.frontend.entry.results import Program
 from diffjit.ir.nodes import Function, Loc
 from diffjit.ir.types import List, is_float
 from diffjit.transforms.pipeline import finish, numbers, tangents
 from diffjit.transforms.prepare import own_copy
-from diffjit.transforms.reverse import reverse
-from diffjit.transforms.split import split
+from diffjit.transforms.reverse.reverse import reverse
+from diffjit.transforms.reverse.split import split
 
 
 def build_forward(product: Derived, program: Program, call: Arguments) -> tuple[Compiled, Any]:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.api.derived import Derived
+from diffjit.api.engine.derived import Derived
+from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
+from diffjit.api.engine.tracebacks import boundary, shorten
 from diffjit.api.grad import gradient_leaf
-from diffjit.api.programs import Arguments, Compiled, flatten_call
-from diffjit.api.tracebacks import boundary, shorten
 from diffjit.errors import UsageError
-from diffjit.frontend.outputs import OptOut, Out, RecordOut, rebuild
+from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, rebuild
 
 if TYPE_CHECKING:
-    from diffjit.frontend.results import Program
+    from diffjit.frontend.entry.results import Program
 
 MAX_CACHED = 512  # functions that a verb keeps derivatives of
 
@@ -198,7 +198,7 @@ class LinearMap:
         raise NotImplementedError
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        from diffjit.api.inline import abstract_function
+        from diffjit.api.engine.inline import abstract_function
 
         return interpreter.call(abstract_function(interpreter, self.again), args, kwargs, node)
 
@@ -334,7 +334,7 @@ def cotangents(spec: Any, cotangent: Any) -> dict[int, Any]:
 
 
 def _jvp_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-    from diffjit.api.inline import inline_jvp
+    from diffjit.api.engine.inline import inline_jvp
 
     fun, primals, dots = [*args, *(kwargs[n] for n in ("primals", "tangents")[len(args) - 1 :])]
     points, directions = (interpreter.sequence_items(v, node) for v in (primals, dots))
@@ -342,7 +342,7 @@ def _jvp_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node:
 
 
 def _vjp_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-    from diffjit.api.inline import inline_vjp
+    from diffjit.api.engine.inline import inline_vjp
 
     return inline_vjp(interpreter, args[0], args[1:], has_aux=_flag(kwargs), node=node)
 

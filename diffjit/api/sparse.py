@@ -1,6 +1,6 @@
 """`sparse_jacobian`, `sparse_hessian` and `sparsity`: matrices of derivatives that are mostly zeros.
 
-The pattern comes from a run of the program on index sets (`analysis.index_sets`) or from the caller; columns that no
+The pattern comes from a run of the program on index sets (`sparsity.index_sets`) or from the caller; columns that no
 row shows together have one colour, and one tangent gives all columns of a colour (`api.coloring`). One more tangent, in
 a direction of its own, tests the pattern: an entry that it lacks must not become a wrong number.
 """
@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 import optree
 
-from diffjit.analysis.index_sets import IndexSets
+from diffjit.analysis.sparsity.index_sets import IndexSets
 from diffjit.api.coloring import column_colors, places, star_colors
-from diffjit.api.composed import certain
-from diffjit.api.derived import Derived, resolve, verb
-from diffjit.api.engine import executable, is_compiled
+from diffjit.api.engine.composed import certain
+from diffjit.api.engine.derived import Derived, resolve, verb
+from diffjit.api.engine.engine import executable, is_compiled
+from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
+from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, not_holomorphic, place, spec_tree, without_extras
 from diffjit.api.matrices import silence
-from diffjit.api.programs import Arguments, Compiled, flatten_call
-from diffjit.api.tracebacks import boundary
 from diffjit.errors import TypeProblem, UsageError
-from diffjit.frontend.outputs import Out, RecordOut, rebuild
-from diffjit.frontend.program import Program
-from diffjit.frontend.values import is_number
+from diffjit.frontend.entry.outputs import Out, RecordOut, rebuild
+from diffjit.frontend.entry.program import Program
+from diffjit.frontend.values.values import is_number
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 from diffjit.transforms.pipeline import finish, tangents

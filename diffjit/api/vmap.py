@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from diffjit.api.axes import Arguments, Lane, below, mismatch, position
-from diffjit.api.composed import Composed, certain
-from diffjit.api.derived import verb
-from diffjit.api.inline import Inside, nest
+from diffjit.api.engine.composed import Composed, certain
+from diffjit.api.engine.derived import verb
+from diffjit.api.engine.inline import Inside, nest
 from diffjit.errors import TypeProblem, UsageError
-from diffjit.frontend import values as av
-from diffjit.frontend.nested import Foreign, Inner
-from diffjit.frontend.outputs import Out, RecordOut, TableOut
-from diffjit.frontend.program import parameter_names
-from diffjit.frontend.values import NONE, Static, is_number
+from diffjit.frontend.calls.nested import Foreign, Inner
+from diffjit.frontend.entry.outputs import Out, RecordOut, TableOut
+from diffjit.frontend.entry.program import parameter_names
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import LANES, Block, Op, Value
 from diffjit.ir.types import BOOL, INT, Array, Scalar

@@ -1,4 +1,4 @@
-"""Programs in SSA form as text, for people who debug passes; `diffjit.ir.printer` prints them as Python."""
+"""Programs in SSA form as text, for people who debug passes; `diffjit.ir.text.printer` prints them as Python."""
 
 from __future__ import annotations
 

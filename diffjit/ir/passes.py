@@ -1,8 +1,8 @@
 """A pass, and the runner of lists of passes.
 
-The lists are `diffjit.transforms.pipeline.PASSES` and `NUMBERS`, and `diffjit.lowering.module.LOOPS`; nothing else runs
-a pass on a whole program. Each pass that changed something is a stage for those who look (`ir.stages`), and is
-followed by the verifier where `settings.verify_passes` asks for it, as the tests do.
+The lists are `PASSES` and `NUMBERS` of `diffjit.transforms.pipeline`, and `LOOPS` of `diffjit.lowering.text.module`;
+nothing else runs a pass on a whole program. Each pass that changed something is a stage for those who look
+(`ir.stages`), and is followed by the verifier where `settings.verify_passes` asks for it, as the tests do.
 """
 
 from __future__ import annotations

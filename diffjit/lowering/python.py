@@ -14,7 +14,7 @@ from diffjit.ir.nodes import Function
 from diffjit.ir.stages import note
 from diffjit.ir.types import FLOAT, Scalar
 from diffjit.ir.walk import callees, walk
-from diffjit.lowering import cache
+from diffjit.lowering.calls import cache
 from diffjit.transforms.pipeline import readable
 
 

@@ -25,7 +25,7 @@ elementwise("log1p(x)", "1 / (1 + x)", numpy=np.log1p, also=(math.log1p,), guard
 elementwise("logaddexp(x, y)", "exp(x - out)", "exp(y - out)", numpy=np.logaddexp, guarded=True)
 elementwise("logaddexp2(x, y)", "exp2(x - out)", "exp2(y - out)", numpy=np.logaddexp2, guarded=True)
 
-# log(c + exp(v)), which is `y`, by v (`transforms.logarithms`): exp(v - s) / (1 + exp(v - s)) with s = log(c). Both
+# log(c + exp(v)), which is `y`, by v (`optimise.logarithms`): exp(v - s) / (1 + exp(v - s)) with s = log(c). Both
 # exponentials are of what is never positive, and the sides of the choice are one smooth function.
 elementwise(
     "rerouted(y, v, s)",

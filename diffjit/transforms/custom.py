@@ -290,9 +290,9 @@ def _parameters(values: list[Value]) -> list[Value]:
 
 def _reverse_of(rules: Rules, loc: Loc | None) -> tuple[Function, Function]:
     """The transpose of the map from tangents to tangents, at tangents of zero."""
-    from diffjit.transforms.linear import hangs_on
-    from diffjit.transforms.reverse import reverse
-    from diffjit.transforms.split import split
+    from diffjit.transforms.modes.linear import hangs_on
+    from diffjit.transforms.reverse.reverse import reverse
+    from diffjit.transforms.reverse.split import split
 
     rule = rules.forward
     assert rule is not None
@@ -344,8 +344,8 @@ def _reverse_of(rules: Rules, loc: Loc | None) -> tuple[Function, Function]:
 
 def _forward_of(rules: Rules, loc: Loc | None) -> Function:
     """The transpose of the map from cotangents to cotangents, at cotangents of zero."""
-    from diffjit.transforms.linear import hangs_on
-    from diffjit.transforms.reverse import reverse
+    from diffjit.transforms.modes.linear import hangs_on
+    from diffjit.transforms.reverse.reverse import reverse
 
     ahead, back = rules.cotangents()
     n = len(rules.primal.results)

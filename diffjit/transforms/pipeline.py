@@ -9,18 +9,18 @@ from diffjit.ir.passes import DERIVED, Pass, Phase, run_passes
 from diffjit.ir.stages import note, record
 from diffjit.ir.types import Scalar, is_float
 from diffjit.ir.verify import verify
-from diffjit.transforms.adopt import adopt
-from diffjit.transforms.algebra import simplify_products
-from diffjit.transforms.cse import share_common
-from diffjit.transforms.dummies import define_dummies
-from diffjit.transforms.forward import Several, forward
-from diffjit.transforms.lanes import join_products
-from diffjit.transforms.reverse import Reversed, reverse
-from diffjit.transforms.scalarise import scalarise
-from diffjit.transforms.simplify import simplify
-from diffjit.transforms.tables import tabulate
-from diffjit.transforms.tidy import labelled, tidy
-from diffjit.transforms.updates import in_place
+from diffjit.transforms.modes.forward import Several, forward
+from diffjit.transforms.optimise.adopt import adopt
+from diffjit.transforms.optimise.algebra import simplify_products
+from diffjit.transforms.optimise.cse import share_common
+from diffjit.transforms.optimise.dummies import define_dummies
+from diffjit.transforms.optimise.lanes import join_products
+from diffjit.transforms.optimise.scalarise import scalarise
+from diffjit.transforms.optimise.simplify import simplify
+from diffjit.transforms.optimise.tables import tabulate
+from diffjit.transforms.optimise.tidy import labelled, tidy
+from diffjit.transforms.optimise.updates import in_place
+from diffjit.transforms.reverse.reverse import Reversed, reverse
 
 
 def _share_again(function: Function) -> None:
@@ -87,9 +87,9 @@ def dump(stage: str, function: Function) -> None:
 
 def readable(function: Function) -> str:
     """The text at the level of the user's code."""
-    from diffjit.analysis.bounds import proofs
-    from diffjit.ir.expressions import SourcePrinter
-    from diffjit.ir.printer import print_module  # imports astor, which programs that are only compiled do without
+    from diffjit.analysis.integers.bounds import proofs
+    from diffjit.ir.text.expressions import SourcePrinter
+    from diffjit.ir.text.printer import print_module  # imports astor, which programs that are only compiled do without
     from diffjit.primitives.semantics import printed
 
     return print_module(function, SourcePrinter(printed(), proofs(function)))

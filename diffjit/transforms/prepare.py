@@ -8,7 +8,7 @@ from diffjit.errors import MemoryProblem
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import Array
 from diffjit.ir.walk import clone_block, walk
-from diffjit.transforms.logarithms import reroute
+from diffjit.transforms.optimise.logarithms import reroute
 
 
 def clone(function: Function) -> Function:

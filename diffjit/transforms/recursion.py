@@ -20,7 +20,7 @@ from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import Array, Scalar, is_float
 
 if TYPE_CHECKING:
-    from diffjit.transforms.companions import Accompanied
+    from diffjit.transforms.modes.companions import Accompanied
 
 _forward: dict[tuple[int, str], tuple[Function, Function]] = {}
 _reverse: dict[int, tuple[Function, Function]] = {}
@@ -39,14 +39,14 @@ def final_positions(function: Function) -> list[int]:
 
 def forward_function(function: Function) -> Function:
     """The recursive function that computes tangents, made once."""
-    from diffjit.transforms.forward import Forward
+    from diffjit.transforms.modes.forward import Forward
 
     return _accompanied(function, "jvp", 1, lambda floats: Forward(function, floats, nested=True).accompany())
 
 
 def series_function(function: Function, order: int) -> Function:
     """The recursive function that computes Taylor coefficients up to an order, made once."""
-    from diffjit.transforms.jet import Jet
+    from diffjit.transforms.modes.jet import Jet
 
     return _accompanied(
         function, f"jet{order}", order, lambda floats: Jet(function, floats, order, nested=True).accompany()
@@ -92,7 +92,7 @@ def reverse_function(function: Function) -> Function:
     """The recursive function that computes cotangents, made once."""
     from diffjit.transforms.pipeline import finish
     from diffjit.transforms.prepare import copied_params
-    from diffjit.transforms.reverse import Reverse
+    from diffjit.transforms.reverse.reverse import Reverse
 
     if id(function) not in _reverse:
         made = Function(

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from diffjit.errors import NoRule
-from diffjit.frontend import values as av
-from diffjit.frontend.formulas import choice, formula, is_name, number, quotient
-from diffjit.frontend.interpret import Frame, Interpreter
-from diffjit.frontend.values import Static
+from diffjit.frontend.numpy.formulas import choice, formula, is_name, number, quotient
+from diffjit.frontend.syntax.interpret import Frame, Interpreter
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import OVERFLOWS, TRIED, Block, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar

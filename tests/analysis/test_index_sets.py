@@ -111,7 +111,7 @@ def test_pattern(name):
 
 
 def test_a_kind_without_a_rule_depends_on_all_of_its_operands(monkeypatch):
-    from diffjit.analysis import index_sets
+    from diffjit.analysis.sparsity import index_sets
 
     monkeypatch.setattr(index_sets, "RULES", {k: r for k, r in index_sets.RULES.items() if k in ("copy", "zeros")})
     pattern = dj.sparsity(lambda x: np.cumsum(x[:3]) * x[5])(X).toarray()
@@ -120,7 +120,7 @@ def test_a_kind_without_a_rule_depends_on_all_of_its_operands(monkeypatch):
 
 def test_every_structural_primitive_is_known():
     """A new primitive gets a rule here, or joins everything on purpose (`arange`), or has no floats."""
-    from diffjit.analysis import index_sets
+    from diffjit.analysis.sparsity import index_sets
     from diffjit.primitives.registry import RULES
 
     assert set(RULES) - set(index_sets.RULES) - index_sets._MOVES == {

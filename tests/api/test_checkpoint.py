@@ -488,7 +488,7 @@ def test_the_schedule_can_be_read():
 @pytest.fixture
 def _marked(monkeypatch):
     from diffjit.api import products
-    from diffjit.frontend import iterate
+    from diffjit.frontend.objects import iterate
 
     for cache in ("_FORWARD", "_REVERSE"):  # other tests take the same programs as they are
         monkeypatch.setattr(products, cache, {})

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.api.derived import Derived
-from diffjit.lowering import native
+from diffjit.api.engine.derived import Derived
+from diffjit.lowering.calls import native
 from diffjit.primitives import registry
 
 pytestmark = pytest.mark.skipif(not native.SUPPORTED, reason="machine code is linked by Numba here")
@@ -447,7 +447,7 @@ def loss(x, y):
     return np.sum(np.sin(x) * y)
 
 print(dj.grad(loss, argnums=(0, 1))(np.arange(3.0), 2.0))
-heavy = ("numba", "gast", "astor", "optree", "scipy", "diffjit.frontend.interpret")
+heavy = ("numba", "gast", "astor", "optree", "scipy", "diffjit.frontend.syntax.interpret")
 print([name for name in heavy if name in sys.modules])
 """
 

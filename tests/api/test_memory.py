@@ -216,8 +216,8 @@ def test_bytes_are_those_of_the_residuals(name, backend, monkeypatch):
 
 @pytest.mark.parametrize("name", [name for name in sorted(CORPUS) if not CORPUS[name].kwargs][::9])
 def test_programs_of_the_corpus(name):
+    from diffjit.api.engine.programs import flatten_call
     from diffjit.api.products import _REVERSE
-    from diffjit.api.programs import flatten_call
 
     program = CORPUS[name]
     f = program.function

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.api import engine, gradients
-from diffjit.lowering import emission, source
+from diffjit.api import gradients
+from diffjit.api.engine import engine
+from diffjit.lowering.llvm import emission
+from diffjit.lowering.text import source
 
 
 def loss(x):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.lowering import native
+from diffjit.lowering.calls import native
 
 X = np.array([0.3, 0.7, 1.1])
 
@@ -231,7 +231,7 @@ class Model:
 CHILD = """
 import pickle, sys
 import numpy as np
-from diffjit.api.derived import Derived
+from diffjit.api.engine.derived import Derived
 made = []
 plain = Derived.specialise
 Derived.specialise = lambda self, args, kwargs: made.append(self.__name__) or plain(self, args, kwargs)

@@ -194,7 +194,7 @@ def test_a_given_pattern_is_tested(backend):
 
 def test_a_found_pattern_is_tested_too(monkeypatch):
     """As if compiled code took another branch than the run on sets: all columns are evaluated."""
-    from diffjit.analysis.index_sets import IndexSets
+    from diffjit.analysis.sparsity.index_sets import IndexSets
 
     monkeypatch.setattr(IndexSets, "run", lambda *_: [[frozenset((i,)) for i in range(9)]])
     found = dj.sparse_jacobian(residual, backend="python")(U, 2.0)

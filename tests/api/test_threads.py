@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.api.derived import Derived
+from diffjit.api.engine.derived import Derived
 
 THREADS = 8
 

@@ -208,7 +208,7 @@ def test_shared_arguments_collect_the_cotangents_of_all_lanes():
 
 
 def test_no_copy_per_lane_or_level():
-    from diffjit.api.engine import program_of
+    from diffjit.api.engine.engine import program_of
     from diffjit.ir.walk import walk
 
     def f(x):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.api import engine
-from diffjit.lowering import emission
+from diffjit.api.engine import engine
+from diffjit.lowering.llvm import emission
 
 OURS = f"{Path(dj.__file__).parent}{os.sep}"
 LONGEST = 14  # lines of what is printed, with the note or excerpt that shows the user's line

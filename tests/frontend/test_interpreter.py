@@ -1,6 +1,6 @@
 """The interpreter's parts fit together."""
 
-from diffjit.frontend.interpret import Interpreter
+from diffjit.frontend.syntax.interpret import Interpreter
 
 
 def test_no_part_hides_a_method_of_another():

@@ -17,7 +17,7 @@ import pytest
 
 import diffjit as dj
 from diffjit.errors import DiffjitError
-from diffjit.frontend import proof
+from diffjit.frontend.entry import proof
 
 
 def gradient(f, x=1.5):

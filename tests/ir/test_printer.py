@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diffjit.analysis.bounds import proofs
-from diffjit.ir import syntax
+from diffjit.analysis.integers.bounds import proofs
 from diffjit.ir.build import Builder
 from diffjit.ir.dump import format_ir
-from diffjit.ir.expressions import SourcePrinter
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.ops import ROWS, Raises, Row
-from diffjit.ir.outofssa import function_def
-from diffjit.ir.printer import print_module
+from diffjit.ir.text import syntax
+from diffjit.ir.text.expressions import SourcePrinter
+from diffjit.ir.text.outofssa import function_def
+from diffjit.ir.text.printer import print_module
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, List, Scalar, Stack, Sym, Type
 from diffjit.ir.verify import verify
 

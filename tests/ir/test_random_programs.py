@@ -10,9 +10,9 @@ import pytest
 
 from diffjit.ir.build import Builder
 from diffjit.ir.dump import format_ir
-from diffjit.ir.expressions import SourcePrinter
 from diffjit.ir.nodes import Block, Function, Op, Value
-from diffjit.ir.printer import print_module
+from diffjit.ir.text.expressions import SourcePrinter
+from diffjit.ir.text.printer import print_module
 from diffjit.ir.types import BOOL, INT, Array, Stack, Sym
 from diffjit.ir.verify import verify
 from diffjit.ir.walk import clone, dce

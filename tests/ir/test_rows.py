@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import diffjit
-import diffjit.lowering.cpu  # the kinds that lowering makes
+import diffjit.lowering.calls.cpu  # the kinds that lowering makes
 import diffjit.primitives
 from diffjit.ir.ops import ROWS, Raises, Reads, View
 from diffjit.primitives.registry import ELEMENTWISE, RULES
-from diffjit.transforms import memory_rules, tapes
 from diffjit.transforms.lengths import Lengths
+from diffjit.transforms.reverse import memory_rules, tapes
 
 ROOT = Path(diffjit.__file__).parent
 DTYPES = set("biufcOUSmM")

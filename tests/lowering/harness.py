@@ -10,7 +10,7 @@ import numpy as np
 from diffjit.ir.build import Builder, scalar_type_of
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import Array, Scalar, Sym, Type
-from diffjit.lowering.cpu import compile_function
+from diffjit.lowering.calls.cpu import compile_function
 
 
 def layout_of(array: np.ndarray) -> str:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.api import manifest
+from diffjit.api.engine import manifest
 from diffjit.errors import CacheWarning
-from diffjit.lowering import cache, machinecode
+from diffjit.lowering.calls import cache, machinecode
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes are those of POSIX systems")
 X = np.array([0.3, 0.7, 1.1])
@@ -61,7 +61,7 @@ SCRIPT = """
 import sys, warnings
 import numpy as np
 import diffjit as dj
-from diffjit.api.derived import Derived
+from diffjit.api.engine.derived import Derived
 
 plain = Derived.specialise
 def specialise(self, args, kwargs):
@@ -152,7 +152,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(tmp_path, monkeypatch):
 def test_a_folder_for_one_process_is_removed_at_exit(tmp_path):
     taken = tmp_path / f"diffjit-{os.getuid()}"
     taken.write_text("somebody else's")
-    program = "import diffjit.lowering.cache as c; print(c.folder())"
+    program = "import diffjit.lowering.calls.cache as c; print(c.folder())"
     environment = {
         **os.environ, "TMPDIR": str(tmp_path), "DIFFJIT_CACHE_DIR": "/dev/null/none",
         "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),

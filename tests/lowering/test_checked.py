@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.analysis.bounds import Bounds
+from diffjit.analysis.integers.bounds import Bounds
 from diffjit.errors import BrokenPromise
 from diffjit.ir.passes import Pass
-from diffjit.lowering import fusion, guards, module
-from diffjit.lowering.ranges import Ranges
+from diffjit.lowering.calls import guards
+from diffjit.lowering.loops import fusion
+from diffjit.lowering.loops.ranges import Ranges
+from diffjit.lowering.text import module
 from diffjit.settings import settings
 
 
@@ -44,7 +46,7 @@ def test_an_index_that_was_said_to_be_within_bounds(monkeypatch: pytest.MonkeyPa
 
 def test_an_adjoint_without_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("diffjit.ir.walk.tests_index", lambda _op: False)
-    monkeypatch.setattr("diffjit.ir.folding.Folding._settle", lambda *_a, **_k: None)
+    monkeypatch.setattr("diffjit.ir.text.folding.Folding._settle", lambda *_a, **_k: None)
     with pytest.raises(BrokenPromise, match=r"index 7 is within bounds, along axis 0 with size 3 \(reverse\)"):
         dj.grad(element)(np.ones(3), 7)
 
@@ -76,7 +78,7 @@ def test_lengths_that_were_said_to_be_equal(monkeypatch: pytest.MonkeyPatch) -> 
         for v in others:
             v.type = first.type
 
-    monkeypatch.setattr("diffjit.lowering.module.LOOPS", (*module.LOOPS[:-1], Pass("fusion", of_one_length)))
+    monkeypatch.setattr("diffjit.lowering.text.module.LOOPS", (*module.LOOPS[:-1], Pass("fusion", of_one_length)))
     with pytest.raises(BrokenPromise, match="two lengths are equal: 31 and 30"):
         dj.jit(lambda n: counted(n) * 1.0)(30)
 
@@ -88,8 +90,8 @@ def test_loops_whose_iterations_were_said_to_be_independent(monkeypatch: pytest.
         return np.sum(y)
 
     assert dj.jit(shifted)(np.ones(40)) == 118.0
-    monkeypatch.setattr("diffjit.lowering.fusion._Scheduler._apart", lambda *_a: True)
-    monkeypatch.setattr("diffjit.lowering.source.LoweredPrinter.may_overlap", lambda *_a: False)
+    monkeypatch.setattr("diffjit.lowering.loops.fusion._Scheduler._apart", lambda *_a: True)
+    monkeypatch.setattr("diffjit.lowering.text.source.LoweredPrinter.may_overlap", lambda *_a: False)
     with pytest.raises(BrokenPromise, match="overlaps no other"):
         dj.jit(lambda x: shifted(x) * 1.0)(np.ones(40))
 

@@ -11,7 +11,7 @@ import pytest
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, List, Scalar, Stack, Sym
-from diffjit.lowering.cpu import compile_function
+from diffjit.lowering.calls.cpu import compile_function
 from diffjit.lowering.python import compile_python
 from diffjit.lowering.runtime.tape import Tape
 from tests.lowering.harness import program, run, same

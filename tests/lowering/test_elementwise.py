@@ -11,7 +11,7 @@ import pytest
 import diffjit as dj
 from diffjit.ir.ops import ROWS
 from diffjit.ir.types import FLOAT, INT, Array, Scalar, Sym
-from diffjit.lowering import scalars
+from diffjit.lowering.text import scalars
 from diffjit.primitives.registry import ELEMENTWISE
 from diffjit.primitives.semantics import SCALAR_SEMANTICS
 from tests.lowering.harness import apply, check, run, same, type_of

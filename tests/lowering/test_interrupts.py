@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.lowering import interrupts
+from diffjit.lowering.calls import interrupts
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on POSIX systems")
 

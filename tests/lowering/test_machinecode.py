@@ -75,7 +75,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(program, tmp_path):
 
 
 def test_the_least_recently_used_files_go(tmp_path, monkeypatch):
-    from diffjit.lowering import cache
+    from diffjit.lowering.calls import cache
 
     monkeypatch.setattr(cache, "folder", lambda: tmp_path)
     for k in range(4):

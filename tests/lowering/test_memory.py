@@ -201,7 +201,7 @@ def test_in_place_update_of_the_same_view_needs_no_copy() -> None:
         b.op("assign", [x, b.value("add", [b.value("sin", [x], x.type), x], x.type)])
         return []
 
-    from diffjit.lowering.module import lower
+    from diffjit.lowering.text.module import lower
     from tests.lowering.harness import program
 
     assert "empty" not in lower(program(build, a)).text

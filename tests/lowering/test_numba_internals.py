@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import diffjit
-from diffjit.lowering import numba_internals
+from diffjit.lowering.llvm import numba_internals
 
 ROOT = Path(diffjit.__file__).parent
 INSIDE = {"numba_internals.py", "extensions.py"}
@@ -68,13 +68,13 @@ def test_only_what_is_documented(path):
         for line, name in modules_imported(tree)
         if name.split(".")[0] in ("numba", "llvmlite") and name not in DOCUMENTED
     ]
-    assert imports == [], "import it in lowering/numba_internals.py, under a name of ours"
+    assert imports == [], "import it in lowering/llvm/numba_internals.py, under a name of ours"
     reached = [
         (node.lineno, node.attr)
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and private(node.attr) and node.attr not in OWN | USED_IN_GUIDES | PYTHON
     ]
-    assert reached == [], "a private attribute of another library: give it a name in lowering/numba_internals.py"
+    assert reached == [], "a private attribute of another library: give it a name in lowering/llvm/numba_internals.py"
     by_text = [
         (node.lineno, node.args[1].value)
         for node in ast.walk(tree)

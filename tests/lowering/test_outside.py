@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.lowering import nests, outside, vectors
+from diffjit.lowering.llvm import outside, vectors
+from diffjit.lowering.text import nests
 from tests.fuzz import check, generate
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="compiled in this process")
@@ -146,7 +147,7 @@ START = """
 import os, sys
 import numpy as np
 import diffjit as dj
-from diffjit.lowering import outside
+from diffjit.lowering.llvm import outside
 
 def f(x):
     return np.sum(x * x)

@@ -11,7 +11,7 @@ import pytest
 
 import diffjit as dj
 from diffjit import settings
-from diffjit.lowering import reserve
+from diffjit.lowering.calls import reserve
 
 pytestmark = pytest.mark.skipif(settings.backend != "numba", reason="memory of compiled code")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.lowering import threads
+from diffjit.lowering.calls import threads
 
 RNG = np.random.default_rng(0)
 LONG = RNG.standard_normal(400_000)

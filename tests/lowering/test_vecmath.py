@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.lowering import cpu
-from diffjit.lowering.entry import wrapper
+from diffjit.lowering.calls import cpu
+from diffjit.lowering.calls.entry import wrapper
 from diffjit.lowering.runtime import vecmath_exp, vecmath_log, vecmath_special, vecmath_trig
 from diffjit.lowering.runtime.vecmath import VECTOR, out_of_range
 from diffjit.settings import settings

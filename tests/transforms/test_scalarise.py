@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.frontend.program import specialise
+from diffjit.frontend.entry.program import specialise
 from diffjit.ir.types import Array
 from diffjit.ir.walk import walk
 from diffjit.transforms.pipeline import finish, numbers

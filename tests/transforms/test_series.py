@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import diffjit as dj
-from diffjit.frontend.program import specialise
+from diffjit.frontend.entry.program import specialise
 from diffjit.ir.walk import walk
 from diffjit.primitives.registry import FUNCTIONS
-from diffjit.transforms.jet import jet_program
+from diffjit.transforms.modes.jet import jet_program
 from tests.primitives.test_elementwise import BINARY, UNARY, mp
 
 BY_KIND = {kind: function for function, kind in reversed(FUNCTIONS.items())}

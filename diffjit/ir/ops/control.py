@@ -12,7 +12,7 @@ declare(
     Row("for", "start stop step *init",
         "regions [body(i, *carried)]; body.results are [*next carried], or, if attrs exit, [leave, *next carried]: "
         "when `leave` is true the loop ends after this iteration. outputs: final carried values. attrs reverse=True: "
-        "the same indices last to first. attrs budget: the way back starts from snapshots (`transforms.timeloop`)",
+        "the same indices last to first. attrs budget: the way back starts from snapshots (`checkpoint.timeloop`)",
         raises=Raises.PARTS, control=True, name=""),
     Row("while", "*init",
         "regions [cond(*carried) -> [go_on], body(*carried) -> next carried (or [leave, *next])]",

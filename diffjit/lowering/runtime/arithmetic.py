@@ -10,7 +10,7 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
-from diffjit.lowering.failures import (
+from diffjit.lowering.calls.failures import (
     FITS,
     INT_OF_INFINITY,
     INT_OF_NAN,

@@ -10,9 +10,9 @@ from llvmlite import ir as llvm_ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from diffjit.lowering.compiler import OPTIONS
-from diffjit.lowering.elements import with_dead_end
-from diffjit.lowering.exits import fail
+from diffjit.lowering.llvm.compiler import OPTIONS
+from diffjit.lowering.llvm.elements import with_dead_end
+from diffjit.lowering.llvm.exits import fail
 
 I1, I8, I32, I64 = (llvm_ir.IntType(n) for n in (1, 8, 32, 64))
 Emit = Callable[..., Any]

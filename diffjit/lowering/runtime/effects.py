@@ -8,10 +8,11 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
-from diffjit.lowering import polls, records
-from diffjit.lowering.elements import DATA, pointer, to_int64, with_dead_end
-from diffjit.lowering.exits import fail
-from diffjit.lowering.failures import PRINT, USER
+from diffjit.lowering.calls import records
+from diffjit.lowering.calls.failures import PRINT, USER
+from diffjit.lowering.llvm import polls
+from diffjit.lowering.llvm.elements import DATA, pointer, to_int64, with_dead_end
+from diffjit.lowering.llvm.exits import fail
 from diffjit.lowering.runtime.build import I64, declared, operation
 from diffjit.lowering.runtime.memory import lengths_of, strides_of
 

@@ -1,4 +1,4 @@
-"""Calls of functions without source, under the symbols of `lowering.callbacks`."""
+"""Calls of functions without source, under the symbols of `lowering.calls.callbacks`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
-from diffjit.lowering import polls
-from diffjit.lowering.elements import DATA
-from diffjit.lowering.failures import OVERFLOW, RAISED
-from diffjit.lowering.numba_internals import type_of_dtype
+from diffjit.lowering.calls.failures import OVERFLOW, RAISED
+from diffjit.lowering.llvm import polls
+from diffjit.lowering.llvm.elements import DATA
+from diffjit.lowering.llvm.numba_internals import type_of_dtype
 from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation
 from diffjit.lowering.runtime.memory import lengths_of, strides_of
 from diffjit.lowering.runtime.typespec import numba_type

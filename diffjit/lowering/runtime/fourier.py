@@ -1,4 +1,4 @@
-"""Rows of Fourier transforms, by NumPy's loops (`lowering.fourier`)."""
+"""Rows of Fourier transforms, by NumPy's loops (`lowering.calls.fourier`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
-from diffjit.lowering import fourier
-from diffjit.lowering.elements import DATA
+from diffjit.lowering.calls import fourier
+from diffjit.lowering.llvm.elements import DATA
 from diffjit.lowering.runtime.build import I8, I64, declared, operation
 from diffjit.lowering.runtime.memory import lengths_of, strides_of
 

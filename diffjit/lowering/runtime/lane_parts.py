@@ -14,7 +14,7 @@ from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from diffjit.lowering import threads
+from diffjit.lowering.calls import threads
 from diffjit.lowering.runtime.build import I8, I64
 from diffjit.lowering.runtime.spread import declared_part, pool_state, run_parts
 

@@ -7,9 +7,9 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
-from diffjit.lowering import blas
-from diffjit.lowering.elements import DATA, SHAPE
-from diffjit.lowering.failures import NO_CONVERGENCE, NOT_POSITIVE, SINGULAR
+from diffjit.lowering.calls import blas
+from diffjit.lowering.calls.failures import NO_CONVERGENCE, NOT_POSITIVE, SINGULAR
+from diffjit.lowering.llvm.elements import DATA, SHAPE
 from diffjit.lowering.runtime.arithmetic import plus
 from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation, outlined
 from diffjit.lowering.runtime.choices import minimum

@@ -7,9 +7,9 @@ from typing import Any
 
 from numba.core import cgutils, types
 
-from diffjit.lowering.elements import wrapped
-from diffjit.lowering.failures import EMPTY_POP, LIST_INDEX
-from diffjit.lowering.numba_internals import ListInside, signature_of
+from diffjit.lowering.calls.failures import EMPTY_POP, LIST_INDEX
+from diffjit.lowering.llvm.elements import wrapped
+from diffjit.lowering.llvm.numba_internals import ListInside, signature_of
 from diffjit.lowering.runtime.build import I64, call_python, fail_if, operation, outlined
 from diffjit.lowering.runtime.typespec import numba_type
 

@@ -8,22 +8,8 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
-from diffjit.lowering import guards, reserve
-from diffjit.lowering.elements import (
-    DATA,
-    ITEMSIZE,
-    MEMINFO,
-    PARENT,
-    SHAPE,
-    STRIDES,
-    int_indices,
-    pointer,
-    struct,
-    with_dead_end,
-    wrapped,
-)
-from diffjit.lowering.exits import CAPACITY, REFERENCE, ROOM, note_failure, outline, site
-from diffjit.lowering.failures import (
+from diffjit.lowering.calls import guards, reserve
+from diffjit.lowering.calls.failures import (
     APART,
     ASSIGN_SHAPE,
     BROADCAST_TO,
@@ -37,6 +23,20 @@ from diffjit.lowering.failures import (
     SHAPES,
     TOO_BIG,
 )
+from diffjit.lowering.llvm.elements import (
+    DATA,
+    ITEMSIZE,
+    MEMINFO,
+    PARENT,
+    SHAPE,
+    STRIDES,
+    int_indices,
+    pointer,
+    struct,
+    with_dead_end,
+    wrapped,
+)
+from diffjit.lowering.llvm.exits import CAPACITY, REFERENCE, ROOM, note_failure, outline, site
 from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation
 from diffjit.lowering.runtime.typespec import numba_type
 

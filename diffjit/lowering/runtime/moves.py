@@ -11,9 +11,9 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
-from diffjit.lowering.elements import DATA, ITEMSIZE, SHAPE, STRIDES, pointer
-from diffjit.lowering.exits import outline
-from diffjit.lowering.numba_internals import store_item
+from diffjit.lowering.llvm.elements import DATA, ITEMSIZE, SHAPE, STRIDES, pointer
+from diffjit.lowering.llvm.exits import outline
+from diffjit.lowering.llvm.numba_internals import store_item
 from diffjit.lowering.runtime.build import I64, operation
 
 Body = Callable[..., None]  # (builder, address in the target, source: a value or an address)

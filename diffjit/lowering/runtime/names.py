@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diffjit.lowering.numba_internals import Dispatcher, Intrinsic
+from diffjit.lowering.llvm.numba_internals import Dispatcher, Intrinsic
 from diffjit.lowering.runtime import (
     arithmetic,
     choices,

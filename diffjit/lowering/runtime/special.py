@@ -9,7 +9,7 @@ import numba
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
-from diffjit.lowering import special as foreign
+from diffjit.lowering.calls import special as foreign
 from diffjit.lowering.runtime import scalars
 from diffjit.lowering.runtime.arithmetic import emit_float_division
 from diffjit.lowering.runtime.build import I8, I32, I64, declared, float_only, helper, operation

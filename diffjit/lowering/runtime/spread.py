@@ -8,8 +8,8 @@ from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from diffjit.lowering import interrupts, threads
-from diffjit.lowering.elements import with_dead_end
+from diffjit.lowering.calls import interrupts, threads
+from diffjit.lowering.llvm.elements import with_dead_end
 from diffjit.lowering.runtime.build import I8, I32, I64
 
 _PAYS = 1 << 22  # operations on elements: a quarter of a millisecond; to wake threads takes up to 50 microseconds

@@ -9,7 +9,7 @@ import numpy as np
 from numba.core import types
 
 from diffjit.ir.types import Array, Scalar, Type
-from diffjit.lowering.numba_internals import type_of_dtype
+from diffjit.lowering.llvm.numba_internals import type_of_dtype
 
 
 def spec_of(ty: Type) -> str:

@@ -1,0 +1,1 @@
+"""Facts about integers: bounds of indices, lengths, counters, and which elements two indices select."""

@@ -1,0 +1,1 @@
+"""What verbs are made of: specialised programs, their cache, and how they are called."""

@@ -1,0 +1,305 @@
+"""Callables made by diffjit: `Derived` specialises on demand, caches by structure, composes with other transforms."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diffjit.api.engine.programs import Arguments, Building, Compiled, fixed_key, flatten_call, glance
+from diffjit.api.engine.tracebacks import P, R, boundary, shorten
+from diffjit.errors import UsageError
+from diffjit.frontend.entry.outputs import Change, rebuild, write_back
+from diffjit.settings import settings
+
+if TYPE_CHECKING:
+    from diffjit.frontend.entry.results import Program
+
+MAX_SPECIALISATIONS = 256
+MAX_SHORTCUTS = 4096  # of calls with arrays of certain shapes
+
+
+class Derived:
+    """A function made from another one. Subclasses say which program it runs."""
+
+    def __init__(self, function: Any, backend: str | None) -> None:
+        if not callable(function):
+            raise UsageError(
+                "DJ504",
+                f"{function!r} is not a function",
+                cure="pass the function itself, not its result: `grad(f)`, not `grad(f(x))`",
+            )
+        self.function = function
+        self.backend = backend
+        self._cache: dict[Any, tuple[Compiled, Any]] = {}
+        self._fixed: dict[Any, frozenset[int]] = {}
+        self._shortcuts: dict[Any, tuple[Any, Compiled, Callable[[tuple[Any, ...]], Any]]] = {}
+        functools.update_wrapper(self, function, updated=())
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Decorated methods bind like functions."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        """How it is made: its function and options, or its name where it stands in a module, as what is decorated does.
+
+        What was compiled stays; another process finds machine code in its own cache.
+        """
+        if _stands_in_its_module(self):
+            return vars(self)["__qualname__"]
+        made = (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_cache", "_fixed", "_shortcuts")
+        return _made_again, (type(self),), {k: v for k, v in vars(self).items() if k not in made}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Derived.__init__(self, state["function"], state["backend"])
+        vars(self).update(state)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result for these arguments."""
+        try:
+            seen = None if kwargs else glance(args)
+            known = self._shortcuts.get(seen)
+            if known is not None:
+                mode, compiled, shortcut = known
+                if mode == (self.backend or settings.backend, settings.form) and compiled.valid():
+                    return shortcut(args)
+            call = flatten_call(args, kwargs)
+            compiled, finish = self.lookup(call, args, kwargs)
+            if seen is not None and call.key not in self._fixed:
+                shortcut = self.shortcut(compiled, finish)
+                if shortcut is not None:
+                    if len(self._shortcuts) >= MAX_SHORTCUTS:
+                        self._shortcuts.clear()
+                    mode = self.backend or settings.backend, settings.form
+                    self._shortcuts[seen] = mode, compiled, shortcut
+            return finish(compiled(call.leaves), call)
+        except BaseException as error:
+            shorten(error)
+            raise
+
+    def shortcut(self, compiled: Compiled, finish: Any) -> Callable[[tuple[Any, ...]], Any] | None:
+        """Calls of plain numbers and arrays, where these are all that there is to the arguments."""
+        del compiled, finish
+        return None
+
+    def lookup(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
+        """The executable for this structure of arguments; specialised again when something outside has changed."""
+        found = self.known(call)
+        if found is not None and found[0].valid():
+            return found
+        with Building.lock:
+            return self.made(call, args, kwargs)
+
+    def known(self, call: Arguments) -> tuple[Compiled, Any] | None:
+        """What was made for such a call."""
+        fixed = self._fixed.get(call.key, frozenset())
+        mode = self.backend or settings.backend, settings.form
+        return self._cache.get((call.key, mode, tuple(fixed_key(call.leaves, k) for k in sorted(fixed))))
+
+    def made(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
+        """The executable, made by this thread if none has made it."""
+        backend = self.backend or settings.backend
+        found = self.known(call)
+        if found is not None and found[0].valid():
+            return found
+        if found is None and backend == "numba" and self.form() is not None:
+            recalled = self.recall(call, args, kwargs)
+            if recalled is not None:
+                return recalled
+        from diffjit.api.engine.engine import mistakes
+        from diffjit.ir.stages import recorded
+        from diffjit.lowering.calls.entry import no_garbage_collection
+
+        with no_garbage_collection(), mistakes("building", self), recorded(self):
+            program = self.specialise(args, kwargs)
+            made = self.build(program, call)
+        if backend == "numba" and self.form() is not None:
+            from diffjit.api.engine import manifest
+
+            manifest.remember(self, call, args, kwargs, program, made)
+        self.keep(call, backend, program.fixed, made)
+        return made
+
+    def keep(self, call: Arguments, backend: str, fixed: frozenset[int], made: tuple[Compiled, Any]) -> None:
+        """Keep a program for later calls; `fixed` leaves have the same values there."""
+        if fixed:
+            self._fixed[call.key] = fixed
+        if len(self._cache) >= MAX_SPECIALISATIONS:
+            self._cache.clear()
+            self._shortcuts.clear()
+        self._cache[call.key, (backend, settings.form), tuple(fixed_key(call.leaves, k) for k in sorted(fixed))] = made
+
+    def recall(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any] | None:
+        """What another process has compiled for such a call."""
+        from diffjit.api.engine import manifest
+
+        found = manifest.recall(self, call, args, kwargs)
+        if found is None:
+            return None
+        compiled, result, fixed = found
+        self.keep(call, "numba", fixed, (compiled, result))
+        return compiled, result
+
+    def form(self) -> tuple[Any, ...] | None:
+        """How this is made from its function, as data; None where other processes do not learn of it."""
+        return None
+
+    def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+        """The program of the function that this one is made from."""
+        from diffjit.api.engine.engine import program_of
+
+        return program_of(self.function, args, kwargs)
+
+    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
+        """The executable, and how its flat results become this function's result."""
+        raise NotImplementedError
+
+    def inputs(self, compiled: Compiled, finish: Any, call: Arguments) -> list[Any]:
+        """What the executable is given at such a call."""
+        del finish
+        return [*call.leaves, *(getter() for getter in compiled.captures)]
+
+    def __repr__(self) -> str:
+        return f"<diffjit.{type(self).__name__.lower()} of {getattr(self.function, '__name__', self.function)}>"
+
+
+def _made_again(cls: type[Derived]) -> Derived:
+    return cls.__new__(cls)
+
+
+def _stands_in_its_module(derived: Any) -> bool:
+    """Whether a name leads to it: it was made by a decorator."""
+    found = sys.modules.get(getattr(derived, "__module__", ""))
+    for part in getattr(derived, "__qualname__", "").split("."):
+        found = getattr(found, part, None)
+    return found is derived
+
+
+@dataclass(slots=True, eq=False)
+class JittedResult:
+    """How a program's flat results become what the function returns, and what it leaves in its arguments."""
+
+    value: Any
+    changes: list[Change]
+
+
+class Jitted(Derived):
+    """The function itself, compiled."""
+
+    def form(self) -> tuple[Any, ...] | None:
+        """It has no choices."""
+        return ("jit",)
+
+    def build(self, program: Program, call: Arguments) -> tuple[Compiled, JittedResult]:
+        """The compiled function, and how its flat results become this function's."""
+        from diffjit.api.engine.engine import executable
+
+        del call
+        compiled = executable(program, program.function, self.backend, unchanged=False, settled=True)
+        return compiled, JittedResult(program.result, program.changes)
+
+    def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+        """The program, with what it leaves in the caller's containers."""
+        from diffjit.api.engine.engine import program_of
+
+        return program_of(self.function, args, kwargs, with_changes=True)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program; it changes arrays and containers among the arguments as the function does."""
+        try:
+            call = flatten_call(args, kwargs)
+            compiled, made = self.lookup(call, args, kwargs)
+            outs = list(compiled(call.leaves))
+            result = rebuild(made.value, outs)
+            if made.changes:
+                write_back(made.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, outs))
+        except BaseException as error:
+            shorten(error)
+            raise
+        return result
+
+    def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+        """A jitted function is differentiated as the function itself."""
+        from diffjit.api.engine.engine import program_of
+
+        return program_of(self.function, args, kwargs)
+
+    def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        from diffjit.api.engine.inline import abstract_function
+
+        return interpreter.call(abstract_function(interpreter, self.function), args, kwargs, node)
+
+
+def verb(make: Callable[P, R]) -> Callable[P, R]:
+    """A verb that makes a function: users call it, and programs, where it makes a static callable."""
+    called = boundary(make)
+
+    def inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        from diffjit.api.engine.inline import call_verb
+
+        del node
+        return call_verb(make, interpreter, args, kwargs)
+
+    called.__diffjit_inline__ = inside  # type: ignore[attr-defined]
+    return called
+
+
+def parameter_position(function: Any, name: str) -> int | None:
+    """The position of a positional parameter, or None."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    for k, p in enumerate(parameters.values()):
+        if p.name == name and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            return k
+    return None
+
+
+def resolve(function: Any, argnums: Any, call: Arguments) -> list[int | str]:
+    """Positions or names of arguments, each to a positional index or a keyword of this call."""
+    single = isinstance(argnums, (int, str))
+    found: list[int | str] = []
+    for which in [argnums] if single else list(argnums):
+        if isinstance(which, str):
+            if which in call.keywords:
+                found.append(which)
+                continue
+            position = parameter_position(function, which)
+            if position is None or position >= len(call.positional):
+                names = ", ".join(_names(function))
+                problem = "was called without" if which in _names(function) else "has no parameter"
+                raise UsageError(
+                    "DJ505",
+                    f"`{_called(function)}` {problem} `{which}`, which argnums asks for",
+                    cure=f"its parameters are: {names}",
+                )
+            found.append(position)
+        else:
+            position = which if which >= 0 else which + len(call.positional)
+            if not 0 <= position < len(call.positional):
+                named = _names(function)
+                if 0 <= position < len(named) and named[position] in call.keywords:
+                    found.append(named[position])
+                    continue
+                raise UsageError(
+                    "DJ505",
+                    f"argnums has position {which}, but the call has {len(call.positional)} positional arguments",
+                    cure="count from 0, or use the argument's name",
+                )
+            found.append(position)
+    return found
+
+
+def _names(function: Any) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _called(function: Any) -> str:
+    return getattr(function, "__name__", str(function))

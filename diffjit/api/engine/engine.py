@@ -1,0 +1,141 @@
+"""From a Python function and arguments to a specialised IR program, and from there to an executable.
+
+Imported with the first program that has to be built: a cached one runs without.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import diffjit.primitives  # noqa: F401 - declares the primitives
+from diffjit import tree
+from diffjit.analysis.memory import Memory
+from diffjit.analysis.order import Order
+from diffjit.api.engine.programs import Building, Compiled
+from diffjit.errors import DiffjitError, InternalError, UsageError
+from diffjit.frontend.entry.program import Program, specialise
+from diffjit.ir.nodes import Function, Loc, Op
+from diffjit.ir.passes import Phase
+from diffjit.ir.stages import record
+from diffjit.ir.types import Array
+from diffjit.settings import settings
+from diffjit.transforms.checkpoint.calls import refuse_changes
+from diffjit.transforms.custom import without_rules
+from diffjit.transforms.pipeline import finish, numbers
+
+
+def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, with_changes: bool = False) -> Program:
+    """The program of a function, or of a derivative, for these arguments."""
+    if hasattr(function, "program"):
+        return function.program(args, kwargs)
+    try:
+        with Building.lock:
+            program = specialise(function, args, kwargs, with_changes=with_changes)
+    except DiffjitError as error:
+        raise error.at(_definition(function)).as_python() from error.__cause__
+    except Exception as error:
+        raise mistake(error, "specialising", function) from error
+    with mistakes("specialising", function):
+        record("interpreted", program.function)
+        refuse_changes(program.function)
+        finish(program.function, "program", Phase.PROGRAM)
+    return program
+
+
+@contextmanager
+def mistakes(doing: str, function: Any) -> Iterator[None]:
+    """What diffjit raises here without meaning to is a mistake of its own, and told as such."""
+    try:
+        yield
+    except (DiffjitError, MemoryError):
+        raise
+    except Exception as error:
+        raise mistake(error, doing, function) from error
+
+
+def mistake(error: Exception, doing: str, function: Any) -> InternalError:
+    """The error for a mistake in diffjit, with the user's line that was worked on."""
+    name = getattr(function, "__name__", function)
+    return InternalError.of(f"{doing} `{name}`", error, _worked_on(error) or _definition(function))
+
+
+def _worked_on(error: Exception) -> Loc | None:
+    """The place of the operation that the innermost function had in its hands: its variables name it."""
+    found: Loc | None = None
+    trace = error.__traceback__
+    while trace is not None:
+        for value in trace.tb_frame.f_locals.values():
+            loc = value.loc if type(value) is Op else None
+            found = loc or found
+        trace = trace.tb_next
+    return found
+
+
+def _definition(function: Any) -> Loc | None:
+    """Where a function is defined, for errors about the whole of it."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else Loc(code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
+
+
+def mutated_params(function: Function) -> list[int]:
+    """Parameters whose arrays the program writes to."""
+    memory = Memory(function, Order(function))
+    return [k for k, p in enumerate(function.params) if isinstance(p.type, Array) and memory.written(p)]
+
+
+def is_compiled(backend: str | None) -> bool:
+    """Whether programs become machine code: then small arrays become numbers, before derivatives are taken too."""
+    return (backend or settings.backend) == "numba"
+
+
+def compile_ir(
+    function: Function, backend: str | None, residuals: int = 0, *, settled: bool = False, large: bool = False
+) -> Callable[..., Any]:
+    """An executable for IR: flat arguments in, tuple of flat results out.
+
+    `settled`: every call has arguments of the same types, down to layout and alignment. `large`: they are arrays with
+    many elements.
+    """
+    chosen = backend or settings.backend
+    function = without_rules(function)
+    if chosen == "python":
+        from diffjit.lowering.python import compile_python
+
+        return compile_python(function)
+    if chosen == "numba":
+        from diffjit.lowering.calls.cpu import compile_function
+
+        function = numbers(function)
+        n = len(function.results)
+        tapes = frozenset(range(n - residuals, n))
+        return compile_function(function, residual_outs=tapes, settled=settled, large=large)
+    raise UsageError("DJ503", f"unknown backend {chosen!r}", cure='backends are "numba" and "python"')
+
+
+def executable(
+    program: Program,
+    function: Function,
+    backend: str | None,
+    *,
+    unchanged: bool,
+    residuals: int = 0,
+    settled: bool = False,
+) -> Compiled:
+    """Compile an IR function with a program's captures and guards."""
+    keys = [tree.leaf_key(g()) for g in program.captures]
+    source = program.function
+    place = Loc(source.source_file, source.source_line, 0, 0, source.name)
+    return Compiled(
+        compile_ir(function, backend, residuals, settled=settled, large=program.large),
+        program.captures,
+        keys,
+        program.guards,
+        mutated_params(program.function),
+        unchanged,
+        program.arg_names,
+        place,
+        program.followed,
+    )

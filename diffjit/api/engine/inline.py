@@ -1,0 +1,198 @@
+"""Verbs inside a function that is itself specialised: `grad(f)` taken there, derivatives and pullbacks called there."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from diffjit.api.engine.derived import Derived
+from diffjit.api.engine.programs import flatten_call
+from diffjit.api.gradients import derive, spec_tree
+from diffjit.api.product_programs import forward_program, reversible
+from diffjit.api.products import cotangents
+from diffjit.errors import UsageError
+from diffjit.frontend.calls.nested import Entry, Foreign, Inner, signature
+from diffjit.frontend.entry.outputs import Out
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array, Scalar, Type, is_float
+from diffjit.transforms.checkpoint.calls import refuse_changes
+
+
+class Inside:
+    """A function of a program under interpretation, in the hands of a verb."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.__name__ = getattr(value, "name", "function")
+        self.__signature__ = signature(value)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """It exists while a program is specialised; nothing calls it."""
+        del args, kwargs
+        raise TypeError(self.__name__)
+
+
+def call_verb(make: Any, interpreter: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A verb called inside a program: a static callable."""
+    take = {"axis_size": plain}  # the number of lanes may be computed
+    named = {name: take.get(name, known)(interpreter, v) for name, v in kwargs.items()}
+    made = make(*(known(interpreter, a) for a in args), **named)
+    return Static(made if isinstance(made, Derived) else functools.partial(make, **named))
+
+
+def abstract_function(interpreter: Any, function: Any) -> Any:
+    """The function of a verb as the interpreter calls it."""
+    if isinstance(function, Inside):
+        return function.value
+    return av.Static(function) if hasattr(function, "__diffjit_inline__") else interpreter.lift_static(function)
+
+
+def plain(interpreter: Any, value: Any) -> Any:
+    """An argument of a verb as the verb takes it."""
+    if isinstance(value, Static):
+        return value.obj
+    held = interpreter.contents(value) if isinstance(value, av.Ref) else None
+    if isinstance(value, av.Tup) or isinstance(held, av.ListC):
+        return tuple(plain(interpreter, v) for v in interpreter.sequence_items(value, None))
+    if isinstance(held, av.DictC) and not held.is_set:
+        return {key: plain(interpreter, v) for key, v in held.items.items()}
+    return Inside(value)
+
+
+def known(interpreter: Any, value: Any) -> Any:
+    """A setting of a verb, as `argnums` or `in_axes`: the ints in it must be known, also those from outside."""
+    items = value.items if isinstance(value, av.Tup) else ()
+    held = interpreter.contents(value) if isinstance(value, av.Ref) else None
+    if isinstance(held, av.ListC):
+        items = held.items
+    elif isinstance(held, av.DictC) and not held.is_set:
+        items = tuple(held.items.values())
+    for item in items:
+        known(interpreter, item)
+    if isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype.kind in "iu":
+        interpreter.static_int(value, "an int among the settings of a verb")
+    return plain(interpreter, value)
+
+
+def nest(
+    interpreter: Any, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any, *, refusal: str = ""
+) -> Inner | None:
+    """The program of a verb's function, for these abstract arguments."""
+    called = abstract_function(interpreter, function)
+    inner = interpreter.nest(called, args, kwargs, flatten_call, node, refusal=refusal)
+    if inner is not None:
+        refuse_changes(inner.program.function)
+    return inner
+
+
+def inline_gradient(derived: Any, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    """Copy a gradient's program in."""
+    inner = nest(interpreter, derived.function, args, kwargs, node)
+    if inner is None:
+        return NONE
+    program = derive(derived, inner.program, inner.call)
+    return interpreter.abstract(program.result, interpreter.copy_in(program.function, inner.inputs))
+
+
+def inline_jvp(interpreter: Any, fun: Any, primals: list[Any], tangents: list[Any], *, has_aux: bool, node: Any) -> Any:
+    """Copy a forward derivative's program in."""
+    inner = nest(interpreter, plain(interpreter, fun), primals, {}, node)
+    if inner is None:
+        return NONE
+    entry = Entry()
+    dots = flatten_call(tuple(interpreter.enter(t, entry)[0] for t in tangents), {}).leaves
+    if len(dots) != len(inner.call.leaves):
+        message, cure = "the tangents do not have the structure of the primals", "give one for each number and array"
+        raise UsageError("DJ507", message, cure=cure)
+    program, wrt = forward_program(inner.program, inner.call)
+    given = [conformed(interpreter, dots[k], entry, inner.inputs[k]) for k in wrt]
+    outs = interpreter.copy_in(program.function, [*inner.inputs, *given])
+    value, tangent = interpreter.abstract(program.result, outs).items
+    return av.Tup((value.items[0], tangent.items[0], value.items[1]) if has_aux else (value, tangent))
+
+
+def inline_vjp(interpreter: Any, fun: Any, primals: list[Any], *, has_aux: bool, node: Any) -> Any:
+    """Copy the program in; its pullback is copied in where it is called."""
+    inner = nest(interpreter, plain(interpreter, fun), primals, {}, node)
+    if inner is None:
+        return NONE
+    made = reversible(inner.program, inner.call)
+    # A pullback does not see later changes of the arrays that it was made for.
+    inputs = [interpreter.copy(v) if isinstance(v.type, Array) else v for v in inner.inputs]
+    outs = interpreter.copy_in(made.forward, inputs)
+    primal, residuals = outs[: made.n_primal], outs[made.n_primal :] if made.is_split else inputs
+    value = interpreter.abstract(inner.program.result, primal)
+    pullback = Static(Pullback(made, inner, primal, residuals, has_aux=has_aux))
+    return av.Tup((value.items[0], pullback, value.items[1]) if has_aux else (value, pullback))
+
+
+class Pullback:
+    """A pullback made inside a program."""
+
+    __name__ = "pullback"
+
+    def __init__(self, made: Any, inner: Inner, primal: list[Value], residuals: list[Value], *, has_aux: bool) -> None:
+        self.made, self.inner, self.primal, self.residuals = made, inner, primal, residuals
+        self.spec = inner.program.result[0] if has_aux else inner.program.result
+
+    def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        del kwargs, node
+        entry = Entry()
+        found = cotangents(self.spec, interpreter.enter(args[0], entry)[0])
+        seeds = [conformed(interpreter, found.get(k, 0.0), entry, self.primal[k]) for k in self.made.seeds]
+        outs = interpreter.copy_in(self.made.pullback, [*self.residuals, *seeds])
+        where = dict(zip(self.made.wrt, self.made.gradients, strict=True))
+
+        def bar(k: int) -> Any:
+            if k not in where:
+                return 0
+            position = where[k]
+            return Foreign(interpreter.zeros_of(self.inner.inputs[k])) if position is None else Out(position)
+
+        call = self.inner.call
+        trees = [spec_tree(call.positional[k], map(bar, call.leaf_range(k))) for k in range(len(call.positional))]
+        return av.Tup(tuple(interpreter.abstract(t, outs) for t in trees))
+
+
+def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:
+    """A tangent or cotangent in the type, shape and layout of the value that it belongs to."""
+    if id(leaf) in entry.dummies:
+        value = entry.dummies[id(leaf)][1]
+    else:
+        value = interpreter.number(Static(complex(leaf) if np.iscomplexobj(leaf) else float(leaf)))
+    ty: Type = like.type
+    if value.type.dtype.kind == "c" and ty.dtype.kind != "c":
+        raise UsageError(
+            "DJ507", "a tangent or cotangent is complex, its value is real", cure="take the real part: g.real"
+        )
+    if isinstance(value.type, Array) and value.type.ndim != getattr(ty, "ndim", 0):
+        message = f"a tangent or cotangent has {value.type.ndim} dimensions, its value has {getattr(ty, 'ndim', 0)}"
+        raise UsageError("DJ507", message, cure="shapes must agree")
+    if isinstance(ty, Scalar):
+        return interpreter.cast(interpreter.number(value), ty.dtype, weak=ty.weak)
+    made = interpreter.zeros_of(like)
+    interpreter.build.op("assign", [made, interpreter.cast(value, ty.dtype)])
+    return made
+
+
+def stopped(interpreter: Any, value: Any) -> Any:
+    """A value through which no derivative flows."""
+    if isinstance(value, Value) and is_float(value.type):
+        if hasattr(value.type, "dims"):
+            value = interpreter.copy(value)
+        return interpreter.build.value("stop_gradient", [value], value.type, name=value.name)
+    if isinstance(value, av.Tup):
+        return av.Tup(tuple(stopped(interpreter, v) for v in value.items), value.cls)
+    if isinstance(value, av.Ref):
+        held = interpreter.contents(value)
+        if isinstance(held, av.ListC):
+            return interpreter.new(av.ListC(tuple(stopped(interpreter, v) for v in held.items)))
+        if isinstance(held, av.DictC):
+            return interpreter.new(
+                av.DictC({k: stopped(interpreter, v) for k, v in held.items.items()}, held.is_set, held.cls)
+            )
+    return value

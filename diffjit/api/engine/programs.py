@@ -1,0 +1,208 @@
+"""A call's arguments as flat leaves, and compiled programs as callables of those."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from diffjit import tree
+from diffjit.api.engine.guards import Guards, checker
+from diffjit.errors import MemoryProblem
+from diffjit.ir.nodes import Loc
+
+
+class Building:
+    """Programs are made by one thread at a time, which holds the lock; another that wants the same one waits for it."""
+
+    lock = threading.RLock()
+
+    @classmethod
+    def forked(cls) -> None:
+        """A process that was forked while another thread made a program has no such thread."""
+        cls.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=Building.forked)
+
+
+@dataclass(slots=True, eq=False)
+class Arguments:
+    """One call's arguments: numeric leaves and their structure, argument by argument."""
+
+    positional: list[tree.Structure]
+    keywords: dict[str, tree.Structure]
+    leaves: list[Any]
+    starts: list[int]  # first leaf of each positional argument, then of each keyword
+    key: Any
+
+    def leaf_range(self, which: int | str) -> range:
+        """The leaves of one argument."""
+        if isinstance(which, int):
+            start = self.starts[which]
+            return range(start, start + self.positional[which].count())
+        k = len(self.positional) + list(self.keywords).index(which)
+        return range(self.starts[k], self.starts[k] + self.keywords[which].count())
+
+    def structure(self, which: int | str) -> tree.Structure:
+        """The structure of one argument."""
+        return self.positional[which] if isinstance(which, int) else self.keywords[which]
+
+
+class CallKey:
+    """What the specialisations of a call hang on, hashed once."""
+
+    __slots__ = ("hashed", "same", "value")
+
+    def __init__(self, value: Any, same: Any) -> None:
+        self.value = value, same
+        self.same = same  # which lengths and which objects are equal, and whether arrays are large
+        self.hashed = hash(self.value)
+
+    def __hash__(self) -> int:
+        return self.hashed
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, CallKey) and self.value == other.value)
+
+
+_DTYPES = {id(np.dtype(code)): code for code in "?bBhHiIlLqQfdFD"}  # the dtypes of the usual arrays, by identity
+_PLAIN: dict[Any, Arguments] = {}  # calls with numbers and arrays alone, by what is quickly seen of them
+_MANY = 4096
+
+
+_NUMBERS = frozenset({float, int, np.float64})
+_SEEN_NUMBERS: set[tuple[type, ...]] = set()  # classes of arguments that are numbers alone
+
+
+def glance(args: tuple[Any, ...]) -> Any:
+    """What is quickly seen of numbers and arrays; None where there is more to an argument."""
+    kinds = tuple(map(type, args))
+    if kinds in _SEEN_NUMBERS:
+        return kinds
+    if np.ndarray not in kinds:
+        if not _NUMBERS.issuperset(kinds) or len(_SEEN_NUMBERS) > _MANY:
+            return None
+        _SEEN_NUMBERS.add(kinds)
+        return kinds
+    seen: list[Any] = []
+    for kind, a in zip(kinds, args, strict=True):
+        if kind is np.ndarray:
+            code = _DTYPES.get(id(a.dtype))
+            if code is None:
+                return None
+            seen += (code, a.flags.num, a.shape)
+        elif kind in _NUMBERS:
+            seen.append(kind)
+        else:
+            return None
+    return tuple(seen)
+
+
+def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """Split a call's arguments."""
+    seen = None if kwargs else glance(args)
+    if seen is None:
+        return _split_call(args, kwargs)
+    known = _PLAIN.get(seen)
+    if known is None:
+        if len(_PLAIN) >= _MANY:
+            _PLAIN.clear()
+        known = _PLAIN[seen] = _split_call(args, kwargs)
+        known.leaves = []
+    return Arguments(known.positional, known.keywords, list(args), known.starts, known.key)
+
+
+def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    leaves: list[Any] = []
+    starts: list[int] = []
+    positional = []
+    for a in args:
+        more, structure = tree.flatten(a)
+        starts.append(len(leaves))
+        leaves += more
+        positional.append(structure)
+    keywords = {}
+    for name, a in kwargs.items():
+        more, structure = tree.flatten(a)
+        starts.append(len(leaves))
+        leaves += more
+        keywords[name] = structure
+    same = _equal_lengths(leaves), _twins((*args, *kwargs.values())), tree.is_large(leaves)
+    key = CallKey((tuple(positional), tuple(keywords.items())), same)
+    return Arguments(positional, keywords, leaves, starts, key)
+
+
+def _twins(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """Which arguments are the very object that an earlier one is, where that may matter."""
+    found = [id(a) for a in args if not isinstance(a, (np.ndarray, np.generic, int, float, complex, str, tuple))]
+    return tuple([found.index(k) for k in found])
+
+
+def _equal_lengths(leaves: list[Any]) -> tuple[int, ...]:
+    """Which lengths were met before: equal ones need no tests, no sums over repeats, and prove indices of squares."""
+    lengths = [n for a in leaves if isinstance(a, np.ndarray) for n in a.shape if n != 1]
+    return tuple([lengths.index(n) for n in lengths])
+
+
+@dataclass(slots=True, eq=False)
+class Compiled:
+    """An executable program: calls with flat leaves, checks what the specialisation rests on."""
+
+    run: Callable[..., Any]
+    captures: list[Callable[[], Any]]
+    capture_keys: list[Any]
+    guards: Guards
+    mutated: list[int]
+    unchanged: bool  # a derivative: the caller's arrays stay as they are
+    names: list[str] = field(default_factory=list)
+    place: Loc | None = None  # where the function is defined
+    followed: dict[Any, Any] = field(default_factory=dict)  # the functions in it, and their code
+    valid: Callable[[], bool] = field(init=False)  # whether everything outside is still the same
+
+    def __post_init__(self) -> None:
+        self.valid = checker(self.guards, self.followed, self.captures, self.capture_keys)
+
+    def __call__(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """The program's flat results."""
+        inputs = [*leaves, *[getter() for getter in self.captures]] if self.captures else leaves
+        if self.mutated:
+            self.check_memory(inputs)
+        return self.run(*inputs)
+
+    def check_memory(self, inputs: Sequence[Any]) -> None:
+        """Arguments that share memory while one is written would have to be one; read-only ones cannot be written."""
+        for k in self.mutated:
+            if not inputs[k].flags.writeable:
+                message = "assignment destination is read-only"
+                raise ValueError(message)
+            for j, other in enumerate(inputs):
+                if (
+                    j != k
+                    and isinstance(other, np.ndarray)
+                    and np.may_share_memory(inputs[k], other)
+                    and np.shares_memory(inputs[k], other)
+                ):
+                    raise MemoryProblem(
+                        "DJ402",
+                        f"arguments `{self._name(k)}` and `{self._name(j)}` share memory, "
+                        f"and `{self._name(k)}` is written to",
+                        loc=self.place,
+                        cure=f"pass a copy: {self._name(j)}.copy()",
+                    )
+
+    def _name(self, k: int) -> str:
+        return self.names[k] if k < len(self.names) and self.names[k] else f"#{k}"
+
+
+def fixed_key(leaves: Sequence[Any], which: int) -> Any:
+    """What a specialisation depends on of one of `Program.fixed`: a number's value or sign, an array's shape."""
+    if which < 0:
+        return tree.sign_of(leaves[~which])
+    leaf = leaves[which]
+    return leaf.shape if isinstance(leaf, np.ndarray) else leaf

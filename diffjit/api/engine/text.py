@@ -1,0 +1,38 @@
+"""Programs as text, for `source`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diffjit.api.engine.engine import is_compiled, program_of
+from diffjit.api.engine.programs import flatten_call
+from diffjit.errors import UsageError
+from diffjit.ir.stages import kept
+from diffjit.transforms.custom import without_rules
+from diffjit.transforms.pipeline import readable
+
+STAGES = ("source", "lowered", "llvm", "asm")
+
+
+def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str) -> str:
+    """The module that runs for these arguments."""
+    if stage not in STAGES:
+        listed = ", ".join(f'"{s}"' for s in STAGES[:-1]) + f' and "{STAGES[-1]}"'
+        raise UsageError("DJ508", f"unknown stage {stage!r}", cure=f"stages are {listed}")
+    if stage == "source":
+        return readable(without_rules(program_of(derived, args, kwargs).function))
+    if not is_compiled(derived.backend):
+        raise UsageError(
+            "DJ508", f'there is no stage {stage!r}: with backend="python" nothing is compiled', cure='use "source"'
+        )
+    call = flatten_call(args, kwargs)
+    if stage == "lowered":
+        from diffjit.lowering.calls.cpu import texts
+
+        with texts() as written:
+            derived.build(derived.specialise(args, kwargs), call)
+        return "\n\n".join(written)
+    with kept(stage) as found:
+        compiled, finish = derived.build(derived.specialise(args, kwargs), call)
+        compiled.run.first.anew(derived.inputs(compiled, finish, call))
+    return "\n\n".join(found)

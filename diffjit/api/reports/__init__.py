@@ -1,0 +1,1 @@
+"""Reports about derivatives: what they record, whether they are right, and how they read."""

@@ -1,0 +1,1 @@
+"""Solutions of equations: implicit functions and differential equations."""

@@ -1,0 +1,1 @@
+"""Calls: users' functions, Python's builtins, and functions without source."""

@@ -1,0 +1,545 @@
+"""Python's builtins, and the methods of lists, dicts, strings and arrays."""
+
+from __future__ import annotations
+
+import builtins
+import copy as copy_module
+import functools
+import math
+import operator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.numpy.read_only import COPIED_DEEPLY
+from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.syntax.handlers import CORE, core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList, describe, rebuild, split
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
+from diffjit.primitives.library import containers, numbers
+
+_OPERATOR_KINDS = {
+    operator.add: "add", operator.sub: "subtract", operator.mul: "multiply", operator.truediv: "divide",
+    operator.floordiv: "floor_divide", operator.mod: "remainder", operator.pow: "power", operator.matmul: "matmul",
+    operator.neg: "negative",
+}  # fmt: skip
+
+
+class BuiltinCalls(Mixin):
+    """Mixin of the interpreter: builtins."""
+
+    @core(operator.getitem)
+    def op_getitem(self, a: Any, b: Any) -> Any:
+        return self.get_item(a, b)
+
+    @core(builtins.abs, operator.abs)
+    def py_abs(self, x: Any) -> Any:
+        if isinstance(x, av.Ref):
+            return self.call_method(x, "__abs__", [])
+        return self.ew("absolute", x)
+
+    @core(builtins.float)
+    def py_float(self, x: Any = Static(0.0)) -> Any:
+        if isinstance(x, Static):
+            return Static(self.evaluated(float, x.obj))
+        if isinstance(x, av.Ref):
+            return self.call_method(x, "__float__", [])
+        value = self.number(x)
+        self.real_only("float()", value)
+        number = self.item(value, TypeError) if isinstance(value.type, Array) else value
+        return self.cast(number, np.float64, weak=True)
+
+    @core(builtins.int)
+    def py_int(self, x: Any = Static(0)) -> Any:
+        if isinstance(x, Static):
+            return Static(self.evaluated(int, x.obj))
+        value = self.number(x)
+        return self.to_int(self.item(value, TypeError) if isinstance(value.type, Array) else value)
+
+    def to_int(self, value: Any) -> Any:
+        """A whole number as Python's int."""
+        self.real_only("a conversion to int", value)
+        self.check_rounding(value)
+        return self.cast(value, np.int64, weak=True)
+
+    @core(builtins.bool)
+    def py_bool(self, x: Any = Static(False)) -> Any:
+        return self.python_bool(self.truth(x))
+
+    def python_bool(self, truth: Any) -> Any:
+        """A truth value as Python's own bool, for `is True` and `match`."""
+        return truth if isinstance(truth, Static) or truth.type == BOOL else self.cast(truth, BOOL.dtype, weak=True)
+
+    @core(builtins.complex)
+    def py_complex(self, real: Any = Static(0.0), imag: Any = Static(0.0)) -> Any:
+        if isinstance(real, Static) and isinstance(imag, Static):
+            return Static(complex(real.obj, imag.obj))
+        return self.ew("add", self.cast(real, np.complex128, weak=True), self.ew("multiply", imag, Static(1j)))
+
+    @core(builtins.round)
+    def py_round(self, number: Any, ndigits: Any = NONE) -> Any:
+        if isinstance(number, Static) and isinstance(ndigits, Static):
+            return Static(self.evaluated(round, number.obj, ndigits.obj))
+        if isinstance(ndigits, Static) and ndigits.obj is None:
+            return self.to_int(self.ew("rint", number))
+        if isinstance(number, Value) and number.type == FLOAT:
+            return self.as_weak(self.call_plain(numbers.round_decimal, number, ndigits, node=None))
+        return (
+            self.call_static(np.round, [number, ndigits], {}, None)
+            if not self.is_weak(number)
+            else self.as_weak(self.call_static(np.round, [number, ndigits], {}, None))
+        )
+
+    @core(math.floor)
+    def py_floor(self, x: Any) -> Any:
+        return self.to_int(self.ew("floor", x))
+
+    @core(math.ceil)
+    def py_ceil(self, x: Any) -> Any:
+        return self.to_int(self.ew("ceil", x))
+
+    @core(math.trunc)
+    def py_trunc(self, x: Any) -> Any:
+        return self.to_int(self.ew("trunc", x))
+
+    @core(math.log)
+    def py_log(self, x: Any, base: Any = None) -> Any:
+        log = lambda v: self.call_elementwise(math.log, "log", [v], {}, None)  # noqa: E731
+        return log(x) if base is None else self.arithmetic("divide", log(x), log(base))
+
+    @core(builtins.divmod)
+    def py_divmod(self, x: Any, y: Any) -> Any:
+        return av.Tup((self.binary("floor_divide", x, y), self.binary("remainder", x, y)))
+
+    @core(np.divmod)
+    def np_divmod(self, x: Any, y: Any) -> Any:
+        return av.Tup((self.ew("floor_divide", x, y, weak=False), self.ew("remainder", x, y, weak=False)))
+
+    @core(np.modf, math.modf)
+    def np_modf(self, x: Any) -> Any:
+        whole = self.ew("trunc", x)
+        return av.Tup((self.ew("subtract", x, whole), whole))
+
+    @core(builtins.pow)
+    def py_pow(self, base: Any, exp: Any, mod: Any = NONE) -> Any:
+        result = self.binary("power", base, exp)
+        return result if isinstance(mod, Static) and mod.obj is None else self.binary("remainder", result, mod)
+
+    def add_at(self, a: Any, indices: Any, values: Any, sign: int) -> Any:
+        """np.add.at and np.subtract.at."""
+        value = self.stored_value(values, None)
+        value = self.as_dtype(value if sign > 0 else self.ew("negative", value, weak=False), a.type.dtype)
+        items = self.index_items(a, indices, None)
+        if not any(isinstance(i, Value) and isinstance(i.type, Array) for i in items):
+            target = self.basic_get(a, items, scalar_ok=False)
+            self.assign_array(target, self.ew("add", target, value, weak=False))
+            return NONE
+        base, spec, positions = self.advanced(a, items, None)
+        self.build.op("scatter_add", [base, value, *positions], spec=spec)
+        return NONE
+
+    @core(np.add.at)
+    def np_add_at(self, a: Any, indices: Any, b: Any) -> Any:
+        return self.add_at(a, indices, b, 1)
+
+    @core(np.subtract.at)
+    def np_subtract_at(self, a: Any, indices: Any, b: Any) -> Any:
+        return self.add_at(a, indices, b, -1)
+
+    @core(builtins.len)
+    def py_len(self, x: Any) -> Any:
+        return self.length(x)
+
+    @core(builtins.range)
+    def py_range(self, start: Any, stop: Any = NONE, step: Any = Static(1)) -> Any:
+        if isinstance(stop, Static) and stop.obj is None:
+            start, stop = Static(0), start
+        for part in (start, stop, step):
+            if isinstance(part, Value) and (not isinstance(part.type, Scalar) or part.type.dtype.kind not in "iu"):
+                raise self.error(
+                    TypeProblem(
+                        "DJ308",
+                        f"range() takes ints, not {describe(part)}",
+                        cure="use int(...) or np.arange",
+                        python=TypeError,
+                    )
+                )
+            if isinstance(part, Static) and isinstance(part.obj, float):
+                raise self.error(
+                    TypeProblem("DJ308", "range() takes ints, not a float", cure="use int(...)", python=TypeError)
+                )
+        parts = [
+            self.cast(p, np.int64, weak=True) if isinstance(p, Value) else Static(operator.index(p.obj))
+            for p in (start, stop, step)
+        ]
+        self.demand(self.compare_kind("not_equal", parts[2], Static(0)), ValueError, "range() arg 3 must not be zero")
+        return av.Range(*parts)
+
+    @core(builtins.slice)
+    def py_slice(self, start: Any, stop: Any = None, step: Any = NONE) -> Any:
+        return av.Slice(NONE, start, NONE) if stop is None else av.Slice(start, stop, step)
+
+    @core(builtins.enumerate)
+    def py_enumerate(self, iterable: Any, start: Any = Static(0)) -> Any:
+        return av.Iter("enumerate", (self.as_iterable(iterable), start))
+
+    @core(builtins.zip)
+    def py_zip(self, *iterables: Any, strict: Any = Static(False)) -> Any:
+        parts = tuple(map(self.as_iterable, iterables))
+        if not self.static_truth(strict, "`strict`") or len(parts) < 2:
+            return av.Iter("zip", parts)
+        if self.catches(ValueError) or any(map(self.is_lazy, parts)):
+            return self.call_plain(containers.zipped_strictly, *parts, node=None)
+        first, *others = (self.folded(self.alongside(part, None).length) for part in parts)
+        for other in others:
+            differ = self.logical_not(self.same(first, other))
+            self.raise_if(differ, ValueError, av.inexact("zip() arguments differ in length"))
+        return av.Iter("zip", parts)
+
+    @core(builtins.reversed)
+    def py_reversed(self, sequence: Any) -> Any:
+        if isinstance(sequence, av.Range):
+            start, stop, step = sequence.start, sequence.stop, sequence.step
+            if isinstance(step, Static) and step.obj == 1:
+                return av.Range(self.ew("subtract", stop, Static(1)), self.ew("subtract", start, Static(1)), Static(-1))
+        return av.Iter("reversed", (sequence,))
+
+    @core(builtins.map)
+    def py_map(self, function: Any, *iterables: Any) -> Any:
+        return av.Iter("map", (function, *map(self.as_iterable, iterables)))
+
+    @core(builtins.filter)
+    def py_filter(self, function: Any, iterable: Any) -> Any:
+        return av.Iter("filter", (function, self.as_iterable(iterable)))
+
+    @core(builtins.iter)
+    def py_iter(self, iterable: Any, sentinel: Any = None) -> Any:
+        if sentinel is not None:
+            return self.call_plain(containers.called, iterable, sentinel, node=None)
+        if self.wrong_type(iterable):
+            raise self.not_iterable(iterable, None)
+        given, iterable = iterable, self.as_iterable(iterable)
+        if isinstance(iterable, av.Iter) and not iterable.claimed:
+            return iterable
+        site = (self.call_path, self.place())
+        if site in self.learned.cursors:
+            return self.instantiate(containers.Cursor, [iterable], {}, self.here)
+        made = av.Iter("iter", (iterable,))
+        if isinstance(given, Value | av.Tup) or (isinstance(given, av.Ref) and self.is_sequence(given)):
+            self.cursor_sites[made.serial] = site
+        return made
+
+    @core(functools.reduce)
+    def ft_reduce(self, function: Any, iterable: Any, initial: Any = None) -> Any:
+        if initial is None:
+            initial, iterable = self.first_and_rest(iterable)
+        return self.accumulate(
+            iterable, initial, lambda acc, x: self.call(function, [acc, x], {}), ("reduce", self.place())
+        )
+
+    @core(functools.partial)
+    def ft_partial(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return av.Partial(function, args, kwargs)
+
+    @core(functools.wraps)
+    def ft_wraps(self, wrapped: Any, *_: Any, **__: Any) -> Any:
+        return av.Partial(Static(functools.update_wrapper), (), {"wrapped": wrapped})
+
+    @core(functools.update_wrapper)
+    def ft_update_wrapper(self, wrapper: Any, wrapped: Any, *_: Any, **__: Any) -> Any:
+        named = isinstance(wrapper, av.Fn) and isinstance(wrapped, av.Fn)
+        return replace(wrapper, name=wrapped.name) if named else wrapper
+
+    @core(builtins.sum)
+    def py_sum(self, iterable: Any, start: Any = Static(0)) -> Any:
+        add = lambda acc, x: self.binary("add", acc, x)  # noqa: E731
+        cells, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
+        try:
+            total = self.accumulate(iterable, start, add, ("sum", self.place()))
+        except TypeProblem as error:
+            if error.code not in ("DJ301", "DJ304"):
+                raise
+        else:
+            if not isinstance(total, av.Poison):
+                return total
+        # 0 and the items have no common type (they are arrays): begin with the first item.
+        self.cells, self.build.block, self.dead = cells, block, False
+        del block.ops[first:]
+        item, rest = self.first_and_rest(iterable, "sum() of nothing, where the items would be arrays")
+        return self.accumulate(rest, add(start, item), add, ("sum", self.place(), "rest"))
+
+    @core(math.fsum)
+    def py_fsum(self, iterable: Any) -> Any:
+        return self.accumulate(iterable, Static(0.0), lambda acc, x: self.binary("add", acc, x), ("fsum", self.place()))
+
+    @core(math.prod)
+    def py_prod(self, iterable: Any, *, start: Any = Static(1)) -> Any:
+        return self.accumulate(iterable, start, lambda acc, x: self.binary("multiply", acc, x), ("prod", self.place()))
+
+    @core(builtins.any)
+    def py_any(self, iterable: Any) -> Any:
+        return self._found(self.unordered(iterable), lambda test: test)
+
+    @core(builtins.all)
+    def py_all(self, iterable: Any) -> Any:
+        return self.logical_not(self._found(self.unordered(iterable), self.logical_not))
+
+    def _found(self, iterable: Any, wanted: Any) -> Any:
+        """Whether an iterable has a wanted item; those behind it are not looked at."""
+        uid = next(self._uids)
+
+        def body(item: Any) -> None:
+            self.when(wanted(self.truth(item)), lambda: self.jump("break", uid))
+
+        return self.iterate(iterable, body, None, key=("found", self.place()), break_uid=uid)
+
+    def either(self, a: Any, b: Any) -> Any:
+        """Disjunction of two truth values already computed."""
+        if isinstance(a, Static):
+            return a if a.obj else b
+        if isinstance(b, Static):
+            return b if b.obj else a
+        return self.ew("logical_or", a, b)
+
+    @core(builtins.max)
+    def py_max(self, *args: Any, key: Any = NONE, default: Any = None) -> Any:
+        return self._extreme("greater", args, key, default)
+
+    @core(builtins.min)
+    def py_min(self, *args: Any, key: Any = NONE, default: Any = None) -> Any:
+        return self._extreme("less", args, key, default)
+
+    def _extreme(self, kind: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
+        """max/min as Python does: the first of equals."""
+        if isinstance(args[-1], av.Iter) and args[-1].kind == "starred":
+            items = self.new(av.ListC(tuple(args[:-1])))
+            self.list_extend(items, args[-1].parts[0])
+            args = (items,)
+        iterable = av.Tup(args) if len(args) > 1 else self.unordered(args[0])  # pyright: ignore[reportGeneralTypeIssues]
+        message = f"{'max' if kind == 'greater' else 'min'}() arg is an empty sequence"
+        plain = isinstance(key, Static) and key.obj is None
+
+        def keyed(x: Any) -> av.Tup:  # the key of each item is computed once
+            return av.Tup((x,) if plain else (x, self.call(key, [x], {})))
+
+        def better(best: av.Tup, x: Any) -> Any:
+            other = keyed(x)
+            test = self.truth(self.compare_kind(kind, other.items[-1], best.items[-1]))
+            return self.choose(test, lambda: other, lambda: best)
+
+        iterable = self.as_iterable(iterable)
+        if isinstance(iterable, av.Iter):
+            iterable = self.collect(iterable)
+        try:
+            items = self.sequence_items(iterable, None)
+        except UnknownLength:
+            inner = self.indexed(iterable, None)
+            empty = self.compare_kind("less_equal", inner.length, Static(0))
+            rest = av.Range(Static(1), inner.length, Static(1))
+
+            def best_of_rest() -> Any:
+                step = lambda best, i: better(best, inner.item(i))  # noqa: E731
+                return self.accumulate(rest, keyed(inner.item(Static(0))), step, ("extreme", self.place())).items[0]
+
+            if default is not None:
+                return self.choose(empty, lambda: default, best_of_rest)
+            self.raise_if(empty, ValueError, message)
+            return best_of_rest()
+        if not items:
+            if default is None:
+                self.out_of_range(message, ValueError)
+            return default
+        result = keyed(items[0])
+        for item in items[1:]:
+            result = better(result, item)
+        return result.items[0]
+
+    def py_min_max(self, kind: str, a: Any, b: Any) -> Any:
+        """Max or min of two ints, without a tie rule."""
+        if isinstance(a, Static) and isinstance(b, Static):
+            return Static(max(a.obj, b.obj) if kind == "maximum" else min(a.obj, b.obj))
+        return self.ew(kind, a, b)
+
+    @core(builtins.sorted)
+    def py_sorted(self, iterable: Any, *, key: Any = NONE, reverse: Any = Static(False)) -> Any:
+        plain = isinstance(key, Static) and key.obj is None
+        source = self.py_list(self.unordered(iterable) if plain else iterable)
+        held = self.contents(source)
+        falling = self.static_truth(reverse, "`reverse`")
+        if plain and isinstance(held, av.ListC) and all(isinstance(i, Static) for i in held.items):
+            return self.new(av.ListC(tuple(Static(x) for x in sorted((i.obj for i in held.items), reverse=falling))))
+        firsts = [_first(i) for i in held.items] if plain and isinstance(held, av.ListC) else [None]
+        if None not in firsts and len(set(firsts)) == len(firsts):  # what tuples hold behind does not matter
+            places = sorted(range(len(firsts)), key=lambda k: firsts[k], reverse=falling)  # pyright: ignore[reportCallIssue, reportArgumentType]
+            return self.new(av.ListC(tuple(held.items[k] for k in places)))
+        order = self.sorting_order(source if plain else self.collect(av.Iter("map", (key, source))), falling=falling)
+        if isinstance(held, av.ListC):
+            positions = [self.as_weak(self.element(order, Static(k))) for k in range(len(held.items))]
+            return self.new(av.ListC(tuple(self.select_item(list(held.items), k, None) for k in positions)))
+        result = self.new(
+            DynList(tuple(self.build.value("list_new", (), x.type) for x in held.lists), held.elem, held.site)
+        )
+
+        def append(position: Any) -> None:
+            self.list_append(result, self.dyn_get(source, self.as_weak(position)))
+
+        self.iterate(order, append, None, key=("sorted", self.place()))
+        return result
+
+    def sorting_order(self, keys: av.Ref, *, falling: bool) -> Value:
+        """The positions of a list's items in sorted order; items are numbers, or tuples of numbers."""
+        held = self.contents(keys)
+        parts = [getattr(held.elem, "like", None)] if isinstance(held, DynList) else list(held.items)
+        columns = self._columns(keys, parts)
+        order: Value | None = None
+        for column in reversed(columns):  # each sort is stable: the most significant key comes last
+            array = self.array_from(column)
+            if array.type.ndim != 1:
+                cure = "sort by a key that is a number, or a tuple of numbers"
+                raise self.unsupported("DJ118", "sorting of items that are not numbers", None, cure)
+            if falling:  # stable in both directions, as Python's
+                array = self.ew("negative", self.cast(array, np.int64) if array.type.dtype.kind == "b" else array)
+            step = self.np_argsort(array if order is None else self.array_get(array, order))
+            order = step if order is None else self.array_get(order, step)
+        assert order is not None
+        return order
+
+    def _columns(self, keys: Any, parts: list[Any]) -> list[Any]:
+        """The columns of a list of tuples, nested ones, too."""
+        widths = {len(p.items) if isinstance(p, av.Tup) else -1 for p in parts}
+        if len(widths) > 1 or min(widths, default=-1) <= 0:
+            return [keys]
+        columns: list[Any] = []
+        for k in range(min(widths)):
+            column = self.collect(av.Iter("map", (self.call_static(operator.itemgetter, [Static(k)], {}, None), keys)))
+            columns += self._columns(column, [p.items[k] for p in parts])
+        return columns
+
+    @core(builtins.str)
+    def py_str(self, value: Any = Static("")) -> Any:
+        if self.is_exception(value):
+            return self.exception_text(value)
+        return self.text(list(self.text_parts(value)))
+
+    @core(builtins.repr)
+    def py_repr(self, value: Any) -> Any:
+        return self.text(list(self.repr_parts(value)))
+
+    @core(builtins.bin)
+    def py_bin(self, number: Any) -> Any:
+        if isinstance(number, Value):
+            error = TypeProblem(
+                "DJ307", "the digits of this number must be known before the program runs", cure="use number >> k & 1"
+            )
+            raise self.need_static(number, self.error(error))
+        return Static(bin(number.obj))
+
+    @core(builtins.format)
+    def py_format(self, value: Any, spec: Any = Static("")) -> Any:
+        return Static(format(value.obj, spec.obj)) if isinstance(value, Static) else av.Format(((value, spec.obj),))
+
+    @core(builtins.print)
+    def py_print(self, *args: Any, sep: Any = Static(" "), end: Any = Static("\n"), **_: Any) -> Any:
+        def put(given: list[Any]) -> None:
+            parts: list[Any] = []
+            for k, arg in enumerate(given):
+                parts += [sep.obj] if k else []
+                parts += self.text_parts(arg)
+            values, formats = self.print_parts((*parts, end.obj))
+            self.build.op("print", values, parts=formats)
+
+        self.over_texts(list(args), put)
+        return NONE
+
+    @core(builtins.id)
+    def py_id(self, value: Any) -> Any:
+        raise self.unsupported("DJ121", "id() of a value", None, "compare with `is`")
+
+    @core(builtins.super)
+    def py_super(self, *_: Any) -> Any:
+        frame = self.frames[-1]
+        owner = frame.fn.owner
+        name = frame.fn.node.args.args[0].id
+        receiver = self.lookup(name)
+        return av.Iter("super", (owner, receiver))
+
+    @core(builtins.next)
+    def py_next(self, iterator: Any, default: Any = None) -> Any:
+        if self.object_class(iterator) is containers.Cursor and default is not None:
+            place, items = (self.get_attribute(iterator, name) for name in ("place", "items"))
+            more = self.compare_kind("less", place, self.length(items))
+            return self.choose(more, lambda: self.call_method(iterator, "__next__", []), lambda: default)
+        if isinstance(iterator, av.Ref) and self.class_has(self.class_of(iterator), "__next__"):
+            if default is None:
+                return self.call_method(iterator, "__next__", [])
+            return self.call_plain(containers.drawn_or, iterator, default, node=None)
+        if not isinstance(iterator, av.Iter):
+            raise self.unsupported("DJ118", "next() on this iterator", None, "use a for loop")
+        return self.next_item(iterator, default)
+
+    @core(copy_module.copy)
+    def cp_copy(self, value: Any) -> Any:
+        if isinstance(value, Value) and isinstance(value.type, Array):
+            return self.copy(value)
+        if isinstance(value, av.Ref):
+            held = self.contents(value)
+            return self.copy_list(value) if isinstance(held, DynList) else self.new(held)
+        return value
+
+    @core(copy_module.deepcopy)
+    def cp_deepcopy(self, value: Any) -> Any:
+        return self._deep_copy(value, {})
+
+    def _deep_copy(self, value: Any, made: dict[Any, Any], *, inside: bool = False) -> Any:
+        """A copy in which what was one object is one object again; `inside` an item of a growing list."""
+        if isinstance(value, av.Tup):
+            return av.Tup(tuple(self._deep_copy(i, made, inside=inside) for i in value.items), value.cls)
+        if not isinstance(value, av.Ref):
+            if value not in made:
+                copied = self.cp_copy(value)
+                # It is not known whether another item is the same array, and its copy therefore this one.
+                array = inside and isinstance(copied, Value) and isinstance(copied.type, Array)
+                made[value] = self.mark_unchanging(copied, COPIED_DEEPLY) if array else copied
+            return made[value]
+        if value.uid not in made:
+            held = self.contents(value)
+            if isinstance(held, DynList):
+                made[value.uid] = self._deep_copy_of_list(value, held)
+                return made[value.uid]
+            made[value.uid] = self.new(held)
+            parts = tuple(self._deep_copy(part, made, inside=inside) for part in split(held))
+            self.cells["h", made[value.uid].uid] = replace(rebuild(held, parts), frozen="")
+        return made[value.uid]
+
+    def _deep_copy_of_list(self, value: av.Ref, held: DynList) -> av.Ref:
+        if not self.is_live(held) and all(isinstance(x.type.elem, Scalar) for x in held.lists):
+            return self.copy_list(value)
+        result = self.new(av.ListC(()))
+        key = ("deepcopy", self.place())
+        self.iterate(
+            value, lambda item: self.list_append(result, self._deep_copy(item, {}, inside=True)), None, key=key
+        )
+        return result
+
+
+for _function, _kind in _OPERATOR_KINDS.items():
+
+    def _apply(self: Any, *args: Any, _kind: str = _kind) -> Any:
+        return self.binary(_kind, *args) if len(args) > 1 else self.ew(_kind, *args)
+
+    setattr(BuiltinCalls, f"operator_{_kind}", _apply)
+    CORE[_function] = f"operator_{_kind}"
+
+__all__ = ["INT", "BuiltinCalls"]
+
+
+def _first(item: Any) -> Any:
+    """What a tuple begins with, where that is known; else None."""
+    first = item.items[0] if isinstance(item, av.Tup) and item.items else None
+    return first.obj if isinstance(first, Static) and isinstance(first.obj, str | int | float) else None

@@ -1,0 +1,421 @@
+"""Calls: what is called decides how."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import DiffjitError, NoRule, TypeProblem
+from diffjit.frontend.calls.foreign import routine_for
+from diffjit.frontend.entry.lift import Guard
+from diffjit.frontend.entry.places import Keys
+from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.managers import is_manager
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import describe
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.foreign import learn
+from diffjit.primitives.registry import COMPOSITES, ELEMENTWISE, FUNCTIONS
+from diffjit.primitives.signatures import is_ctypes
+
+
+def _called_through_cache(function: Any) -> Any:
+    """Stands for a function behind functools.cache."""
+    raise NotImplementedError
+
+
+_dispatching: Any = functools.singledispatch(abs)
+_DISPATCHER = _dispatching.__code__
+
+
+class Calls(Mixin):
+    """Mixin of the interpreter: calls."""
+
+    def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any = None) -> Any:
+        """Call any value."""
+        if isinstance(function, av.Fn):
+            return self.call_fn(function, args, kwargs, node)
+        if isinstance(function, av.Bound):
+            return self.call(function.function, [function.receiver, *args], kwargs, node)
+        if isinstance(function, av.Partial):
+            return self.call(function.function, [*function.args, *args], {**function.kwargs, **kwargs}, node)
+        if isinstance(function, av.Method):
+            return self.builtin_method(function.receiver, function.name, args, kwargs, node)
+        if isinstance(function, av.Ref):
+            return self.call_method(function, "__call__", args, kwargs)
+        if isinstance(function, av.Iter) and function.kind in ("constant", "item", "spread"):
+            return self.call_helper(function, args, node)
+        if isinstance(function, av.Iter) and function.kind == "getter":
+            return self.call_getter(function, args[0])
+        if isinstance(function, av.Opt):
+            return self.call(self.not_none(function), args, kwargs, node)
+        if isinstance(function, av.Sum):
+            return self.each(function, lambda f: self.call(f, args, kwargs, node))
+        if isinstance(function, Static):
+            return self.call_static(function.obj, args, kwargs, node)
+        problem = f"{describe(function)} is called like a function"
+        raise self.error(TypeProblem("DJ308", problem, python=self.wrong_type(function)), node)
+
+    def call_static(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """Call a Python object known while specialising."""
+        try:
+            hash(obj)
+        except TypeError:
+            if is_ctypes(obj):
+                return self.call_c_function(obj, args, kwargs, node)
+            return self.call(self.lift_object(obj), args, kwargs, node)
+        learn()
+        users = isinstance(obj, types.FunctionType | type) and not self.has_handler(obj) and obj not in COMPOSITES
+        if not users and any(isinstance(v, av.Sum) for v in (*args, *kwargs.values())):
+            return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
+        handler = self.handler_of(obj)
+        if handler is not None:
+            return self.with_out(obj, lambda *a, **k: self.handled(obj, handler, list(a), k, node), args, kwargs, node)
+        without_rule = self.beyond_rules(obj, args)
+        if obj in COMPOSITES and not without_rule:
+            plain = COMPOSITES[obj]
+            if isinstance(plain, type):
+                return self.instantiate(plain, args, kwargs, node)
+            result = self.with_out(
+                plain, lambda *a, **k: self.call_fn(self.fn_of(plain), list(a), k, node), args, kwargs, node
+            )
+            return self.as_python_numbers(result) if getattr(obj, "__module__", "") == "math" else result
+        if obj in FUNCTIONS and not without_rule:
+            return self.call_elementwise(obj, FUNCTIONS[obj], args, kwargs, node)
+        if is_foreign(obj):
+            raise self.foreign_array(obj, node)
+        if isinstance(obj, functools.partial):
+            inner = self.lift_static(obj.func)
+            bound = [self.lift_member(obj, ("args", k), a) for k, a in enumerate(obj.args)]
+            named = {k: self.lift_member(obj, ("keywords", k), v) for k, v in obj.keywords.items()}
+            self.guards["keywords", id(obj)] = Guard(Keys(lambda: obj.keywords), tuple(obj.keywords))
+            return self.call(inner, [*bound, *args], {**named, **kwargs}, node)
+        if hasattr(obj, "__diffjit_inline__"):
+            try:
+                return obj.__diffjit_inline__(self, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
+            except DiffjitError as error:
+                raise self.error(error, node) from error.__cause__
+        if getattr(obj, "__name__", "") == "prange" and _module_of(obj) == "numba":
+            return self.py_range(*args)
+        if isinstance(obj, type):
+            return self.instantiate(obj, args, kwargs, node)
+        if isinstance(obj, types.MethodType) and _module_of(type(obj.__self__)) == "scipy":
+            raise self.no_rule(obj, node)
+        if isinstance(obj, types.MethodType):
+            receiver = Static(obj.__self__) if isinstance(obj.__self__, type) else self.lift_object(obj.__self__)
+            return self.call(self.lift_static(obj.__func__), [receiver, *args], kwargs, node)
+        if hasattr(obj, "py_func"):
+            return self.call_static(obj.py_func, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
+        if isinstance(obj, np.ufunc) and obj.signature is None and not self.is_static_call(obj, args, kwargs):
+            return self.call_routine(routine_for(obj, "ufunc"), args, kwargs, node)
+        if _module_of(obj) == "numpy" and not isinstance(obj, np.ufunc) and not self.is_static_call(obj, args, kwargs):
+            raise self.no_rule(obj, node)
+        if isinstance(obj, types.FunctionType) and obj.__code__ is _DISPATCHER and args:
+            return self.dispatched(obj, args, kwargs, node)
+        if isinstance(obj, types.FunctionType):
+            if self.is_static_call(obj, args, kwargs):
+                return self.run_now(obj, args, kwargs)
+            if is_manager(obj):
+                inner = self.lift_static(obj.__wrapped__)  # pyright: ignore[reportFunctionMemberAccess]
+                return self.make_manager(inner, *args, **kwargs)
+            if (
+                hasattr(obj, "__wrapped__")
+                and obj.__code__.co_flags & inspect.CO_VARARGS
+                and getattr(obj, "__module__", "").startswith("functools")
+            ):
+                return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
+            if _module_of(obj) == "scipy":
+                return self.call_scipy(obj, args, kwargs, node)
+            return self.call_fn(self.fn_of(obj), args, kwargs, node)
+        if isinstance(obj, functools._lru_cache_wrapper):  # noqa: SLF001 - the class of its results
+            return self.call_cached(self.lift_static(obj.__wrapped__), *args, **kwargs)
+        if hasattr(obj, "__wrapped__"):
+            return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportAttributeAccessIssue]
+        if self.is_static_call(obj, args, kwargs):
+            return self.run_now(obj, args, kwargs)
+        if (
+            not isinstance(obj, types.BuiltinFunctionType)
+            and not isinstance(obj, np.ufunc)
+            and callable(obj)
+            and not callable_builtin(obj)
+        ):
+            return self.call(self.lift_object(obj), args, kwargs, node)
+        raise self.no_rule(obj, node)
+
+    def beyond_rules(self, obj: Any, args: list[Any]) -> bool:
+        """SciPy's ufuncs of complex numbers, and polynomials of orders that are not ints: values without a rule."""
+        if not isinstance(obj, np.ufunc) or getattr(np, obj.__name__, None) is obj:
+            return False
+        numbers = [self.number(a).type for a in args if isinstance(a, Value) or av.is_number(getattr(a, "obj", None))]
+        if any(t.dtype.kind == "c" for t in numbers):
+            return True
+        return obj in COMPOSITES and not (numbers and isinstance(numbers[0], Scalar) and numbers[0].dtype.kind in "iu")
+
+    def dispatched(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A call of what functools.singledispatch made: the class of the first argument chooses."""
+        if isinstance(args[0], av.Sum):
+            return self.each(args[0], lambda v: self.dispatched(function, [v, *args[1:]], kwargs, node))
+        if isinstance(args[0], av.Opt):
+            none, some = (
+                lambda v=v: self.dispatched(function, [v, *args[1:]], kwargs, node) for v in (NONE, args[0].value)
+            )
+            return self.choose(args[0].is_none, none, some)
+        found = self.ask(args[0], function.dispatch)
+        cls, self.portable = self.class_of(args[0]), False
+        self.guards["dispatch", id(function), cls] = Guard(lambda: function.dispatch(cls), found)
+        self.keep_alive.append(function)
+        return self.call(self.lift_static(found), args, kwargs, node)
+
+    def call_scipy(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A function of SciPy without a rule, by its source; where that does not do, it is refused by its name."""
+        try:
+            return self.call_fn(self.fn_of(obj), args, kwargs, node)
+        except DiffjitError as error:
+            raise self.no_rule(obj, node) from error
+
+    @core(functools.lru_cache, functools.cache)
+    def ft_cache(self, maxsize: Any = NONE, typed: Any = NONE) -> Any:
+        del typed
+        if isinstance(maxsize, Static):
+            return av.Partial(Static(functools.cache), (), {})
+        return av.Partial(Static(_called_through_cache), (maxsize,), {})
+
+    @core(_called_through_cache)
+    def call_cached(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """A call through functools.cache: the function runs each time, so it must leave no traces."""
+        before = dict(self.cells)
+        result = self.call(function, list(args), kwargs)
+        if any(self.cells.get(key) is not value for key, value in before.items() if key[0] in ("v", "h")):
+            message = "a function behind functools.cache changes what lives outside"
+            raise self.unsupported("DJ125", message, None, "return what it computes instead")
+        if isinstance(result, av.Ref):
+            self.freeze(self.cells, result.uid, "is the result of a cached function")
+        return result
+
+    def as_python_numbers(self, value: Any) -> Any:
+        """Numbers in a result of `math`, which are Python's own."""
+        if isinstance(value, av.Tup):
+            return av.Tup(tuple(self.as_python_numbers(v) for v in value.items))
+        if isinstance(value, Static) and isinstance(value.obj, np.generic):
+            return Static(value.obj.item())
+        return self.as_weak(value) if isinstance(value, Value) and isinstance(value.type, Scalar) else value
+
+    def no_rule(self, obj: Any, node: Any) -> NoRule:
+        """An unknown function."""
+        return NoRule(
+            "DJ201",
+            f"`{called(obj)}` has no derivative rule",
+            loc=self.loc(node),
+            cure="write it with the functions listed in the documentation (page `supported`), "
+            "or let diffjit.foreign say what its result looks like, and diffjit.custom_jvp what its derivative is",
+        )
+
+    def foreign_array(self, obj: Any, node: Any) -> NoRule:
+        """A function of a library that has arrays of its own."""
+        known = called(obj)
+        library, name = OTHER_ARRAYS[_root(obj)], known.rpartition(".")[2]
+        cure = f"write it with NumPy, `np.{name}`" if callable(getattr(np, name, None)) else "write it with NumPy"
+        return NoRule(
+            "DJ201",
+            f"`{known}` is a function of {library}, on arrays of {library}",
+            loc=self.loc(node),
+            cure=f"{cure}, or let diffjit.foreign call it as it is and diffjit.custom_jvp say what its derivative is",
+        )
+
+    def is_static_call(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
+        """Whether a function without effects may simply be run while specialising."""
+        return is_pure(obj) and all(isinstance(a, Static) for a in (*args, *kwargs.values()))
+
+    def evaluated(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """The result of a Python call on plain objects; where Python raises, so does the program."""
+        try:
+            return function(*args, **kwargs)
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            self.raise_if(Static(True), type(error), str(error))
+            raise
+
+    def run_now(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Run a function while specialising."""
+        named = {k: v.obj for k, v in kwargs.items()}
+        return self.lift_static(self.evaluated(obj, *(a.obj for a in args), **named))
+
+    def handled(self, obj: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """Call the interpreter's own implementation of a function."""
+        try:
+            return handler(*args, **kwargs)
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, UnknownLength) as error:
+            name = getattr(obj, "__name__", str(obj))
+            given = ", ".join([describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()])
+            problem = TypeProblem(
+                "DJ320", f"`{name}` does not take ({given})", cure="see its documentation for what it takes"
+            )
+            raise self.error(problem, node) from error
+
+    def with_out(self, function: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """The `out` argument, for every function at once; what follows it by position is passed on by name."""
+        names = parameter_names(function)
+        if "out" in names[: len(args)]:
+            k = names.index("out")
+            args, kwargs = args[:k], {**dict(zip(names[k:], args[k:], strict=False)), **kwargs}
+        out = kwargs.pop("out", NONE)
+        result = handler(*args, **kwargs)
+        if isinstance(out, av.Tup):
+            out = out.items[0]
+        if isinstance(out, Static) and out.obj is None:
+            return result
+        self.assign_array(self.receiver(out, node), result, node)
+        return out
+
+    def receiver(self, out: Any, node: Any) -> Value:
+        """What an argument `out` stands for: an array to write into."""
+        if isinstance(out, Value) and isinstance(out.type, Array):
+            return out
+        cure = "out= takes an array; arctan2(y, x), not arctan(y, x), is the angle of a point"
+        problem = TypeProblem("DJ302", f"{describe(out)} cannot receive a result", cure=cure, python=TypeError)
+        raise self.error(problem, node)
+
+    def call_elementwise(self, obj: Any, kind: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A ufunc or math function, with `out`, `where` and `dtype`."""
+        from_math = getattr(obj, "__module__", None) == "math" or type(obj).__name__ == "builtin_function_or_method"
+        out = kwargs.pop("out", NONE)
+        where = kwargs.pop("where", Static(True))
+        dtype = kwargs.pop("dtype", NONE)
+        kwargs.pop("casting", None)
+        if isinstance(obj, np.ufunc) and len(args) > obj.nin:
+            out = args[obj.nin]
+            args = args[: obj.nin]
+        surplus = args[len(ELEMENTWISE[kind].params) :]
+        if kwargs or surplus:
+            name = f"`{next(iter(kwargs))}`" if kwargs else f"{describe(surplus[0])} in place {len(args)}"
+            raise self.unsupported("DJ118", f"argument {name} of `{getattr(obj, '__name__', kind)}`", node)
+        if isinstance(out, av.Tup):
+            out = out.items[0]
+        if not (isinstance(dtype, Static) and dtype.obj is None):
+            args = [self.cast(a, self.dtype_of(dtype)) for a in args]
+        args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
+        if from_math:
+            args = [self.as_python_float(kind, a, node) for a in args]
+        has_out = not (isinstance(out, Static) and out.obj is None)
+        if has_out:
+            self.receiver(out, node)
+        masked = not (isinstance(where, Static) and where.obj is True)
+        if masked and has_out:
+            safe = args
+            result = self.ew(kind, *safe, weak=from_math)
+            self.assign_array(out, self.ew("where", where, result, out, weak=False), node)
+            return out
+        result = self.ew(kind, *args, weak=from_math)
+        if from_math:
+            self.check_math(obj, kind, args, result)
+            result = self.as_python_numbers(result)
+        if has_out:
+            self.assign_array(out, result, node)
+            return out
+        return result
+
+    def as_python_float(self, kind: str, value: Any, node: Any) -> Any:
+        """math.* turns its argument into a Python number."""
+        if isinstance(value, Static):
+            return value
+        number = self.number(value)
+        self.real_only(f"`math.{kind}`", number)
+        if isinstance(number.type, Array):
+            if all(d == 1 for d in number.type.dims):
+                number = self.item(number)
+            else:
+                raise self.error(
+                    TypeProblem(
+                        "DJ302",
+                        f"`math.{kind}` takes one number, not an array",
+                        cure="use the NumPy function of the same name",
+                        python=TypeError,
+                    ),
+                    node,
+                )
+        if kind in ("gcd", "lcm"):
+            return self.cast(number, np.int64, weak=True)
+        return (
+            self.cast(number, np.float64, weak=True)
+            if number.type.dtype.kind != "f" or not number.type.weak
+            else number
+        )
+
+
+def parameter_names(function: Any) -> list[str]:
+    """The names of positional parameters; none are known of some C functions."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def callable_builtin(obj: Any) -> bool:
+    """A callable implemented in C, or a library object, that cannot be followed."""
+    module = getattr(type(obj), "__module__", "builtins")
+    return module.split(".")[0] in ("builtins", "numpy", "scipy", "functools")
+
+
+# Libraries whose functions take and make arrays of their own: their source says nothing about numbers.
+OTHER_ARRAYS = {
+    "jax": "JAX", "jaxlib": "JAX", "torch": "PyTorch", "tensorflow": "TensorFlow", "keras": "Keras", "cupy": "CuPy",
+    "mlx": "MLX", "paddle": "Paddle", "mxnet": "MXNet", "pytensor": "PyTensor", "aesara": "Aesara", "theano": "Theano",
+    "casadi": "CasADi", "dask": "Dask", "xarray": "xarray", "pandas": "pandas", "polars": "Polars", "sympy": "SymPy",
+    "cvxpy": "CVXPY", "flax": "Flax", "equinox": "Equinox", "haiku": "Haiku",
+}  # fmt: skip
+
+
+def _root(obj: Any) -> str:
+    """The library that a function, a class or an object with methods comes from; "" where it is none of these."""
+    owner = getattr(obj, "__self__", None)
+    classes = obj.__mro__ if isinstance(obj, type) else (*type(owner).__mro__, *type(obj).__mro__)
+    roots = [_module_of(obj), *map(_module_of, classes)]
+    return next((root for root in roots if root in OTHER_ARRAYS), "")
+
+
+def is_foreign(obj: Any) -> bool:
+    """Whether a function belongs to a library that has arrays of its own, and is not a wrapper of the user's."""
+    wrapped = inspect.unwrap(obj) if callable(obj) else obj
+    return bool(_root(obj)) and (wrapped is obj or bool(_root(wrapped)))
+
+
+def called(obj: Any) -> str:
+    """The name of a function, with the module that users import it from."""
+    name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or f"{type(obj).__name__} object"
+    module = getattr(obj, "__module__", None) or "numpy" * (getattr(np, str(name), None) is obj)
+    if module.split(".")[0] in ("scipy", *OTHER_ARRAYS):
+        module = ".".join(part for part in module.split(".") if not part.startswith("_"))
+    return f"{module}.{name}" if module and module != "builtins" else name
+
+
+def _module_of(obj: Any) -> str:
+    return (getattr(obj, "__module__", None) or "").split(".")[0]
+
+
+_PURE_BUILTINS = frozenset({
+    "abs", "all", "any", "bin", "chr", "divmod", "format", "hash", "hex", "isinstance", "issubclass", "len", "max",
+    "min", "oct", "ord", "pow", "repr", "round", "sorted", "sum",
+})  # fmt: skip
+_PURE_MODULES = ("numpy", "math", "cmath", "operator", "_operator", "itertools", "warnings", "copy", "string", "typing")
+_IMPURE = ("numpy.random", "numpy.lib._npyio", "numpy.testing", "numpy.ctypeslib", "numpy.memmap")
+
+
+def is_pure(obj: Any) -> bool:
+    """A library function that depends on its arguments alone and changes nothing."""
+    if isinstance(obj, np.ufunc):
+        return True
+    module = getattr(obj, "__module__", None) or ""
+    if module == "builtins":
+        return getattr(obj, "__name__", "") in _PURE_BUILTINS
+    bound = getattr(obj, "__self__", None)
+    if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
+        return False
+    return module.split(".")[0] in _PURE_MODULES and not module.startswith(_IMPURE)

@@ -1,0 +1,122 @@
+"""Calls that make containers: `list`, `dict`, `set`, named tuples, default dicts."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+from typing import Any
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Value
+
+
+class ContainerCalls(Mixin):
+    """Mixin of the interpreter: constructors of containers."""
+
+    @core(collections.namedtuple)  # noqa: PYI024 - the user's
+    def py_namedtuple(self, typename: Any, field_names: Any, **_: Any) -> Any:
+        text = isinstance(field_names, Static)
+        names = field_names.obj if text else tuple(i.obj for i in self.sequence_items(field_names, None))
+        return Static(_named_tuple(typename.obj, names))
+
+    def static_truth(self, flag: Any, what: str) -> bool:
+        """A flag that must be known while specialising."""
+        if isinstance(flag, Static):
+            return bool(flag.obj)
+        error = TypeProblem("DJ307", f"{what} must be known before the program runs", cure="pass True or False")
+        raise self.need_static(flag, self.error(error)) if isinstance(flag, Value) else self.error(error)
+
+    @core(builtins.list)
+    def py_list(self, iterable: Any = None) -> Any:
+        if iterable is None:
+            return self.new(av.ListC(()))
+        if isinstance(iterable, av.Opt):
+            iterable = self.not_none(iterable)
+        if isinstance(iterable, av.Ref) and isinstance(self.contents(iterable), (av.ListC, DynList)):
+            return self.copy_list(iterable)
+        return self.collect(iterable)
+
+    @core(builtins.tuple)
+    def py_tuple(self, iterable: Any = None) -> Any:
+        if iterable is None:
+            return av.Tup(())
+        collected = self.py_list(iterable)
+        held = self.contents(collected)
+        # A tuple whose length is only known at run time is not changed by anyone, so a list serves.
+        return av.Tup(held.items) if isinstance(held, av.ListC) else collected
+
+    @core(builtins.dict)
+    def py_dict(self, mapping: Any = None, **kwargs: Any) -> Any:
+        items: dict[Any, Any] = {}
+        if mapping is not None:
+            if self.is_table(mapping):
+                made = self.call_method(mapping, "copy", [])
+                self.call_method(made, "update", [], kwargs)
+                return made
+            if isinstance(mapping, av.Ref) and isinstance(self.contents(mapping), av.DictC):
+                items.update(self.contents(mapping).items)
+            else:
+                made = self.new(av.DictC({}))
+
+                def enter(pair: Any) -> None:
+                    key, value = self.sequence_items(pair, None)
+                    self.set_item(made, key, value)
+
+                mapping = self.cut_to_known(mapping)
+                self.iterate(mapping, enter, None, key=("dict", self.place()))
+                if self.is_table(made):
+                    self.call_method(made, "update", [], kwargs)
+                    return made
+                items.update(self.contents(made).items)
+        return self.new(av.DictC({**items, **kwargs}))
+
+    def cut_to_known(self, iterable: Any) -> Any:
+        """A `zip` of parts of known length with arrays, as long as the former: keys have to be known."""
+        if not isinstance(iterable, av.Iter) or iterable.kind != "zip":
+            return iterable
+        known = [p for p in iterable.parts if not self.is_lazy(p) and self.can_unroll(p)]
+        others = {k: self.indexed(p, None) for k, p in enumerate(iterable.parts) if p not in known}
+        if not known or not others or any(o is None for o in others.values()):
+            return iterable
+        count = min(len(self.getters(p, None)) for p in known)
+        parts = list(iterable.parts)
+        for k, other in others.items():
+            short = self.compare_kind("less", other.length, Static(count))
+            self.refuse_if(short, ValueError, f"there are {count} keys, and fewer values")
+            parts[k] = av.Tup(tuple(other.item(Static(j)) for j in range(count)))
+        return av.Iter("zip", tuple(parts))
+
+    @core(collections.OrderedDict)
+    def py_ordered_dict(self, mapping: Any = None, **kwargs: Any) -> Any:
+        return self.py_dict(mapping, **kwargs)
+
+    @core(collections.defaultdict)
+    def py_defaultdict(self, default_factory: Any = NONE, mapping: Any = None, **kwargs: Any) -> Any:
+        ref = self.py_dict(mapping, **kwargs)
+        self.set_factory(ref, default_factory)
+        return ref
+
+    @core(builtins.set, builtins.frozenset)
+    def py_set(self, iterable: Any = None) -> Any:
+        if self.is_run_time_set(iterable):
+            return self.call_method(iterable, "copy", [])
+        try:
+            return self.make_set([] if iterable is None else self.sequence_items(iterable, None))
+        except UnknownLength:
+            made = self.new(av.DictC({}, is_set=True))
+        add = lambda item: self.builtin_method_of(made, "add", item)  # noqa: E731
+        self.iterate(iterable, add, None, key=("set", self.place()))
+        return made
+
+
+@functools.lru_cache(maxsize=1024)
+def _named_tuple(typename: str, field_names: Any) -> type:
+    """The same class each time that a program is specialised."""
+    return collections.namedtuple(typename, field_names)  # noqa: PYI024 - made for the user's program

@@ -1,0 +1,130 @@
+"""Questions about types: isinstance, type, callable, getattr and the like are answered while specialising."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.join import OR_EMPTY_TUPLE
+from diffjit.frontend.values.sums import for_each
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array, Scalar
+
+
+class Introspection(Mixin):
+    """Mixin of the interpreter: questions about types."""
+
+    @core(builtins.isinstance)
+    @for_each
+    def isinstance(self, value: Any, classes: Any, node: Any = None) -> Any:
+        """Whether a value is an instance, by what is known of its type."""
+        del node
+        flat: list[type] = []
+        todo = [classes]
+        while todo:
+            item = todo.pop()
+            if isinstance(item, av.Tup):
+                todo += list(item.items)
+            elif isinstance(item.obj, tuple):
+                todo += [Static(x) for x in item.obj]
+            elif hasattr(item.obj, "__args__") and not isinstance(item.obj, type):
+                todo += [Static(x) for x in item.obj.__args__]
+            else:
+                flat.append(item.obj)
+        if isinstance(value, av.Opt):
+            inner = self.isinstance(value.value, classes)
+            none = type(None) in flat
+            return (
+                value.is_none
+                if none and not inner.obj
+                else Static(True)
+                if none
+                else self.logical_not(value.is_none)
+                if inner.obj
+                else Static(False)
+            )
+        return Static(self.ask(value, lambda cls: issubclass(cls, tuple(flat))))
+
+    def class_of(self, value: Any) -> type:
+        """The Python class that a value has at run time."""
+        if isinstance(value, Static):
+            return type(value.obj)
+        if isinstance(value, Value):
+            if isinstance(value.type, Array):
+                return np.ndarray
+            if isinstance(value.type, Scalar):
+                if value.type.weak:
+                    return {"b": bool, "i": int, "f": float, "c": complex}[value.type.dtype.kind]
+                return value.type.dtype.type
+            return list
+        if isinstance(value, av.Tup):
+            return value.cls or tuple
+        if isinstance(value, av.Ref):
+            held = self.contents(value)
+            if isinstance(held, av.ObjC):
+                return getattr(held.cls, "stands_for", held.cls)
+            if isinstance(held, av.DictC):
+                return set if held.is_set else dict
+            if getattr(held, "frozen", "") == OR_EMPTY_TUPLE:
+                problem = f"whether this is a list hangs on the path taken: it {OR_EMPTY_TUPLE}"
+                raise self.error(TypeProblem("DJ304", problem, cure="give `[]` in place of `()`"))
+            return list
+        if isinstance(value, av.Range):
+            return range
+        if isinstance(value, av.Slice):
+            return slice
+        return type(lambda: None)
+
+    @core(builtins.type)
+    def py_type(self, value: Any) -> Any:
+        return Static(self.ask(value, lambda cls: cls))
+
+    @core(builtins.issubclass)
+    def py_issubclass(self, cls: Any, classes: Any) -> Any:
+        return Static(
+            issubclass(cls.obj, tuple(i.obj for i in classes.items) if isinstance(classes, av.Tup) else classes.obj)
+        )
+
+    @core(builtins.callable)
+    def py_callable(self, value: Any) -> Any:
+        if isinstance(value, Static):
+            return Static(callable(value.obj))
+        if isinstance(value, av.Ref):
+            held = self.contents(value)
+            return Static(isinstance(held, av.ObjC) and self.class_has(held.cls, "__call__"))
+        return Static(isinstance(value, (av.Fn, av.Bound, av.Partial, av.Method)))
+
+    @core(builtins.getattr)
+    def py_getattr(self, value: Any, name: Any, default: Any = None) -> Any:
+        if default is not None and not self.py_hasattr(value, name).obj:
+            return default
+        return self.get_attribute(value, name.obj)
+
+    @core(builtins.setattr)
+    def py_setattr(self, value: Any, name: Any, new: Any) -> Any:
+        self.set_attribute(value, name.obj, new)
+        return NONE
+
+    @core(builtins.hasattr)
+    def py_hasattr(self, value: Any, name: Any) -> Any:
+        if isinstance(value, av.Ref) and isinstance(self.contents(value), av.ObjC):
+            held = self.contents(value)
+            there = name.obj in held.fields or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
+            if not there and self.class_has(held.cls, "__getattr__"):
+                cure = "read the attribute"
+                raise self.unsupported(
+                    "DJ118", "hasattr, or getattr with a default, where `__getattr__` decides", None, cure
+                )
+            return Static(there)
+        return Static(
+            hasattr(value.obj, name.obj)
+            if isinstance(value, Static)
+            else self.ask(value, lambda cls: hasattr(cls, name.obj))
+        )

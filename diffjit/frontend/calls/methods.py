@@ -1,0 +1,282 @@
+"""Methods of Python's built-in classes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.objects.tables import is_run_time_key
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.sums import for_each
+from diffjit.frontend.values.templates import DynList
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Value
+
+
+class Methods(Mixin):
+    """Mixin of the interpreter: methods of lists, tuples, dicts, sets and strings."""
+
+    @for_each
+    def builtin_method(self, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """Call a method of a list, dict, string, tuple, array or number."""
+        if name == "__getitem__":
+            return self.get_item(receiver, args[0], node)
+        if name == "__setitem__":
+            self.set_item(receiver, args[0], args[1], node)
+            return NONE
+        if isinstance(receiver, av.Iter) and receiver.kind == "super":
+            return self.super_method(receiver, name, args, kwargs, node)
+        if isinstance(receiver, av.Descriptor) and name == "setter":
+            return replace(receiver, setter=args[0])
+        if self.is_text(receiver):
+            return self.text_method(receiver, name, args, kwargs, node)
+        if isinstance(receiver, (Value, Static)):
+            return self.array_method(receiver, name, args, kwargs, node)
+        if isinstance(receiver, av.Range):
+            receiver = av.Tup(tuple(self.sequence_items(receiver, node)))
+        held = self.contents(receiver) if isinstance(receiver, av.Ref) else receiver
+        family = "dict" if isinstance(held, av.DictC) else "tuple" if isinstance(held, av.Tup) else "list"
+        method = getattr(self, f"{family}_{name.strip('_')}", None) if name in _KNOWN[family] else None
+        if method is None:
+            raise self.unsupported("DJ118", f"the {family} method `{name}`", node)
+        return method(receiver, *args, **kwargs)
+
+    def super_attribute(self, receiver: av.Iter, name: str, node: Any) -> Any:
+        """super().name: a property's value, a constant of the class, or a method that is about to be called."""
+        owner, instance = receiver.parts
+        cls = self.object_class(instance) or self.class_of(instance)
+        mro = cls.__mro__
+        self.watch(cls, name, after=owner)
+        base = next((b for b in mro[mro.index(owner) + 1 :] if name in vars(b)), object)
+        found = vars(base).get(name)
+        if isinstance(found, property):
+            return self.call(self.method_fn(found.fget, base), [instance], {}, node)
+        if isinstance(found, av.Member):
+            return self.member_attribute(instance, found, base, name)
+        if found is None or callable(found) or hasattr(found, "__func__"):
+            return av.Method(receiver, name)
+        return self.static_attribute(base, name, node)
+
+    def super_method(self, receiver: av.Iter, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """super().name(...)."""
+        owner, instance = receiver.parts
+        cls = self.object_class(instance) or self.class_of(instance)
+        mro = cls.__mro__
+        self.watch(cls, name, after=owner)
+        for base in mro[mro.index(owner) + 1 :]:
+            if name not in vars(base):
+                continue
+            if issubclass(base, BaseException) and base.__module__ == "builtins":
+                held = self.contents(instance)
+                self.write(instance, replace(held, fields={**held.fields, "args": av.Tup(tuple(args))}))
+                return NONE
+            if base is object:
+                return NONE
+            found = vars(base)[name]
+            if isinstance(found, av.Member):
+                return self.call(self.member_attribute(instance, found, base, name), args, kwargs, node)
+            if isinstance(found, property):
+                return self.call(self.method_fn(found.fget, base), [instance], {}, node)
+            return self.call(self.method_fn(getattr(found, "__func__", found), base), [instance, *args], kwargs, node)
+        raise self.error(TypeProblem("DJ317", f"super() has no `{name}`"), node)
+
+    # Lists (append, extend and copy are in `lists`)
+
+    def list_copy(self, ref: av.Ref) -> Any:
+        return self.copy_list(ref)
+
+    def list_clear(self, ref: av.Ref) -> Any:
+        held = self.contents(ref)
+        if isinstance(held, DynList):
+            self.dyn_clear(ref)
+        else:
+            self.write(ref, replace(held, items=()))
+        return NONE
+
+    def list_pop(self, ref: av.Ref, index: Any = Static(-1)) -> Any:
+        if isinstance(index, Value) and not self.can_be_static(index):
+            self.make_dynamic(ref)
+        held = self.contents(ref)
+        if isinstance(held, DynList):
+            return self.dyn_pop(ref, index)
+        items = list(held.items)
+        k = self.static_int(index, "the index")
+        if not -len(items) <= k < len(items):
+            self.out_of_range("pop from empty list" if not items else "pop index out of range")
+        item = items.pop(k)
+        self.write(ref, replace(held, items=tuple(items)))
+        return item
+
+    def list_insert(self, ref: av.Ref, index: Any, item: Any) -> Any:
+        if isinstance(index, Value):
+            self.make_dynamic(ref)
+        held = self.contents(ref)
+        if isinstance(held, DynList):
+            self.only_grows(held)
+            self.changes_list(held)
+            for target, leaf in zip(held.lists, self.elem_leaves(held, item), strict=True):
+                self.build.op("list_insert", [target, leaf, self.number(index)])
+        else:
+            items = list(held.items)
+            items.insert(self.static_int(index, "the index"), item)
+            self.write(ref, replace(held, items=tuple(items)))
+        return NONE
+
+    def list_reverse(self, ref: av.Ref) -> Any:
+        held = self.contents(ref)
+        if isinstance(held, DynList):
+            self.dyn_replace(ref, self.dyn_slice(ref, held, av.Slice(NONE, NONE, Static(-1)), None))
+        else:
+            self.write(ref, replace(held, items=held.items[::-1]))
+        return NONE
+
+    def list_sort(self, ref: av.Ref, *, key: Any = NONE, reverse: Any = Static(False)) -> Any:
+        ordered = self.py_sorted(ref, key=key, reverse=reverse)
+        held = self.contents(ref)
+        if isinstance(held, DynList):
+            self.dyn_replace(ref, ordered)
+        else:
+            self.write(ref, replace(held, items=self.contents(ordered).items))
+        return NONE
+
+    def list_index(self, ref: Any, item: Any) -> Any:
+        position = self.position(ref, item)
+        missing = self.compare_kind("less", position, Static(0))
+        self.raise_if(missing, ValueError, av.inexact("value is not in list"))
+        return position
+
+    def position(self, sequence: Any, item: Any) -> Any:
+        """Where an item first stands in a list or tuple, or -1."""
+
+        def step(found: Any, pair: av.Tup) -> Any:
+            k, candidate = pair.items
+            hit = self.both(
+                self.compare_kind("less", found, Static(0)), self.truth(self.compare_kind("equal", candidate, item))
+            )
+            return self.choose(hit, lambda: k, lambda: found)
+
+        return self.accumulate(self.py_enumerate(sequence), Static(-1), step, ("index", self.place()))
+
+    def list_count(self, ref: Any, item: Any) -> Any:
+        def step(total: Any, candidate: Any) -> Any:
+            hit = self.truth(self.compare_kind("equal", candidate, item))
+            return self.choose(hit, lambda: self.ew("add", total, Static(1)), lambda: total)
+
+        return self.accumulate(ref, Static(0), step, ("count", self.place()))
+
+    def list_remove(self, ref: av.Ref, item: Any) -> Any:
+        self.list_pop(ref, self.list_index(ref, item))
+        return NONE
+
+    # Tuples
+
+    tuple_index = list_index
+    tuple_count = list_count
+
+    def tuple_replace(self, receiver: av.Tup, **kwargs: Any) -> Any:
+        names = receiver.cls._fields  # pyright: ignore[reportOptionalMemberAccess]
+        return replace(receiver, items=tuple(kwargs.get(f, i) for f, i in zip(names, receiver.items, strict=True)))
+
+    def tuple_asdict(self, receiver: av.Tup) -> Any:
+        return self.new(av.DictC(dict(zip(receiver.cls._fields, receiver.items, strict=True))))  # pyright: ignore[reportOptionalMemberAccess]
+
+    # Dicts and sets
+
+    def dict_items(self, ref: av.Ref) -> Any:
+        return av.Iter("view", (ref, Static("items")), claimed=True)
+
+    def dict_keys(self, ref: av.Ref) -> Any:
+        return av.Iter("view", (ref, Static("keys")), claimed=True)
+
+    def dict_values(self, ref: av.Ref) -> Any:
+        return av.Iter("view", (ref, Static("values")), claimed=True)
+
+    def dict_get(self, ref: av.Ref, key: Any, default: Any = NONE) -> Any:
+        items = self.contents(ref).items
+        if is_run_time_key(key) and not self.can_be_known(key):
+            return self.select_key(items, key, lambda: default)
+        return items.get(self.known_key(ref, key), default)
+
+    def dict_pop(self, ref: av.Ref, key: Any, default: Any = None) -> Any:
+        held, key = self.contents(ref), self.known_key(ref, key)
+        if key not in held.items:
+            if default is None:
+                self.out_of_range(Static(key), KeyError)
+            return default
+        self.write(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}))
+        return held.items[key]
+
+    def dict_setdefault(self, ref: av.Ref, key: Any, default: Any = NONE) -> Any:
+        held, key = self.contents(ref), self.known_key(ref, key)
+        if key not in held.items:
+            self.write(ref, replace(held, items={**held.items, key: default}))
+        return self.contents(ref).items[key]
+
+    def dict_update(self, ref: av.Ref, other: Any = None, **kwargs: Any) -> Any:
+        held = self.contents(ref)
+        if held.is_set:
+            more = self.contents(self.py_set(other)).items
+        else:
+            more = self.contents(self.py_dict(other, **kwargs)).items
+        self.write(ref, replace(held, items={**held.items, **more}))
+        return NONE
+
+    def dict_copy(self, ref: av.Ref) -> Any:
+        return self.new(replace(self.contents(ref), frozen=""))
+
+    def dict_clear(self, ref: av.Ref) -> Any:
+        self.write(ref, replace(self.contents(ref), items={}))
+        return NONE
+
+    def dict_add(self, ref: av.Ref, item: Any) -> Any:
+        held = self.contents(ref)
+        self.write(ref, replace(held, items={**held.items, self.known_key(ref, item): item}))
+        return NONE
+
+    def dict_discard(self, ref: av.Ref, item: Any) -> Any:
+        held, key = self.contents(ref), self.known_key(ref, item)
+        self.write(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}))
+        return NONE
+
+    def dict_remove(self, ref: av.Ref, item: Any) -> Any:
+        key = self.known_key(ref, item)
+        if key not in self.contents(ref).items:
+            self.out_of_range(item, KeyError)
+        return self.dict_discard(ref, item)
+
+    def dict_union(self, ref: av.Ref, *others: Any) -> Any:
+        items = dict(self.contents(ref).items)
+        for other in others:
+            items.update(self.contents(self.py_set(other)).items)
+        return self.new(av.DictC(items, is_set=True))
+
+    def dict_intersection(self, ref: av.Ref, other: Any) -> Any:
+        kept = self.contents(self.py_set(other)).items
+        return self.new(av.DictC({k: v for k, v in self.contents(ref).items.items() if k in kept}, is_set=True))
+
+    def dict_difference(self, ref: av.Ref, other: Any) -> Any:
+        gone = self.contents(self.py_set(other)).items
+        return self.new(av.DictC({k: v for k, v in self.contents(ref).items.items() if k not in gone}, is_set=True))
+
+    def dict_symmetric_difference(self, ref: av.Ref, other: Any) -> Any:
+        return self.dict_union(self.dict_difference(ref, other), self.dict_difference(self.py_set(other), ref))
+
+    def dict_issubset(self, ref: av.Ref, other: Any) -> Any:
+        return self.compare_keyed("less_equal", ref, self.py_set(other), None)
+
+    def dict_issuperset(self, ref: av.Ref, other: Any) -> Any:
+        return self.compare_keyed("greater_equal", ref, self.py_set(other), None)
+
+
+_KNOWN: dict[str, frozenset[str]] = {
+    "list": frozenset({
+        "append", "extend", "copy", "clear", "pop", "insert", "reverse", "sort", "index", "count", "remove",
+    }),
+    "tuple": frozenset({"index", "count", "_replace", "_asdict"}),
+    "dict": frozenset({
+        "items", "keys", "values", "get", "pop", "setdefault", "update", "copy", "clear", "add", "discard", "remove",
+        "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
+    }),
+}  # fmt: skip

@@ -1,0 +1,262 @@
+"""Programs inside programs: a function under a derivative that is taken, or called, inside another function.
+
+The inner function is interpreted for parameters of its own into a function of the IR; a transform maps that to its
+derivative, which is copied into the outer program. What the inner function reads of its surroundings becomes a
+parameter that no derivative is taken by, so an inner derivative never confuses its perturbation with an outer one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from diffjit import tree
+from diffjit.errors import UnsupportedSyntax
+from diffjit.frontend.calls.recursion import close
+from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut
+from diffjit.frontend.entry.results import Program, output
+from diffjit.frontend.entry.source import line_text
+from diffjit.frontend.entry.writeback import Arguments
+from diffjit.frontend.numpy.finite import check_values
+from diffjit.frontend.numpy.read_only import decide_views
+from diffjit.frontend.numpy.reshapes import memory_classes
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import Static, is_number
+from diffjit.ir.nodes import Block, Function, Value
+from diffjit.ir.types import Array, Scalar
+from diffjit.ir.walk import clone_op, dce, unused_but_raising, walk
+from diffjit.settings import settings
+
+
+class Foreign:
+    """Something of the interpreter's inside a plain tree: a function, an iterator, a list that grows."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """Arguments on their way into an inner program.
+
+    Each number and array among them stands in a plain tree as a dummy of its own, which gives it away when the tree has
+    been flattened.
+    """
+
+    dummies: dict[int, tuple[Any, Value, Value]] = field(default_factory=dict[int, Any])  # id -> dummy, outer, inner
+
+    def order(self, leaves: list[Any]) -> list[tuple[Value, Value]]:
+        """The (outer, inner) values behind the leaves of a flattened tree."""
+        return [self.dummies[id(leaf)][1:] for leaf in leaves]
+
+
+@dataclass(slots=True, eq=False)
+class Inner:
+    """An inner function, specialised: parameters are the leaves of its arguments, then what it reads outside."""
+
+    program: Program
+    call: Any  # the flattened plain tree of its arguments
+    inputs: list[Value]  # what the parameters are bound to
+
+
+class Nested(Mixin):
+    """Mixin of the interpreter: inner programs."""
+
+    def enter(self, value: Any, entry: Entry) -> tuple[Any, Any]:
+        """An argument as a plain tree of dummies, and as abstract value for the inner program."""
+        if isinstance(value, Static) and isinstance(value.obj, (float, complex, np.inexact)) and is_number(value.obj):
+            value = self.number(value)
+        if isinstance(value, Value) and isinstance(value.type, (Scalar, Array)) and value.type.dtype.kind in "biufc":
+            param = Value(value.type, value.name)
+            if value in self.param_paths:
+                self.param_paths[param] = self.param_paths[value]
+            dtype = value.type.dtype
+            dummy: Any = np.zeros((0,) * value.type.ndim, dtype) if isinstance(value.type, Array) else dtype.type(0)
+            if dtype.kind != "b" or isinstance(value.type, Array):
+                entry.dummies[id(dummy)] = (dummy, value, param)
+                return dummy, param
+        if isinstance(value, Static):
+            if isinstance(value.obj, (int, np.integer)) and tree.is_numeric(value.obj):
+                dummy, outer = np.int64(value.obj), self.number(value)
+                entry.dummies[id(dummy)] = (dummy, outer, Value(outer.type))
+                return dummy, value
+            return (Foreign(value), value) if tree.is_numeric(value.obj) or _composed(value.obj) else (value.obj, value)
+        if isinstance(value, av.Tup):
+            both = [self.enter(item, entry) for item in value.items]
+            plain = tuple(p for p, _ in both)
+            made = value.cls(*plain) if value.cls is not None else plain
+            return made, av.Tup(tuple(i for _, i in both), value.cls)
+        if isinstance(value, av.Ref):
+            return self._enter_object(value, entry)
+        return Foreign(value), value
+
+    def _enter_object(self, ref: av.Ref, entry: Entry) -> tuple[Any, Any]:
+        held = self.contents(ref)
+        if isinstance(held, av.ListC):
+            both = [self.enter(item, entry) for item in held.items]
+            return [p for p, _ in both], self.new(av.ListC(tuple(i for _, i in both)))
+        if isinstance(held, av.DictC) and not held.is_set:
+            entered = {key: self.enter(item, entry) for key, item in held.items.items()}
+            inner = self.new(av.DictC({key: i for key, (_, i) in entered.items()}, cls=held.cls))
+            return {key: p for key, (p, _) in entered.items()}, inner
+        if isinstance(held, av.ObjC) and held.origin is None:
+            entered = {name: self.enter(item, entry) for name, item in held.fields.items()}
+            inner = self.new(av.ObjC(held.cls, {name: i for name, (_, i) in entered.items()}))
+            return tree.make_object(held.cls, {name: p for name, (p, _) in entered.items()}), inner
+        return Foreign(ref), ref
+
+    def nest(
+        self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, *, refusal: str = ""
+    ) -> Inner | None:
+        """Interpret a call as a program of its own; None where it never returns.
+
+        `flatten(args, kwargs)` flattens the plain trees of the arguments. `refusal`: what to call the function in the
+        error for changing containers among its arguments, where it must not because it stands for a plain call.
+        """
+        refused = refusal or "a function whose derivative is taken here"
+        body, entry = Block(), Entry()
+        start, dead, handlers = self.cells, self.dead, self.handlers
+        self.cells, self.handlers = dict(start), []
+        outs: list[Value] = []
+        spec: Any = None
+        try:
+            positional = [self.enter(a, entry) for a in args]
+            keywords = {name: self.enter(a, entry) for name, a in kwargs.items()}
+            call = flatten(tuple(p for p, _ in positional), {name: p for name, (p, _) in keywords.items()})
+            with self.build.inside(body):
+                named = {name: i for name, (_, i) in keywords.items()}
+                given = Arguments(self)
+                given.enter(av.Tup((*(i for _, i in positional), *named.values())), ())
+                result = self.call(function, [i for _, i in positional], named, node)
+                stops = self.dead
+                if not stops:
+                    self.refuse_outside_changes(start, lambda what: self._changes_refused(refused, what, node))
+                    if refusal and given.changes(lambda _: None):
+                        raise self._changes_refused(refused, "a list, dict or object among its arguments", node)
+                    spec = output(self, result, outs)  # pyright: ignore[reportArgumentType]
+        finally:
+            self.cells, self.dead, self.handlers = start, dead, handlers
+        self._refuse_caught(body, refused, node)
+        leaves = entry.order(call.leaves)
+        body.results = outs
+        ir = Function(_name(function), [inner for _, inner in leaves], body)
+        free = close(ir)
+        ir.source_file, ir.source_line = _home(function)
+        decide_views(ir)
+        dce(ir, unused_but_raising)
+        check_values(ir)
+        for op in walk(ir.body):
+            if op.loc is not None and op.loc.line not in ir.comments:
+                ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
+        inputs = [*(outer for outer, _ in leaves), *free]
+        if stops:
+            self.copy_in(ir, inputs)
+            self.dead = True
+            return None
+        names = [p.name or "" for p in ir.params]
+        return Inner(Program(ir, len(leaves), [], [], spec, arg_names=names), call, inputs)
+
+    def _refuse_caught(self, body: Block, function: str, node: Any) -> None:
+        """An error inside leaves the whole program: a `try` around the call would not catch it."""
+        if not self.handlers:
+            return
+        for op in walk(body):
+            found = [op.attrs["exception"] if op.kind == "raise" else op.row.error]
+            if op.kind == "foreign" and op.attrs["site"].through_python:
+                found = [self.handlers[-1][1][0]]  # it may raise anything
+            caught = next((e for e in found if e is not None and self.catches(e)), None)
+            if caught is not None:
+                raise self.unsupported(
+                    "DJ130",
+                    f"{function} may raise {caught.__name__}, which a `try` around the call catches",
+                    node,
+                    "test before the call, or put the `try` inside the function",
+                )
+
+    def _changes_refused(self, function: str, what: str, node: Any) -> UnsupportedSyntax:
+        return self.unsupported(
+            "DJ125",
+            f"{function} changes {what}" + ("" if what.endswith("arguments") else " outside"),
+            node,
+            "return what it computes instead",
+        )
+
+    def copy_in(self, function: Function, inputs: list[Value]) -> list[Value]:
+        """Copy the operations of a function to here; its results. None shares memory with an input."""
+        memory = memory_classes(function)
+        given = {memory.find(p) for p in function.params if isinstance(p.type, Array)}
+        mapping = dict(zip(function.params, inputs, strict=True))
+        block = self.build.block
+        for op in function.body.ops:
+            copied = clone_op(op, mapping, block)
+            copied.attrs.pop("section", None)
+            if settings.nan_check:
+                copied.attrs["derived"] = True
+        return [
+            self.copy(mapping.get(v, v)) if isinstance(v.type, Array) and memory.find(v) in given else mapping.get(v, v)
+            for v in function.body.results
+        ]
+
+    def zeros_of(self, value: Value) -> Value:
+        """Zeros of a value's type, shape and layout."""
+        ty = value.type
+        if isinstance(ty, Array):
+            return self.build.value("zeros_like", [value], Array(ty.dtype, ty.dims, ty.layout))
+        return self.build.const(0.0, ty)
+
+    def abstract(self, spec: Any, outs: list[Value]) -> Any:
+        """A tree of results as abstract value."""
+        match spec:
+            case Out():
+                return outs[spec.index]
+            case OptOut():
+                return av.Opt(outs[spec.flag], self.abstract(spec.inner, outs))
+            case RecordOut():
+                return self.new(av.ObjC(spec.cls, {name: self.abstract(v, outs) for name, v in spec.fields.items()}))
+            case Foreign():
+                return spec.value
+            case tuple():
+                return av.Tup(
+                    tuple(self.abstract(s, outs) for s in spec), type(spec) if hasattr(spec, "_fields") else None
+                )
+            case list():
+                return self.new(av.ListC(tuple(self.abstract(s, outs) for s in spec)))
+            case dict():
+                return self.new(av.DictC({key: self.abstract(v, outs) for key, v in spec.items()}))
+            case _:
+                return Static(spec)
+
+
+def _home(function: Any) -> tuple[str, int]:
+    """Where a function is defined."""
+    if isinstance(function, av.Fn):
+        return function.file, getattr(function.node, "lineno", 0)
+    code = getattr(inspect.unwrap(function.obj), "__code__", None) if isinstance(function, Static) else None
+    return ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
+
+
+def signature(function: Any) -> inspect.Signature:
+    """The positional parameters of a function."""
+    if not isinstance(function, av.Fn):
+        return inspect.Signature()
+    spec = function.node.args  # pyright: ignore[reportAttributeAccessIssue]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(a.id, kind) for a in (*spec.posonlyargs, *spec.args)])
+
+
+def _composed(obj: Any) -> bool:
+    """Whether flattening would look inside an object that the interpreter takes as a whole."""
+    return isinstance(obj, (tuple, list, dict)) or tree.is_record(obj)
+
+
+def _name(function: Any) -> str:
+    if isinstance(function, Static):
+        function = function.obj
+    name = getattr(function, "name", None) or getattr(function, "__name__", None) or "program"
+    return str(name).replace("<lambda>", "lambda_")

@@ -1,0 +1,1 @@
+"""From a Python function to its source, its arguments and its results."""

@@ -1,0 +1,288 @@
+"""Objects from outside the function: arguments, globals, closure variables, attributes.
+
+Numbers and arrays among them become parameters of the program, read afresh at each call ("captures"); all else is
+static and guarded: when it changes, the function is specialised again.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import enum
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from diffjit import tree
+from diffjit.errors import TypeProblem
+from diffjit.frontend.entry.places import AsArray, Cell, Default, Global, Item, Keys, Length, Shape, Sign
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import Static
+from diffjit.ir.build import scalar_type_of
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array, Scalar, Sym, is_float
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Capture:
+    """A number or array from outside: how to read it, and the parameter that stands for it."""
+
+    getter: Callable[[], Any]
+    param: Value
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Guard:
+    """Something static from outside: the specialisation holds while it is the same object."""
+
+    getter: Callable[[], Any]
+    expected: Any
+
+
+def array_type(array: np.ndarray) -> Array:
+    """What a specialisation knows of an array: dtype, lengths of 1 and of small vectors, layout."""
+    if type(array) is not np.ndarray or not array.dtype.isnative:
+        refuse_unusual(array)
+    dims = tuple(Sym(not_one=True) if n is None else n for n in tree.known_lengths(array.shape))
+    if array.flags.c_contiguous:
+        layout = "C"
+    elif array.flags.f_contiguous:
+        layout = "F"
+    else:
+        layout = "A"
+    return Array(array.dtype, dims, layout)
+
+
+def refuse_unusual(array: np.ndarray) -> None:
+    """Arrays whose operators mean something else, or whose numbers the processor cannot read."""
+    if isinstance(array, np.matrix):
+        what, cure = "`*` and `**` of an np.matrix are matrix products", "np.asarray(m) makes an array of it"
+    elif isinstance(array, np.ma.MaskedArray):
+        what = "operations on a masked array leave entries out"
+        cure = "pass its data and its mask as two arrays, or m.filled(0.0)"
+    elif not array.dtype.isnative:
+        what = f"an array of dtype {array.dtype.str!r}, in another byte order than the processor's"
+        cure = 'a.astype(a.dtype.newbyteorder("=")) turns the bytes round'
+    else:
+        return
+    raise TypeProblem("DJ323", what, cure=cure)
+
+
+class Lifting(Mixin):
+    """Mixin of the interpreter: outside objects as abstract values."""
+
+    def init_lifting(self) -> None:
+        """Start with nothing captured."""
+        self.captures: dict[Any, Capture] = {}
+        self.guards: dict[Any, Guard] = {}
+        self.lifted: dict[Any, Any] = {}
+        self.param_paths: dict[Value, Any] = {}
+        self.signs: dict[Any, int] = {}  # those of ints from outside on which the types of powers hang
+        self.slice_syms = {}
+        self.exceptions: list[Any] = []
+        self.frame_loops: dict[int, list[Any]] = {}
+        self.loops: list[Any] = []
+        self.keep_alive: list[Any] = []
+        self.followed: dict[Any, types.CodeType] = {}  # Python functions that were interpreted, and their code
+        self.dictionaries: dict[type, Any] = {}
+        self.portable = True  # whether the program rests on these, guards and captures alone
+
+    def may_fix(self, value: Value) -> bool:
+        """Whether an int parameter may be made static by starting again."""
+        path = self.param_paths.get(value)
+        return path is not None and path not in self.learned.captures
+
+    def argument(self, param: Value, path: Any, sign: int | None) -> None:
+        """A parameter that may be fixed, and its sign where that is asked for."""
+        if not (isinstance(param.type, Scalar) and is_float(param.type)):  # fixed floats would have no derivative
+            self.param_paths[param] = path
+        if sign is not None:
+            self.signs[path] = sign
+
+    def lift_name(self, name: str, scope: av.Scope, node: Any) -> Any:
+        """A free name: a closure cell, a global, or a builtin."""
+        pyfunc = scope.pyfunc
+        if pyfunc is not None and name in pyfunc.__code__.co_freevars:
+            index = pyfunc.__code__.co_freevars.index(name)
+            cell = pyfunc.__closure__[index]
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                raise self.error(TypeProblem("DJ303", f"closure variable `{name}` has no value yet"), node) from None
+            return self.lift_at(("cell", id(cell)), value, Cell(pyfunc, index), keep=cell, hint=name)
+        if name in scope.namespace:
+            return self.lift_name_in(scope.namespace, name)
+        if hasattr(builtins, name):
+            return self.builtin(name, scope.namespace)
+        raise self.error(TypeProblem("DJ303", f"name `{name}` is not defined", python=NameError), node)
+
+    def lift_name_in(self, namespace: dict[str, Any], name: str) -> Any:
+        """A module's variable."""
+        return self.lift_at(
+            ("global", id(namespace), name), namespace[name], Global(namespace, name), keep=namespace, hint=name
+        )
+
+    def lift_default(self, pyfunc: Any, k: int) -> Any:
+        k -= len(pyfunc.__defaults__)  # the last one is the last parameter's, however many there will be
+        return self.lift_at(("default", pyfunc, k), pyfunc.__defaults__[k], Default(pyfunc, k))
+
+    def lift_kwdefault(self, pyfunc: Any, name: str) -> Any:
+        return self.lift_at(("kwdefault", pyfunc, name), pyfunc.__kwdefaults__[name], Default(pyfunc, name), hint=name)
+
+    def lift_member(self, obj: Any, path: Any, value: Any) -> Any:
+        """A part of an outside object (functools.partial's arguments)."""
+        group, key = path
+        return self.lift_at(("member", id(obj), path), value, lambda: getattr(obj, group)[key], keep=obj)
+
+    def lift_at(
+        self, key: Any, value: Any, getter: Callable[[], Any], *, keep: Any = None, hint: str | None = None
+    ) -> Any:
+        """An outside object found at a place that can be read again at each call."""
+        if key in self.lifted:
+            return self.lifted[key]
+        self.keep_alive.append(keep)
+        result = self._lift(key, value, getter, hint)
+        self.lifted[key] = result
+        return result
+
+    def _lift(self, key: Any, value: Any, getter: Callable[[], Any], hint: str | None) -> Any:
+        if isinstance(value, (bool, np.bool_, enum.Enum)):
+            self.guards[key] = Guard(getter, value)
+            return Static(value)
+        if isinstance(value, (int, float, complex, np.number)):
+            if key in self.learned.captures:
+                self.guards[key] = Guard(getter, value)
+                return Static(value)
+            if key in self.learned.signs:
+                self.signs[key] = tree.sign_of(value)
+                self.guards[key, "sign"] = Guard(Sign(getter), tree.sign_of(value))
+            return self.capture(key, scalar_type_of(value), getter, hint)
+        if isinstance(value, np.ndarray):
+            if value.dtype.kind not in "biufc":
+                self.guards[key] = Guard(getter, value)
+                return Static(value)
+            if key in self.learned.captures:
+                ty = array_type(value)
+                self.guards[key, "shape"] = Guard(Shape(getter), value.shape)
+                return self.capture(key, Array(ty.dtype, value.shape, ty.layout), getter, hint)
+            return self.capture(key, array_type(value), getter, hint)
+        if isinstance(value, tuple):
+            items = tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))
+            self.guards[key] = Guard(Length(getter), len(value))
+            return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
+        if isinstance(value, list):
+            self.guards[key] = Guard(Length(getter), len(value))
+            if len(value) > 64 and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value):
+                return self.capture(key, array_type(np.array(value)), AsArray(getter), hint)
+            return self.outside(
+                av.ListC(tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value)))
+            )
+        if isinstance(value, (dict, set, frozenset)):
+            keys = tuple(value)
+            self.guards[key] = Guard(Keys(getter), keys)
+            if not isinstance(value, dict):
+                return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True))
+            items = {
+                k: self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
+                for k in keys
+            }
+            return self.outside(av.DictC(items))
+        self.guards[key] = Guard(getter, value)
+        if self.is_plain_object(value):
+            return self.outside(av.ObjC(type(value), {}, (value, getter)))
+        return Static(value)
+
+    def outside(self, contents: Any) -> av.Ref:
+        """A heap object that stands for an outside one; it is the same in every state of the program."""
+        ref = av.Ref()
+        self.sites.outside[ref.uid] = contents
+        return ref
+
+    def capture(self, key: Any, ty: Any, getter: Callable[[], Any], hint: str | None) -> Value:
+        """A parameter for a number or array from outside."""
+        param = Value(ty, hint)
+        self.captures[key] = Capture(getter, param)
+        self.param_paths[param] = key
+        return param
+
+    def is_plain_object(self, value: Any) -> bool:
+        """An instance of a user's class, whose attributes are followed."""
+        if isinstance(
+            value,
+            (
+                type,
+                types.ModuleType,
+                types.FunctionType,
+                types.BuiltinFunctionType,
+                types.MethodType,
+                np.dtype,
+                np.ufunc,
+                str,
+                bytes,
+                range,
+                slice,
+            ),
+        ):
+            return False
+        if value is None or value is Ellipsis or hasattr(value, "py_func") or hasattr(value, "__diffjit_inline__"):
+            return False
+        module = type(value).__module__.split(".")[0]
+        return module not in (
+            "builtins",
+            "numpy",
+            "functools",
+            "numba",
+            "jax",
+            "jaxlib",
+            "scipy",
+            "contextlib",
+            "warnings",
+            "_thread",
+            "typing",
+            "types",
+            "ctypes",
+            "_ctypes",
+        )
+
+    def lift_static(self, value: Any) -> Any:
+        """An object that is certain not to change: a constant in the source, a library's attribute."""
+        if isinstance(value, (tuple, list)) and not isinstance(value, np.ndarray):
+            items = tuple(self.lift_static(x) for x in value)
+            if isinstance(value, tuple):
+                return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
+            return self.new(av.ListC(items))
+        if isinstance(value, dict):
+            return self.new(av.DictC({k: self.lift_static(v) for k, v in value.items()}))
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+            return self.lift_constant(value)
+        if isinstance(value, range):
+            return av.Range(Static(value.start), Static(value.stop), Static(value.step))
+        if isinstance(value, types.FunctionType) and not self.has_handler(value):
+            return Static(value)
+        if self.is_plain_object(value):
+            return self.lift_object(value)
+        return Static(value)
+
+    def has_handler(self, value: Any) -> bool:
+        """Whether a function has an implementation of its own here."""
+        return self.handler_of(value) is not None
+
+    def lift_object(self, obj: Any) -> Any:
+        """An existing object (a bound method's self, a callable instance)."""
+        return self.lift_at(("object", id(obj)), obj, lambda: obj, keep=obj)
+
+    def lift_constant(self, array: np.ndarray) -> Value:
+        """An array known while specialising becomes a capture that always reads the same array."""
+        if array.dtype.kind not in "biufc":
+            what = "objects" if array.dtype.kind == "O" else f"dtype {array.dtype}"
+            raise TypeProblem(
+                "DJ323",
+                f"an array of {what} is used where numbers are needed",
+                loc=self.build.loc,
+                cure="a.astype(float) makes numbers of it",
+            )
+        key = ("constant", id(array))
+        return self.lift_at(key, array, lambda: array, keep=array)

@@ -1,0 +1,274 @@
+"""Specialises a Python function for a structure of arguments: the entry of the frontend."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import optree
+
+from diffjit import tree
+from diffjit.errors import DiffjitError, UsageError
+from diffjit.frontend.calls.questions import Doubt
+from diffjit.frontend.calls.recursion import Outline
+from diffjit.frontend.entry.lift import array_type
+from diffjit.frontend.entry.outputs import Change
+from diffjit.frontend.entry.results import Program, output
+from diffjit.frontend.entry.source import line_text
+from diffjit.frontend.entry.writeback import Arguments
+from diffjit.frontend.numpy.finite import check_values
+from diffjit.frontend.numpy.read_only import decide_views
+from diffjit.frontend.objects.tables import Tabulate
+from diffjit.frontend.syntax.frames import Learned, NeedStatic
+from diffjit.frontend.syntax.interpret import Interpreter
+from diffjit.frontend.syntax.loops import WHOLE, Peel, Resumed
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import Apart, Live, Widen
+from diffjit.frontend.values.values import Static
+from diffjit.ir.build import scalar_type_of
+from diffjit.ir.nodes import Block, Function, Loc, Value
+from diffjit.ir.types import Array, Dim
+from diffjit.ir.walk import dce, unused_but_raising, walk
+
+MAX_RESTARTS = 40
+
+
+def specialise(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    fixed: frozenset[int] = frozenset(),
+    *,
+    with_changes: bool = False,
+) -> Program:
+    """Interpret `function` for arguments of these types; ints that must be static become so, one restart each.
+
+    `with_changes`: what the function leaves in lists, dicts and objects among its arguments is returned, too.
+    """
+    learned = Learned()
+    refused: DiffjitError | None = None
+    for _ in range(MAX_RESTARTS):
+        try:
+            return _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
+        except NeedStatic as need:
+            paths = {path for kind, path in need.sources if kind == "param"}
+            signs = {path for kind, path in need.sources if kind == "sign"}
+            arguments = {path[1] for path in paths if path[0] == "arg"} | {~p[1] for p in signs if p[0] == "arg"}
+            outside = {path for path in paths if path[0] != "arg"}
+            if arguments <= fixed and outside <= learned.captures and signs <= learned.signs:
+                raise need.error from None
+            fixed |= arguments
+            learned.captures |= outside
+            learned.signs |= signs
+        except DiffjitError as error:
+            doubtful = {site: doubt for site, doubt in learned.tables.items() if doubt}
+            if doubtful:  # the keys of these dicts can be made known, which allows values of different types
+                learned = Learned(spelled=learned.spelled | doubtful)
+                refused = refused or error
+                continue
+            error = refused or error
+            code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+            if code is not None:
+                error.at(Loc(code.co_filename, code.co_firstlineno, 0, 0, code.co_name))
+            raise error from error.__cause__
+        except Tabulate as tabulate:
+            learned.tables.update(dict.fromkeys(tabulate.sites, tabulate.doubtful))
+        except Outline as outline:
+            learned.outlined.add(outline.node)
+        except Apart:
+            learned.apart = True
+        except Resumed as resumed:
+            learned.cursors.add(resumed.site)
+        except Live as live:
+            learned.live.add(live.site)
+        except Widen as widen:
+            learned.lists[widen.site] = widen.elem
+        except Doubt as doubt:
+            learned.doubts |= doubt.sites
+        except Peel as peel:
+            learned.peels[peel.loop] = min(WHOLE, learned.peels.get(peel.loop, 0) + peel.more)
+    raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
+
+
+def _find_twins(interpreter: Interpreter, given: list[Any], values: list[Any]) -> None:
+    """One object as two arguments: derivatives take the two apart, so neither may change."""
+    first: dict[int, av.Ref] = {}
+    for item, value in zip(given, values, strict=True):
+        if not isinstance(value, av.Ref):
+            continue
+        twin = first.setdefault(id(item), value)
+        if twin is not value:
+            interpreter.sites.twins[value.uid] = twin.uid
+            for ref in (twin, value):
+                interpreter.freeze(interpreter.cells, ref.uid, "is passed as two arguments")
+
+
+def _array_type(array: np.ndarray, lengths: dict[int, Dim]) -> Array:
+    """The type of an argument; equal lengths of arguments share a symbol."""
+    ty = array_type(array)
+    dims = (d if isinstance(d, int) else lengths.setdefault(n, d) for n, d in zip(array.shape, ty.dims, strict=True))
+    return Array(ty.dtype, tuple(dims), ty.layout)
+
+
+def _specialise(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    fixed: frozenset[int],
+    learned: Learned,
+    *,
+    with_changes: bool,
+) -> Program:
+    interpreter = Interpreter(learned=learned)
+    body = Block()
+    counter = itertools.count()
+    params: list[Value] = []
+    names = parameter_names(function, args, kwargs)
+    lengths: dict[int, Dim] = {}  # those of arguments that are equal: the call's key says which
+
+    places: list[Place] = []  # of the parameters in the arguments
+
+    def argument(value: Any, hint: Place) -> Any:
+        paths, items, spec = optree.tree_flatten_with_path(value, none_is_leaf=True)
+        hints = [(*hint, *path) for path in paths]
+        return _containers(
+            interpreter, optree.tree_unflatten(spec, [leaf(i, h) for i, h in zip(items, hints, strict=True)])
+        )
+
+    def leaf(item: Any, hint: Place) -> Any:
+        if tree.is_numeric(item):
+            k = next(counter)
+            places.append(hint)
+            if k in fixed and not isinstance(item, np.ndarray):
+                params.append(Value(scalar_type_of(item)))
+                return Static(item)
+            ty: Any = _array_type(item, lengths) if isinstance(item, np.ndarray) else scalar_type_of(item)
+            if k in fixed:
+                ty = Array(ty.dtype, item.shape, ty.layout)
+            param = Value(ty)
+            params.append(param)
+            if k not in fixed:
+                interpreter.argument(param, ("arg", k), tree.sign_of(item) if ~k in fixed else None)
+            return param
+        if tree.is_record(item):
+            fields = {name: argument(part, (*hint, name)) for name, part in tree.attributes(item).items()}
+            return interpreter.new(av.ObjC(type(item), fields))
+        return Static(item)
+
+    with interpreter.build.inside(body):
+        values = [argument(a, (names[k],)) for k, a in enumerate(args)]
+        keywords = {name: argument(a, (name,)) for name, a in kwargs.items()}
+        _name(params, places)
+        _find_twins(interpreter, [*args, *kwargs.values()], [*values, *keywords.values()])
+        given = Arguments(interpreter)
+        given.enter(av.Tup((*values, *keywords.values())), ())
+        result = _called(interpreter, function, values, keywords)
+        outs: list[Value] = []
+        spec: Any = None
+        changes: list[Change] = []
+        if not interpreter.dead:
+            spec = output(interpreter, result, outs)
+            if with_changes:
+                changes = given.changes(lambda v: output(interpreter, v, outs))
+    body.results = outs
+    interpreter.review_questions(body)
+    captures = list(interpreter.captures.values())
+    ir = Function(
+        getattr(function, "__name__", "program").replace("<lambda>", "lambda_"),
+        [*params, *(c.param for c in captures)],
+        body,
+    )
+    decide_views(ir)
+    dce(ir, unused_but_raising)
+    check_values(ir)
+    _note_source(ir, function)
+    guards = [(g.getter, g.expected) for g in interpreter.guards.values()]
+    return Program(
+        ir,
+        len(params),
+        [c.getter for c in captures],
+        guards,
+        spec,
+        fixed,
+        [p.name or "" for p in params],
+        changes,
+        tree.is_large([*tree.flatten((args, kwargs))[0], *(c.getter() for c in captures)]),
+        {f: code for f, code in interpreter.followed.items() if not (f.__module__ or "").startswith("diffjit.")},
+        interpreter.portable,
+    )
+
+
+def _called(interpreter: Interpreter, function: Any, values: list[Any], keywords: dict[str, Any]) -> Any:
+    """What the program returns."""
+    try:
+        return interpreter.call(Static(function), values, keywords, None)
+    except RecursionError as error:
+        raise DiffjitError("DJ111", "the program nests too deeply to specialise") from error
+
+
+Place = tuple[Any, ...]  # an argument's name, then keys, numbers and attributes on the way to a leaf
+
+
+def _name(params: list[Value], places: list[Place]) -> None:
+    """What leaves are called: `params["w"]` is w and `layers[0].W` is W_0, if no other one is; else all of the way."""
+    short = [_short_name(place) for place in places]
+    taken = Counter([*short, *(str(place[0]) for place in places if len(place) > 1)])
+    for param, name, place in zip(params, short, places, strict=True):
+        param.name = name if taken[name] == 1 else re.sub(r"\W", "_", "_".join(map(str, place)))
+
+
+def _short_name(place: Place) -> str:
+    """The last word of a place, and the numbers on the way."""
+    words = [part for part in place if isinstance(part, str) and part.isidentifier()]
+    numbers = [str(part) for part in place if isinstance(part, int)]
+    return "_".join([words[-1], *numbers]) if words else "arg"
+
+
+def _note_source(ir: Function, function: Callable[..., Any]) -> None:
+    """Where a program stands, and the text of its lines."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is not None:
+        ir.source_file, ir.source_line = sys.intern(code.co_filename), code.co_firstlineno
+    for op in walk(ir.body):
+        if op.loc is not None and op.loc.line not in ir.comments:
+            ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
+
+
+def _containers(interpreter: Interpreter, value: Any) -> Any:
+    """Python containers of abstract values as abstract containers."""
+    if isinstance(value, (Value, Static, av.Ref, av.Tup)):
+        return value
+    if isinstance(value, tuple):
+        items = tuple(_containers(interpreter, v) for v in value)
+        return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
+    if isinstance(value, list):
+        return interpreter.new(av.ListC(tuple(_containers(interpreter, v) for v in value)))
+    if isinstance(value, dict):
+        return interpreter.new(av.DictC({k: _containers(interpreter, v) for k, v in value.items()}, cls=type(value)))
+    raise UsageError("DJ511", f"arguments of class {type(value).__name__} are not supported")
+
+
+def parameter_names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """A name for each positional argument."""
+    del kwargs
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return [f"arg{k}" for k in range(len(args))]
+    names: list[str] = []
+    for p in signature.parameters.values():
+        if p.kind is p.VAR_POSITIONAL:
+            names += [f"{p.name}_{k}" for k in range(len(args) - len(names))]
+            break
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            names.append(p.name)
+    return names + [f"arg{k}" for k in range(len(names), len(args))]
+
+
+__all__ = ["Program", "specialise"]

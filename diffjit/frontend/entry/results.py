@@ -1,0 +1,93 @@
+"""Specialised programs, and their results as trees of positions among the flat results of an IR function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.calls.classes import LOCAL
+from diffjit.frontend.entry.outputs import Change, OptOut, Out, RecordOut, TableOut
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList, describe
+from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Function, Value
+from diffjit.primitives.library.tables import Table
+
+if TYPE_CHECKING:
+    from diffjit.frontend.syntax.interpret import Interpreter
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """A specialised function: IR, how to call it, and how to rebuild its result."""
+
+    function: Function
+    n_args: int  # the first parameters are the numeric leaves of the arguments
+    captures: list[Callable[[], Any]]  # the others are read afresh at each call
+    guards: list[tuple[Callable[[], Any], Any]]
+    result: Any  # a tree of `Out`, static objects and containers
+    fixed: frozenset[int] = frozenset()  # argument leaves k whose value is part of the specialisation, ~k: their sign
+    arg_names: list[str] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)  # containers among the arguments that the function changes
+    large: bool = False  # the arrays given have many elements: operations on them may run in threads
+    followed: dict[Any, Any] = field(default_factory=dict)  # the Python functions in it, and their code
+    portable: bool = False  # whether it rests on these and its guards alone
+
+
+def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
+    """The result as a tree of positions among the IR results."""
+    match value:
+        case Value():
+            outs.append(value)
+            return Out(len(outs) - 1)
+        case Static():
+            return value.obj
+        case av.Tup():
+            items = [output(interpreter, i, outs) for i in value.items]
+            return value.cls(*items) if value.cls is not None else tuple(items)
+        case av.Ref():
+            return _heap_output(interpreter, interpreter.contents(value), outs)
+        case av.Opt():
+            outs.append(value.is_none)
+            flag = len(outs) - 1
+            return OptOut(flag, output(interpreter, value.value, outs))
+        case DynList():
+            return _heap_output(interpreter, value, outs)
+        case av.Poison():
+            raise TypeProblem("DJ304", f"the result is {value.reason}", cure="return one type on all paths")
+        case _:
+            pass
+    raise TypeProblem(
+        "DJ319", f"the function returns {describe(value)}", cure="return numbers, arrays, or containers of them"
+    )
+
+
+def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
+    if isinstance(held, av.ListC):
+        return [output(interpreter, i, outs) for i in held.items]
+    if isinstance(held, av.DictC):
+        items = {k: output(interpreter, v, outs) for k, v in held.items.items()}
+        return set(items) if held.is_set else items
+    if isinstance(held, av.ObjC) and held.cls is Table:
+        keys, values = (output(interpreter, held.fields[name], outs) for name in ("kept_keys", "kept_values"))
+        return TableOut(keys, values)
+    if isinstance(held, av.ObjC) and hasattr(held.cls, "stands_for"):
+        cure = "return sorted(...) of it, or a dict"
+        raise TypeProblem("DJ319", f"the function returns {describe(held)} made at run time", cure=cure)
+    if isinstance(held, av.ObjC):
+        if held.cls.__module__ == LOCAL:
+            cure = "return its attributes, or define the class at module level"
+            raise TypeProblem(
+                "DJ319", f"the function returns an object of its own class `{held.cls.__name__}`", cure=cure
+            )
+        return RecordOut(held.cls, {n: output(interpreter, v, outs) for n, v in held.fields.items()})
+    if isinstance(held, DynList) and len(held.lists) == 1:
+        outs.append(held.lists[0])
+        return Out(len(outs) - 1)
+    raise TypeProblem(
+        "DJ319",
+        "the function returns a list that grows at run time with tuples in it",
+        cure="return one list per item, or arrays",
+    )

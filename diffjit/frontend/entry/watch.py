@@ -1,0 +1,99 @@
+"""What a program rests on beside values from outside: code of functions, attributes of classes, names that are absent.
+
+A derivative holds while Python would run the same program: no function has been given other code, no class another
+method, no module a name that hides a builtin. Each is a guard at a place (`entry.places`), tested at each call.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from typing import Any
+
+from diffjit.frontend.calls.classes import LOCAL
+from diffjit.frontend.entry.lift import Guard
+from diffjit.frontend.entry.places import Absent, Attribute, Global
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values.values import Static
+
+_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a class that Python itself does not let anybody change
+
+
+class Watching(Mixin):
+    """Mixin of the interpreter: guards of classes and of absent names."""
+
+    def class_lookup(self, cls: type, name: str, default: Any = None) -> Any:
+        """An attribute of a class as its dictionary has it, or a base's."""
+        self.watch(cls, name)
+        return inspect.getattr_static(cls, name, default)
+
+    def class_has(self, cls: type, name: str) -> bool:
+        """Whether a class has an attribute."""
+        self.watch(cls, name)
+        return hasattr(cls, name)
+
+    def watch(self, cls: type, name: str, after: type | None = None) -> None:
+        """The program rests on what `cls.name` is; with `after`, on what it is further up than that class."""
+        order = cls.__mro__
+        for base in order if after is None else order[order.index(after) + 1 :]:
+            if name not in vars(base):
+                self.watch_absent(base, vars(base), name)
+            else:
+                if _may_change(base):
+                    self.guards["class", base, name] = Guard(Global(self.dictionary(base), name), vars(base)[name])
+                break
+        if len(order) > 2 and _may_change(cls):
+            self.guards["bases", cls] = Guard(Attribute(cls, "__mro__"), order)
+
+    def watch_absent(self, owner: Any, names: Any, name: str) -> None:
+        """The program rests on a namespace that lacks a name."""
+        if not isinstance(owner, type):
+            self.guards["absent", id(names), name] = Guard(Absent(names, name), True)
+        elif _may_change(owner):
+            self.guards["absent", owner, name] = Guard(Absent(self.dictionary(owner), name), True)
+
+    def dictionary(self, cls: type) -> Any:
+        """A class's dictionary, the same object each time: guards of one dictionary are tested together."""
+        return self.dictionaries.setdefault(cls, vars(cls))
+
+    def watch_object(self, obj: Any, name: str, found: Any) -> None:
+        """The program rests on an object whose class decides what `obj.name` is."""
+        self.guards["type", id(obj)] = Guard(Attribute(obj, "__class__"), obj.__class__)
+        own = getattr(obj, "__dict__", None)
+        if type(own) is dict and obj.__dict__ is own and not hasattr(type(found), "__set__"):
+            self.guards["own", id(obj)] = Guard(Attribute(obj, "__dict__"), own)
+            self.watch_absent(obj, own, name)
+        self.keep_alive.append(obj)
+
+    def object_has(self, held: Any, name: str) -> bool:
+        """Whether an object has an attribute that its class has not."""
+        if held.origin is None:
+            return False
+        obj, getter = held.origin
+        found = hasattr(obj, name)
+        self.guards["has", id(obj), name] = Guard(lambda: hasattr(getter(), name), found)
+        return found
+
+    def builtin(self, name: str, namespace: dict[str, Any]) -> Any:
+        """A builtin, which no name of the module hides."""
+        found = getattr(builtins, name)
+        self.watch_absent(namespace, namespace, name)
+        self.guards["builtin", name] = Guard(Global(vars(builtins), name), found)
+        self.portable &= getattr(found, "__module__", "builtins") == "builtins"
+        return Static(found)
+
+    def attribute_of(self, obj: Any, name: str, value: Any) -> Any:
+        """An attribute of a static object that anybody may set."""
+        if isinstance(obj, type):
+            self.watch(obj, name)
+        elif hasattr(obj, "__dict__") and name in vars(obj):
+            return self.lift_at(("attr", id(obj), name), value, Attribute(obj, name), keep=obj, hint=name)
+        return self.lift_static(value)
+
+
+def _may_change(cls: type) -> bool:
+    return not cls.__flags__ & _IMMUTABLE and cls.__module__ != LOCAL and not _is_ours(cls)
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.startswith("diffjit.")

@@ -1,0 +1,1 @@
+"""NumPy's functions as operations, and what may fail in them."""

@@ -1,0 +1,434 @@
+"""Elementwise operations: result types as NumPy 2 decides them, broadcasting of what is known of lengths, folding."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from diffjit import tree
+from diffjit.errors import TypeProblem
+from diffjit.frontend.syntax.frames import NeedStatic
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.join import join_scalars
+from diffjit.frontend.values.leaves import as_type
+from diffjit.frontend.values.templates import describe
+from diffjit.frontend.values.values import Static
+from diffjit.ir.build import scalar_type_of
+from diffjit.ir.nodes import Value, is_const
+from diffjit.ir.ops import ROWS, Row
+from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Array, Dim, Scalar, Sym, Type, broadcast, not_one
+from diffjit.primitives import scipy_special
+from diffjit.primitives.registry import ELEMENTWISE
+
+_OF_TWO: dict[str, Any] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+_OF_ONE: dict[str, Any] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+
+
+def _python_operator(row: Row) -> Any:
+    of = {1: _OF_ONE, 2: _OF_TWO}.get(len(row.operands.split()), {})
+    return abs if row.kind == "absolute" else of.get(row.operator)
+
+
+PYTHON_OPERATORS = {kind: _python_operator(row) for kind, row in ROWS.items() if _python_operator(row) is not None}
+_FOLLOWING = frozenset({"const", "negative", "positive", "cast", "multiply"})  # their sign follows from the operands'
+_GUARDED = {"zmul": "multiply", "zdiv": "divide"}  # and what they are where the guard is not needed
+_PYTHON_TYPES = {"b": np.dtype(np.bool_), "i": int, "f": float, "c": complex}
+
+
+def scalar_result(kind: str, types: list[Scalar]) -> Scalar:
+    """The type of Python's own operator on Python's own numbers."""
+    widest = types[0]
+    for ty in types[1:]:
+        widest = join_scalars(widest, ty)
+    if ROWS[kind].boolean:
+        return BOOL
+    if kind == "divide":
+        return COMPLEX if widest.dtype.kind == "c" else FLOAT
+    if kind == "absolute" and widest.dtype.kind == "c":
+        return FLOAT
+    if kind in ("bitwise_and", "bitwise_or", "bitwise_xor") and widest == BOOL:
+        return BOOL
+    return INT if widest == BOOL else widest
+
+
+def numpy_result(kind: str, types: list[Scalar | Array]) -> np.dtype:
+    """The dtype that NumPy's ufunc gives."""
+    operands: list[Any] = []
+    for ty in types:
+        weak = isinstance(ty, Scalar) and ty.weak
+        operands.append(_PYTHON_TYPES[ty.dtype.kind] if weak else ty.dtype)
+    if all(isinstance(o, type) for o in operands):
+        operands = [np.dtype(o) for o in operands]
+    if ROWS[kind].boolean:
+        return np.dtype(np.bool_)
+    ufunc = getattr(np, kind, None)
+    if isinstance(ufunc, np.ufunc) and ufunc.nin == len(operands) and ufunc.nout == 1:
+        return ufunc.resolve_dtypes((*operands, None))[-1]
+    entry = ELEMENTWISE.get(kind)
+    if entry is not None and isinstance(entry.ufunc, np.ufunc) and entry.ufunc.nin == len(operands):
+        return entry.ufunc.resolve_dtypes((*operands, None))[-1]
+    if kind in scipy_special.EXPORTS:
+        return scipy_special.result_dtype(kind, operands)
+    examples = [_example(o) for o in operands]
+    if kind in ("where", "select"):
+        return np.result_type(*examples[1:])
+    joined = np.result_type(*examples)
+    if kind == "zmul":
+        return joined
+    if kind in ("real", "imag", "angle"):
+        return (
+            np.dtype(f"f{joined.itemsize // 2}")
+            if joined.kind == "c"
+            else (joined if kind != "angle" else _floating(joined))
+        )
+    return _floating(joined)
+
+
+def _floating(dtype: np.dtype) -> np.dtype:
+    return dtype if dtype.kind in "fc" else np.dtype(np.float64)
+
+
+def _example(operand: Any) -> Any:
+    if isinstance(operand, type):
+        return operand(0)
+    return operand
+
+
+def broadcast_dims(shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+    """What is known of the lengths of a broadcast result; a mismatch that is certain is an error."""
+    ndim = max((len(s) for s in shapes), default=0)
+    out: list[Dim] = []
+    for k in range(ndim):
+        dims = [s[k - ndim + len(s)] for s in shapes if k - ndim + len(s) >= 0]
+        out.append(_broadcast_dim(dims, shapes))
+    return tuple(out)
+
+
+def _broadcast_dim(dims: list[Dim], shapes: list[tuple[Dim, ...]]) -> Dim:
+    rest = list(dict.fromkeys(d for d in dims if d != 1))
+    if not rest:
+        return 1
+    known = [d for d in rest if isinstance(d, int)]
+    if len(set(known)) > 1:
+        text = " ".join(str(tuple(d if isinstance(d, int) else "n" for d in s)) for s in shapes)
+        raise TypeProblem(
+            "DJ310",
+            f"shapes that cannot be broadcast together: {text}",
+            cure="make the lengths equal, or 1",
+            python=ValueError,
+        )
+    if known:
+        return known[0]
+    if len(rest) == 1:
+        return rest[0]
+    return next((d for d in rest if not_one(d)), None) or broadcast([d for d in rest if isinstance(d, Sym)])
+
+
+def may_fit(source: tuple[Dim, ...], target: tuple[Dim, ...]) -> bool:
+    """Whether an array may be stored into another, by what is known of their lengths."""
+    pairs = zip(reversed(source), reversed(target), strict=False)
+    return all(a in (1, b) or not (isinstance(a, int) and isinstance(b, int)) for a, b in pairs)
+
+
+def shape_text(dims: tuple[Dim, ...]) -> str:
+    """A shape as NumPy writes it, as far as it is known."""
+    known = [str(d) if isinstance(d, int) else "n" for d in dims]
+    return f"({', '.join(known)}{',' if len(known) == 1 else ''})"
+
+
+class Arith(Mixin):
+    """Mixin of the interpreter: elementwise operations."""
+
+    build: Any
+    rule_mode: bool
+
+    def number(self, value: Any, what: str = "a number") -> Value:
+        """An abstract value as an IR scalar or array."""
+        if isinstance(value, Value):
+            ty = value.type
+            if isinstance(ty, Array) and ty.ndim == 0:
+                return self.build.value("load", [value], Scalar(ty.dtype), name=value.name)
+            if isinstance(ty, (Scalar, Array)):
+                return value
+        value = av.as_number(value)
+        if isinstance(value, Static) and av.is_number(value.obj):
+            return self.build.const(value.obj)
+        if isinstance(value, Static) and isinstance(value.obj, np.ndarray):
+            return self.number(self.lift_constant(value.obj))
+        if isinstance(value, av.Opt):
+            return self.number(self.not_none(value))
+        if isinstance(value, av.Maybe):
+            return self.number(self.bound(value))
+        if isinstance(value, (av.Tup, av.Ref)):
+            return self.array_from(value)
+        wrong = isinstance(value, Static) and (value.obj is None or isinstance(value.obj, str))
+        problem = f"{describe(value)} is used where {what} is needed"
+        raise self.error(TypeProblem("DJ301", problem, python=TypeError if wrong else None))
+
+    def ew(self, kind: str, *args: Any, weak: bool = True, name: str | None = None) -> Any:
+        """Apply an elementwise kind. `weak`: Python's operator on Python numbers gives one; NumPy's does not."""
+        args = tuple(map(av.as_number, args))
+        if all(isinstance(a, Static) and av.is_number(a.obj) for a in args):
+            folded = self._fold(kind, args, weak=weak)
+            if folded is not None:
+                return folded
+        operands = [self.number(a) for a in args]
+        if self.handlers:
+            self.guard_broadcast(operands)
+        if self.rule_mode:
+            if kind in _GUARDED and isinstance(args[0], Static) and args[0].obj:
+                kind = _GUARDED[kind]
+            simple = self._simplify(kind, args, operands)
+            if simple is not None:
+                return simple
+        types: list[Any] = [o.type for o in operands]
+        scalars = all(isinstance(t, Scalar) for t in types)
+        if scalars and weak and all(t.weak for t in types):
+            ty: Type = self._weak_type(kind, types, args)
+        else:
+            dtype = self.numpy_dtype(kind, types)
+            dims = self.broadcast([t.dims for t in types if isinstance(t, Array)])
+            ty = Scalar(dtype) if scalars else Array(dtype, dims, _result_layout(types))
+        return self.build.value(kind, operands, ty, name=name)
+
+    def broadcast(self, shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+        """`broadcast_dims`; a mismatch inside a `try` that catches ValueError is an exception like any other."""
+        try:
+            return broadcast_dims(shapes)
+        except TypeProblem:
+            if self.catches(ValueError):
+                self.raise_if(Static(True), ValueError, "operands could not be broadcast together")
+            raise
+
+    def guard_broadcast(self, operands: list[Value], exception: type = ValueError) -> None:
+        """Inside a `try` that catches the exception: lengths that are not known to agree are compared first."""
+        arrays = [o for o in operands if isinstance(o.type, Array)]
+        if len(arrays) < 2 or not self.catches(exception):
+            return
+        for k in range(1, max(o.type.ndim for o in arrays) + 1):
+            column = [(o, o.type.ndim - k) for o in arrays if o.type.ndim >= k and o.type.dims[-k] != 1]
+            for (a, i), (b, j) in itertools.pairwise(column):
+                if a.type.dims[i] != b.type.dims[j]:
+                    first, second = self.dim(a, i), self.dim(b, j)
+                    ok: Any = self.compare_kind("equal", first, second)
+                    for length in (first, second):
+                        ok = self.either(ok, self.compare_kind("equal", length, Static(1)))
+                    self.guard(ok, exception, av.inexact("operands could not be broadcast together"))
+
+    def numpy_dtype(self, kind: str, types: list[Any]) -> np.dtype:
+        """The dtype by NumPy's rules, with NumPy's refusal in our words."""
+        try:
+            return numpy_result(kind, types)
+        except TypeError as error:
+            kinds = ", ".join(str(t.dtype) for t in types)
+            raise self.error(
+                TypeProblem("DJ302", f"`{kind}` does not take {kinds}", cure="convert the operands first")
+            ) from error
+
+    def _weak_type(self, kind: str, types: list[Scalar], args: tuple[Any, ...]) -> Scalar:
+        if kind in PYTHON_OPERATORS or ROWS[kind].boolean:
+            ty = scalar_result(kind, types)
+            if kind == "power" and ty == INT:
+                return self._int_power_type(args)
+            return ty
+        if kind in ("where", "select"):
+            return join_scalars(types[1], types[2])
+        if kind == "zdiv":
+            return scalar_result("divide", types)
+        if kind in ("zmul", "maximum", "minimum", "sign", "square", "one_minus_square"):
+            return scalar_result("add", types)
+        return Scalar(numpy_result(kind, list(types)), weak=True)
+
+    def _int_power_type(self, args: tuple[Any, ...]) -> Scalar:
+        exponent = args[1]
+        if isinstance(exponent, Static):
+            return FLOAT if exponent.obj < 0 else INT
+        self.ask_for_signs(exponent)
+        sign = self.sign(exponent)
+        if sign == "-":
+            return FLOAT
+        if sign != "+":
+            negative = self.compare_kind("less", exponent, Static(0))
+            message = "an int to a negative power that is only known at run time: write float(base) ** exponent [DJ304]"
+            self.refuse_if(negative, ValueError, message)
+        return INT
+
+    def sign(self, value: Any) -> str:
+        """What is known of an int: "+" never negative, "-" negative at times, "" nothing."""
+        if isinstance(value, Value) and isinstance(value.type, (Scalar, Array)) and value.type.dtype.kind == "c":
+            return ""
+        if isinstance(value, Static):
+            return "-" if value.obj < 0 else "+"
+        exact = self.known_sign(value)
+        if exact is not None:
+            return "-" if exact < 0 else "+"
+        least = self.least(value)
+        if least is not None:
+            return "-" if least < 0 else "+"
+        if value in self.iv_loops:
+            start, _, step = self.iv_loops[value].bounds
+            return self.sign(start) if self.sign(step) == "+" else ""
+        if value.op is None:
+            return ""
+        kind = value.op.kind
+        if kind == "const":
+            return "-" if value.op.attrs["value"] < 0 else "+"
+        if ROWS[kind].length or kind == "absolute":
+            return "+"
+        signs = {self.sign(v) for v in value.op.inputs}
+        if kind == "negative":
+            return "-"
+        return (
+            "+"
+            if signs == {"+"} and kind in ("add", "multiply", "floor_divide", "remainder", "maximum", "minimum")
+            else ""
+        )
+
+    def known_sign(self, value: Any) -> int | None:
+        """-1, 0 or 1 where a number follows in sign from what the program is specialised for."""
+        if value in self.param_paths:
+            return self.signs.get(self.param_paths[value])
+        if value.op is None or value.op.kind not in _FOLLOWING:
+            return None
+        if value.op.kind == "const":
+            return tree.sign_of(value.op.attrs["value"])
+        parts = [self.known_sign(v) for v in value.op.inputs]
+        if None in parts:
+            return None
+        product = math.prod(parts)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        return -product if value.op.kind == "negative" else product
+
+    def ask_for_signs(self, value: Any) -> None:
+        """Start again with the signs of the ints from outside that this one follows in sign, if there are such."""
+        paths, todo = [], [value]
+        while todo:
+            v = todo.pop()
+            if v in self.param_paths:
+                paths.append(self.param_paths[v])
+            elif v.op is not None and v.op.kind in _FOLLOWING:
+                todo += v.op.inputs
+            else:
+                return
+        unknown = [path for path in paths if path not in self.signs]
+        if unknown:
+            error = TypeProblem("DJ304", "an int to a power whose sign is not known", cure="write float(base) ** n")
+            raise NeedStatic(self.error(error), [("sign", path) for path in unknown])
+
+    def least(self, value: Any) -> int | None:
+        """The least value that an int takes, where it is a loop's counter and constants."""
+        if value in self.iv_loops:
+            start, _, step = self.iv_loops[value].bounds
+            return self.least(start) if self.sign(step) == "+" else None
+        if value.op is None or value.op.kind not in ("const", "add", "subtract"):
+            return None
+        if value.op.kind == "const":
+            return value.op.attrs["value"]
+        a, b = (self.least(v) for v in value.op.inputs)
+        constant = [is_const(v) for v in value.op.inputs]
+        if a is None or b is None or not any(constant):
+            return None
+        return a + b if value.op.kind == "add" else a - b if constant[1] else None
+
+    def _fold(self, kind: str, args: tuple[Any, ...], *, weak: bool) -> Any:
+        numbers = [a.obj for a in args]
+        python = kind in PYTHON_OPERATORS and weak
+        function = PYTHON_OPERATORS.get(kind) if python else getattr(np, kind, None)
+        if kind == "zmul":
+            function = operator.mul
+        if function is None:
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                result = function(*numbers)
+        except (ZeroDivisionError, OverflowError, ValueError, TypeError):
+            return None
+        if isinstance(result, int) and abs(result) >= 2**63:
+            return None
+        return Static(result) if av.is_number(result) else None
+
+    def _simplify(self, kind: str, args: tuple[Any, ...], operands: list[Value]) -> Any:
+        """Drop neutral elements in derivative rules (never in the user's own arithmetic)."""
+        if len(args) != 2:
+            return None
+        left, right = (a.obj if isinstance(a, Static) else None for a in args)
+        if kind in ("multiply", "zmul"):
+            if _is(right, 1):
+                return operands[0]
+            if _is(left, 1):
+                return operands[1]
+        elif kind in ("power", "divide", "zdiv") and _is(right, 1):
+            ty = operands[0].type
+            return operands[0] if ty.dtype.kind in "fc" else None
+        elif kind in ("add", "subtract") and _is(right, 0):
+            return operands[0]
+        elif kind == "add" and _is(left, 0):
+            return operands[1]
+        return None
+
+    def cast(self, value: Any, dtype: Any, *, weak: bool = False) -> Any:
+        """Convert to a dtype (a scalar stays a scalar)."""
+        operand = self.number(value)
+        if isinstance(operand.type, Scalar):
+            return as_type(self.build, operand, Scalar(np.dtype(dtype), weak=weak))
+        if operand.type.dtype == np.dtype(dtype):
+            return operand
+        ty = Array(np.dtype(dtype), operand.type.dims, _result_layout([operand.type]))
+        return self.build.value("cast", [operand], ty, name=operand.name)
+
+    def as_dtype(self, value: Value, dtype: np.dtype, *, scattered: bool = False) -> Value:
+        """A scalar in an array's dtype (arrays are cast by the store itself); `scattered` by a mask or an index array.
+
+        Python's numbers must fit into an integer dtype. NumPy's are converted by way of Python's where the dtype is
+        signed, by C's rules otherwise.
+        """
+        if isinstance(value.type, Scalar) and value.type.dtype != dtype:
+            if value.type.dtype.kind == "c" and dtype.kind != "c":
+                raise self.error(
+                    TypeProblem("DJ313", "a complex number is stored into a real array", cure="take .real first")
+                )
+            by_int = value.type.weak or (dtype.kind == "i" and not scattered)
+            if dtype.kind in "iu" and by_int and not np.can_cast(value.type.dtype, dtype):
+                value = self.to_int(value)
+            return self.cast(value, dtype)
+        if value.type.dtype.kind == "c" and dtype.kind != "c":
+            raise self.error(
+                TypeProblem("DJ313", "complex numbers are stored into a real array", cure="take .real first")
+            )
+        return value
+
+
+def _is(number: Any, value: int) -> bool:
+    return (
+        isinstance(number, (int, float))
+        and not isinstance(number, bool)
+        and number == value
+        and not math.copysign(1, number) < 0
+    )
+
+
+def _result_layout(types: list[Any]) -> str:
+    """NumPy keeps an order that all array operands share; where they differ the result's order is not known."""
+    layouts = {t.layout for t in types if isinstance(t, Array) and t.ndim > 1}
+    return layouts.pop() if len(layouts) == 1 else ("A" if layouts else "C")
+
+
+__all__ = [
+    "PYTHON_OPERATORS",
+    "Arith",
+    "broadcast_dims",
+    "may_fit",
+    "numpy_result",
+    "scalar_result",
+    "scalar_type_of",
+    "shape_text",
+]

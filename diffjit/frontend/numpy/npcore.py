@@ -1,0 +1,391 @@
+"""NumPy's core functions that make arrays. What has no IR kind of its own is a composite written with these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.syntax.handlers import CORE, core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList, Sub, describe
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Block, Value, const_of, is_const
+from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
+from diffjit.primitives.library import containers
+
+_RAGGED = "setting an array element with a sequence: the rows have different shapes"
+
+
+class NumpyCore(Mixin):
+    """Mixin of the interpreter: core NumPy functions on IR values."""
+
+    def handler_of(self, obj: Any) -> Any:
+        """The interpreter's own implementation of a function, if it has one."""
+        name = CORE.get(obj)
+        return getattr(self, name) if name is not None else None
+
+    def dtype_of(self, value: Any) -> np.dtype:
+        """A dtype argument."""
+        if isinstance(value, Static):
+            return np.dtype(value.obj)
+        raise self.error(TypeProblem("DJ308", f"a dtype must be known while specialising, not {describe(value)}"))
+
+    def array(self, value: Any, what: str = "an array") -> Value:
+        """An abstract value as an IR array or scalar; sequences become arrays."""
+        if isinstance(value, Value) and isinstance(value.type, (Array, Scalar)):
+            return value
+        if isinstance(value, (av.Tup, av.Ref, av.Range, av.Iter)):
+            return self.array_from(value)
+        return self.number(value, what)
+
+    # Making arrays
+
+    def array_from(self, value: Any, dtype: Any = None) -> Value:
+        """np.array(value): always a fresh array (or a 0-d one for a number)."""
+        if isinstance(value, (av.Opt, av.Maybe)):
+            value = self.not_none(value) if isinstance(value, av.Opt) else self.bound(value)
+        if isinstance(value, Static) and isinstance(value.obj, (list, tuple, np.ndarray)):
+            value = self.lift_constant(np.array(value.obj))
+        if isinstance(value, Value) and isinstance(value.type, Array):
+            out = self.cast(value, dtype) if dtype is not None and value.type.ndim else value
+            return self.copy(out) if out is value else out
+        if isinstance(value, Value) and not isinstance(value.type, Scalar):
+            return self._from_dynamic(DynList((value,), None), dtype)
+        if isinstance(value, av.Ref) and isinstance(held := self.contents(value), DynList):
+            if isinstance(held.elem, Sub):
+                rows = self.call_plain(containers.array_of_rows, value, node=None)
+                return rows if dtype is None else self.cast(rows, dtype)
+            return self._from_dynamic(held, dtype)
+        if self.keyed(value) is not None or self.object_class(value) is not None:
+            problem = f"{describe(value)} is used where an array is needed"
+            raise self.error(TypeProblem("DJ301", problem, cure="make a list of its values first"))
+        if isinstance(value, (av.Tup, av.Ref, av.Range, av.Iter)):
+            try:
+                items = self.sequence_items(value, None)
+            except UnknownLength:
+                if isinstance(value, av.Range):
+                    return self.np_arange(value.start, value.stop, value.step)
+                return self.array_from(self.collect(value), dtype)
+            return self._from_items(items, dtype)
+        scalar = self.number(value)
+        ty = np.dtype(dtype) if dtype is not None else scalar.type.dtype
+        out = self.empty((), ty)
+        self.build.op("store", [out, self.as_dtype(scalar, ty)])
+        return out
+
+    def _from_items(self, items: list[Any], dtype: Any) -> Value:
+        if not items:
+            return self.empty((Static(0),), np.dtype(dtype or np.float64))
+        if all(isinstance(i, Static) and av.is_number(i.obj) for i in items) and len(items) > 64:
+            return self.lift_constant(np.array([i.obj for i in items], dtype=dtype))
+        parts = [self.array_from(i) if self.is_sequence(i) else self.array(i) for i in items]
+        parts = [self.number(p) for p in parts]
+        ty = np.dtype(dtype) if dtype is not None else self._common(parts)
+        first = parts[0]
+        dims = first.type.dims if isinstance(first.type, Array) else ()
+        if any((p.type.ndim if isinstance(p.type, Array) else 0) != len(dims) for p in parts):
+            raise self.error(
+                TypeProblem(
+                    "DJ310",
+                    "an array is made of items of different dimensions",
+                    cure="give all items the same shape",
+                    python=ValueError,
+                )
+            )
+        lengths = [self.dim(first, k) for k in range(len(dims))]
+        for part in parts[1:]:
+            self.check_same_shape(part, lengths, self.raise_if)
+        out = self.empty((Static(len(parts)), *lengths), ty, like=(len(parts), *dims))
+        for k, part in enumerate(parts):
+            if dims:
+                self.assign_array(self.element(out, Static(k)), part)
+            else:
+                self.build.op("store", [out, self.as_dtype(part, ty), self.build.const(k)])
+        return out
+
+    def check_same_shape(self, part: Value, lengths: list[Any], fail: Any) -> None:
+        """The rows of an array have equal shapes; a length of 1 is not broadcast."""
+        for k, n in enumerate(lengths):
+            same = self.same(n, self.dim(part, k))
+            if not (isinstance(same, Static) and same.obj):
+                fail(self.logical_not(same), ValueError, av.inexact(_RAGGED))
+
+    def _common(self, parts: list[Value]) -> np.dtype:
+        kinds = [p.type for p in parts]
+        if all(isinstance(t, Scalar) and t.weak for t in kinds):
+            return np.result_type(*(t.dtype for t in kinds))
+        return np.result_type(*(t.dtype for t in kinds))  # np.array takes Python's numbers for 64-bit ones
+
+    def _from_dynamic(self, held: DynList, dtype: Any) -> Value:
+        if not held.lists:
+            return self.empty((Static(0),), np.dtype(dtype or np.float64))
+        columns = [self._from_list(x, dtype) for x in held.lists]
+        if len(columns) == 1:
+            return columns[0]
+        ty = np.result_type(*(c.type.dtype for c in columns))
+        n = self.build.value("list_len", [held.lists[0]], INT)
+        out = self.empty((n, Static(len(columns))), ty)
+        full = av.Slice(NONE, NONE, NONE)
+        for k, column in enumerate(columns):
+            self.array_set(out, av.Tup((full, Static(k))), column)
+        return out
+
+    def _from_list(self, items: Value, dtype: Any) -> Value:
+        elem = items.type.elem
+        n = self.build.value("list_len", [items], INT)
+        if isinstance(elem, Scalar):
+            ty = np.dtype(dtype) if dtype is not None else elem.dtype
+            out = self.empty((n,), ty)
+            self.counted(
+                n,
+                lambda i: self.build.op(
+                    "store", [out, self.as_dtype(self.build.value("list_get", [items, i], elem), ty), i]
+                ),
+            )
+            return out
+        if isinstance(elem, Array):
+            ty = np.dtype(dtype) if dtype is not None else elem.dtype
+            empty = self.build.value("equal", [n, self.build.const(0)], BOOL)
+            self.refuse_if(empty, ValueError, "np.array of an empty list of arrays")
+            first = self.take("list_get", items, self.build.const(0))
+            lengths = [self.dim(first, k) for k in range(elem.ndim)]
+            out = self.empty((n, *lengths), ty)
+
+            def put(i: Value) -> None:
+                part = self.take("list_get", items, i)
+                self.check_same_shape(part, lengths, self.refuse_if)
+                self.assign_array(self.element(out, i), part)
+
+            self.counted(n, put)
+            return out
+        raise self.unsupported(
+            "DJ128", "np.array of lists of lists that grow at run time", None, "store numbers into an array"
+        )
+
+    def counted(self, n: Value, body: Any) -> None:
+        """A plain counted loop without carried values."""
+        index = Value(INT, "k")
+        block = Block([index])
+        with self.build.inside(block):
+            body(index)
+        self.build.op("for", [self.build.const(0), n, self.build.const(1)], regions=[block], exit=False, reverse=False)
+
+    def lengths_of(self, shape: Any) -> tuple[Any, ...]:
+        """A shape argument: an int or a sequence of ints."""
+        if isinstance(shape, Static) and isinstance(shape.obj, (int, np.integer)):
+            return (Static(int(shape.obj)),)
+        if isinstance(shape, Static) and isinstance(shape.obj, (tuple, list)):
+            return tuple(Static(int(n)) for n in shape.obj)
+        if isinstance(shape, Value) and isinstance(shape.type, Scalar):
+            if shape.type.dtype.kind not in "iu":
+                raise self.error(
+                    TypeProblem(
+                        "DJ308",
+                        f"a length must be an int, not {describe(shape)}",
+                        cure="use int(...); ints and floats in one list that grows become floats",
+                    )
+                )
+            return (shape,)
+        return tuple(self.sequence_items(shape, None))
+
+    def known_dims(self, lengths: tuple[Any, ...]) -> tuple[Dim, ...]:
+        """What is known of lengths given as values: constants, and the lengths of other arrays."""
+        out: list[Dim] = []
+        for n in lengths:
+            if isinstance(n, Static):
+                if n.obj < 0:
+                    raise self.error(TypeProblem("DJ318", "negative dimensions are not allowed", python=ValueError))
+                out.append(int(n.obj))
+            elif n.op is not None and n.op.kind == "dim":
+                out.append(n.op.inputs[0].type.dims[n.op.attrs["axis"]])
+            else:
+                out.append(self.slice_syms.setdefault(("length", self._length_key(n)), Sym()))
+        return tuple(out)
+
+    def _length_key(self, value: Value) -> Any:
+        """Equal keys mean equal numbers: the same value, or a known length plus a constant."""
+        offset = 0
+        while value.op is not None and value.op.kind in ("add", "subtract"):
+            a, b = value.op.inputs
+            if is_const(b):
+                offset += const_of(b) if value.op.kind == "add" else -const_of(b)
+                value = a
+            else:
+                break
+        base: Any = value
+        if value.op is not None and value.op.kind == "dim":
+            base = value.op.inputs[0].type.dims[value.op.attrs["axis"]]
+        return (base, offset)
+
+    def empty(
+        self,
+        lengths: tuple[Any, ...],
+        dtype: Any,
+        *,
+        kind: str = "empty",
+        order: str = "C",
+        like: tuple[Dim, ...] | None = None,
+    ) -> Value:
+        """A fresh array."""
+        dims = like if like is not None else self.known_dims(lengths)
+        ty = Array(np.dtype(dtype), dims, order if len(dims) > 1 else "C")
+        return self.build.value(kind, [self.number(n) for n in lengths], ty, order=order)
+
+    @core(np.empty)
+    def np_empty(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
+        return self.empty(self.lengths_of(shape), self.dtype_of(dtype), order=order.obj or "C")
+
+    @core(np.zeros)
+    def np_zeros(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
+        return self.empty(self.lengths_of(shape), self.dtype_of(dtype), kind="zeros", order=order.obj or "C")
+
+    @core(np.ones)
+    def np_ones(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
+        return self.np_full(
+            shape, Static(1), dtype if not (isinstance(dtype, Static) and dtype.obj is None) else Static(float), order
+        )
+
+    @core(np.full)
+    def np_full(self, shape: Any, fill_value: Any, dtype: Any = NONE, order: Any = Static("C"), **_: Any) -> Value:
+        value = self.array(fill_value)
+        ty = value.type.dtype if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        lengths = self.lengths_of(shape)
+        if isinstance(value.type, Array):
+            out = self.empty(lengths, ty, order=order.obj or "C")
+            self.assign_array(out, value)
+            return out
+        dims = self.known_dims(lengths)
+        order_text = order.obj or "C"
+        return self.build.value(
+            "full",
+            [self.as_dtype(value, ty), *(self.number(n) for n in lengths)],
+            Array(ty, dims, order_text if len(dims) > 1 else "C"),
+            order=order_text,
+        )
+
+    def _like(self, kind: str, a: Any, dtype: Any, shape: Any = NONE) -> Any:
+        a = self.array(a)
+        ty = a.type.dtype if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        if not (isinstance(shape, Static) and shape.obj is None):
+            return self.empty(self.lengths_of(shape), ty, kind=kind)
+        if isinstance(a.type, Scalar):
+            return self.empty((), ty, kind=kind)
+        return self.build.value(kind + "_like", [a], Array(ty, a.type.dims, a.type.layout))
+
+    @core(np.zeros_like)
+    def np_zeros_like(self, a: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
+        return self._like("zeros", a, dtype, shape)
+
+    @core(np.empty_like)
+    def np_empty_like(self, prototype: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
+        return self._like("empty", prototype, dtype, shape)
+
+    @core(np.ones_like)
+    def np_ones_like(self, a: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
+        return self.np_full_like(a, Static(1), dtype, shape=shape)
+
+    @core(np.full_like)
+    def np_full_like(self, a: Any, fill_value: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
+        out = self._like("empty", a, dtype, shape)
+        self.assign_array(out, self.array(fill_value))
+        return out
+
+    def copy(self, a: Value, order: str = "K") -> Value:
+        """A fresh copy."""
+        layout = {"C": "C", "F": "F"}.get(order, a.type.layout)
+        return self.build.value("copy", [a], Array(a.type.dtype, a.type.dims, layout), order=order)
+
+    @core(np.copy)
+    def np_copy(self, a: Any, order: Any = Static("K"), **_: Any) -> Any:
+        a = self.array(a)
+        return self.array_from(a) if isinstance(a.type, Scalar) else self.copy(a, order.obj)
+
+    @core(np.array)
+    def np_array(
+        self,
+        object: Any,  # noqa: A002 - NumPy's name
+        dtype: Any = NONE,
+        copy: Any = Static(True),
+        order: Any = Static("K"),
+        ndmin: Any = Static(0),
+        **_: Any,
+    ) -> Any:
+        wanted = None if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        if isinstance(copy, Static) and not copy.obj:
+            return self.np_asarray(object, dtype)
+        out = self.array_from(object, wanted)
+        if order.obj in ("C", "F") and out.type.layout != order.obj:
+            out = self.copy(out, order.obj)
+        while out.type.ndim < ndmin.obj:
+            out = self.basic_get(out, [None, *[av.Slice(NONE, NONE, NONE)] * out.type.ndim], scalar_ok=False)
+        return out
+
+    @core(np.ascontiguousarray)
+    def np_ascontiguousarray(self, a: Any, dtype: Any = NONE, **_: Any) -> Any:
+        return self.in_order(self.np_asarray(a, dtype), "C")
+
+    @core(np.asfortranarray)
+    def np_asfortranarray(self, a: Any, dtype: Any = NONE, **_: Any) -> Any:
+        return self.in_order(self.np_asarray(a, dtype), "F")
+
+    def in_order(self, a: Value, order: str) -> Value:
+        """The array itself where its elements are known to stand in this order, else a copy that has them so."""
+        return a if a.type.layout == order or (a.type.ndim == 1 and a.type.layout == "C") else self.copy(a, order)
+
+    @core(np.asarray, np.asanyarray)
+    def np_asarray(self, a: Any, dtype: Any = NONE, order: Any = NONE, **_: Any) -> Any:
+        wanted = None if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        if isinstance(a, Static) and isinstance(a.obj, np.ndarray):
+            a = self.lift_constant(a.obj)
+        if isinstance(a, Value) and isinstance(a.type, Array):
+            return a if wanted is None or wanted == a.type.dtype else self.cast(a, wanted)
+        return self.array_from(a, wanted)
+
+    @core(np.arange)
+    def np_arange(
+        self, start: Any = Static(0), stop: Any = NONE, step: Any = Static(1), dtype: Any = NONE, **_: Any
+    ) -> Value:
+        if isinstance(stop, Static) and stop.obj is None:
+            start, stop = Static(0), start
+        parts = [self.number(p) for p in (start, stop, step)]
+        ty = np.result_type(*(p.type.dtype for p in parts))
+        if ty.kind == "b":
+            ty = np.dtype(np.int64)
+        floating = ty.kind == "f"
+        words = "float division by zero" if floating else "division by zero"
+        self.raise_if(self.compare_kind("equal", step, Static(0)), ZeroDivisionError, words)
+        if floating:
+            span = self.ew("divide", self.ew("subtract", stop, start), step)
+            n = self.py_min_max("maximum", self.cast(self.ew("ceil", span), np.int64, weak=True), Static(0))
+            if all(isinstance(p, Static) for p in (start, stop, step)):
+                n = Static(len(np.arange(start.obj, stop.obj, step.obj)))
+            index = self.np_arange(Static(0), n)
+            out = self.cast(self.ew("add", start, self.ew("multiply", index, step)), ty)
+        else:
+            n = self.trip(start, stop, step)
+            dims = self.known_dims((n,))
+            if (
+                isinstance(start, Static)
+                and start.obj == 0
+                and isinstance(step, Static)
+                and step.obj == 1
+                and isinstance(stop, Value)
+            ):
+                dims = self.known_dims(
+                    (stop,)
+                )  # a negative stop gives an empty array: checked by no one, equal to no one
+            out = self.build.value(
+                "arange", [as_int(self, p) for p in (start, stop, step)], Array(np.dtype(np.int64), dims, "C")
+            )
+        if isinstance(dtype, Static) and dtype.obj is None:
+            return out
+        return self.cast(out, self.dtype_of(dtype))
+
+
+def as_int(interpreter: Any, part: Any) -> Value:
+    """An int operand."""
+    return interpreter.cast(part, np.int64, weak=True)

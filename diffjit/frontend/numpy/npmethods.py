@@ -1,0 +1,161 @@
+"""Attributes and methods of arrays and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.syntax.handlers import CORE
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.registry import COMPOSITES
+
+
+class NumpyMethods(Mixin):
+    """Mixin of the interpreter: attributes and methods of arrays."""
+
+    def array_attribute(self, a: Any, name: str, node: Any) -> Any:
+        """An attribute of an array or number."""
+        value = self.array(a)
+        is_array = isinstance(value.type, Array)
+        if name == "shape":
+            return self.np_shape(value)
+        if name == "ndim":
+            return self.np_ndim(value)
+        if name == "size":
+            return self.np_size(value)
+        if name == "dtype":
+            return Static(value.type.dtype)
+        if name == "T":
+            return self.transpose(value, tuple(range(value.type.ndim))[::-1]) if is_array else value
+        if name == "mT":
+            return self.transpose(value, (*range(value.type.ndim - 2), value.type.ndim - 1, value.type.ndim - 2))
+        if name in ("real", "imag"):
+            if is_array and value.type.dtype.kind == "c":
+                half = np.dtype(f"f{value.type.dtype.itemsize // 2}")
+                return self.build.value(f"{name}_view", [value], Array(half, value.type.dims, "A"))
+            if name == "real" and value.type.dtype.kind != "c":
+                return value
+            return self.ew(name, value)
+        if name == "flat":
+            return self.np_reshape(value, Static(-1))
+        if name == "itemsize":
+            return Static(value.type.dtype.itemsize)
+        if name == "nbytes":
+            return self.ew("multiply", self.np_size(value), Static(value.type.dtype.itemsize))
+        if (
+            name in ARRAY_METHODS
+            or self.array_function(name) is not None
+            or name
+            in (
+                "astype",
+                "copy",
+                "fill",
+                "item",
+                "tolist",
+                "flatten",
+                "sort",
+                "reshape",
+                "transpose",
+                "view",
+                "dot",
+                "setflags",
+                "is_integer",
+                "conjugate",
+            )
+        ):
+            return av.Method(a if isinstance(a, Static) else value, name)
+        python = None if hasattr(self.class_of(a), name) else AttributeError
+        raise self.error(TypeProblem("DJ317", f"an array's attribute `{name}` is not supported", python=python), node)
+
+    def array_method(self, a: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A method of an array or number."""
+        if name == "astype":
+            value = self.array(a)
+            dtype = self.dtype_of(args[0] if args else kwargs["dtype"])
+            out = self.cast(value, dtype)
+            no_copy = "copy" in kwargs and isinstance(kwargs["copy"], Static) and not kwargs["copy"].obj
+            return self.copy(out) if out is value and isinstance(out.type, Array) and not no_copy else out
+        if name == "copy":
+            value = self.array(a)
+            order = args[0].obj if args else kwargs.get("order", Static("C")).obj
+            return self.copy(value, order) if isinstance(value.type, Array) else value
+        if name == "flatten":
+            return self.flatten(self.array(a), *args, **kwargs)
+        if name == "fill":
+            self.assign_array(a, self.number(args[0]))
+            return NONE
+        if name == "item":
+            if args:
+                several = len(args) > 1 or isinstance(args[0], av.Tup)
+                place = av.Tup(tuple(args)) if len(args) > 1 else args[0]
+                return self.as_weak(self.array_get(a if several else self.flatten(self.array(a)), place))
+            return self.as_weak(self.item(a) if isinstance(a, Value) and isinstance(a.type, Array) else a)
+        if name == "tolist":
+            return self.tolist(self.array(a))
+        if name == "sort":
+            axis = args[0] if args else kwargs.get("axis", Static(-1))
+            self.assign_array(a, self.np_sort(a, axis))
+            return NONE
+        if name == "reshape":
+            shape = args[0] if len(args) == 1 else av.Tup(tuple(args))
+            return self.np_reshape(a, shape, kwargs.get("order", Static("C")))
+        if name == "transpose":
+            axes = NONE if not args else args[0] if len(args) == 1 else av.Tup(tuple(args))
+            return self.np_transpose(a, axes)
+        if name == "is_integer":
+            return self.ew("equal", self.ew("floor", a), a)
+        if name == "setflags":
+            return NONE
+        if name == "view":
+            return self.viewed(self.array(a), args, node)
+        return self.call_static(self.array_function(name) or ARRAY_METHODS[name], [a, *args], kwargs, node)
+
+    def array_function(self, name: str) -> Any:
+        """The function that a method of arrays is a shorthand for, as far as there is an implementation of it."""
+        for owner in (np.ndarray, np):
+            found = getattr(owner, name, None)
+            if callable(found) and (found in COMPOSITES or found in CORE):
+                return found
+        return None
+
+    def viewed(self, a: Value, args: list[Any], node: Any) -> Value:
+        """a.view(): the same elements."""
+        if any(not (isinstance(x, Static) and x.obj is np.ndarray) and self.dtype_of(x) != a.type.dtype for x in args):
+            raise self.unsupported("DJ118", "reinterpreting an array's bytes with .view", node, "use astype")
+        return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim)
+
+    def as_weak(self, value: Any) -> Any:
+        """A NumPy scalar as a Python number."""
+        if isinstance(value, Static):
+            return value
+        kind = value.type.dtype.kind
+        return self.cast(value, {"f": np.float64, "c": np.complex128, "b": np.bool_}.get(kind, np.int64), weak=True)
+
+    def tolist(self, value: Value) -> Any:
+        """A (nested) list of Python numbers."""
+        if isinstance(value.type, Scalar):
+            return self.as_weak(value)
+        result = self.new(av.ListC(()))
+        self.iterate(
+            value,
+            lambda item: self.list_append(result, self.tolist(item)),
+            None,
+            key=("tolist", self.place(), value.type.ndim),
+        )
+        return result
+
+
+ARRAY_METHODS: dict[str, Any] = {
+    "sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "max": np.max, "min": np.min,
+    "argmax": np.argmax, "argmin": np.argmin, "any": np.any, "all": np.all, "cumsum": np.cumsum,
+    "cumprod": np.cumprod, "dot": np.dot, "trace": np.trace, "diagonal": np.diagonal, "ravel": np.ravel,
+    "swapaxes": np.swapaxes, "squeeze": np.squeeze, "repeat": np.repeat, "take": np.take, "clip": np.clip,
+    "round": np.round, "conj": np.conj, "conjugate": np.conj, "argsort": np.argsort, "nonzero": np.nonzero,
+    "ptp": np.ptp,
+}  # fmt: skip

@@ -1,0 +1,334 @@
+"""NumPy's core reductions, scans, sorting, selection, products and linear algebra."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.numpy.arith import broadcast_dims
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import BOOL, Array, Dim, Scalar, Sym
+from diffjit.primitives import spectral
+
+
+class NumpyReductions(Mixin):
+    """Mixin of the interpreter: reductions and products."""
+
+    def axes_of(self, a: Value, axis: Any) -> tuple[int, ...]:
+        """An axis argument as a sorted tuple."""
+        if isinstance(axis, Static) and axis.obj is None:
+            return tuple(range(a.type.ndim))
+        items = (
+            self.sequence_items(axis, None)
+            if isinstance(axis, (av.Tup, av.Ref)) or (isinstance(axis, Static) and isinstance(axis.obj, tuple))
+            else [axis]
+        )
+        axes = []
+        for item in items:
+            k = self.static_int(item, "the axis")
+            if not -a.type.ndim <= k < a.type.ndim:
+                raise self.error(
+                    TypeProblem(
+                        "DJ318",
+                        f"axis {k} is out of bounds for an array of {a.type.ndim} dimensions",
+                        python=np.exceptions.AxisError,
+                    )
+                )
+            axes.append(k % a.type.ndim)
+        return tuple(sorted(axes))
+
+    def reduce(
+        self,
+        kind: str,
+        a: Any,
+        axis: Any,
+        keepdims: Any,
+        dtype: Any = NONE,
+        where: Any = Static(True),
+        initial: Any = NONE,
+    ) -> Any:
+        """A reduction along axes."""
+        a = self.array(a)
+        if isinstance(a.type, Scalar):
+            a = self.array_from(a)
+        identity = {"sum": 0, "prod": 1, "any": False, "all": True}.get(kind)
+        if not (isinstance(where, Static) and where.obj is True):
+            if identity is None and isinstance(initial, Static) and initial.obj is None:
+                raise self.error(TypeProblem("DJ308", f"np.{kind} with `where` needs `initial`"))
+            a = self.ew("where", where, a, Static(identity) if identity is not None else initial, weak=False)
+        if kind in ("any", "all") and a.type.dtype.kind != "b":
+            a = self.ew("not_equal", a, Static(0))
+        if isinstance(dtype, Static) and dtype.obj is not None:
+            a = self.cast(a, self.dtype_of(dtype))
+        elif kind in ("sum", "prod"):
+            a = self.widened(a)
+        axes = self.axes_of(a, axis)
+        keep = bool(keepdims.obj) if isinstance(keepdims, Static) else False
+        dims = tuple((1 if k in axes else d) for k, d in enumerate(a.type.dims) if keep or k not in axes)
+        ty = np.dtype(np.bool_) if kind in ("any", "all") else a.type.dtype
+        result = self.build.value(kind, [a], Array(ty, dims, "C") if dims else Scalar(ty), axes=axes, keepdims=keep)
+        if isinstance(initial, Static) and initial.obj is None:
+            return result
+        return self.ew(
+            {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}[kind], result, initial, weak=False
+        )
+
+    @core(np.sum)
+    def np_sum(
+        self,
+        a: Any,
+        axis: Any = NONE,
+        dtype: Any = NONE,
+        keepdims: Any = Static(False),
+        initial: Any = NONE,
+        where: Any = Static(True),
+    ) -> Any:
+        return self.reduce("sum", a, axis, keepdims, dtype, where, initial)
+
+    @core(np.prod)
+    def np_prod(
+        self,
+        a: Any,
+        axis: Any = NONE,
+        dtype: Any = NONE,
+        keepdims: Any = Static(False),
+        initial: Any = NONE,
+        where: Any = Static(True),
+    ) -> Any:
+        return self.reduce("prod", a, axis, keepdims, dtype, where, initial)
+
+    @core(np.max, np.amax)
+    def np_max(
+        self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), initial: Any = NONE, where: Any = Static(True)
+    ) -> Any:
+        return self.reduce("max", a, axis, keepdims, where=where, initial=initial)
+
+    @core(np.min, np.amin)
+    def np_min(
+        self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), initial: Any = NONE, where: Any = Static(True)
+    ) -> Any:
+        return self.reduce("min", a, axis, keepdims, where=where, initial=initial)
+
+    @core(np.any)
+    def np_any(self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), where: Any = Static(True)) -> Any:
+        return self.reduce("any", a, axis, keepdims, where=where)
+
+    @core(np.all)
+    def np_all(self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), where: Any = Static(True)) -> Any:
+        return self.reduce("all", a, axis, keepdims, where=where)
+
+    def widened(self, a: Value) -> Value:
+        """An array as sums and products take it: narrow ints with 64 bits."""
+        ty = a.type.dtype
+        if ty.kind not in "biu" or ty.itemsize == 8:
+            return a
+        return self.cast(a, np.uint64 if ty.kind == "u" else np.int64)
+
+    def arg_reduce(self, kind: str, a: Any, axis: Any, keepdims: Any) -> Any:
+        a = self.array(a)
+        k = None if isinstance(axis, Static) and axis.obj is None else self.static_int(axis, "the axis") % a.type.ndim
+        keep = isinstance(keepdims, Static) and keepdims.obj is True
+        ty = np.dtype(np.int64)
+        if k is None:
+            out: Any = Array(ty, (1,) * a.type.ndim) if keep else Scalar(ty)
+        else:
+            dims = tuple((1 if j == k else d) for j, d in enumerate(a.type.dims) if keep or j != k)
+            out = Array(ty, dims) if dims else Scalar(ty)
+        return self.build.value(kind, [a], out, axis=k, keepdims=keep)
+
+    @core(np.argmax)
+    def np_argmax(self, a: Any, axis: Any = NONE, *, keepdims: Any = Static(False)) -> Any:
+        return self.arg_reduce("argmax", a, axis, keepdims)
+
+    @core(np.argmin)
+    def np_argmin(self, a: Any, axis: Any = NONE, *, keepdims: Any = Static(False)) -> Any:
+        return self.arg_reduce("argmin", a, axis, keepdims)
+
+    def scan(self, kind: str, a: Any, axis: Any, dtype: Any) -> Any:
+        a = self.array(a)
+        if isinstance(a.type, Scalar):
+            a = self.array_from(a)
+        if isinstance(axis, Static) and axis.obj is None:
+            a = self.np_ravel(a)
+            axis = Static(0)
+        if isinstance(dtype, Static) and dtype.obj is not None:
+            a = self.cast(a, self.dtype_of(dtype))
+        else:
+            a = self.widened(a)
+        k = self.static_int(axis, "the axis") % a.type.ndim
+        return self.build.value(kind, [a], Array(a.type.dtype, a.type.dims, "C"), axis=k)
+
+    @core(np.cumsum)
+    def np_cumsum(self, a: Any, axis: Any = NONE, dtype: Any = NONE) -> Any:
+        return self.scan("cumsum", a, axis, dtype)
+
+    @core(np.cumprod)
+    def np_cumprod(self, a: Any, axis: Any = NONE, dtype: Any = NONE) -> Any:
+        return self.scan("cumprod", a, axis, dtype)
+
+    def sorting(self, kind: str, a: Any, axis: Any) -> Any:
+        a = self.array(a)
+        if isinstance(axis, Static) and axis.obj is None:
+            a, axis = self.np_ravel(a), Static(-1)
+        k = self.static_int(axis, "the axis") % a.type.ndim
+        ty = a.type.dtype if kind == "sort" else np.dtype(np.int64)
+        return self.build.value(kind, [a], Array(ty, a.type.dims, "C"), axis=k)
+
+    @core(np.sort)
+    def np_sort(self, a: Any, axis: Any = Static(-1), **_: Any) -> Any:
+        return self.sorting("sort", a, axis)
+
+    @core(np.argsort)
+    def np_argsort(self, a: Any, axis: Any = Static(-1), **_: Any) -> Any:
+        return self.sorting("argsort", a, axis)
+
+    # Selection
+
+    @core(np.where)
+    def np_where(self, condition: Any, x: Any = None, y: Any = None) -> Any:
+        if self.rule_mode and isinstance(condition, Static):
+            return x if condition.obj else y
+        condition = self.array(condition)
+        if x is None:
+            return av.Tup(tuple(self.nonzero(condition)))
+        if condition.type.dtype.kind != "b":
+            condition = self.ew("not_equal", condition, Static(0))
+        return self.ew("where", condition, self._keep_static(x), self._keep_static(y), weak=False)
+
+    def _keep_static(self, value: Any) -> Any:
+        value = av.as_number(value)
+        return value if isinstance(value, Static) and av.is_number(value.obj) else self.array(value)
+
+    @core(np.nonzero)
+    def np_nonzero(self, a: Any) -> Any:
+        return av.Tup(tuple(self.nonzero(self.array(a))))
+
+    @core(np.flatnonzero)
+    def np_flatnonzero(self, a: Any) -> Any:
+        return self.nonzero(self.np_ravel(self.array(a)))[0]
+
+    def nonzero(self, mask: Value) -> list[Value]:
+        """Index arrays of the True elements."""
+        if mask.type.dtype.kind != "b":
+            mask = self.ew("not_equal", mask, Static(0))
+        flat = self.build.value("nonzero", [mask], Array(np.dtype(np.int64), (Sym(),), "C"))
+        if mask.type.ndim == 1:
+            return [flat]
+        out: list[Value] = []
+        for k in reversed(range(mask.type.ndim)):
+            length = self.dim(mask, k)
+            out.insert(0, self.ew("remainder", flat, length) if k else flat)
+            if k:
+                flat = self.ew("floor_divide", flat, length)
+        return out
+
+    # Products and linear algebra
+
+    @core(np.matmul)
+    def np_matmul(self, x1: Any, x2: Any) -> Any:
+        return self.matmul(self.array(x1), self.array(x2))
+
+    def matmul(self, a: Value, b: Value) -> Value:
+        """`a @ b`."""
+        if not isinstance(a.type, Array) or not isinstance(b.type, Array):
+            raise self.error(TypeProblem("DJ302", "`@` needs arrays on both sides", cure="use * for numbers"))
+        ta, tb = a.type, b.type
+        ty = np.result_type(ta.dtype, tb.dtype)
+        a, b = self.cast(a, ty), self.cast(b, ty)
+        inner_a, inner_b = ta.dims[-1], tb.dims[-2] if tb.ndim > 1 else tb.dims[0]
+        if isinstance(inner_a, int) and isinstance(inner_b, int) and inner_a != inner_b:
+            raise self.error(
+                TypeProblem(
+                    "DJ310",
+                    f"matrix product of lengths {inner_a} and {inner_b}",
+                    cure="the inner lengths must agree",
+                    python=ValueError,
+                )
+            )
+        rows = ta.dims[-2:-1] if ta.ndim > 1 else ()
+        columns = tb.dims[-1:] if tb.ndim > 1 else ()
+        stack = broadcast_dims([ta.dims[:-2], tb.dims[:-2]])
+        dims = (*stack, *rows, *columns)
+        return self.build.value("matmul", [a, b], Array(ty, dims, "C") if dims else Scalar(ty))
+
+    def _matrix(self, a: Any) -> Value:
+        a = self.array(a)
+        if not isinstance(a.type, Array) or a.type.ndim < 2:
+            raise self.error(TypeProblem("DJ302", "a matrix is needed here"))
+        return a if a.type.dtype.kind in "fc" else self.cast(a, np.float64)
+
+    def failing(self, exception: type) -> bool:
+        """Whether a failure of the next operation would be caught by the program."""
+        return self.catches(exception)
+
+    @core(np.linalg.solve)
+    def np_solve(self, a: Any, b: Any) -> Any:
+        a, b = self._matrix(a), self.array(b)
+        ty = np.result_type(a.type.dtype, b.type.dtype)
+        ty = ty if ty.kind in "fc" else np.dtype(np.float64)
+        a, b = self.cast(a, ty), self.cast(b, ty)
+        self.check_linalg("solve", a)
+        if b.type.ndim == 1:
+            dims: tuple[Dim, ...] = (*a.type.dims[:-2], b.type.dims[0])
+        else:
+            dims = (*broadcast_dims([a.type.dims[:-2], b.type.dims[:-2]]), *b.type.dims[-2:])
+        return self.build.value("solve", [a, b], Array(ty, dims, "C"))
+
+    @core(np.linalg.inv)
+    def np_inv(self, a: Any) -> Any:
+        a = self._matrix(a)
+        self.check_linalg("solve", a)
+        return self.build.value("inv", [a], Array(a.type.dtype, a.type.dims, "C"))
+
+    @core(np.linalg.det)
+    def np_det(self, a: Any) -> Any:
+        a = self._matrix(a)
+        dims = a.type.dims[:-2]
+        return self.build.value("det", [a], Array(a.type.dtype, dims, "C") if dims else Scalar(a.type.dtype))
+
+    @core(np.linalg.cholesky)
+    def np_cholesky(self, a: Any, /, *, upper: Any = Static(False)) -> Any:
+        a = self._matrix(a)
+        if upper.obj:
+            lower = self.np_cholesky(self.ew("conjugate", self.mirrored(a)))
+            return self.ew("conjugate", self.mirrored(lower))
+        self.check_linalg("cholesky", a)
+        return self.build.value("cholesky", [a], Array(a.type.dtype, a.type.dims, "C"))
+
+    @core(spectral.packed_eigh)
+    def np_packed_eigh(self, a: Any, upper: Any) -> Any:
+        """Eigenvalues in the first row, eigenvectors below."""
+        a = self._matrix(a)
+        rows = self.known_dims((self.ew("add", self.dim(a, a.type.ndim - 1), Static(1)),))
+        ty = Array(a.type.dtype, (*a.type.dims[:-2], *rows, a.type.dims[-1]), "C")
+        return self.build.value("eigh", [a], ty, upper=upper.obj)
+
+    @core(spectral.packed_svd)
+    def np_packed_svd(self, a: Any) -> Any:
+        """Left singular vectors, singular values, right singular vectors."""
+        a = self._matrix(a)
+        m, n = (self.dim(a, a.type.ndim - k) for k in (2, 1))
+        rows = self.known_dims((self.ew("add", self.ew("add", m, n), Static(1)),))
+        columns = a.type.dims[-1:]
+        if a.type.dims[-2] != a.type.dims[-1]:
+            columns = self.known_dims((self.py_min_max("minimum", m, n),))
+        return self.build.value("svd", [a], Array(a.type.dtype, (*a.type.dims[:-2], *rows, *columns), "C"))
+
+    def mirrored(self, a: Value) -> Value:
+        """Each matrix of a stack transposed."""
+        return self.transpose(a, (*range(a.type.ndim - 2), a.type.ndim - 1, a.type.ndim - 2))
+
+    def check_linalg(self, kind: str, a: Value) -> None:
+        """Inside a `try` that catches LinAlgError: test first whether the factorisation exists."""
+        if not self.catches(np.linalg.LinAlgError):
+            return
+        message = "Matrix is not positive definite" if kind == "cholesky" else "Singular matrix"
+        exists = self.build.op("factorizes", [a], (BOOL,))
+        exists.attrs["kind"] = kind
+        self.guard(exists.out, np.linalg.LinAlgError, message)

@@ -1,0 +1,274 @@
+"""NumPy's core functions on shapes: reshape, transpose, broadcast_to, diagonal, concatenate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.numpy.failures import words
+from diffjit.frontend.numpy.reshapes import CONTIGUOUS, EXACT, MERGED, TAKEN
+from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one, permuted_layout
+from diffjit.primitives.library import containers, joining, windows
+
+
+class NumpyShapes(Mixin):
+    """Mixin of the interpreter: shapes."""
+
+    def item(self, array: Value, exception: type = ValueError) -> Value:
+        """The only element of an array of size one."""
+        if any(d != 1 for d in array.type.dims):
+            message = "can only convert an array of size 1 to a Python scalar"
+            if exception is TypeError:
+                message = words(float, np.ones(2))
+            self.raise_if(self.compare_kind("not_equal", self.np_size(array), Static(1)), exception, message)
+        zeros = [self.build.const(0) for _ in range(array.type.ndim)]
+        return self.build.value("load", [array, *zeros], Scalar(array.type.dtype))
+
+    def dim(self, array: Value, axis: int) -> Any:
+        """array.shape[axis]: static where the length is known."""
+        length = array.type.dims[axis]
+        if isinstance(length, int):
+            return Static(length)
+        return self.build.value("dim", [array], INT, axis=axis)
+
+    @core(np.shape)
+    def np_shape(self, a: Any) -> Any:
+        a = self.array(a)
+        return av.Tup(tuple(self.dim(a, k) for k in range(a.type.ndim if isinstance(a.type, Array) else 0)))
+
+    @core(np.ndim)
+    def np_ndim(self, a: Any) -> Any:
+        a = self.array(a)
+        return Static(a.type.ndim if isinstance(a.type, Array) else 0)
+
+    @core(np.size)
+    def np_size(self, a: Any, axis: Any = NONE) -> Any:
+        a = self.array(a)
+        if isinstance(a.type, Scalar):
+            return Static(1)
+        if isinstance(axis, Static) and axis.obj is not None:
+            return self.dim(a, axis.obj % a.type.ndim)
+        total: Any = Static(1)
+        for k in range(a.type.ndim):
+            total = (
+                self.ew("multiply", total, self.dim(a, k))
+                if not (isinstance(total, Static) and total.obj == 1)
+                else self.dim(a, k)
+            )
+        return total
+
+    @core(np.reshape)
+    def np_reshape(
+        self, a: Any, shape: Any = NONE, order: Any = Static("C"), *, newshape: Any = NONE, copy: Any = NONE
+    ) -> Any:
+        a = self.array(a)
+        if isinstance(a.type, Scalar):
+            a = self.array_from(a)
+        if isinstance(shape, Static) and shape.obj is None:
+            shape = newshape
+        lengths = list(self.lengths_of(shape))
+        if self.reads_columns(a, order.obj) and (a.type.ndim > 1 or len(lengths) > 1):
+            flipped = self.np_reshape(self.transpose(a, tuple(range(a.type.ndim))[::-1]), av.Tup(tuple(lengths[::-1])))
+            return self.transpose(flipped, tuple(range(len(lengths)))[::-1])
+        k = next((k for k, n in enumerate(lengths) if isinstance(n, Static) and n.obj == -1), None)
+        if k is not None:
+            lengths[k] = self._missing_length(a, lengths, k)
+        dims = self.known_dims(tuple(lengths))
+        if len(lengths) == a.type.ndim == 1 and dims == a.type.dims:
+            return self.build.value("view", [a], a.type, spec=(":",))
+        sizes = [self.number(n) for n in lengths]
+        if a.type.layout == "C":
+            mark = {} if self.rule_mode or self.in_library() or a.type.ndim < 2 else {TAKEN: True}
+            return self.build.value("reshape", [a, *sizes], Array(a.type.dtype, dims, "C"), view=True, **mark)
+        merged, exact = merged_axes(a.type, dims)
+        if len(merged) < 2:
+            return self.build.value("reshape", [a, *sizes], Array(a.type.dtype, dims, "A"), view=True)
+        layout = "C" if a.type.layout == "F" and sum(not_one(a.type.dims[k]) for k in merged) > 1 else "A"
+        # Functions of the library read what they reshape: nobody sees whether that is a view.
+        undecided = {} if self.in_library() else {MERGED: merged, EXACT: exact}
+        return self.build.value("reshape", [a, *sizes], Array(a.type.dtype, dims, layout), view=False, **undecided)
+
+    def reads_columns(self, a: Value, order: str) -> bool:
+        """Whether an `order` argument means Fortran's order for this array."""
+        if order in ("A", "K") and a.type.ndim > 1:
+            if order == "K" and a.type.layout == "A":
+                message, cure = "order='K' for an array whose memory layout is not known", "use order='C' or 'F'"
+                raise self.unsupported("DJ118", message, None, cure)
+            return a.type.layout == "F"
+        return order == "F"
+
+    def _missing_length(self, a: Value, lengths: list[Any], k: int) -> Any:
+        total = self.np_size(a)
+        rest: Any = Static(1)
+        for j, n in enumerate(lengths):
+            if j != k and not (isinstance(n, Static) and n.obj == 1):
+                rest = n if isinstance(rest, Static) and rest.obj == 1 else self.ew("multiply", rest, n)
+        if isinstance(rest, Static) and rest.obj == 1:
+            return total
+        return self.ew(
+            "floor_divide",
+            total,
+            self.py_min_max("maximum", rest, Static(1)) if not isinstance(rest, Static) else Static(max(rest.obj, 1)),
+        )
+
+    @core(np.ravel)
+    def np_ravel(self, a: Any, order: Any = Static("C")) -> Any:
+        a = self.as_rows(self.array(a), order)
+        if isinstance(a.type, Scalar) or a.type.layout == "C":
+            return self.np_reshape(a, Static(-1))
+        # Unlike reshape, it copies whatever is not contiguous, even where a view would do.
+        return self.flat_copy(a, **{MERGED: tuple(range(a.type.ndim)), EXACT: True, CONTIGUOUS: True})
+
+    def flatten(self, a: Value, order: Any = Static("C")) -> Value:
+        """All elements in one dimension, as a copy."""
+        return self.flat_copy(self.as_rows(a, order))
+
+    def as_rows(self, a: Value, order: Any) -> Value:
+        """An array whose elements in C order are those of `a` in another order."""
+        if isinstance(a.type, Array) and self.reads_columns(a, order.obj):
+            return self.transpose(a, tuple(range(a.type.ndim))[::-1])
+        return a
+
+    def flat_copy(self, a: Value, **attrs: Any) -> Value:
+        """A copy of all elements in one dimension."""
+        size = self.np_size(a)
+        ty = Array(a.type.dtype, self.known_dims((size,)), "C")
+        return self.build.value("reshape", [a, self.number(size)], ty, view=False, **attrs)
+
+    def transpose(self, a: Value, perm: tuple[int, ...]) -> Value:
+        """A view with permuted axes."""
+        if a.type.ndim < 2 or perm == tuple(range(a.type.ndim)):
+            return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim) if isinstance(a.type, Array) else a
+        dims = tuple(a.type.dims[p] for p in perm)
+        return self.build.value("transpose", [a], Array(a.type.dtype, dims, permuted_layout(a.type, perm)), perm=perm)  # pyright: ignore[reportArgumentType]
+
+    @core(np.transpose, np.permute_dims)
+    def np_transpose(self, a: Any, axes: Any = NONE) -> Any:
+        a = self.array(a)
+        ndim = a.type.ndim if isinstance(a.type, Array) else 0
+        if isinstance(axes, Static) and axes.obj is None:
+            perm = tuple(range(ndim))[::-1]
+        else:
+            perm = tuple(self.static_int(x, "an axis") % ndim for x in self.sequence_items(axes, None))
+        return self.transpose(a, perm)
+
+    @core(np.broadcast_to)
+    def np_broadcast_to(self, array: Any, shape: Any) -> Any:
+        a = self.array(array)
+        lengths = self.lengths_of(shape)
+        if isinstance(a.type, Scalar):
+            if not lengths:
+                return a
+            return self.np_full(av.Tup(lengths), a)
+        dims = self.known_dims(lengths)
+        if len(dims) < a.type.ndim:
+            message = f"an array of {a.type.ndim} dimensions is broadcast to {len(dims)}"
+            raise self.error(TypeProblem("DJ310", message, python=ValueError))
+        self.broadcast([dims, a.type.dims])
+        return self.build.value("broadcast_to", [a, *(self.number(n) for n in lengths)], Array(a.type.dtype, dims, "A"))
+
+    @core(np.diagonal)
+    def np_diagonal(self, a: Any, offset: Any = Static(0), axis1: Any = Static(0), axis2: Any = Static(1)) -> Any:
+        a = self.array(a)
+        first, second = axis1.obj % a.type.ndim, axis2.obj % a.type.ndim
+        if a.type.ndim > 2:
+            return self.call_plain(windows.diagonals, a, offset, Static(first), Static(second), node=None)
+        if (first, second) == (1, 0):
+            a = self.transpose(a, (1, 0))
+        rows, columns = a.type.dims
+        length = rows if rows == columns and offset.obj == 0 else Sym()
+        return self.build.value(
+            "diagonal", [a], Array(a.type.dtype, (length,), "A"), offset=self.static_int(offset, "the offset")
+        )
+
+    @core(np.concatenate)
+    def np_concatenate(self, arrays: Any, axis: Any = Static(0), dtype: Any = NONE, **_: Any) -> Any:
+        flat = isinstance(axis, Static) and axis.obj is None
+        rank = arrays.type.ndim - 1 if isinstance(arrays, Value) and isinstance(arrays.type, Array) else 0
+        function, rank = (joining.joined, rank) if rank > 0 else (containers.concatenated, self._rank_of_items(arrays))
+        if not flat and (rank > 1 or function is joining.joined):
+            joined = self.call_plain(function, arrays, Static(self.static_int(axis, "the axis") % rank), node=None)
+            plain = isinstance(dtype, Static) and dtype.obj is None
+            return joined if plain else self.cast(joined, self.dtype_of(dtype))
+        parts = self._parts(arrays)
+        if isinstance(axis, Static) and axis.obj is None:
+            parts = [self.np_ravel(p) for p in parts]
+            axis = Static(0)
+        ndim = parts[0].type.ndim
+        if any(p.type.ndim != ndim for p in parts):
+            message, cure = "arrays of different numbers of dimensions are joined", "give all parts the same number"
+            raise self.error(TypeProblem("DJ310", message, cure=cure, python=ValueError))
+        k = self.static_int(axis, "the axis") % ndim
+        ty = self._common(parts) if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        parts = [self.cast(p, ty) for p in parts]
+        dims = list(parts[0].type.dims)
+        known = [p.type.dims[k] for p in parts]
+        dims[k] = sum(known) if all(isinstance(d, int) for d in known) else Sym()
+        return self.build.value("concatenate", parts, Array(ty, tuple(dims), "C"), axis=k)
+
+    def _rank_of_items(self, arrays: Any) -> int:
+        """The number of dimensions of the arrays in a growing list; 0 for anything else."""
+        held = self.contents(arrays) if isinstance(arrays, av.Ref) else None
+        if not isinstance(held, DynList) or len(held.lists) != 1 or not isinstance(held.lists[0].type.elem, Array):
+            return 0
+        return held.lists[0].type.elem.ndim
+
+    def _parts(self, arrays: Any) -> list[Value]:
+
+        if isinstance(arrays, av.Ref) and isinstance(self.contents(arrays), DynList):
+            return self._parts_of_dynamic(arrays)
+        try:
+            items = self.sequence_items(arrays, None)
+        except UnknownLength:
+            items = [self.np_reshape(self.array_from(arrays), Static(-1))]
+        return [
+            p if isinstance(p := self.array(i), Value) and isinstance(p.type, Array) else self.array_from(p)
+            for i in items
+        ]
+
+    def _parts_of_dynamic(self, arrays: av.Ref) -> list[Value]:
+        held = self.contents(arrays)
+        items = held.lists[0]
+        elem = items.type.elem
+        if not isinstance(elem, Array) or elem.ndim != 1:
+            raise self.unsupported(
+                "DJ118",
+                "np.concatenate of a growing list of arrays of this kind",
+                None,
+                "np.array(list) stacks equal shapes",
+            )
+        total = self.accumulate(
+            arrays, Static(0), lambda s, x: self.ew("add", s, self.dim(x, 0)), ("concat", self.place())
+        )
+        out = self.empty((total,), elem.dtype)
+
+        def copy_in(position: Any, x: Any) -> Any:
+            end = self.ew("add", position, self.dim(x, 0))
+            self.array_set(out, av.Slice(position, end, NONE), x)
+            return end
+
+        self.accumulate(arrays, Static(0), copy_in, ("joined", self.place()))
+        return [out]
+
+
+def merged_axes(ty: Array, dims: tuple[Dim, ...]) -> tuple[tuple[int, ...], bool]:
+    """The axes that a reshape may have to merge: not those of length 1, nor those that lead or end both shapes.
+
+    The flag says whether a view needs all of them merged; else merging some may do.
+    """
+    long = [k for k, d in enumerate(ty.dims) if d != 1]
+    wanted = [d for d in dims if d != 1]
+    while long and wanted and ty.dims[long[0]] == wanted[0]:
+        del long[0], wanted[0]
+    while long and wanted and ty.dims[long[-1]] == wanted[-1]:
+        del long[-1], wanted[-1]
+    return tuple(long), len(wanted) < 2

@@ -1,0 +1,79 @@
+"""Read-only views that are copies: what they show must not be written to later, and neither must they."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diffjit.errors import MemoryProblem
+from diffjit.frontend.numpy.reshapes import decide_reshapes, memory_classes
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.ir.nodes import Block, Function, Op
+from diffjit.ir.types import Array, is_ref
+from diffjit.primitives.library import windows
+
+CONSTANT = "constant"  # attribute of a view of the whole array, where a copy was taken: what was taken, and the cure
+SHOWN = (
+    "a read-only view (of windows or diagonals) is taken",
+    "copy the array before: sliding_window_view(x.copy(), ...)",
+)
+COPIED_DEEPLY = (
+    "a growing list of arrays is copied deeply",
+    "copy the arrays in a comprehension: [x.copy() for x in items]",
+)
+
+
+class ReadOnly(Mixin):
+    """Mixin of the interpreter: marks."""
+
+    @core(windows.unchanging)
+    def mark_unchanging(self, a: Any, taken: tuple[str, str] = SHOWN) -> Any:
+        """The array, with a mark in the program."""
+        return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim, constant=taken)
+
+
+def decide_views(function: Function) -> None:
+    """Settle what is a view and what a copy, once a program is complete."""
+    decide_reshapes(function)
+    refuse_later_writes(function)
+
+
+def refuse_later_writes(function: Function) -> None:
+    """Refuse a program that writes to memory behind a mark."""
+    loops: dict[Op, tuple[Op, ...]] = {}
+    _order(function.body, (), loops)
+    marks = {op: op.attrs.pop(CONSTANT) for op in loops if CONSTANT in op.attrs}
+    if not marks:
+        return
+    classes, places = memory_classes(function), {op: k for k, op in enumerate(loops)}
+    for mark, (taken, cure) in marks.items():
+        home = classes.find(mark.out)
+        for op, inside in loops.items():
+            written = (
+                op.inputs if op.kind == "call" and "rules" not in op.attrs else [op.inputs[k] for k in op.row.writes]
+            )
+            if not any(isinstance(v.type, Array) and classes.find(v) is home for v in written):
+                continue
+            around = [loop for loop in loops[mark] if loop in inside]
+            if places[op] > places[mark] or any(_lives_on(home, loop, classes, loops, function) for loop in around):
+                raise MemoryProblem(
+                    "DJ404",
+                    f"{taken} here, and its memory is written to later",
+                    loc=mark.loc,
+                    cure=cure,
+                )
+
+
+def _order(block: Block, around: tuple[Op, ...], loops: dict[Op, tuple[Op, ...]]) -> None:
+    """All operations in the order of the text, each with the loops around it."""
+    for op in block.ops:
+        loops[op] = around
+        for region in op.regions:
+            _order(region, (*around, op) if op.kind in ("for", "while") else around, loops)
+
+
+def _lives_on(home: Any, loop: Op, classes: Any, loops: dict[Op, tuple[Op, ...]], function: Function) -> bool:
+    """Whether memory of a class is the same in the next iteration of a loop."""
+    outside = [v for op, around in loops.items() if loop not in around for v in op.outputs]
+    carried = [v for region in loop.regions for v in region.args]
+    return any(is_ref(v.type) and classes.find(v) is home for v in (*function.params, *outside, *carried))

@@ -1,0 +1,1 @@
+"""Objects and containers: attributes, lists, dicts, strings, and iteration."""

@@ -1,0 +1,425 @@
+"""Iteration: every iterable is either unrolled (its length is known) or becomes a counted loop over an index."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import TypeProblem, UnsupportedSyntax
+from diffjit.frontend.objects.sets import in_order_of_a_set
+from diffjit.frontend.syntax.frames import NeedStatic
+from diffjit.frontend.syntax.loops import Loop
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList, describe
+from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Op, Value
+from diffjit.ir.types import INT, Array
+from diffjit.ir.walk import walk
+
+UNROLL_LIMIT = 4096
+
+
+class UnknownLength(Exception):
+    """The length of an iterable is only known at run time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Indexed:
+    """An iterable as a run-time length and a way to get item i."""
+
+    length: Value
+    item: Callable[[Any], Any]
+    bounds: tuple[Any, Any, Any] | None = None  # of a range: iterate these directly
+
+
+class Iteration(Mixin):
+    """Mixin of the interpreter: `for` and everything that consumes iterables."""
+
+    loops: list[Loop]
+
+    def iterate(
+        self,
+        iterable: Any,
+        body: Callable[[Any], Any],
+        node: Any,
+        *,
+        key: Any = None,
+        assigned: frozenset[str] = frozenset(),
+        break_uid: Any = None,
+    ) -> Any:
+        """Run `body` for each item; returns whether `break` ended the loop."""
+        if isinstance(iterable, av.Opt):
+            iterable = self.not_none(iterable)
+        iterable = self.claim(self.as_iterable(iterable))
+        budget = None
+        if isinstance(iterable, av.Iter) and iterable.kind == "checkpointed":
+            iterable, budget = iterable.parts
+            self._refuse_uncounted(iterable, node)
+        if self.is_lazy(iterable):
+            self.iterate_lazily(iterable, body, node)
+            return self.land("break", break_uid)
+        site = (self.call_path, self.place() if key is None else key)
+        items = self.static_items(iterable, node)
+        if items is not None:
+            return self._unrolled(items, self._watched(iterable, body), break_uid)
+        if isinstance(iterable, av.Ref) and site in self.growing:
+            return self._while_it_grows(iterable, body, site, node, assigned, break_uid)
+        if site in self.unroll and self.can_unroll(iterable):
+            return self._unrolled(self.getters(iterable, node), body, break_uid)
+        indexed = self.indexed(iterable, node)
+        if indexed is None:
+            raise self.not_iterable(iterable, node)
+        can_unroll = self.can_unroll(iterable)
+        loop = Loop(site, "for", [], body, None, assigned, break_uid, node, can_unroll, budget)
+        saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
+        try:
+            broke = self._counted(indexed, body, loop)
+            if not isinstance(iterable, av.Ref) or not self._grows_inside(iterable, block.ops[first:]):
+                return broke
+            self.growing.add(site)
+            self.cells, self.dead = saved, False
+            del block.ops[first:]
+            return self._while_it_grows(iterable, body, site, node, assigned, break_uid)
+        except NeedStatic as need:
+            if not can_unroll or ("loop", site) not in need.sources:
+                raise
+            self.unroll.add(site)
+            self.cells, self.dead = saved, False
+            return self._unrolled(self.getters(iterable, node), body, break_uid)
+
+    def _refuse_uncounted(self, iterable: Any, node: Any) -> None:
+        """Steps of a checkpointed loop are run again by their number."""
+        if self.is_lazy(iterable) or not self._is_countable(iterable):
+            message = f"a checkpointed loop over {describe(iterable)}"
+            raise self.unsupported("DJ115", message, node, "go through range(n), itertools.count() or an array")
+
+    def not_iterable(self, value: Any, node: Any) -> UnsupportedSyntax:
+        """The error of an iteration over something else."""
+        error = self.unsupported("DJ115", f"iteration over {describe(value)}", node)
+        error.python = self.wrong_type(value)
+        return error
+
+    def _watched(self, iterable: Any, body: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The body of an unrolled loop over a list, which must not change ahead of the loop."""
+        refs = [r for r in self._lists_in(iterable) if isinstance(self.contents(r), av.ListC)]
+        before = [self.contents(r).items for r in refs]
+        k = itertools.count(1)
+
+        def checked(item: Any) -> None:
+            body(item)
+            ahead = next(k)
+            for ref, items in zip(refs, before, strict=True):
+                held = self.sites.held(self.cells, ref.uid)
+                same = isinstance(held, av.ListC) and len(held.items) == len(items)
+                if not same or any(x is not y for x, y in zip(held.items[ahead:], items[ahead:], strict=True)):
+                    raise self.grows(ref)
+
+        return checked if refs else body
+
+    def _lists_in(self, iterable: Any) -> list[av.Ref]:
+        if isinstance(iterable, av.Iter):
+            return [r for part in self.iter_sources(iterable) for r in self._lists_in(part)]
+        return [iterable] if isinstance(iterable, av.Ref) and iterable.uid in self.sites.of else []
+
+    def _grows_inside(self, ref: av.Ref, ops: list[Op]) -> bool:
+        """Whether a loop over a growing list changes its length."""
+        lists = self.contents(ref).lists
+        inside = (op for outer in ops for region in outer.regions for op in walk(region))
+        return any(op.kind in ("list_append", "list_pop", "list_insert") and op.inputs[0] in lists for op in inside)
+
+    def _while_it_grows(self, ref: av.Ref, body: Any, site: Any, node: Any, assigned: Any, break_uid: Any) -> Any:
+        """A loop over a list that its body changes: the length is looked at before each item."""
+        name = ("t", next(self._uids))
+        self.cells[name] = Static(0)
+
+        def step(_: list[Value]) -> None:
+            k = self.cells[name]
+            self.cells[name] = self.ew("add", k, Static(1))
+            body(self.dyn_get(ref, k))
+
+        def cond() -> Any:
+            return self.compare_kind("less", self.cells[name], self.length(ref))
+
+        broke = self.run_loop(Loop(site, "while", [], step, cond, assigned, break_uid, node))
+        del self.cells[name]
+        return broke
+
+    def place(self) -> Any:
+        """What tells this place in the program from others, within one function."""
+        return id(self.here)
+
+    def can_unroll(self, iterable: Any) -> bool:
+        """Whether the items could be listed while specialising."""
+        try:
+            self.getters(iterable, None)
+        except UnknownLength:
+            return False
+        return True
+
+    def _unrolled(self, items: list[Callable[[], Any]], body: Callable[[Any], Any], break_uid: Any) -> Any:
+        if len(items) > UNROLL_LIMIT:
+            message = f"a loop over {len(items)} items known while specialising would be written out"
+            raise self.unsupported("DJ116", message, None, "use an array")
+        self._unroll_from(items, 0, body)
+        return self.land("break", break_uid)
+
+    def _unroll_from(self, items: list[Callable[[], Any]], k: int, body: Callable[[Any], Any]) -> None:
+        while k < len(items):
+            if self.jumped():
+                return
+            if not isinstance(self.pending(), Static):
+                self.unless_jumped(lambda first=k: self._unroll_from(items, first, body))
+                return
+            self.guarded(lambda get=items[k]: body(get()), fresh=True)
+            k += 1
+
+    def _counted(self, indexed: Indexed, body: Any, loop: Loop) -> Any:
+        if indexed.bounds is not None:
+            loop.bounds = [self.number(b) for b in indexed.bounds]
+        else:
+            loop.bounds = [self.build.const(0), self.number(indexed.length), self.build.const(1)]
+
+        def iteration(index: list[Value]) -> None:
+            i = index[0]
+            if i.op is None:
+                self.iv_loops[i] = loop
+            body(i if indexed.bounds is not None else indexed.item(i))
+
+        loop.body = iteration
+        return self.run_loop(loop)
+
+    def looping(self, key: Any, kind: str, bounds: list[Value], body: Any, **facts: Any) -> Any:
+        """Interpret a loop of this function; returns the flag that says whether it was left by `break`."""
+        return self.run_loop(Loop((self.call_path, key), kind, bounds, body, **facts))
+
+    def trip(self, start: Any, stop: Any, step: Any) -> Any:
+        """len(range(start, stop, step))."""
+        parts = (start, stop, step)
+        if all(isinstance(p, Static) for p in parts):
+            return Static(len(range(*(p.obj for p in parts))))
+        return self.build.value("trip", [self.number(p) for p in parts], INT)
+
+    # Forms of iterables
+
+    def static_items(self, iterable: Any, node: Any) -> list[Callable[[], Any]] | None:
+        """How to get the items of a container that are known one by one; None for ranges and run-time lengths."""
+        if self._is_countable(iterable):
+            return None
+        try:
+            return self.getters(iterable, node)
+        except UnknownLength:
+            return None
+
+    def _is_countable(self, source: Any) -> bool:
+        if isinstance(source, av.Iter):
+            return source.kind in ("enumerate", "zip", "reversed", "map", "iter") and all(
+                self._is_countable(p) for p in self.iter_sources(source)
+            )
+        if isinstance(source, av.Ref):
+            return isinstance(self.contents(source), DynList)
+        return isinstance(source, (av.Range, Value)) or (
+            isinstance(source, Static) and isinstance(source.obj, np.ndarray)
+        )
+
+    def iter_sources(self, iterable: av.Iter) -> tuple[Any, ...]:
+        if iterable.kind == "map":
+            return iterable.parts[1:]
+        if iterable.kind == "enumerate":
+            return iterable.parts[:1]
+        return iterable.parts
+
+    def sequence_items(self, iterable: Any, node: Any) -> list[Any]:
+        """The items of an iterable of known length, each an abstract value; UnknownLength otherwise."""
+        before = {key for key in self.cells if key[0] == "used"}
+        try:
+            getters = self.getters(self.claim(iterable), node)
+        except UnknownLength:  # nobody has gone through it yet
+            for key in [key for key in self.cells if key[0] == "used" and key not in before]:
+                del self.cells[key]
+            raise
+        return [get() for get in getters]
+
+    def getters(self, iterable: Any, node: Any) -> list[Callable[[], Any]]:
+        """For each item of an iterable of known length, how to get it when its turn comes."""
+        iterable = self.as_iterable(iterable)
+        if isinstance(iterable, Static) and isinstance(iterable.obj, np.ndarray):
+            iterable = self.lift_constant(iterable.obj)
+        if isinstance(iterable, av.Iter):
+            return self._iter_getters(iterable, node)
+        if isinstance(iterable, Value) and isinstance(iterable.type, Array) and iterable.type.ndim > 0:
+            length = iterable.type.dims[0]
+            if not isinstance(length, int):
+                raise UnknownLength
+            return [functools.partial(self.element, iterable, Static(i)) for i in range(length)]
+        return [functools.partial(_itself, item) for item in self._known_items(iterable)]
+
+    def _known_items(self, iterable: Any) -> list[Any]:
+        if isinstance(iterable, av.Tup):
+            return list(iterable.items)
+        if isinstance(iterable, av.Range):
+            parts = (iterable.start, iterable.stop, iterable.step)
+            if all(isinstance(p, Static) for p in parts):
+                numbers = range(*(p.obj for p in parts))
+                if len(numbers) <= UNROLL_LIMIT:
+                    return [Static(i) for i in numbers]
+        elif isinstance(iterable, Static):
+            try:
+                return [self.lift_static(x) for x in iterable.obj]
+            except TypeError:
+                raise UnknownLength from None
+        elif isinstance(iterable, av.Ref):
+            held = self.contents(iterable)
+            if isinstance(held, av.ListC):
+                return list(held.items)
+            if isinstance(held, av.DictC):
+                return [self.lift_static(k) for k in (in_order_of_a_set(held.items) if held.is_set else held.items)]
+        raise UnknownLength
+
+    def _iter_getters(self, iterable: av.Iter, node: Any) -> list[Callable[[], Any]]:
+        parts = iterable.parts
+        if self.is_lazy(iterable):
+            raise UnknownLength
+        if iterable.kind == "enumerate":
+            inner = self.getters(parts[0], node)
+            number = functools.partial(self.ew, "add", parts[1])
+            return [lambda k=k, get=get: av.Tup((number(Static(k)), get())) for k, get in enumerate(inner)]
+        if iterable.kind == "zip":
+            rows = zip(*(self.getters(p, node) for p in parts), strict=False)
+            return [lambda row=row: av.Tup(tuple(get() for get in row)) for row in rows]
+        if iterable.kind == "reversed":
+            return self.getters(parts[0], node)[::-1]
+        if iterable.kind == "iter":
+            return self.getters(parts[0], node)
+        if iterable.kind == "view":
+            return self.view_getters(*parts)
+        if iterable.kind == "map":
+            rows = zip(*(self.getters(p, node) for p in parts[1:]), strict=False)
+            return [lambda row=row: self.call(parts[0], [get() for get in row], {}, node) for row in rows]
+        raise UnknownLength
+
+    def indexed(self, iterable: Any, node: Any) -> Indexed | None:
+        """An iterable as length and item getter, for a counted loop."""
+        iterable = self.as_iterable(iterable)
+        if isinstance(iterable, Static) and isinstance(iterable.obj, np.ndarray):
+            iterable = self.lift_constant(iterable.obj)
+        if isinstance(iterable, av.Range):
+            start, stop, step = iterable.start, iterable.stop, iterable.step
+            length = self.number(self.trip(start, stop, step))
+            return Indexed(length, lambda i: self.ew("add", start, self.ew("multiply", i, step)), (start, stop, step))
+        if isinstance(iterable, Value) and isinstance(iterable.type, Array) and iterable.type.ndim > 0:
+            array = iterable
+            return Indexed(self.number(self.dim(array, 0)), lambda i: self.element(array, i))
+        if isinstance(iterable, av.Ref) and isinstance(self.contents(iterable), DynList):
+            ref = iterable
+            return Indexed(self.number(self.length(ref)), lambda i: self.dyn_get(ref, i))
+        if isinstance(iterable, av.Iter):
+            return self._indexed_iter(iterable, node)
+        return None
+
+    def _indexed_iter(self, iterable: av.Iter, node: Any) -> Indexed | None:
+        parts = iterable.parts
+        if iterable.kind == "enumerate":
+            inner = self.indexed(parts[0], node)
+            return inner and Indexed(
+                inner.length,
+                lambda i: av.Tup((self.ew("add", i, parts[1]) if not _zero(parts[1]) else i, inner.item(i))),
+            )
+        if iterable.kind == "zip":
+            inners: list[Any] = [self.indexed(p, node) for p in parts]
+            if any(i is None for i in inners):
+                return None
+            length = inners[0].length
+            for inner in inners[1:]:
+                if inner.length is not length:
+                    length = self.number(self.py_min_max("minimum", length, inner.length))
+            return Indexed(length, lambda i: av.Tup(tuple(inner.item(i) for inner in inners)))
+        if iterable.kind == "iter":
+            return self.indexed(parts[0], node)
+        if iterable.kind == "reversed":
+            inner = self.indexed(parts[0], node)
+            if inner is None:
+                return None
+            last = self.ew("subtract", inner.length, Static(1))
+            return Indexed(inner.length, lambda i: inner.item(self.ew("subtract", last, i)))
+        if iterable.kind == "map":
+            inners: list[Any] = [self.indexed(p, node) for p in parts[1:]]
+            if any(i is None for i in inners):
+                return None
+            length = inners[0].length
+            for inner in inners[1:]:
+                length = self.number(self.py_min_max("minimum", length, inner.length))
+            return Indexed(length, lambda i: self.call(parts[0], [inner.item(i) for inner in inners], {}, node))
+        return None
+
+    def view_getters(self, ref: av.Ref, what: Static) -> list[Callable[[], Any]]:
+        """The items of a dict's view, as the dict is now."""
+        pairs = [(self.lift_static(k), v) for k, v in self.contents(ref).items.items()]
+        items = {"keys": lambda k, _: k, "values": lambda _, v: v, "items": lambda k, v: av.Tup((k, v))}[what.obj]
+        return [functools.partial(items, k, v) for k, v in pairs]
+
+    def range_get(self, owner: av.Range, index: Any, node: Any) -> Any:
+        if isinstance(index, av.Slice):
+            parts = (owner.start, owner.stop, owner.step)
+            if all(isinstance(p, Static) for p in parts):
+                cut = range(*(p.obj for p in parts))[self.static_slice(index, node)]
+                return av.Range(Static(cut.start), Static(cut.stop), Static(cut.step))
+            raise self.unsupported("DJ115", "a slice of a range that is only known at run time", node)
+        if isinstance(index, Static) and index.obj < 0:
+            length = self.trip(owner.start, owner.stop, owner.step)
+            index = self.ew("add", index, length)
+        return self.ew("add", owner.start, self.ew("multiply", index, owner.step))
+
+    def unpack(self, value: Any, count: int | None, node: Any) -> list[Any]:
+        """The items of a value that is unpacked; `count` is the number expected, None where it must be known."""
+        if isinstance(value, av.Opt):
+            value = self.not_none(value)
+        value = self.countable(self.as_iterable(value), node)
+        try:
+            return self.sequence_items(value, node)
+        except UnknownLength:
+            pass
+        inner = self.indexed(value, node)
+        if inner is None:
+            problem = TypeProblem("DJ312", f"{describe(value)} cannot be unpacked", python=self.wrong_type(value))
+            raise self.error(problem, node)
+        if count is None:
+            message = f"unpacking of {describe(value)} into a star, where its length is only known at run time"
+            error = self.unsupported("DJ117", message, node, "index it, or slice it, instead")
+            raise self.need_static(inner.length, error)
+        wrong = self.compare_kind("not_equal", inner.length, Static(count))
+        self.raise_if(wrong, ValueError, av.inexact(f"the number of values to unpack is not {count}"))
+        return [inner.item(Static(k)) for k in range(count)]
+
+    def items_or_list(self, value: Any, node: Any) -> list[Any] | av.Ref:
+        """The items of an iterable, or a growing list of them where their number is only known at run time."""
+        value = self.as_iterable(self.not_none(value) if isinstance(value, av.Opt) else value)
+        if self.wrong_type(value):
+            raise self.not_iterable(value, node)
+        collected = self.py_list(value)
+        held = self.contents(collected)
+        return list(held.items) if isinstance(held, av.ListC) else collected
+
+    def accumulate(self, iterable: Any, start: Any, step: Callable[[Any, Any], Any], key: Any = None) -> Any:
+        """Fold an iterable: `acc = step(acc, item)`."""
+        name = ("t", next(self._uids))
+        self.cells[name] = start
+
+        def body(item: Any) -> None:
+            self.cells[name] = step(self.cells[name], item)
+
+        self.iterate(iterable, body, None, key=key)
+        return self.cells.pop(name)
+
+
+def _zero(value: Any) -> bool:
+    return isinstance(value, Static) and value.obj == 0
+
+
+def _itself(value: Any) -> Any:
+    return value

@@ -1,0 +1,447 @@
+"""Iterators without an index: generators, filters, itertools. Their own loops run, with the consumer's body inside."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from diffjit.frontend.objects.iterate import Indexed, UnknownLength
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.loops import Resumed
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList
+from diffjit.frontend.values.values import NONE, Static, is_none
+from diffjit.ir.nodes import Op, Value
+from diffjit.ir.types import Array, Scalar
+from diffjit.ir.walk import walk
+from diffjit.primitives.library import containers
+
+Body = Callable[[Any], Any]
+
+
+USED = Static(True)
+_HELPERS = ("constant", "item", "spread", "getter", "super")  # of maps: functions, not iterators
+ENDLESS = 2**50  # iterations of a loop that only `break` ends
+
+
+class Iterators(Mixin):
+    """Mixin of the interpreter: lazy iterators."""
+
+    def is_int(self, value: Any) -> bool:
+        """An int, known or not."""
+        if isinstance(value, Value):
+            return isinstance(value.type, Scalar) and value.type.dtype.kind == "i"
+        return isinstance(value, Static) and isinstance(value.obj, int | np.integer)
+
+    def as_iterable(self, value: Any) -> Any:
+        """What an object's own __iter__ gives, or what its __getitem__ does."""
+        while isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.ObjC):
+            if self.is_run_time_set(value):
+                raise self.no_order(None)
+            if not self.class_has(held.cls, "__iter__"):
+                sequence = self.class_has(held.cls, "__getitem__")
+                return self.call_plain(containers.numbered, value, node=None) if sequence else value
+            found = self.call_method(value, "__iter__", [])
+            if isinstance(found, av.Ref) and self.class_has(self.class_of(found), "__next__"):
+                return self.call_plain(containers.drawn, found, node=None)
+            value = found
+        return value
+
+    def claim(self, iterable: Any) -> Any:
+        """An iterator that nobody has gone through before, to be gone through now."""
+        if not isinstance(iterable, av.Iter) or iterable.claimed or iterable.kind in _HELPERS:
+            return iterable
+        if ("used", iterable.serial) in self.cells:
+            if iterable.serial in self.cursor_sites:
+                raise Resumed(self.cursor_sites[iterable.serial])
+            message, cure = "an iterator that was used before", "make a list of it first: list(...)"
+            raise self.unsupported("DJ115", message, None, cure)
+        self.cells["used", iterable.serial] = USED
+        parts = [self.claim(part) for part in iterable.parts]
+        return replace(iterable, parts=tuple(parts), claimed=True)
+
+    def is_lazy(self, iterable: Any) -> bool:
+        """Whether the items come one after the other only."""
+        if not isinstance(iterable, av.Iter):
+            return False
+        if iterable.kind in ("generator", "genexp", "filter", "lazy"):
+            return True
+        sources = self.iter_sources(iterable)
+        if iterable.kind == "zip" and len({self.has_known_length(s) for s in sources}) > 1:
+            return True  # whichever part is shorter ends it
+        return any(self.is_lazy(s) for s in sources)
+
+    def has_known_length(self, iterable: Any) -> bool:
+        """Whether the number of items is known while specialising."""
+        return self.is_lazy(iterable) or self.can_unroll(iterable)
+
+    def iterate_lazily(self, iterable: av.Iter, body: Body, node: Any) -> None:
+        """Run `body` where a lazy iterator gives an item."""
+        if iterable.kind == "lazy":
+            iterable.parts[0](body)
+        elif iterable.kind == "filter":
+            self._filtered(*iterable.parts, body, node)  # pyright: ignore[reportCallIssue]
+        elif iterable.kind == "map":
+            function, *inner = iterable.parts
+            source = inner[0] if len(inner) == 1 else av.Iter("zip", tuple(inner))
+            spread = len(inner) > 1
+            self.iterate(source, lambda x: body(self.call(function, list(x.items) if spread else [x], {}, node)), node)
+        elif iterable.kind == "enumerate":
+            inner, start = iterable.parts
+            self.accumulate(inner, start, lambda k, x: (body(av.Tup((k, x))), self.ew("add", k, Static(1)))[1])
+        elif iterable.kind == "zip":
+            self._zipped(iterable.parts, body, node)
+        elif iterable.kind == "iter":
+            self.iterate(iterable.parts[0], body, node)
+        elif iterable.kind == "reversed":
+            self.iterate(av.Iter("reversed", (self.collect(iterable.parts[0], node),)), body, node)
+        else:
+            self._generated(iterable, body, node)
+
+    def _filtered(self, function: Any, inner: Any, body: Body, node: Any) -> None:
+        always = isinstance(function, Static) and function.obj is None
+
+        def filtered(item: Any) -> None:
+            keep = self.truth(item if always else self.call(function, [item], {}, node), node)
+            self.when(keep, lambda: body(item) and None)
+
+        self.iterate(inner, filtered, node)
+
+    def _zipped(self, parts: tuple[Any, ...], body: Body, node: Any) -> None:
+        """One part leads, a lazy one or one of known length; the others are indexed along with it."""
+        lead = next((p for p in parts if self.is_lazy(p)), None) or next(p for p in parts if self.can_unroll(p))
+        others = [None if p is lead else self.alongside(self.countable(p, node), node) for p in parts]
+
+        uid, name = next(self._uids), ("t", next(self._uids))
+        self.cells[name] = Static(0)
+
+        def step(item: Any) -> None:
+            k = self.cells[name]
+            inside: Any = Static(True)
+            for other in others:
+                if other is not None:
+                    inside = self.both(inside, self.compare_kind("less", k, self.folded(other.length)))
+            go = lambda: body(av.Tup(tuple(item if o is None else o.item(k) for o in others))) and None  # noqa: E731
+            self.when(inside, go, lambda: self.jump("break", uid))  # the leading part may never end
+            self.cells[name] = self.ew("add", k, Static(1))
+
+        self.iterate(lead, step, node, key=("zip", self.place()), break_uid=uid)
+        del self.cells[name]
+
+    def alongside(self, iterable: Any, node: Any) -> Indexed:
+        """An iterable as length and items by index, also where the items are known one by one."""
+        found = self.indexed(iterable, node)
+        if found is not None:
+            return found
+        items = self.getters(iterable, node)
+
+        def item(k: Any) -> Any:
+            return items[k.obj]() if isinstance(k, Static) else self.select_item([get() for get in items], k, node)
+
+        return Indexed(self.number(Static(len(items))), item)
+
+    def countable(self, iterable: Any, node: Any) -> Any:
+        """An iterable with a length."""
+        return self.collect(iterable, node) if self.is_lazy(iterable) else iterable
+
+    def refuse_endless(self, ops: list[Op], node: Any) -> None:
+        """Refuse to list the items of an iterator without an end."""
+        if any(_endless(op) for op in ops):
+            cure = "cut it by itertools.islice, or by something that counts beside it: enumerate, range, an array"
+            raise self.unsupported("DJ115", "all items of an iterator without an end", node, cure)
+
+    def _generated(self, iterable: av.Iter, body: Body, node: Any) -> None:
+        """Generator functions and expressions: `body` runs in the consumer's frame."""
+        consumer = self.frames[-1]
+
+        def on_yield(value: Any) -> None:
+            inner = self.frames
+            self.frames = [*inner, consumer]
+            try:
+                body(value)
+            finally:
+                self.frames = inner
+
+        if iterable.kind == "generator":
+            self.run_body(*iterable.parts, node, on_yield=on_yield)
+        else:
+            expression, frame, first = iterable.parts
+            self.comprehend(expression, lambda: on_yield(self.eval(expression.elt)), frame, first)
+
+    # Functions that make iterators
+
+    def nested(self, iterables: tuple[Any, ...]) -> av.Iter:
+        """All combinations, the last one changing fastest."""
+        place = self.place()
+
+        def drive(body: Body) -> None:
+            def level(k: int, chosen: tuple[Any, ...]) -> None:
+                if k == len(iterables):
+                    body(av.Tup(chosen))
+                else:
+                    self.iterate(
+                        iterables[k], lambda item: level(k + 1, (*chosen, item)), None, key=("nested", place, k)
+                    )
+
+            level(0, ())
+
+        return av.Iter("lazy", (drive,))
+
+    @core(itertools.product)
+    def it_product(self, *iterables: Any, repeat: Any = Static(1)) -> Any:
+        columns = tuple(self._kept(self.countable(i, None)) for i in iterables) * self.static_int(repeat, "`repeat`")
+        known: list[Any] = [self.known_items(c) for c in columns]
+        if all(items is not None for items in known):
+            return av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in itertools.product(*known))),))
+        return self.nested(columns)
+
+    def _kept(self, iterable: Any) -> Any:
+        """What itertools lists before it gives anything: later changes of an array or list are not seen."""
+        places = self._places(iterable)
+        if places is not None:
+            numbers, key = av.Range(Static(0), places.length, Static(1)), ("kept", self.place())
+            drive = lambda body: self.iterate(numbers, lambda i: body(places.item(i)), None, key=key)  # noqa: E731
+            return av.Iter("lazy", (drive,), claimed=True)
+        if isinstance(iterable, Value) and isinstance(iterable.type, Array) and iterable.type.ndim == 1:
+            return self.copy(iterable)  # its items are numbers, the rows of others are views
+        if self.is_growing(iterable):
+            return self.copy_list(iterable)
+        return iterable
+
+    def _places(self, iterable: Any) -> Any:
+        """Number and getter of items that are objects in a growing list, by themselves or enumerated."""
+        lists = [self.contents(r) for r in self._lists_in(iterable)]
+        live = any(isinstance(held, DynList) and self.is_live(held) for held in lists)
+        return self.indexed(iterable, None) if live else None
+
+    def known_items(self, iterable: Any) -> list[Any] | None:
+        """The items of a container whose length is known; None for ranges and arrays, which are looped over."""
+        found = self.static_items(self.written_out(iterable), None)
+        return None if found is None else [get() for get in found]
+
+    def _choices(self, kind: Any, iterable: Any, r: Any) -> Any:
+        iterable = self.as_iterable(iterable)
+        places = self._places(iterable)
+        if isinstance(iterable, av.Iter) and not iterable.claimed and places is None:
+            iterable = self.collect(iterable)
+        number = (
+            self.static_int(self.length(iterable), "the number of items")
+            if isinstance(r, Static) and r.obj is None
+            else self.static_int(r, "the number of items chosen")
+        )
+        generator = containers.CHOICES.get((kind, number))
+        if places is not None and generator is not None:
+            chosen = self.call_plain(generator, av.Range(Static(0), places.length, Static(1)), node=None)
+            key, item = ("chosen", self.place()), places.item
+            each = lambda t, body: body(av.Tup(tuple(map(item, t.items))))  # noqa: E731
+            return av.Iter("lazy", (lambda body: self.iterate(chosen, lambda t: each(t, body), None, key=key),))
+        try:
+            items = self.sequence_items(iterable, None)
+        except UnknownLength:
+            if generator is None:
+                items = self.unpack(iterable, None, None)
+            else:
+                return self.call_plain(generator, self._kept(iterable), node=None)
+        return av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in kind(items, number))),))
+
+    @core(itertools.combinations)
+    def it_combinations(self, iterable: Any, r: Any) -> Any:
+        return self._choices(itertools.combinations, iterable, r)
+
+    @core(itertools.permutations)
+    def it_permutations(self, iterable: Any, r: Any = NONE) -> Any:
+        return self._choices(itertools.permutations, iterable, r)
+
+    @core(itertools.combinations_with_replacement)
+    def it_combinations_with_replacement(self, iterable: Any, r: Any) -> Any:
+        return self._choices(itertools.combinations_with_replacement, iterable, r)
+
+    @core(itertools.chain)
+    def it_chain(self, *iterables: Any) -> Any:
+        place = self.place()
+
+        def drive(body: Body) -> None:
+            for k, part in enumerate(iterables):
+                self.unless_jumped(lambda p=part, k=k: self.iterate(p, body, None, key=("chain", place, k)))
+
+        return av.Iter("lazy", (drive,))
+
+    @core(itertools.chain.from_iterable)
+    def it_chain_from_iterable(self, iterables: Any) -> Any:
+        place = self.place()
+
+        def drive(body: Body) -> None:
+            inner = lambda part: self.iterate(part, body, None, key=("inner", place))  # noqa: E731
+            self.iterate(iterables, inner, None, key=("outer", place))
+
+        return av.Iter("lazy", (drive,))
+
+    @core(itertools.groupby)
+    def it_groupby(self, iterable: Any, key: Any = NONE) -> Any:
+        source = self.countable(iterable, None)
+        items = self.known_items(source)
+        if items is None or not all(isinstance(i, Static) for i in items):
+            return self.call_plain(containers.groupby, source, key, node=None)
+        keys = items if is_none(key) else [self.call(key, [i], {}) for i in items]
+        if not all(isinstance(k, Static) for k in keys):
+            return self.call_plain(containers.groupby, source, key, node=None)
+        runs = [list(run) for _, run in itertools.groupby(range(len(items)), lambda n: keys[n].obj)]
+        groups = (av.Tup((keys[run[0]], av.Iter("iter", (av.Tup(tuple(items[n] for n in run)),)))) for run in runs)
+        return av.Iter("iter", (av.Tup(tuple(groups)),))
+
+    @core(itertools.pairwise)
+    def it_pairwise(self, iterable: Any) -> Any:
+        source = self.countable(iterable, None)
+        numbers = source.type.ndim == 1 if isinstance(source, Value) else self._lists_numbers(source)
+        if numbers:
+            return self.call_plain(containers.neighbours, source, node=None)
+        if self.is_list_of_known_length(source):
+            later = av.Range(Static(1), self.length(source), Static(1))
+            return av.Iter("zip", (source, av.Iter("map", (av.Method(source, "__getitem__"), later))))
+        if not isinstance(source, Value):
+            source = self.py_list(source)
+        first = self.get_item(source, av.Slice(NONE, Static(-1), NONE))
+        return av.Iter("zip", (first, self.get_item(source, av.Slice(Static(1), NONE, NONE))))
+
+    def is_list_of_known_length(self, value: Any) -> bool:
+        """A list that a loop over it would write out."""
+        return isinstance(value, av.Ref) and isinstance(self.contents(value), av.ListC)
+
+    def _lists_numbers(self, source: Any) -> bool:
+        """Whether this is a growing list of numbers, which an item is read of once."""
+        return self.is_growing(source) and all(isinstance(x.type.elem, Scalar) for x in self.contents(source).lists)
+
+    @core(itertools.accumulate)
+    def it_accumulate(self, iterable: Any, func: Any = NONE, *, initial: Any = NONE) -> Any:
+        plain = isinstance(func, Static) and func.obj is None
+        combine = (lambda a, b: self.binary("add", a, b)) if plain else (lambda a, b: self.call(func, [a, b], {}))
+        first, rest = (
+            (initial, iterable) if not is_none(initial) else self.first_and_rest(iterable, "accumulate() of nothing")
+        )
+
+        def drive(body: Body) -> None:
+            body(first)
+
+            def step(total: Any, item: Any) -> Any:
+                result = combine(total, item)
+                body(result)
+                return result
+
+            self.accumulate(rest, first, step)
+
+        return av.Iter("lazy", (drive,))
+
+    def first_and_rest(self, iterable: Any, empty: str = "") -> tuple[Any, Any]:
+        """The first item, and an iterable of the others; `empty` is set where Python needs none."""
+        source = self.countable(iterable, None)
+        found = self.static_items(self.written_out(source), None)
+        if found:  # each is read when its turn comes
+            first, *others = found
+            drive = lambda body: self._unroll_from(others, 0, self._watched(source, body))  # noqa: E731
+            return first(), av.Iter("lazy", (drive,))
+        inner = self.indexed(source, None)
+        if inner is None:
+            raise self.unsupported("DJ115", "this iterable", None, "use a list or an array")
+        nothing = self.compare_kind("less_equal", inner.length, Static(0))
+        if empty:
+            self.refuse_if(nothing, TypeError, empty)
+        else:
+            self.raise_if(nothing, TypeError, "reduce() of empty iterable with no initial value")
+        item = av.Iter("item", (inner,))
+        return inner.item(Static(0)), av.Iter("map", (item, av.Range(Static(1), inner.length, Static(1))))
+
+    @core(itertools.islice)
+    def it_islice(self, iterable: Any, *bounds: Any) -> Any:
+        parts = (NONE, bounds[0], NONE) if len(bounds) == 1 else (*bounds, NONE)[:3]
+        source = self.as_iterable(iterable)
+        if isinstance(source, av.Iter | av.Range) and not self.can_unroll(source):  # it may have no end
+            start, step = (Static(k) if is_none(p) else p for p, k in ((parts[0], 0), (parts[2], 1)))
+            return self.call_plain(containers.taken, source, start, parts[1], step, node=None)
+        if self.is_growing(source) or self.is_list_of_known_length(source):
+            start, stop, step = parts[0], parts[1], Static(1) if is_none(parts[2]) else parts[2]
+            low, high = self.call_plain(containers.bounds, start, stop, step, self.length(source), node=None).items
+            return av.Iter("map", (av.Method(source, "__getitem__"), av.Range(low, high, step)))
+        items = self.get_item(source if isinstance(source, Value) else self.py_list(source), av.Slice(*parts))
+        return av.Iter("iter", (items,))
+
+    @core(itertools.repeat)
+    def it_repeat(self, item: Any, times: Any = None) -> Any:
+        numbers = self.it_count() if times is None else self.py_range(times)
+        return av.Iter("map", (av.Iter("constant", (item,)), numbers))
+
+    @core(itertools.count)
+    def it_count(self, start: Any = Static(0), step: Any = Static(1)) -> Any:
+        if not all(self.is_int(n) for n in (start, step)):
+            return self.call_plain(containers.count, start, step, node=None)
+        far = self.ew("multiply", step, self.build.const(ENDLESS))  # not known while specialising: nobody unrolls it
+        return av.Range(start, self.ew("add", start, far), step)
+
+    @core(itertools.starmap)
+    def it_starmap(self, function: Any, iterable: Any) -> Any:
+        return av.Iter("map", (av.Iter("spread", (function,)), iterable))
+
+    def call_helper(self, helper: av.Iter, args: list[Any], node: Any) -> Any:
+        """Functions made by the iterators above."""
+        (held,) = helper.parts
+        if helper.kind == "constant":
+            return held
+        if helper.kind == "item":
+            return held.item(args[0])
+        return self.call(held, self.unpack(args[0], None, node), {}, node)
+
+    @core(np.ndindex)
+    def np_ndindex(self, *shape: Any) -> Any:
+        lengths = self.lengths_of(shape[0] if len(shape) == 1 else av.Tup(shape))
+        return self.nested(tuple(av.Range(Static(0), n, Static(1)) for n in lengths))
+
+    @core(np.ndenumerate)
+    def np_ndenumerate(self, arr: Any) -> Any:
+        array = self.array(arr)
+        places = self.np_ndindex(self.np_shape(array))
+        pair = lambda place: av.Tup((place, self.array_get(array, place)))  # noqa: E731
+        return av.Iter("lazy", (lambda body: self.iterate_lazily(places, lambda place: body(pair(place)), None),))
+
+    @core(operator.itemgetter)
+    def op_itemgetter(self, *items: Any) -> Any:
+        return av.Iter("getter", (items,))
+
+    def call_getter(self, getter: av.Iter, owner: Any) -> Any:
+        """operator.itemgetter(...)(owner)."""
+        (items,) = getter.parts
+        found = tuple(self.get_item(owner, i) for i in items)
+        return found[0] if len(found) == 1 else av.Tup(found)
+
+    def next_item(self, iterator: Any, default: Any) -> Any:
+        """`next(iterator, default)` of an iterator made right there: its first item."""
+        name, uid = ("t", next(self._uids)), next(self._uids)
+
+        def body(item: Any) -> None:
+            self.cells[name] = item
+            self.jump("break", uid)
+
+        found = self.iterate(iterator, body, None, key=("next", self.place()), break_uid=uid)
+        item = self.cells.pop(name, None)
+        if item is None or (isinstance(found, Static) and not found.obj):
+            if default is None:
+                self.out_of_range(av.inexact("next() of an empty iterator"), StopIteration)
+            return default
+        item = item.value if isinstance(item, av.Maybe) else item
+        if default is not None:
+            return self.choose(found, lambda: item, lambda: default)
+        self.raise_if(self.logical_not(found), StopIteration, av.inexact("next() of an empty iterator"))
+        return item
+
+
+def _endless(op: Op) -> bool:
+    """A loop that nothing ends."""
+    if op.kind != "while" or op.attrs["exit"]:
+        return False
+    test = op.regions[0].results[0].op
+    ends = any(inner.kind == "raise" for region in op.regions for inner in walk(region))
+    return not ends and test is not None and test.kind == "const" and bool(test.attrs["value"])

@@ -1,0 +1,483 @@
+"""Lists, tuples and dicts: those of known length are containers of values, those that grow at run time are IR lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import MemoryProblem, TypeProblem
+from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.objects.tables import Tabulate
+from diffjit.frontend.syntax.control import SHARED
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.join import item_template, join_all, join_items, same_items
+from diffjit.frontend.values.leaves import instantiate, item_leaves, list_types
+from diffjit.frontend.values.templates import (
+    Apart,
+    Bad,
+    Boxed,
+    Changeable,
+    DynList,
+    ItemOf,
+    Live,
+    Side,
+    Widen,
+    describe,
+)
+from diffjit.frontend.values.values import NONE, Static, is_none
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import INT, Array, fresh_lengths
+from diffjit.primitives.library import containers
+
+
+class Lists(Mixin):
+    """Mixin of the interpreter: sequences and dicts."""
+
+    # The heap
+
+    def new(self, contents: Any) -> av.Ref:
+        """A new object on the heap."""
+        ref = av.Ref()
+        self.sites.made.add(ref.uid)
+        site = self.sites.of[ref.uid] = (self.call_path, self.place())
+        if isinstance(contents, av.DictC):
+            if site in self.learned.tables:
+                return self.tabulated(contents)
+            contents = replace(contents, site=site)
+        self.cells["h", ref.uid] = contents
+        if isinstance(contents, av.ListC) and site in self.sites.hints:
+            self.make_dynamic(ref)  # an earlier attempt found that it grows at run time
+        return ref
+
+    def grows(self, ref: av.Ref) -> Widen:
+        """What to raise where a list has to be one that grows at run time."""
+        return Widen(self.sites.of[ref.uid], None)
+
+    def contents(self, ref: av.Ref) -> Any:
+        """What an object holds now."""
+        held = self.sites.held(self.cells, ref.uid)
+        if isinstance(held, av.Poison):
+            cure = "keep one name for the object, or copy it"
+            raise self.unusable(held, self.error(MemoryProblem("DJ402", f"this is {held.reason}", cure=cure)))
+        return self.read_item(ref, held) if isinstance(held, ItemOf) else held
+
+    def write(self, ref: av.Ref, contents: Any) -> None:
+        """Change what an object holds."""
+        held = self.contents(ref)
+        item = self.sites.held(self.cells, ref.uid)
+        if isinstance(item, ItemOf) and not item.frozen:
+            self.write_item(ref, item, contents)
+            return
+        reason = getattr(item, "frozen", "")
+        if isinstance(reason, Changeable):
+            raise reason.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
+        if reason == SHARED and not self.learned.apart:
+            raise Apart
+        if reason:
+            cure = "make a new object instead of changing this one, or change it before"
+            raise self.error(MemoryProblem("DJ402", f"{describe(held)} is changed here, but it {reason}", cure=cure))
+        if ref.uid in self.sites.outside:
+            cure = "copy it inside the function, or return the new value"
+            raise self.error(
+                MemoryProblem("DJ127", f"{describe(held)} that lives outside the function is changed", cure=cure)
+            )
+        self.cells["h", ref.uid] = contents
+
+    def remember_choice(self, found: av.Ref, owner: av.Ref) -> None:
+        """Where an object that was chosen by a run-time index comes from, in case that it is changed."""
+        held, container = (self.sites.held(self.cells, ref.uid) for ref in (found, owner))
+        if getattr(held, "frozen", "") != SHARED or owner.uid in self.sites.outside:
+            return
+        if isinstance(container, av.ListC):
+            again: Exception = self.grows(owner)
+        elif isinstance(container, av.DictC) and self.may_tabulate(container.site):
+            again = Tabulate((container.site,), doubtful=False)
+        else:
+            return
+        self.cells["h", found.uid] = replace(held, frozen=Changeable(SHARED, again))
+
+    # Items of growing lists that are changed in place
+
+    def is_live(self, held: DynList) -> bool:
+        """Whether the items of a growing list are objects that live in it."""
+        return held.site in self.learned.live and isinstance(held.elem, Boxed)
+
+    def only_grows(self, held: Any, node: Any = None) -> None:
+        """Refuse what would give an object in a list another place, or a second one."""
+        if isinstance(held, DynList) and self.is_live(held):
+            problem = "a list whose items are objects that are changed later is itself changed or copied here"
+            raise self.error(MemoryProblem("DJ402", problem, cure="keep the objects' numbers in arrays"), node)
+
+    def changes_list(self, held: DynList) -> None:
+        """Refuse a change of a list that may be another one, too."""
+        if isinstance(held.frozen, Changeable):
+            raise held.frozen.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
+        if held.frozen:
+            cure = "make a new list instead of changing this one: list(...)"
+            raise self.error(MemoryProblem("DJ402", f"a list is changed here, but it {held.frozen}", cure=cure))
+
+    def item_reference(self, owner: av.Ref, index: Value) -> av.Ref:
+        """A reference to an item of a live list."""
+        ref = av.Ref()
+        length = self.number(self.length(owner))
+        wrapped = self.ew("add", index, length)
+        place = self.build.value("select", [self.compare_kind("less", index, Static(0)), wrapped, index], INT)
+        self.cells["h", ref.uid] = ItemOf(owner, place)
+        return ref
+
+    def read_item(self, ref: av.Ref, item: ItemOf) -> Any:
+        """The contents of an item, as they are now."""
+        held = self.contents(item.owner)
+        leaves = iter([self.take("list_get", x, item.index) for x in held.lists])
+        found = self.last_read[ref.uid] = instantiate(held.elem.node, leaves, self.cells)
+        return found
+
+    def write_item(self, ref: av.Ref, item: ItemOf, contents: Any) -> None:
+        """Change those parts of an item that are not what was read last."""
+        held, before = self.contents(item.owner), self.last_read[ref.uid]
+        old, new = ([*self.elem_leaves(held, self._unnamed(c))] for c in (before, contents))
+        for target, a, b in zip(held.lists, old, new, strict=True):
+            if a is not b:
+                self.build.op("list_set", [target, b, item.index])
+
+    def _unnamed(self, contents: Any) -> av.Ref:
+        ref = av.Ref()
+        self.cells["h", ref.uid] = contents
+        return ref
+
+    # Sequences of any kind
+
+    def is_sequence(self, value: Any) -> bool:
+        """A list or tuple (of known or unknown length), or a string."""
+        if isinstance(value, av.Tup):
+            return True
+        if isinstance(value, av.Ref):
+            return isinstance(self.contents(value), (av.ListC, DynList))
+        return isinstance(value, Static) and isinstance(value.obj, (list, tuple, str))
+
+    def sequence_operator(self, kind: str, left: Any, right: Any, node: Any) -> Any:
+        """`+` and `*` on lists and tuples."""
+        if isinstance(left, (Value,)) and kind == "add":
+            return None
+        if kind == "add":
+            if isinstance(right, Value) or (isinstance(right, Static) and not self.is_sequence(right)):
+                return None
+            if (isinstance(left, av.Ref) and isinstance(self.contents(left), DynList)) or (
+                isinstance(right, av.Ref) and isinstance(self.contents(right), DynList)
+            ):
+                result = self.copy_list(left)
+                self.list_extend(result, right, node)
+                return result
+            items = (*self.sequence_items(left, node), *self.sequence_items(right, node))
+            return av.Tup(items) if isinstance(left, av.Tup) else self.new(av.ListC(items))
+        sequence, count = (left, right) if self.is_sequence(left) else (right, left)
+        if isinstance(count, Value) and isinstance(count.type, Array):
+            return None
+        if isinstance(count, Static) and not isinstance(count.obj, (int, np.integer)):
+            return None
+        if isinstance(count, Value) and count.type.dtype.kind not in "biu":
+            cure = "use int(...); ints and floats in one list that grows become floats"
+            raise self.error(
+                TypeProblem("DJ308", f"a list is repeated {describe(count)} times", cure=cure, python=TypeError), node
+            )
+        if isinstance(sequence, av.Ref):
+            held = self.contents(sequence)
+            if isinstance(held, DynList):
+                self.only_grows(held)
+                return self.call_plain(containers.repeated, sequence, count, node=node)
+            if isinstance(count, Value) and not self.can_be_static(count):
+                return self.repeat_list(sequence, count, node)
+        items = tuple(self.sequence_items(sequence, node)) * self.static_int(
+            count, "the length of a list or tuple", node
+        )
+        return av.Tup(items) if isinstance(sequence, av.Tup) else self.new(av.ListC(items))
+
+    def repeat_in_place(self, ref: av.Ref, count: Any, node: Any) -> None:
+        """`items *= count`."""
+        held = self.contents(ref)
+        if isinstance(held, av.ListC) and isinstance(count, Value) and not self.can_be_static(count):
+            held = self.make_dynamic(ref)
+        if isinstance(held, DynList):
+            self.only_grows(held)
+            self.call_plain(containers.repeat_in_place, ref, count, node=node)
+            return
+        times = self.static_int(count, "the length of a list or tuple", node)
+        self.write(ref, replace(held, items=held.items * times))
+
+    def repeat_list(self, sequence: av.Ref, count: Value, node: Any) -> Any:
+        """`[x] * n` with n known only at run time."""
+        items = self.sequence_items(sequence, node)
+        result = self.new(av.ListC(()))
+        self.iterate(
+            av.Range(Static(0), count, Static(1)),
+            lambda _: [self.list_append(result, i) for i in items],
+            node,
+            key=("repeat", self.place()),
+        )
+        return result
+
+    def container_truth(self, value: Any, node: Any) -> Any:
+        """Non-emptiness."""
+        if isinstance(value, av.Ref) and isinstance(self.contents(value), av.ObjC):
+            cls = self.contents(value).cls
+            for dunder in ("__bool__", "__len__"):
+                if self.class_has(cls, dunder):
+                    return self.truth(self.call_method(value, dunder, []), node)
+            return Static(True)
+        length = self.length(value, node)
+        return Static(length.obj > 0) if isinstance(length, Static) else self.compare_kind("greater", length, Static(0))
+
+    def length(self, value: Any, node: Any = None) -> Any:
+        """len()."""
+        if isinstance(value, Static) and self.wrong_type(value) is None:
+            return Static(len(value.obj))
+        if isinstance(value, av.Tup):
+            return Static(len(value.items))
+        if isinstance(value, Value) and isinstance(value.type, Array):
+            if value.type.ndim == 0:
+                raise self.error(TypeProblem("DJ308", "len() of a 0-d array", python=TypeError), node)
+            return self.dim(value, 0)
+        if isinstance(value, av.Range):
+            return self.trip(value.start, value.stop, value.step)
+        if isinstance(value, av.Iter) and value.kind == "view":
+            return Static(len(self.getters(value, node)))
+        if isinstance(value, av.Iter) and value.claimed and value.kind == "map":
+            return self.length(value.parts[1], node)
+        if isinstance(value, av.Ref):
+            held = self.contents(value)
+            if isinstance(held, (av.ListC, av.DictC)):
+                return Static(len(held.items))
+            if isinstance(held, DynList):
+                if held.elem is None:
+                    return Static(0)
+                return self.build.value("list_len", [held.lists[0]], INT)
+            return self.call_method(value, "__len__", [])
+        if isinstance(value, av.Format):
+            number = next(p[0] for p in value.parts if not isinstance(p, str))
+            error = self.error(
+                TypeProblem("DJ307", "the length of this text must be known before the program runs"), node
+            )
+            raise self.need_static(number, error) if isinstance(number, Value) else error
+        problem = TypeProblem("DJ308", f"len() of {describe(value)}", python=self.wrong_type(value))
+        raise self.error(problem, node)
+
+    # Growing lists
+
+    def list_append(self, ref: av.Ref, value: Any) -> Any:
+        """`list.append`."""
+        held = self.contents(ref)
+        if isinstance(held, av.ListC):
+            self.write(ref, replace(held, items=(*held.items, value)))
+        else:
+            self.changes_list(held)
+            for target, leaf in zip(held.lists, self.elem_leaves(held, value), strict=True):
+                self.build.op("list_append", [target, leaf])
+        return NONE
+
+    def elem_leaves(self, held: DynList, value: Any) -> list[Value]:
+        """A value as an item of a growing list; one of another type starts specialisation again with a wider list."""
+        elem = join_items(held.elem, item_template(value, self.cells, self.sites))
+        if isinstance(elem, Bad):
+            cure = "keep one type of item per list"
+            raise self.error(TypeProblem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure))
+        if not same_items(elem, held.elem):
+            raise Widen(held.site, elem)
+        side = Side(self.cells, self.build, self.sites)
+        leaves = item_leaves(value, elem, side)
+        for uid in side.copied:
+            if not isinstance(self.cells["h", uid], DynList):
+                self.freeze(self.cells, uid, "was put into a growing list")
+        return leaves
+
+    def make_dynamic(self, ref: av.Ref) -> DynList:
+        """Turn a list of known length into a growing one, in place."""
+        held = self.contents(ref)
+        if isinstance(held, DynList):
+            return held
+        site = self.sites.of.get(ref.uid)
+        elem = join_all(item_template(i, self.cells, self.sites) for i in held.items)
+        elem = join_items(elem, self.sites.hints.get(site))
+        if isinstance(elem, Bad):
+            cure = "keep one type of item per list"
+            raise self.error(TypeProblem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure))
+        self.write(ref, self.dynamic(held.items, elem, site))
+        return self.contents(ref)
+
+    def dynamic(self, items: Any, elem: Any, site: Any) -> DynList:
+        """A growing list with these items at first."""
+        lists = tuple(self.build.value("list_new", (), ty) for ty in list_types(elem))
+        result = DynList(lists, elem, site)
+        for item in items:
+            for target, leaf in zip(lists, self.elem_leaves(result, item), strict=True):
+                self.build.op("list_append", [target, leaf])
+        return result
+
+    def copy_list(self, value: Any) -> av.Ref:
+        """list(x) of a list."""
+        held = self.contents(value)
+        self.only_grows(held)
+        if isinstance(held, DynList):
+            lists = tuple(self.build.value("list_copy", [x], x.type) for x in held.lists)
+            return self.new(DynList(lists, held.elem, held.site))
+        return self.new(av.ListC(held.items))
+
+    def collect(self, iterable: Any, node: Any = None) -> Any:
+        """The items of any iterable: those of a new list."""
+        try:
+            return self.new(av.ListC(tuple(self.sequence_items(iterable, node))))
+        except UnknownLength:
+            pass
+        result = self.new(av.ListC(()))
+        block, first = self.build.block, len(self.build.block.ops)
+        self.iterate(iterable, lambda item: self.list_append(result, item), node, key=("collect", self.place()))
+        self.refuse_endless(block.ops[first:], node)
+        return result
+
+    def list_extend(self, ref: av.Ref, items: Any, node: Any = None) -> Any:
+        """`list.extend`."""
+        held = self.contents(ref)
+        if isinstance(held, av.ListC):
+            try:
+                self.write(ref, replace(held, items=(*held.items, *self.sequence_items(items, node))))
+            except UnknownLength:
+                pass
+            else:
+                return NONE
+        if isinstance(items, av.Ref) and items.uid == ref.uid:
+            items = self.copy_list(items)
+        self.iterate(items, lambda item: self.list_append(ref, item), node, key=("extend", self.place()))
+        return NONE
+
+    def list_set(self, ref: av.Ref, held: av.ListC, index: Any, value: Any, node: Any) -> None:
+        """`list[index] = value`."""
+        items = list(held.items)
+        if isinstance(index, av.Slice):
+            items[self.static_slice(index, node)] = self.sequence_items(value, node)
+        elif isinstance(index, Value):
+            if self.can_be_static(index):
+                self.static_int(index, "this index into a list", node)
+            self.make_dynamic(ref)
+            self.dyn_set(ref, index, value, node)
+            return
+        else:
+            k = self.static_int(index, "the index", node)
+            if not -len(items) <= k < len(items):
+                self.out_of_range("list assignment index out of range")
+            items[k] = value
+        self.write(ref, replace(held, items=tuple(items)))
+
+    def out_of_range(self, message: Any, exception: type = IndexError) -> None:
+        """A failure that is certain: Python would raise here."""
+        self.raise_if(Static(True), exception, message)
+
+    def dyn_index(self, ref: av.Ref, index: Any) -> Value:
+        """An index into a growing list; inside a `try`, its range is tested first."""
+        value = self.number(index)
+        if self.catches(IndexError):
+            length = self.number(self.length(ref))
+            low = self.ew("greater_equal", value, self.ew("negative", length))
+            self.guard(
+                self.ew("logical_and", low, self.ew("less", value, length)), IndexError, "list index out of range"
+            )
+        return value
+
+    def dyn_get(self, ref: av.Ref, index: Any, node: Any = None) -> Any:
+        """An item of a growing list."""
+        held = self.contents(ref)
+        if isinstance(index, av.Slice):
+            return self.dyn_slice(ref, held, index, node)
+        if held.elem is None:
+            self.out_of_range("list index out of range")
+        i = self.dyn_index(ref, index)
+        if self.is_live(held):
+            return self.item_reference(ref, i)
+        item = self.item_of(held, [self.take("list_get", x, i) for x in held.lists])
+        if isinstance(held.elem, Boxed) and held.site is not None:
+            found = self.cells["h", item.uid]
+            self.cells["h", item.uid] = replace(found, frozen=Changeable(found.frozen, Live(held.site)))
+        return item
+
+    def take(self, kind: str, items: Value, index: Value) -> Value:
+        """An item of an IR list; two items have one type, but nothing is known of their lengths."""
+        return self.build.value(kind, [items, index], fresh_lengths(items.type.elem))
+
+    def item_of(self, held: DynList, leaves: list[Value]) -> Any:
+        """An item from its leaves."""
+        return instantiate(held.elem, iter(leaves), self.cells)
+
+    def dyn_slice(self, ref: av.Ref, held: DynList, index: av.Slice, node: Any) -> Any:
+        """A slice of a growing list is a new list."""
+        if self.is_live(held):
+            low, high = self.call_plain(
+                containers.bounds, *split_slice(index)[:2], Static(1), self.length(ref), node=node
+            ).items
+            if not is_none(index.step) and getattr(index.step, "obj", 0) != 1:
+                self.only_grows(held, node)
+            return av.Iter("map", (av.Method(ref, "__getitem__"), av.Range(low, high, Static(1))), claimed=True)
+        return self.call_plain(containers.list_slice, ref, *split_slice(index), node=node)
+
+    def call_plain(self, function: Any, *args: Any, node: Any) -> Any:
+        """Call a function of the library."""
+        return self.call_fn(self.fn_of(function), list(args), {}, node)
+
+    def dyn_set(self, ref: av.Ref, index: Any, value: Any, node: Any) -> None:
+        """`list[index] = value` in a growing list."""
+        held = self.contents(ref)
+        self.only_grows(held, node)
+        self.changes_list(held)
+        if isinstance(index, av.Slice):
+            if not is_none(index.step) and getattr(index.step, "obj", 0) != 1:
+                parts = index.start, index.stop, index.step
+                self.call_plain(containers.assign_stepped, ref, *parts, value, node=node)
+                return
+            self.call_plain(containers.assign_slice, ref, index.start, index.stop, value, node=node)
+            return
+        i = self.dyn_index(ref, index)
+        for target, leaf in zip(held.lists, self.elem_leaves(held, value), strict=True):
+            self.build.op("list_set", [target, leaf, i])
+
+    def dyn_pop(self, ref: av.Ref, index: Any = Static(-1)) -> Any:
+        """`list.pop` of a growing list."""
+        held = self.contents(ref)
+        self.only_grows(held)
+        self.changes_list(held)
+        if held.elem is None:
+            self.out_of_range("pop from empty list")
+        i = self.dyn_index(ref, index)
+        return self.item_of(held, [self.take("list_pop", x, i) for x in held.lists])
+
+    def dyn_clear(self, ref: av.Ref) -> None:
+        """Empty a growing list."""
+        self.only_grows(self.contents(ref))
+        self.changes_list(self.contents(ref))
+        for target in self.contents(ref).lists:
+            n = self.build.value("list_len", [target], INT)
+            self.counted(n, lambda _, x=target: self.build.value("list_pop", [x, self.build.const(-1)], x.type.elem))
+
+    def dyn_replace(self, ref: av.Ref, source: av.Ref) -> None:
+        """Give a growing list the items of another one of the same length, in place."""
+        held, given = self.contents(ref), self.make_dynamic(source)
+        self.only_grows(held)
+        self.changes_list(held)
+        for target, items in zip(held.lists, given.lists, strict=True):
+            n = self.build.value("list_len", [target], INT)
+            elem = target.type.elem
+
+            def put(i: Value, x: Value = target, y: Value = items, ty: Any = elem) -> None:
+                self.build.op("list_set", [x, self.build.value("list_get", [y, i], ty), i])
+
+            self.counted(n, put)
+
+    def dict_contents(self, value: Any, node: Any) -> av.DictC:
+        """The contents of a dict."""
+        if isinstance(value, av.Ref) and isinstance(self.contents(value), av.DictC):
+            return self.contents(value)
+        raise self.error(TypeProblem("DJ308", f"{describe(value)} is used where a dict is needed"), node)
+
+
+def split_slice(index: av.Slice) -> tuple[Any, Any, Any]:
+    """Start, stop and step."""
+    return tuple(NONE if is_none(part) else part for part in (index.start, index.stop, index.step))  # type: ignore[return-value]

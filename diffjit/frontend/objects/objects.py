@@ -1,0 +1,325 @@
+"""Objects: attributes, and instances of users' classes."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.calls.dataclass_calls import OPTIONS
+from diffjit.frontend.syntax.managers import is_manager
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.sums import for_each
+from diffjit.frontend.values.templates import describe
+from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.signatures import is_ctypes
+
+
+class Objects(Mixin):
+    """Mixin of the interpreter: attributes and classes."""
+
+    # Classes
+
+    def instantiate(self, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """Create an object of a user's class."""
+        if issubclass(cls, BaseException):
+            ref = self.exception_object(cls, *args)
+            if isinstance(self.class_lookup(cls, "__init__"), (types.FunctionType, av.Member)):
+                self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
+            return ref
+        if issubclass(cls, np.generic):
+            return self.cast_to(cls, args, node)
+        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+            bound = dict(zip(cls._fields, args, strict=False))  # pyright: ignore[reportAttributeAccessIssue]
+            bound.update(kwargs)
+            for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
+                bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
+            return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
+        if issubclass(cls, enum.Enum) and len(args) == 1 and not isinstance(args[0], Static):
+            return self.member_of_value(cls, args[0])
+        if issubclass(cls, enum.Enum | enum.auto):
+            return Static(self.evaluated(cls, *(a.obj for a in args)))
+        if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in ("numpy", "decimal", "fractions"):
+            if all(isinstance(a, Static) for a in (*args, *kwargs.values())):
+                return Static(self.evaluated(cls, *(a.obj for a in args), **{k: v.obj for k, v in kwargs.items()}))
+            raise self.no_rule(cls, node)
+        if cls is types.SimpleNamespace and not args:
+            return self.new(av.ObjC(cls, dict(kwargs)))
+        ref = self.new(av.ObjC(cls, {}))
+        init = self.class_lookup(cls, "__init__")
+        if hasattr(cls, OPTIONS) and not isinstance(init, av.Member):
+            self.local_dataclass_init(ref, cls, args, kwargs)
+        elif dataclasses.is_dataclass(cls) and _generated_init(cls):
+            self.dataclass_init(ref, cls, args, kwargs, node)
+        elif isinstance(init, (types.FunctionType, av.Member)):
+            self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
+        elif args or kwargs:
+            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` takes no arguments", python=TypeError), node)
+        return ref
+
+    def member_of_value(self, cls: type[enum.Enum], value: Any) -> Any:
+        """`Phase(k)` of a value that is only known at run time: the member that has it."""
+        hits = [(m, self.truth(self.compare_kind("equal", value, self.lift_static(m.value)))) for m in cls]
+        found = functools.reduce(self.either, (hit for _, hit in hits), Static(False))
+        self.raise_if(self.logical_not(found), ValueError, f"not a valid {cls.__name__}")
+
+        def pick(k: int) -> Any:
+            member, hit = hits[k]
+            last = k == len(hits) - 1
+            return Static(member) if last else self.choose(hit, lambda: Static(member), lambda: pick(k + 1))
+
+        return pick(0)
+
+    def cast_to(self, cls: type, args: list[Any], node: Any) -> Any:
+        """np.float64(x) and the like."""
+        if not args:
+            return Static(cls())
+        if isinstance(args[0], Static) and not isinstance(args[0].obj, np.ndarray):
+            return Static(self.evaluated(cls, args[0].obj))
+        if len(args) > 1 or issubclass(cls, (np.character, np.datetime64, np.timedelta64)):
+            raise self.no_rule(cls, node)
+        if not issubclass(cls, (np.complexfloating, np.bool_)):
+            self.real_only(f"np.{cls.__name__}()", args[0])
+        if issubclass(cls, np.integer) and self.is_weak(args[0]):
+            return self.cast(self.to_int(args[0]), np.dtype(cls))
+        return self.cast(args[0], np.dtype(cls))
+
+    def method_fn(self, function: Any, owner: type) -> av.Fn:
+        """A method's function, which remembers its class for super()."""
+        fn = self.fn_of(function)
+        return dataclasses.replace(fn, owner=next((c for c in owner.__mro__ if function in vars(c).values()), owner))
+
+    def dataclass_init(self, ref: av.Ref, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> None:
+        """What a dataclass's generated __init__ does."""
+        fields: dict[str, Any] = {}
+        parameters = [f for f in dataclasses.fields(cls) if f.init]
+        given = dict(zip([f.name for f in parameters if not f.kw_only], args, strict=False))
+        given.update(kwargs)
+        for field in dataclasses.fields(cls):
+            if field.name in given:
+                fields[field.name] = given.pop(field.name)
+            elif field.default is not dataclasses.MISSING:
+                fields[field.name] = self.lift_static(field.default)
+            elif field.default_factory is not dataclasses.MISSING:
+                fields[field.name] = self.call(self.lift_static(field.default_factory), [], {}, node)
+            elif field.init:
+                raise self.error(
+                    TypeProblem("DJ306", f"`{cls.__name__}` needs the field `{field.name}`", python=TypeError), node
+                )
+        if given:
+            raise self.error(
+                TypeProblem("DJ306", f"`{cls.__name__}` has no field `{next(iter(given))}`", python=TypeError), node
+            )
+        self.write(ref, av.ObjC(cls, fields))
+        if self.class_has(cls, "__post_init__"):
+            self.call_method(ref, "__post_init__", [])
+
+    def call_method(self, ref: av.Ref, name: str, args: list[Any], kwargs: dict[str, Any] | None = None) -> Any:
+        """Call a method of an object by name."""
+        return self.call(self.get_attribute(ref, name), args, kwargs or {})
+
+    # Attributes
+
+    @for_each
+    def get_attribute(self, owner: Any, name: str, node: Any = None) -> Any:
+        """`owner.name`."""
+        if isinstance(owner, av.Opt):
+            return self.get_attribute(self.not_none(owner), name, node)
+        if isinstance(owner, Value):
+            if isinstance(owner.type, (Array, Scalar)):
+                return self.array_attribute(owner, name, node)
+            return av.Method(owner, name)
+        if isinstance(owner, Static):
+            if isinstance(owner.obj, np.ndarray):
+                return self.array_attribute(self.lift_constant(owner.obj), name, node)
+            if av.is_number(owner.obj) and name in ("T", "real", "imag", "shape", "ndim", "dtype", "size"):
+                return self.array_attribute(owner, name, node)
+            return self.static_attribute(owner.obj, name, node)
+        if isinstance(owner, av.Tup):
+            if owner.cls is not None and name in owner.cls._fields:
+                return owner.items[owner.cls._fields.index(name)]
+            if name in ("_replace", "_asdict"):
+                return av.Method(owner, name)
+            if owner.cls is not None and isinstance(
+                self.class_lookup(owner.cls, name), (types.FunctionType, property, av.Member)
+            ):
+                return self.class_attribute(owner, owner.cls, name, node)
+            return av.Method(owner, name)
+        if isinstance(owner, av.Ref):
+            held = self.contents(owner)
+            if isinstance(held, av.ObjC):
+                return self.object_attribute(owner, held, name, node)
+            return av.Method(owner, name)
+        if isinstance(owner, (av.Slice, av.Range)) and name in ("start", "stop", "step"):
+            return getattr(owner, name)
+        if isinstance(owner, av.Fn) and name == "__name__":
+            return Static(owner.name)
+        if isinstance(owner, av.Partial) and name in ("func", "args", "keywords"):
+            return {"func": owner.function, "args": av.Tup(owner.args)}[name]
+        if isinstance(owner, av.Descriptor) and name in ("setter", "getter", "deleter"):
+            return av.Method(owner, name)
+        if isinstance(owner, av.Iter) and owner.kind == "super":
+            return self.super_attribute(owner, name, node)
+        if isinstance(owner, (av.Format, av.Range, av.Iter)):
+            return av.Method(owner, name)
+        raise self.error(TypeProblem("DJ317", f"{describe(owner)} has no attribute `{name}`"), node)
+
+    def static_attribute(self, obj: Any, name: str, node: Any) -> Any:
+        try:
+            value = getattr(obj, name)
+        except AttributeError as error:
+            raise self.error(TypeProblem("DJ317", str(error), python=AttributeError), node) from error
+        if isinstance(value, av.Member):
+            if isinstance(obj, enum.Enum):
+                return self.member_attribute(Static(obj), value, type(obj), name)
+            return self.static_member(obj, value)
+        if name == "_make" and hasattr(obj, "_fields"):
+            return av.Iter("spread", (Static(obj),))
+        if isinstance(obj, types.ModuleType) and not _is_library(obj):
+            return self.lift_name_in(vars(obj), name)
+        if (
+            isinstance(obj, type)
+            and not _is_library(obj)
+            and isinstance(value, (int, float, np.ndarray, list, dict))
+            and not isinstance(value, bool)
+            and not isinstance(value, enum.Enum)
+        ):
+            return self.lift_at(("attr", obj, name), value, lambda: getattr(obj, name))
+        if isinstance(obj, (str, bytes)) and callable(value):
+            return av.Method(Static(obj), name)
+        if is_ctypes(value):  # of a library, or what has been put in its place
+            return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)
+        self.portable &= isinstance(obj, (str, bytes, np.dtype, np.ufunc)) or _is_fixed_library(obj)
+        return self.lift_static(value) if _is_library(obj) else self.attribute_of(obj, name, value)
+
+    def object_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
+        if name in held.fields:
+            return held.fields[name]
+        if name == "__dict__":
+            return self.new(av.DictC(dict(held.fields), frozen="is an object's __dict__, of which diffjit has a copy"))
+        if held.origin is not None:
+            obj, getter = held.origin
+            if name in getattr(obj, "__dict__", {}) or name in getattr(type(obj), "__slots__", ()):
+                return self.lift_at(
+                    ("attr", id(obj), name), getattr(obj, name), lambda: getattr(getter(), name), keep=obj
+                )
+            self.watch_object(obj, name, inspect.getattr_static(held.cls, name, None))
+        return self.class_attribute(owner, held.cls, name, node)
+
+    def class_attribute(self, owner: Any, cls: type, name: str, node: Any) -> Any:
+        """An attribute found on an object's class."""
+        if name == "__class__":
+            return Static(cls)
+        found = self.class_lookup(cls, name)
+        if found is None and not hasattr(cls, name):
+            asked = self.class_lookup(cls, "__getattr__")
+            if isinstance(asked, types.FunctionType):
+                return self.call(self.method_fn(asked, cls), [owner, Static(name)], {}, node)
+            raise self.error(
+                TypeProblem(
+                    "DJ317",
+                    f"`{cls.__name__}` object has no attribute `{name}`",
+                    cure="set it on every path before it is read",
+                    python=AttributeError,
+                ),
+                node,
+            )
+        if isinstance(found, av.Member):
+            return self.member_attribute(owner, found, cls, name)
+        if isinstance(found, property):
+            return self.call(self.method_fn(found.fget, cls), [owner], {}, node)
+        if isinstance(found, functools.cached_property):
+            value = self.call(self.method_fn(found.func, cls), [owner], {}, node)
+            held = self.contents(owner)
+            self.cells["h", owner.uid] = dataclasses.replace(held, fields={**held.fields, name: value})
+            return value
+        if isinstance(found, staticmethod):
+            return self.lift_static(found.__func__)
+        if isinstance(found, classmethod):
+            return av.Bound(Static(cls), self.lift_static(found.__func__))
+        if isinstance(found, types.FunctionType) and is_manager(found):
+            return av.Bound(owner, self.cl_contextmanager(self.method_fn(found.__wrapped__, cls)))  # pyright: ignore[reportFunctionMemberAccess]
+        if isinstance(found, types.FunctionType):
+            return av.Bound(owner, self.method_fn(found, cls))
+        if isinstance(found, functools._lru_cache_wrapper):  # noqa: SLF001 - the class of its results
+            return av.Bound(owner, Static(found))
+        if issubclass(cls, BaseException) and isinstance(found, _MADE_IN_C):
+            return self.exception_attribute(held=self.contents(owner), name=name)
+        if isinstance(found, types.MemberDescriptorType) or found is None:
+            raise self.error(TypeProblem("DJ317", f"attribute `{name}` is not set here", python=AttributeError), node)
+        if hasattr(found, "py_func"):
+            return av.Bound(owner, self.fn_of(found.py_func))
+        return self.static_attribute(cls, name, node)
+
+    @for_each
+    def set_attribute(self, owner: Any, name: str, value: Any, node: Any = None) -> None:
+        """`owner.name = value`."""
+        if isinstance(owner, av.Opt):
+            self.set_attribute(self.not_none(owner), name, value, node)
+            return
+        if isinstance(owner, av.Ref) and isinstance(self.contents(owner), av.ObjC):
+            held = self.contents(owner)
+            setter = self.class_lookup(held.cls, name)
+            if self.set_member(owner, setter, name, value):
+                return
+            if isinstance(setter, property):
+                if setter.fset is None:
+                    raise self.error(
+                        TypeProblem("DJ317", f"property `{name}` has no setter", python=AttributeError), node
+                    )
+                self.call(self.method_fn(setter.fset, held.cls), [owner, value], {}, node)
+                return
+            self.write(owner, dataclasses.replace(held, fields={**held.fields, name: value}))
+            return
+        if isinstance(owner, Value) and isinstance(owner.type, Array) and name == "shape":
+            raise self.unsupported("DJ101", "assignment to `.shape`", node, "use reshape")
+        if isinstance(owner, Value) and isinstance(owner.type, Array) and name in ("real", "imag", "flat"):
+            target = self.array_attribute(owner, name, node) if name != "flat" else self.np_reshape(owner, Static(-1))
+            self.assign_array(target, value, node)
+            return
+        raise self.unsupported("DJ127", f"attribute `{name}` of {describe(owner)} is assigned", node)
+
+
+_MADE_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType)
+
+
+def _is_fixed_library(obj: Any) -> bool:
+    """Whether the attributes of a module or class hang on the versions of Python and NumPy alone."""
+    name = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", "")
+    return _is_library(obj) and name.split(".")[0] not in ("sys", "scipy", "numba")
+
+
+def _is_library(obj: Any) -> bool:
+    name = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", "")
+    return name.split(".")[0] in (
+        "numpy",
+        "math",
+        "scipy",
+        "builtins",
+        "functools",
+        "itertools",
+        "operator",
+        "numba",
+        "dataclasses",
+        "enum",
+        "typing",
+        "collections",
+        "cmath",
+        "sys",
+        "warnings",
+    )
+
+
+def _generated_init(cls: type) -> bool:
+    init = cls.__dict__.get("__init__") or inspect.getattr_static(cls, "__init__", None)
+    code = getattr(init, "__code__", None)
+    return code is not None and code.co_filename.startswith("<")

@@ -1,0 +1,162 @@
+"""Dicts and sets: those whose keys are known while specialising are containers; the others become objects.
+
+Where a dict meets a key that is only known at run time, specialisation starts again, and what is made at that place is
+a `Table` of the library: lists of keys and of values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList, describe
+from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Value
+from diffjit.primitives.library import tables
+
+
+class Tabulate(Exception):
+    """A dict made at `sites` has keys that are only known at run time: specialisation starts again.
+
+    `doubtful`: writing loops out, or fixing lengths, would make them known.
+    """
+
+    def __init__(self, sites: Any, *, doubtful: bool) -> None:
+        super().__init__()
+        self.sites = sites
+        self.doubtful = doubtful
+
+
+class Tables(Mixin):
+    """Mixin of the interpreter: dicts and sets with keys that are only known at run time."""
+
+    def known_key(self, ref: av.Ref | None, value: Any, node: Any = None) -> Any:
+        """The key of a dict with known keys; starts again where it is only known at run time."""
+        if isinstance(value, av.Opt):
+            value = self.not_none(value)
+        if isinstance(value, av.Ref) and not self.is_growing(value):
+            raise self.unsupported("DJ123", f"{describe(self.contents(value))} as a dict key", node)
+        if not is_run_time_key(value):
+            return self.static_key(value, node)
+        site = None if ref is None else self.contents(ref).site
+        in_short_loops = self.can_be_known(value) and all(
+            source[0] == "loop" for number in numbers_in(value) for source in self.static_sources(number)
+        )
+        if in_short_loops or not self.may_tabulate(site):
+            return self.static_key(value, node)
+        raise Tabulate((site,), doubtful=self.can_be_known(value))
+
+    def may_tabulate(self, site: Any) -> bool:
+        """Whether what is made at a place may be given run-time keys by another attempt."""
+        return site is not None and bool(site[0]) and site not in {**self.learned.tables, **self.learned.spelled}
+
+    def can_be_known(self, key: Any) -> bool:
+        """Whether writing loops out or fixing arguments would make a key known."""
+        numbers = numbers_in(key)
+        return bool(numbers) and all(map(self.can_be_static, numbers))
+
+    def tabulated(self, contents: av.DictC) -> av.Ref:
+        """A new dict or set for keys that are only known at run time."""
+        if contents.is_set:
+            ref = self.instantiate(tables.RunTimeSet, [], {}, self.here)
+            for item in contents.items.values():
+                self.call_method(ref, "add", [item])
+            return ref
+        factory = Static(None) if contents.factory is None else contents.factory
+        ref = self.instantiate(tables.Table, [factory], {}, self.here)
+        for key, value in contents.items.items():
+            self.call_method(ref, "enter", [self.lift_static(key), value])
+        return ref
+
+    def is_table(self, value: Any) -> bool:
+        """A dict with keys that are only known at run time."""
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        return isinstance(held, av.ObjC) and issubclass(held.cls, tables.Table)
+
+    def is_run_time_set(self, value: Any) -> bool:
+        """A set with items that are only known at run time."""
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        return isinstance(held, av.ObjC) and held.cls is tables.RunTimeSet
+
+    @core(tables.growing)
+    def empty_growing_list(self) -> av.Ref:
+        """An empty list that grows."""
+        ref = self.new(av.ListC(()))
+        self.make_dynamic(ref)
+        return ref
+
+    def unordered(self, iterable: Any) -> Any:
+        """What a set holds, for those who do not mind the order."""
+        return self.get_attribute(iterable, "kept_keys") if self.is_run_time_set(iterable) else iterable
+
+    def make_dict(self, pairs: list[tuple[Any, Any]], node: Any = None) -> av.Ref:
+        """A new dict of these keys and values; a value without a key is another dict."""
+        if any(is_run_time_key(k) or (k is None and self.is_table(v)) for k, v in pairs):
+            made = self.new(av.DictC({}))
+            if not self.is_table(made):
+                raise Tabulate((self.contents(made).site,), doubtful=False)
+            for key, value in pairs:
+                if key is None:
+                    self.call_method(made, "update", [value])
+                else:
+                    self.set_item(made, key, value, node)
+            return made
+        items: dict[Any, Any] = {}
+        for key, value in pairs:
+            items.update(self.dict_contents(value, node).items if key is None else {self.static_key(key, node): value})
+        return self.new(av.DictC(items))
+
+    def make_set(self, items: list[Any], node: Any = None) -> av.Ref:
+        """A new set of these items."""
+        if any(is_run_time_key(i) for i in items):
+            made = self.new(av.DictC({}, is_set=True))
+            for item in items:
+                self.builtin_method_of(made, "add", item)
+            return made
+        return self.new(av.DictC({self.static_key(i, node): i for i in items}, is_set=True))
+
+    def builtin_method_of(self, ref: av.Ref, name: str, *args: Any) -> Any:
+        """`ref.name(...)`."""
+        return self.call(self.get_attribute(ref, name), list(args), {})
+
+    def set_factory(self, ref: av.Ref, factory: Any) -> None:
+        """Make a dict a defaultdict."""
+        held = self.contents(ref)
+        if isinstance(held, av.DictC):
+            none = isinstance(factory, Static) and factory.obj is None
+            self.write(ref, replace(held, factory=None if none else factory))
+        else:
+            self.set_attribute(ref, "made_by", factory)
+
+    def equal_keys(self, a: Any, b: Any, node: Any = None) -> Any:
+        """Whether two keys are the same."""
+        if self.is_sequence(a) != self.is_sequence(b) and not (self.is_text(a) and self.is_text(b)):
+            return Static(False)
+        return self.truth(self.compare_kind("equal", a, b, node))
+
+    def is_growing(self, value: Any) -> bool:
+        """A list whose length is only known at run time."""
+        return isinstance(value, av.Ref) and isinstance(self.contents(value), DynList)
+
+    def no_order(self, node: Any) -> TypeProblem:
+        """Iteration over a set."""
+        message = "iteration over a set whose items are only known at run time, in an order of Python's own"
+        return self.unsupported("DJ115", message, node, "iterate over sorted(...) of it")
+
+
+def numbers_in(value: Any) -> list[Value]:
+    """The run-time numbers of a key."""
+    if isinstance(value, av.Tup):
+        return [v for i in value.items for v in numbers_in(i)]
+    return [value] if isinstance(value, Value) else []
+
+
+def is_run_time_key(value: Any) -> bool:
+    """A key that is only known at run time."""
+    if isinstance(value, av.Tup):
+        return any(is_run_time_key(i) for i in value.items)
+    return isinstance(value, (Value, av.Ref, av.Sum, av.Opt))

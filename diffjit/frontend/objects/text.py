@@ -1,0 +1,190 @@
+"""Strings built at run time: f-strings, `%` and `.format`, and what is printed or raised with them."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable
+from typing import Any
+
+import gast
+
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import describe
+from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Value
+
+
+class Text(Mixin):
+    """Mixin of the interpreter: strings."""
+
+    def eval_JoinedStr(self, node: gast.AST) -> Any:
+        pieces = [p for p in node.values if not isinstance(p, gast.Constant)]
+        values = [self.eval(p.value) for p in pieces]
+        specs = [Static("") if p.format_spec is None else self.eval(p.format_spec) for p in pieces]
+        if not all(isinstance(s, Static) for s in specs):
+            cure = "write its width and digits as numbers"
+            raise self.unsupported("DJ122", "a format that is only known at run time", node, cure)
+
+        def joined(given: list[Any]) -> Any:
+            rest = zip(pieces, given, specs, strict=True)
+            parts: list[Any] = []
+            for p in node.values:
+                parts += [p.value] if isinstance(p, gast.Constant) else self._formatted(*next(rest))
+            return self.text(parts)
+
+        return self.over_texts(values, joined)
+
+    def _formatted(self, piece: gast.AST, value: Any, spec: Static) -> list[Any]:
+        """A piece of an f-string as parts of a text."""
+        conversion = {114: "!r", 115: "!s", 97: "!a"}.get(piece.conversion, "")
+        if isinstance(value, Static) and not av.is_number(value.obj):
+            obj = repr(value.obj) if conversion == "!r" else value.obj
+            return [format(obj, spec.obj)]
+        if isinstance(value, Static):
+            return [format(repr(value.obj) if conversion == "!r" else value.obj, spec.obj)]
+        if isinstance(value, Value) or spec.obj:
+            return [(value, spec.obj)]
+        return list(self.repr_parts(value) if conversion == "!r" else self.text_parts(value))
+
+    def over_texts(self, values: list[Any], use: Callable[[list[Any]], Any]) -> Any:
+        """Use values in a text: exceptions as theirs, and each variant of what is one of several texts."""
+        texts = [self.py_str(v) if self.is_exception(v) else v for v in values]
+        for k, text in enumerate(texts):
+            if isinstance(text, av.Sum):
+                return self.each(text, lambda t, k=k: self.over_texts([*texts[:k], t, *texts[k + 1 :]], use))
+        return use(texts)
+
+    def is_exception(self, value: Any) -> bool:
+        """An exception object."""
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        return isinstance(held, av.ObjC) and issubclass(held.cls, BaseException)
+
+    def eval_FormattedValue(self, node: gast.AST) -> Any:
+        return self.eval_JoinedStr(gast.copy_location(gast.JoinedStr(values=[node]), node))
+
+    def text(self, parts: list[Any]) -> Any:
+        """A string, static when all its parts are."""
+        flat: list[Any] = []
+        for part in parts:
+            if isinstance(part, str) and flat and isinstance(flat[-1], str):
+                flat[-1] += part
+            else:
+                flat.append(part)
+        if all(isinstance(p, str) for p in flat):
+            return Static("".join(flat))
+        return av.Format(tuple(flat))
+
+    def is_text(self, value: Any) -> bool:
+        """A string, known or not."""
+        return isinstance(value, av.Format) or (isinstance(value, Static) and isinstance(value.obj, str))
+
+    def text_parts(self, value: Any) -> tuple[Any, ...]:
+        """The pieces of a string."""
+        if isinstance(value, av.Format):
+            return value.parts
+        if isinstance(value, Static):
+            return (str(value.obj),)
+        if isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.ObjC):
+            if issubclass(held.cls, BaseException):
+                return self.text_parts(self.exception_text(value))
+            if held.cls.__str__ is not object.__str__:
+                return self.text_parts(self.call_method(value, "__str__", []))
+        return ((value, ""),)
+
+    def repr_parts(self, value: Any) -> tuple[Any, ...]:
+        """The pieces of what repr() gives."""
+        if isinstance(value, Static):
+            return (repr(value.obj),)
+        if isinstance(value, av.Tup) and value.cls is None:
+            inner = [p for k, i in enumerate(value.items) for p in ((", ",) if k else ()) + self.repr_parts(i)]
+            return ("(", *inner, ",)" if len(value.items) == 1 else ")")
+        return ((value, "!r"),) if isinstance(value, Value) else ((value, ""),)
+
+    def percent_format(self, template: str, right: Any) -> Any:
+        """`"..." % values`."""
+        items = list(right.items) if isinstance(right, av.Tup) else [right]
+        parts: list[Any] = []
+        position = 0
+        for match in re.finditer(r"%(%|[-+ 0#]*\d*(?:\.\d+)?[sdifeEgGr])", template):
+            parts.append(template[position : match.start()])
+            position = match.end()
+            spec = match.group(1)
+            if spec == "%":
+                parts.append("%")
+                continue
+            item = items.pop(0)
+            if isinstance(item, Static):
+                parts.append(("%" + spec) % (item.obj,))
+            else:
+                parts.append((item, "" if spec in ("s", "r") else spec.replace("i", "d")))
+        parts.append(template[position:])
+        return self.text(parts)
+
+    def print_parts(self, parts: tuple[Any, ...]) -> tuple[list[Value], tuple[Any, ...]]:
+        """Split a run-time string into IR values and the literal text and formats around them."""
+        values: list[Value] = []
+        formats: list[Any] = []
+        for part in parts:
+            if isinstance(part, str):
+                formats.append(part)
+                continue
+            value, spec = part
+            for piece, text in self.flatten_text(value, spec):
+                if piece is None:
+                    formats.append(text)
+                else:
+                    values.append(piece)
+                    formats.append(("value", text))
+        return values, tuple(formats)
+
+    def flatten_text(self, value: Any, spec: str) -> list[tuple[Any, str]]:
+        """A value inside a run-time string as numbers and literal text."""
+        if isinstance(value, Value):
+            return [(value, spec)]
+        if isinstance(value, Static):
+            return [(None, format(value.obj, spec))]
+        if isinstance(value, av.Format):
+            out: list[tuple[Any, str]] = []
+            for part in value.parts:
+                out += [(None, part)] if isinstance(part, str) else self.flatten_text(*part)
+            return out
+        if isinstance(value, av.Tup) or (isinstance(value, av.Ref) and isinstance(self.contents(value), av.ListC)):
+            items = value.items if isinstance(value, av.Tup) else self.contents(value).items
+            left, right = ("(", ")") if isinstance(value, av.Tup) else ("[", "]")
+            out = [(None, left)]
+            for k, item in enumerate(items):
+                out += [(None, ", ")] if k else []
+                out += self.flatten_text(item, "")
+            return [*out, (None, right)]
+        return [(None, f"<{describe(value)}>")]
+
+    def text_method(self, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        if isinstance(receiver, Static) and all(isinstance(a, Static) for a in (*args, *kwargs.values())):
+            return self.run_now(getattr(receiver.obj, name), args, kwargs)
+        if name == "format" and isinstance(receiver, Static):
+            return self.format_text(receiver.obj, args, kwargs)
+        if name == "join" and isinstance(receiver, Static):
+            parts: list[Any] = []
+            for k, item in enumerate(self.unpack(args[0], None, node)):
+                parts += [receiver.obj] if k else []
+                parts += self.text_parts(item)
+            return self.text(parts)
+        raise self.unsupported("DJ118", f"string method `{name}` on run-time values", node)
+
+    def format_text(self, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """`"...".format(...)`."""
+        parts: list[Any] = []
+        position = 0
+        for literal, field, spec, _ in string.Formatter().parse(template):
+            parts.append(literal)
+            if field is None:
+                continue
+            if field == "":
+                value = args[position]
+                position += 1
+            else:
+                value = args[int(field)] if field.isdigit() else kwargs[field]
+            parts.append(format(value.obj, spec or "") if isinstance(value, Static) else (value, spec or ""))
+        return self.text(parts)

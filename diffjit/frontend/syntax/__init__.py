@@ -1,0 +1,1 @@
+"""The abstract interpreter, and what each kind of syntax does."""

@@ -1,0 +1,407 @@
+"""Branches and jumps: `fork` interprets both branches of a run-time condition and joins what they leave behind.
+
+A jump (`break`, `continue`, `return`, `raise`) that depends on run-time values is a flag cell `("jump", kind, uid)`;
+statements behind it run under "no jump pending". Where one branch jumps for certain, the rest of the block simply moves
+into the other branch, and no flag is tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.join import Joiner
+from diffjit.frontend.values.leaves import convert, instantiate, leaf_types
+from diffjit.frontend.values.templates import (
+    Bad,
+    Cells,
+    Changeable,
+    DynList,
+    ItemOf,
+    MaybeT,
+    Node,
+    Side,
+    Unjoinable,
+    Widen,
+    blamed,
+    contains_bad,
+    kind_of,
+    older_than,
+    rebuild,
+    shape,
+    split,
+)
+from diffjit.frontend.values.values import UNBOUND, Static
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Block, Op, Value
+from diffjit.ir.types import BOOL, Scalar, Type
+
+RESULT = ("result",)
+SHARED = "may be one of several objects after a branch or loop, and another name for it is still in use"
+
+
+@dataclass(slots=True, eq=False)
+class Path:
+    """One branch after its interpretation."""
+
+    block: Block
+    cells: Cells
+    dead: bool
+    result: Any = None
+    jumped: bool = False
+    left: frozenset[int] = frozenset()  # frames that it leaves for certain, by return or raise
+
+
+class Control(Mixin):
+    """Mixin of the interpreter: branches and jumps."""
+
+    # Jumps
+
+    def pending(self) -> Any:
+        """Whether a jump is under way: Static(bool) or an IR bool."""
+        result: Any = Static(False)
+        for key, flag in list(self.cells.items()):
+            if key[0] == "jump":
+                state = self.flag_value(flag)
+                if isinstance(state, Static):
+                    if state.obj:
+                        return state
+                else:
+                    result = state if isinstance(result, Static) else self.ew("logical_or", result, state)
+        return result
+
+    def flag_value(self, flag: Any) -> Any:
+        """A jump's flag as a truth value."""
+        if isinstance(flag, av.Maybe):
+            return flag.bound if isinstance(flag.value, Static) else self.ew("logical_and", flag.bound, flag.value)
+        return flag
+
+    def jumped(self) -> bool:
+        """Whether the rest of this block is certainly not reached."""
+        return self.dead or any(k[0] == "jump" and isinstance(f, Static) and f.obj for k, f in self.cells.items())
+
+    def jump(self, *key: Any) -> None:
+        """Start a jump."""
+        self.cells["jump", *key] = Static(True)
+
+    def land(self, *key: Any) -> Any:
+        """End a jump; returns its flag."""
+        return self.flag_value(self.cells.pop(("jump", *key), Static(False)))
+
+    def take_jumps(self) -> dict[Any, Any]:
+        """Lay aside all jumps that may be under way, with their flags; put back into the cells, they go on."""
+        return {k: self.cells.pop(k) for k in [k for k in self.cells if k[0] == "jump"]}
+
+    def unless_jumped(self, action: Callable[[], Any]) -> None:
+        """Run `action` where no jump is pending."""
+        if self.jumped():
+            return
+        unsure = next(
+            (k for k, f in self.cells.items() if k[0] == "jump" and not isinstance(self.flag_value(f), Static)), None
+        )
+        if unsure is None:
+            action()
+            return
+
+        def known(taken: bool) -> None:  # each branch knows which way this flag went
+            if not taken:
+                self.recall(self.cells[unsure])
+            self.cells[unsure] = Static(taken)
+
+        self.fork(
+            self.flag_value(self.cells[unsure]),
+            lambda: known(taken=True),
+            lambda: known(taken=False) or self.unless_jumped(action),
+        )
+
+    def recall(self, flag: Any) -> None:
+        """Where a jump was not taken: what the paths' join lost of static things is known again."""
+        for key, (joined, value) in self.refined.get(flag, {}).items():
+            if self.cells.get(key) is joined:
+                self.cells[key] = value
+
+    def _remember_static(self, new: Cells, first: Path, second: Path) -> None:
+        """For `recall`: static values of the path that goes on, by the flag of the other one's jump."""
+        if first.jumped == second.jumped:
+            return
+        stays, leaves = (second, first) if first.jumped else (first, second)
+        for jump in (k for k, f in leaves.cells.items() if k[0] == "jump" and isinstance(f, Static) and f.obj):
+            lost = {k: (new[k], v) for k, v in stays.cells.items()
+                    if k[0] == "v" and k in new and new[k] is not v and isinstance(v, Static)}  # fmt: skip
+            if isinstance(new.get(jump), Value):
+                self.refined[new[jump]] = lost
+
+    # Branches
+
+    def choose(self, cond: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+        """A value that depends on a condition (a conditional expression)."""
+        if isinstance(cond, Static):
+            return then() if cond.obj else other()
+        return self.fork(cond, then, other)
+
+    def when(self, cond: Any, then: Callable[[], Any], other: Callable[[], Any] = lambda: None) -> None:
+        """Statements that depend on a condition."""
+        self.choose(cond, then, other)
+
+    def fork(
+        self,
+        cond: Value,
+        then: Callable[[], Any],
+        other: Callable[[], Any],
+        rest: Callable[[], None] | None = None,
+        *,
+        zero_trips: Any = None,
+    ) -> Any:
+        """Interpret both branches of a run-time condition and join what they leave behind.
+
+        `rest`, the statements that follow, is interpreted inside the branch that reaches them when the other one jumps.
+        `zero_trips`: the second branch is a loop's not running at all; variables to which it would give another form
+        are unusable behind, until what follows is interpreted in both branches.
+        """
+        start, mark = self.cells, Value(BOOL).id
+        paths = [self._path(start, action) for action in (then, other)]
+        if rest is not None:
+            self._place_rest(paths, rest)
+        return self._join(cond, start, mark, paths, zero_trips=zero_trips)
+
+    def _path(self, start: Cells, action: Callable[[], Any]) -> Path:
+        block = Block()
+        self.cells, self.dead = dict(start), False
+        self.forks += 1
+        result = None
+        try:
+            with self.arriving(), self.build.inside(block):
+                result = self.guarded(action)
+        finally:
+            self.forks -= 1
+        return Path(block, self.cells, self.dead, result, self.jumped(), self._left())
+
+    def _left(self) -> frozenset[int]:
+        """Frames that a jump leaves for certain: their variables are not read any more."""
+        left: set[int] = set()
+        for key in [k for k, f in self.cells.items() if k[0] == "jump" and isinstance(f, Static) and f.obj]:
+            if key[1] == "return":
+                left.add(key[2])
+            elif key[1] == "raise":
+                around = self.handler_frames[key[2]]
+                left.update(f.uid for f in self.frames if f.uid not in around and not f.captured)
+        return frozenset(left)
+
+    def _place_rest(self, paths: list[Path], rest: Callable[[], None]) -> None:
+        jumped = [p.jumped for p in paths]
+        if jumped[0] == jumped[1]:
+            return
+        path = paths[jumped.index(False)]
+        self.cells, self.dead = path.cells, path.dead
+        self.forks += 1
+        with self.arriving(), self.build.inside(path.block):
+            rest()
+        self.forks -= 1
+        path.cells, path.dead, path.jumped, path.left = self.cells, self.dead, self.jumped(), self._left()
+
+    def _join(self, cond: Value, start: Cells, mark: int, paths: list[Path], *, zero_trips: Any) -> Any:
+        first, second = paths
+        if first.dead and second.dead:
+            self.build.op("if", [cond], regions=[first.block, second.block])
+            self.cells, self.dead = dict(start), True
+            return None
+        self.dead = False
+        plain = self._as_condition(cond, start, first, second)
+        if plain is not None:
+            return plain
+        self._enter_results(first, second)
+        joiner = Joiner(first.cells, second.cells, self.sites)
+        new, templates = self._templates(joiner, first, second, zero_trips=zero_trips)
+        sides = [Side(p.cells, self._builder(p.block), self.sites, undef=p.dead) for p in paths]
+        leaves: list[list[Value]] = [[], []]
+        types: list[tuple[Type, Any]] = []
+        joined: list[tuple[Any, Any]] = []
+        for key, template in templates:
+            held = first.cells.get(key, UNBOUND), second.cells.get(key, UNBOUND)
+            grew = isinstance(template, Node) and any(
+                isinstance(h, DynList) for h in held
+            )  # an item of a list just now
+            form = older_than(self._template(joiner, key, *held, first, second) if grew else template, mark)
+            try:
+                parts = [self._leaves_of(key, s, form, p.left) for s, p in zip(sides, paths, strict=True)]
+            except Unjoinable as error:
+                joined.append((key, Bad(str(error))))
+                continue
+            for found, more in zip(leaves, parts, strict=True):
+                found.extend(more)
+            types += [(ty, key) for ty in leaf_types(form)]
+            joined.append((key, form))
+        op = self.build.op("if", [cond], [ty for ty, _ in types], regions=[p.block for p in paths])
+        for path, found in zip(paths, leaves, strict=True):
+            path.block.results = found
+        for value, (_, key), *sources in zip(op.outputs, types, *leaves, strict=True):
+            value.name = (key[2] if key[0] == "v" else None) or sources[0].name or sources[1].name
+        outputs = iter(op.outputs)
+        for key, form in joined:
+            new[key] = instantiate(form, outputs, new)
+        self.cells = new
+        self._remember_static(new, first, second)
+        self._mind_copies(joiner, sides)
+        return new.pop(RESULT, None)
+
+    def _as_condition(self, cond: Value, start: Cells, first: Path, second: Path) -> Any:
+        """`a and b`, `a or b`: where evaluating both at once cannot fail and changes nothing, no branch is needed."""
+        if first.dead or second.dead or not all(_unchanged(start, p.cells) for p in (first, second)):
+            return None
+        a, b = first.result, second.result
+        if not (_is_bool(a) and _is_bool(b)) or (not isinstance(a, Static) and not isinstance(b, Static)):
+            return None
+        if not all(_harmless(op) for p in (first, second) for op in p.block.ops):
+            return None
+        self.cells = start
+        for path in (first, second):
+            for op in path.block.ops:
+                for out in op.outputs:
+                    out.block = self.build.block
+            self.build.block.ops += path.block.ops
+        if isinstance(a, Static) and isinstance(b, Static):
+            return a if bool(a.obj) == bool(b.obj) else cond if a.obj else self.logical_not(cond)
+        if isinstance(b, Static):
+            return self.both(cond, a) if not b.obj else self.either(self.logical_not(cond), a)
+        return self.either(cond, b) if a.obj else self.both(self.logical_not(cond), b)
+
+    def _enter_results(self, first: Path, second: Path) -> None:
+        """Results are joined like variables; a path that does not arrive takes the other's."""
+        for path, other in ((first, second), (second, first)):
+            if path.result is not None:
+                path.cells[RESULT] = path.result
+            elif other.result is not None and not (path.dead or path.jumped):
+                path.cells[RESULT] = av.NONE
+
+    def _templates(self, joiner: Joiner, first: Path, second: Path, *, zero_trips: Any) -> tuple[Cells, list[Any]]:
+        """Cells that both paths leave alone, and templates for the others: variables first, the heap last."""
+        new: Cells = {}
+        templates: list[Any] = []
+        alive = [p.cells for p in (first, second) if not p.dead]
+        for key in sorted(dict.fromkeys(k for cells in alive for k in cells), key=lambda k: k[0] == "h"):
+            default = Static(False) if key[0] == "jump" else UNBOUND
+            a, b = first.cells.get(key, default), second.cells.get(key, default)
+            if a is b or key[0] == "used":
+                new[key] = b if a is UNBOUND else a
+                continue
+            template = self._template(joiner, key, a, b, first, second)
+            if zero_trips is not None and contains_bad(template):
+                again = ("tail", zero_trips)
+                if again in self.learned.peels:
+                    template, second.cells[key] = self._unbound_behind(joiner, a, b)
+                else:
+                    template = blamed(template, again)
+            templates.append((key, template))
+        return new, templates
+
+    def _unbound_behind(self, joiner: Joiner, a: Any, b: Any) -> tuple[Any, Any]:
+        """A template in which what has another form on the second path is unbound there; and the value there."""
+        if kind_of(a) is not None and kind_of(a) == kind_of(b):
+            pairs = [self._unbound_behind(joiner, x, y) for x, y in zip(split(a), split(b), strict=True)]
+            return Node(kind_of(a), tuple(t for t, _ in pairs), a), rebuild(b, tuple(v for _, v in pairs))
+        template = joiner.merge(a, b)
+        return (joiner.merge(a, UNBOUND), UNBOUND) if isinstance(template, Bad) else (template, b)
+
+    def _template(self, joiner: Joiner, key: Any, a: Any, b: Any, first: Path, second: Path) -> Any:
+        if first.dead or second.dead:
+            return shape(b if first.dead else a)
+        missing = a is UNBOUND or b is UNBOUND
+        if missing and key[0] in ("h", "ret", "exc", "result"):
+            return shape(b if a is UNBOUND else a)  # made on one path only: nothing on the other refers to it
+        if key[0] == "v" and not missing and (key[1] in first.left) != (key[1] in second.left):
+            return shape(b if key[1] in first.left else a)  # that path leaves the frame and reads its variables no more
+        if key[0] == "h":
+            return joiner.merge_contents(key[1], a, b)
+        return joiner.merge(a, b)
+
+    def _leaves_of(self, key: Any, side: Side, template: Any, left: frozenset[int]) -> list[Value]:
+        default = Static(False) if key[0] == "jump" else UNBOUND
+        value = side.cells.get(key, default)
+        missing = value is UNBOUND and not isinstance(template, MaybeT)
+        if missing or (key[0] == "v" and key[1] in left):
+            side = Side(side.cells, side.build, self.sites, undef=True)
+        return convert(value, template, side)
+
+    def _builder(self, block: Block) -> Builder:
+        builder = Builder(block)
+        builder.loc = self.build.loc
+        return builder
+
+    # Objects whose contents were copied
+
+    def _mind_copies(self, joiner: Joiner, sides: list[Side]) -> None:
+        """Where two objects became one, or one an item of a growing list, see whether another name for it is left."""
+        copied = set().union(*(s.copied for s in sides))
+        if not joiner.left and not copied:
+            return
+        alive = reachable(self.cells)
+        for a, b in joiner.left.items():
+            if a in alive or b in alive:
+                reason = self.why_shared((joiner.cells_a, a), (joiner.cells_b, b))
+                for uid in (a, b, joiner.made[a]):
+                    self.freeze(self.cells, uid, reason)
+        for uid in copied & alive:
+            self.cells["h", uid] = av.Poison("an object that is also an item of a growing list")
+
+    def why_shared(self, *objects: tuple[Cells, int]) -> str:
+        """The reason to freeze objects that became one; lists of known length were copied, others need not be."""
+        static = [uid for cells, uid in objects if isinstance(self.sites.held(cells, uid), av.ListC)]
+        sites = [site for uid in static if (site := self.sites.of.get(uid)) is not None]
+        return Changeable(SHARED, Widen(sites[0], None)) if sites else SHARED
+
+    def freeze(self, cells: Cells, uid: int, reason: str) -> None:
+        """Forbid further changes of an object; a reference to a list that grows is that list, unless it was copied."""
+        held = cells.get(("h", uid))
+        copied = isinstance(reason, Changeable) or not isinstance(held, DynList)
+        if held is not None and copied and not isinstance(held, (ItemOf, av.Poison)) and not held.frozen:
+            cells["h", uid] = replace(held, frozen=reason)
+
+
+def _unchanged(start: Cells, cells: Cells) -> bool:
+    return all(cells.get(k) is v for k, v in start.items()) and all(k in start or k[0] == "h" for k in cells)
+
+
+def _is_bool(value: Any) -> bool:
+    if isinstance(value, Static):
+        return isinstance(value.obj, bool)
+    return isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype.kind == "b"
+
+
+def _harmless(op: Op) -> bool:
+    """An operation that may be done early: a cheap one on numbers, that cannot fail."""
+    scalars = all(isinstance(v.type, Scalar) for v in (*op.inputs, *op.outputs))
+    return op.kind in ("const", "dim", "list_len", "cast") or (
+        scalars and op.row.by_element and not op.row.fails and op.kind != "divide"
+    )
+
+
+def reachable(cells: Cells) -> set[int]:
+    """The heap objects that variables refer to, directly or not."""
+    todo = [v for k, v in cells.items() if k[0] != "h"]
+    found: set[int] = set()
+    while todo:
+        for ref in references(todo.pop()):
+            if ref.uid not in found:
+                found.add(ref.uid)
+                if ("h", ref.uid) in cells:
+                    todo.append(cells["h", ref.uid])
+    return found
+
+
+def references(value: Any) -> Iterator[av.Ref]:
+    """The heap objects that a value refers to directly."""
+    if isinstance(value, av.Ref):
+        yield value
+    elif isinstance(value, (av.Opt, av.Maybe)):
+        yield from references(value.value)
+    elif isinstance(value, av.Method):
+        yield from references(value.receiver)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from references(part)
+    elif kind_of(value) is not None or isinstance(value, av.Iter):
+        for part in split(value):
+            yield from references(part)

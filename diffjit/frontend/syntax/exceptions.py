@@ -1,0 +1,322 @@
+"""`try`, `raise` and `assert`, and what makes an expression stop half-way.
+
+Inside a `try` that catches it, an operation that may fail is guarded: its statement is interpreted again under the
+condition that it succeeds (`Split`), with everything evaluated so far remembered, and the other path jumps to the
+handler.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+import gast
+
+from diffjit.errors import DiffjitError
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import describe
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Block
+
+
+class Split(Exception):
+    """An operation inside a `try` may fail: go on where `ok` holds, else do `failed`."""
+
+    def __init__(self, ok: Any, failed: Callable[[], None], cleared: tuple[Any, ...] = ()) -> None:
+        super().__init__()
+        self.ok = ok
+        self.failed = failed
+        self.cleared = cleared  # jumps that are known not to be under way where `ok` holds
+
+
+class Abandon(Exception):
+    """The rest of a statement is never reached."""
+
+
+class Exceptions(Mixin):
+    """Mixin of the interpreter: exceptions."""
+
+    # Actions that may stop half-way
+
+    def guarded(
+        self, action: Callable[[], Any], *, fresh: bool = False, behind: Callable[[], Any] | None = None
+    ) -> Any:
+        """Run an action that may stop half-way, here or on some paths; None where it did.
+
+        `fresh`: it runs several times, so that nothing it evaluated outside is remembered inside. `behind` follows
+        where the action may fail: on the path where it did not, nothing is joined with what held before.
+        """
+        if not self.handlers:
+            try:
+                return action()
+            except Abandon:
+                return None
+        if fresh or self.memo is None:
+            return self._guarded(action, {}, 0, behind)
+        return self._guarded(action, dict(self.memo), self.step, behind)
+
+    def _guarded(self, action: Callable[[], Any], memo: dict[Any, Any], first: int, behind: Any = None) -> Any:
+        outer, step = self.memo, self.step
+        self.memo, self.step = memo, first  # each time the action begins, its steps have the same numbers
+        try:
+            return action()
+        except Abandon:
+            return None
+        except DiffjitError as error:
+            if error.python is None or not self.catches(error.python):
+                raise
+            self.throw(self.exception_object(error.python, av.inexact(error.message)))
+            return None
+        except Split as stop:
+            split = stop
+            if isinstance(split.ok, Static):
+                return self._guarded(action, memo, first, behind) if split.ok.obj else split.failed()
+            then = action if behind is None else lambda: (action(), behind())[0]
+            return self.fork(split.ok, lambda: self._resumed(then, memo.copy(), first, split), split.failed)
+        finally:
+            self.memo, self.step = outer, step
+
+    def _resumed(self, action: Callable[[], Any], memo: dict[Any, Any], first: int, split: Split) -> Any:
+        for key in split.cleared:
+            self.recall(self.cells[key])
+            del self.cells[key]
+        return self._guarded(action, memo, first)
+
+    def settle(self) -> None:
+        """Inside a `try`: the rest of this statement runs only where no exception is under way."""
+        if self.dead or (self.handlers and self.jumped()):
+            raise Abandon
+        if self.memo is None:
+            return
+        raised = tuple(k for k in self.cells if k[0] == "jump" and k[1] == "raise")
+        flag = self.pending() if raised else Static(False)
+        if not isinstance(flag, Static):
+            certain = {raised[0]: Static(True)} if len(raised) == 1 else {}
+            raise Split(self.logical_not(flag), lambda: self.cells.update(certain), raised)
+
+    def guard(self, ok: Any, exception: type, message: Any, fact: Any = None) -> None:
+        """Inside a `try` that catches `exception`: the current statement goes on only where `ok` holds.
+
+        `message` is what Python says, or `values.inexact`, or another argument of the exception.
+        """
+        handler = self.handler_for(exception)
+        if handler is None:
+            return
+        assert self.memo is not None
+        keys = {self.next_step(), fact} - {None}
+        if any(key in self.memo for key in keys):
+            return
+        self.memo.update(dict.fromkeys(keys, True))
+        raise Split(ok, lambda: self.start_exception(self.failure(exception, message), handler))
+
+    def failure(self, exception: type, message: Any) -> av.Ref:
+        """The exception object of an operation that failed."""
+        return self.exception_object(exception, Static(message) if isinstance(message, str) else message)
+
+    def next_step(self) -> Any:
+        """Numbers the guarded operations of one expression, in the order of evaluation."""
+        self.step += 1
+        return (id(self.here), self.step)
+
+    def remembered(self, action: Callable[[], Any]) -> Any:
+        """A call that was made already is not made again when its statement is resumed."""
+        key = self.next_step()
+        if key not in self.memo:
+            result = action()
+            self.memo[key] = result
+            self.settle()
+        return self.memo[key]
+
+    # raise
+
+    def exec_Assert(self, node: gast.AST) -> None:
+        test = self.test(node.test)
+
+        def fail() -> None:
+            args = () if node.msg is None else (self.eval(node.msg),)
+            self.throw(self.exception_object(AssertionError, *args), node)
+
+        self.when(test, lambda: None, fail)
+
+    def exec_Raise(self, node: gast.AST) -> None:
+        if node.exc is None:
+            if not self.exceptions:
+                raise self.unsupported("DJ124", "a bare `raise` outside `except`", node)
+            self.throw(self.exceptions[-1], node)
+            return
+        value = self.as_exception(self.eval(node.exc), node)
+        if self.in_library() and self.contents(value).cls is NotImplementedError:
+            what, _, cure = self.contents(value).fields["args"].items[0].obj.partition(": ")
+            raise self.unsupported("DJ118", what, None, cure)
+        if node.cause is not None:
+            cause = self.eval(node.cause)
+            if not (isinstance(cause, Static) and cause.obj is None):
+                cause = self.as_exception(cause, node)
+            held = self.contents(value)
+            self.write(value, replace(held, fields={**held.fields, "__cause__": cause}))
+        self.throw(value, node)
+
+    def as_exception(self, value: Any, node: gast.AST) -> Any:
+        """What is raised: an exception, or the class of one."""
+        if isinstance(value, Static) and isinstance(value.obj, type) and issubclass(value.obj, BaseException):
+            value = self.call(value, [], {}, node)
+        if not self.is_exception(value):
+            raise self.unsupported("DJ124", f"raising {describe(value)}", node)
+        return value
+
+    def exception_object(self, cls: type, *args: Any) -> av.Ref:
+        """An exception."""
+        return self.new(av.ObjC(cls, {"args": av.Tup(args), "__cause__": NONE, "__context__": NONE}))
+
+    def exception_text(self, exception: av.Ref) -> Any:
+        """What str() makes of an exception object."""
+        held = self.contents(exception)
+        if isinstance(self.class_lookup(held.cls, "__str__"), (types.FunctionType, av.Member)):
+            return self.call_method(exception, "__str__", [])
+
+        def text(args: list[Any]) -> Any:
+            if len(args) > 1:
+                return self.text(list(self.repr_parts(av.Tup(tuple(args)))))
+            parts = self.repr_parts if issubclass(held.cls, KeyError) else self.text_parts
+            return self.text([p for a in args for p in parts(a)])
+
+        return self.over_texts(list(held.fields["args"].items), text)
+
+    def exception_attribute(self, held: av.ObjC, name: str) -> Any:
+        """An attribute that Python sets on each exception."""
+        cure = "use its class, `args`, `__cause__` and attributes of your own"
+        raise self.unsupported("DJ124", f"attribute `{name}` of {describe(held)}", None, cure)
+
+    def throw(self, exception: av.Ref, node: gast.AST | None = None) -> None:
+        """Raise: jump to the handler that catches it, else leave the function."""
+        cls = self.contents(exception).cls
+        handler = self.handler_for(cls)
+        if handler is not None:
+            self.start_exception(exception, handler)
+            return
+        with nullcontext() if node is None else self.at(node):
+            self.over_texts(list(self.contents(exception).fields["args"].items), lambda args: self._leave(cls, args))
+        self.dead = True
+
+    def _leave(self, cls: type, args: list[Any]) -> None:
+        """Leave the program with an exception."""
+        parts = [p for k, a in enumerate(args) for p in (*((", ",) if k else ()), *self.text_parts(a))]
+        values, formats = self.print_parts(tuple(parts))
+        self.build.op("raise", values, exception=cls, parts=formats)
+
+    def raise_if(self, cond: Any, exception: type, message: Any) -> None:
+        """Fail where the condition holds, as Python does; `message` as in `guard`."""
+        if isinstance(cond, Static) and not cond.obj:
+            return
+        if self.catches(exception):
+            self.guard(self.logical_not(cond), exception, message)
+        elif isinstance(cond, Static):
+            self.throw(self.failure(exception, message))
+            raise Abandon
+        else:
+            self.refuse_if(cond, exception, message)
+
+    def refuse_if(self, cond: Any, exception: type, message: Any) -> None:
+        """Leave the program where the condition holds; Python would go on, so that no handler may catch this."""
+        block = Block()
+        with self.build.inside(block):
+            values, formats = self.print_parts((message,) if isinstance(message, str) else self.text_parts(message))
+            self.build.op("raise", values, exception=exception, parts=formats)
+        test = self.build.const(cond.obj) if isinstance(cond, Static) else cond
+        self.build.op("if", [test], regions=[block, Block()])
+
+    # try
+
+    def exec_Try(self, node: gast.AST) -> None:
+        if node.finalbody:
+            self._with_finally(node)
+        else:
+            self._try_except(node)
+
+    def enter_try(self, uid: Any, catches: tuple[type, ...]) -> None:
+        """From here on, what raises these exceptions jumps to a handler."""
+        self.handlers.append((uid, catches))
+        self.handler_frames[uid] = frozenset(f.uid for f in self.frames)
+
+    def _try_except(self, node: gast.AST) -> None:
+        uid = next(self._uids)
+        catches = [self._caught(h) for h in node.handlers]
+        self.enter_try(uid, tuple(t for types in catches for t in types))
+        try:
+            self.exec_block(node.body)
+        finally:
+            self.handlers.pop()
+        if node.orelse:
+            self.unless_jumped(lambda: self.exec_block(node.orelse))
+        for key in [k for k in self.cells if k[0] == "jump" and k[1] == "raise" and k[2] == uid]:
+            handler = next(h for h, types in zip(node.handlers, catches, strict=True) if issubclass(key[3], types))
+            exception, flag = self.caught(key), self.land(*key[1:])
+            self.when(flag, lambda h=handler, e=exception: self._handle(h, e))
+
+    def caught(self, key: Any) -> av.Ref:
+        """The exception of a jump to a handler."""
+        exception = self.cells.pop(("exc", *key[2:]))
+        return exception.value if isinstance(exception, av.Maybe) else exception
+
+    def _handle(self, handler: gast.AST, exception: av.Ref) -> None:
+        self.exceptions.append(exception)
+        try:
+            if handler.name is not None:
+                name = handler.name if isinstance(handler.name, str) else handler.name.id
+                self.bind(name, exception, handler)
+            self.exec_block(handler.body)
+        finally:
+            self.exceptions.pop()
+
+    def _with_finally(self, node: gast.AST) -> None:
+        uid = next(self._uids)
+        self.enter_try(uid, (BaseException,))
+        try:
+            if node.handlers:
+                self._try_except(node)
+            else:
+                self.exec_block([*node.body, *node.orelse])
+        finally:
+            self.handlers.pop()
+        if self.dead:
+            return
+        jumps = self.take_jumps()
+        self.exec_block(node.finalbody)
+        if self.jumped():
+            return
+        raised = {k: f for k, f in jumps.items() if k[1] == "raise" and k[2] == uid}
+        self.cells.update({k: f for k, f in jumps.items() if k not in raised})
+        for key, flag in raised.items():
+            exception = self.caught(key)
+            self.when(self.flag_value(flag), lambda e=exception: self.throw(e, node))
+
+    def _caught(self, handler: gast.AST) -> tuple[type, ...]:
+        if handler.type is None:
+            return (BaseException,)
+        value = self.eval(handler.type)
+        items = value.items if isinstance(value, av.Tup) else (value,)
+        types = tuple(i.obj for i in items if isinstance(i, Static) and isinstance(i.obj, type))
+        if len(types) != len(items):
+            raise self.unsupported("DJ124", "`except` needs exception classes", handler)
+        return types
+
+    def handler_for(self, exception: type) -> Any:
+        """The innermost `try` of the program that catches an exception class."""
+        return next((h for h in reversed(self.handlers) if issubclass(exception, h[1])), None)
+
+    def catches(self, exception: type) -> bool:
+        """Whether an exception of this class would be caught here."""
+        return self.handler_for(exception) is not None
+
+    def start_exception(self, exception: av.Ref, handler: Any) -> None:
+        """Jump to a handler."""
+        held = self.contents(exception)
+        if self.exceptions and self.exceptions[-1] is not exception:
+            self.write(exception, replace(held, fields={**held.fields, "__context__": self.exceptions[-1]}))
+        key = (handler[0], held.cls)
+        self.cells["exc", *key] = exception
+        self.jump("raise", *key)

@@ -1,0 +1,232 @@
+"""Expressions other than operators."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+import gast
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import describe
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array
+
+_SPOKEN = {"Yield": "the value of a `yield`", "YieldFrom": "the value of a `yield from`", "Await": "`await`"}
+
+
+class Expressions(Mixin):
+    """Mixin of the interpreter: evaluates expressions to abstract values."""
+
+    def eval(self, node: gast.AST) -> Any:
+        """The abstract value of an expression."""
+        if self.memo is not None and id(node) in self.memo:
+            return self.memo[id(node)]
+        method = getattr(self, f"eval_{type(node).__name__}", None)
+        if method is None:
+            raise self.unsupported(
+                "DJ101", f"{_SPOKEN.get(type(node).__name__, f'`{type(node).__name__}`')} is not supported", node
+            )
+        outer = self.here, self.step
+        self.here, self.step = node, 0
+        try:
+            with self.at(node):
+                value = method(node)
+        finally:
+            self.here, self.step = outer
+        if isinstance(value, av.Poison):
+            cure = "give it one type on all paths"
+            raise self.unusable(
+                value, self.error(TypeProblem("DJ304", f"this value is {value.reason}", cure=cure), node)
+            )
+        if self.memo is not None:
+            self.memo[id(node)] = value
+        self.settle()
+        return value
+
+    def eval_Constant(self, node: gast.AST) -> Any:
+        return Static(node.value)
+
+    def eval_Name(self, node: gast.AST) -> Any:
+        return self.lookup(node.id, node)
+
+    def eval_NamedExpr(self, node: gast.AST) -> Any:
+        value = self.eval(node.value)
+        self.bind(node.target.id, value, node)
+        return value
+
+    def eval_Tuple(self, node: gast.AST) -> Any:
+        return av.Tup(tuple(self.eval_items(node.elts)))
+
+    def eval_List(self, node: gast.AST) -> Any:
+        if any(isinstance(item, gast.Starred) for item in node.elts):
+            made = self.new(av.ListC(()))
+            for item in node.elts:
+                if isinstance(item, gast.Starred):
+                    self.list_extend(made, self.starred_items(self.eval(item.value), item), item)
+                else:
+                    self.list_append(made, self.eval(item))
+            return made
+        return self.new(av.ListC(tuple(self.eval_items(node.elts))))
+
+    def eval_Set(self, node: gast.AST) -> Any:
+        return self.make_set(self.eval_items(node.elts), node)
+
+    def starred_items(self, value: Any, node: gast.AST) -> Any:
+        """What a star stands for in a list: a tuple where the number of items is known, or can be."""
+        value = self.certain(value)
+        if isinstance(value, Value) and isinstance(value.type, Array) and value.type.ndim > 0:
+            length = self.length(value)
+            return av.Tup(tuple(self.unpack(value, None, node))) if self.is_or_can_be_known(length) else value
+        return value
+
+    def is_or_can_be_known(self, number: Any) -> bool:
+        """Whether a number is known while specialising, or would be with an argument fixed."""
+        return isinstance(number, Static) or self.can_be_static(number)
+
+    def eval_items(self, nodes: list[gast.AST], starred: int | None = None) -> list[Any]:
+        """Elements of a display or arguments of a call; `starred` is how many a star stands for."""
+        out: list[Any] = []
+        for item in nodes:
+            if isinstance(item, gast.Starred):
+                out.extend(self.unpack(self.eval(item.value), starred, item))
+            else:
+                out.append(self.eval(item))
+        return out
+
+    def eval_Dict(self, node: gast.AST) -> Any:
+        pairs: list[tuple[Any, Any]] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                pairs.append((None, self.eval(value)))
+            else:
+                pairs.append((self.eval(key), self.eval(value)))
+        return self.make_dict(pairs, node)
+
+    def eval_IfExp(self, node: gast.AST) -> Any:
+        test = self.test(node.test)
+        if isinstance(test, Static):
+            return self.eval(node.body if test.obj else node.orelse)
+        return self.choose(test, lambda: self.eval(node.body), lambda: self.eval(node.orelse))
+
+    def eval_Call(self, node: gast.AST) -> Any:
+        function = self.eval(node.func)
+        args = self._arguments(function, node)
+        kwargs: dict[str, Any] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                kwargs |= self.dict_contents(self.eval(keyword.value), node).items
+            else:
+                kwargs[keyword.arg] = self.eval(keyword.value)
+        return self.call(function, args, kwargs, node)
+
+    def _arguments(self, function: Any, node: gast.AST) -> list[Any]:
+        """Positional arguments; a star at their end may stand for as many as a list has when the program runs."""
+        starred = self._starred(function, node)
+        if not (node.args and isinstance(node.args[-1], gast.Starred) and starred is None and takes_any(function)):
+            return self.eval_items(node.args, starred)
+        args = self.eval_items(node.args[:-1])
+        value = self.certain(self.eval(node.args[-1].value))
+        if isinstance(value, av.Iter) and not self.can_unroll(value):
+            value = self.collect(value)
+        if self.is_growing(value):
+            return [*args, av.Iter("starred", (value,), claimed=True)]
+        return [*args, *self.unpack(value, None, node.args[-1])]
+
+    def _starred(self, function: Any, node: gast.AST) -> int | None:
+        """How many arguments the one star of a call stands for, where the function takes a fixed number."""
+        if node.keywords or sum(isinstance(a, gast.Starred) for a in node.args) != 1:
+            return None
+        taken = _arity(function)
+        return None if taken is None or taken < len(node.args) - 1 else taken - (len(node.args) - 1)
+
+    def eval_Lambda(self, node: gast.AST) -> Any:
+        return self.make_fn(node, "<lambda>")
+
+    def make_fn(self, node: gast.AST, name: str) -> av.Fn:
+        """A nested function; it sees the variables of its enclosing frames as they are when it is called."""
+        frame = self.frames[-1]
+        for f in self.frames:
+            f.captured = True
+        defaults = tuple(self.eval(d) for d in node.args.defaults)
+        kw = {
+            a.id: self.eval(d)
+            for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            if d is not None
+        }
+        scope = outer = frame.fn.scope
+        if not frame.class_body:  # methods do not see the names of their class
+            seen = {**outer.locals_of, frame.uid: frame.local}
+            scope = av.Scope((frame.uid, *outer.frames), outer.pyfunc, outer.namespace, seen)
+        return av.Fn(node, name, frame.fn.file, defaults, kw, scope, None, frame.fn.owner)
+
+    def eval_Attribute(self, node: gast.AST) -> Any:
+        return self.get_attribute(self.eval(node.value), node.attr, node)
+
+    def eval_Subscript(self, node: gast.AST) -> Any:
+        return self.get_item(self.eval(node.value), self.eval(node.slice), node)
+
+    def eval_Slice(self, node: gast.AST) -> Any:
+        return av.Slice(*(NONE if part is None else self.eval(part) for part in (node.lower, node.upper, node.step)))
+
+    def eval_Starred(self, node: gast.AST) -> Any:
+        raise self.unsupported("DJ101", "a star here is not supported", node)
+
+    def static_key(self, value: Any, node: gast.AST | None = None) -> Any:
+        """A dict key: known while specialising."""
+        if isinstance(value, Static):
+            return value.obj
+        if isinstance(value, av.Tup):
+            return tuple(self.static_key(i, node) for i in value.items)
+        if isinstance(value, av.Format):
+            value = next((p[0] for p in value.parts if not isinstance(p, str) and isinstance(p[0], Value)), value)
+        if isinstance(value, Value):
+            message = "a dict or set key that is only known at run time"
+            cure = "use a dict made inside the function, with numbers or tuples of numbers as keys"
+            raise self.need_static(value, self.unsupported("DJ123", message, node, cure))
+        raise self.unsupported("DJ123", f"{describe(value)} as a dict key", node)
+
+
+def takes_any(function: Any) -> bool:
+    """Whether a function takes any number of arguments, and may get them as one list."""
+    if isinstance(function, av.Bound):
+        return takes_any(function.function)
+    if isinstance(function, Static) and isinstance(function.obj, type):
+        init = inspect.getattr_static(function.obj, "__init__", None)
+        return takes_any(init.value if isinstance(init, av.Member) else Static(init))
+    if isinstance(function, Static) and isinstance(function.obj, types.FunctionType):
+        return bool(function.obj.__code__.co_flags & inspect.CO_VARARGS)
+    if isinstance(function, Static):
+        return function.obj in (max, min)
+    return isinstance(function, av.Fn) and getattr(function.node, "args").vararg is not None  # noqa: B009
+
+
+def _arity(function: Any) -> int | None:
+    """The number of arguments of a function that takes neither more nor fewer."""
+    if isinstance(function, av.Bound):
+        taken = _arity(function.function)
+        return None if taken is None else taken - 1
+    if isinstance(function, Static) and isinstance(function.obj, np.ufunc):
+        return function.obj.nin
+    if isinstance(function, av.Fn):
+        spec = function.node.args  # pyright: ignore[reportAttributeAccessIssue]
+        fixed = not (spec.vararg or spec.kwonlyargs or function.defaults)
+        return len(spec.posonlyargs) + len(spec.args) if fixed else None
+    if isinstance(function, Static) and isinstance(function.obj, type):
+        cls = function.obj
+        if hasattr(cls, "_fields"):
+            return None if cls._field_defaults else len(cls._fields)  # pyright: ignore[reportAttributeAccessIssue]
+        init = inspect.getattr_static(cls, "__init__", None)
+        held = init.value if isinstance(init, av.Member) else Static(init)
+        taken = _arity(held)
+        return None if taken is None else taken - 1
+    if isinstance(function, Static) and isinstance(function.obj, types.FunctionType):
+        code = function.obj.__code__
+        fixed = not (code.co_flags & inspect.CO_VARARGS or code.co_kwonlyargcount or function.obj.__defaults__)
+        return code.co_argcount if fixed else None
+    return None

@@ -1,0 +1,53 @@
+"""Activations of functions, and what specialisation learns by failing: it starts again with that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from diffjit.errors import DiffjitError
+from diffjit.frontend.values import values as av
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One activation of a function."""
+
+    uid: int
+    fn: av.Fn
+    local: frozenset[str]
+    outer: frozenset[str]  # nonlocal and global names
+    captured: bool = False
+    on_yield: Callable[[Any], None] | None = None
+    comprehension: bool = False
+    class_body: bool = False
+    annotated: list[str] = field(default_factory=list)  # of a class body: annotated names, a dataclass's fields
+    forks: int = 0  # run-time branches and loops around the call
+    form: Any = None  # what is known of the arguments while specialising
+
+
+@dataclass(slots=True, eq=False)
+class Learned:
+    """What earlier attempts at a specialisation found out."""
+
+    lists: dict[Any, Any] = field(default_factory=dict)  # where a list is made -> template of its items
+    captures: set[Any] = field(default_factory=set)  # numbers and lengths from outside that must be known
+    signs: set[Any] = field(default_factory=set)  # ints from outside whose sign must be known
+    outlined: set[Any] = field(default_factory=set)  # recursive functions that are programs of their own
+    tables: dict[Any, bool] = field(default_factory=dict)  # dicts with run-time keys -> whether that is doubtful
+    spelled: dict[Any, bool] = field(default_factory=dict)  # dicts whose keys have to be known after all
+    cursors: set[Any] = field(default_factory=set)  # where iter(...) has to make an object that knows its place
+    apart: bool = False  # objects that branches choose from are changed later
+    live: set[Any] = field(default_factory=set)  # lists whose items are objects that are changed in place
+    doubts: set[Any] = field(default_factory=set)  # divisions of numbers that are Python's or NumPy's by path
+    peels: dict[Any, int] = field(default_factory=dict)  # loop -> how many first iterations are written out
+
+
+class NeedStatic(Exception):
+    """A run-time number is needed while specialising; whoever controls it may fix its value and start again."""
+
+    def __init__(self, error: DiffjitError, sources: list[Any]) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.sources = sources

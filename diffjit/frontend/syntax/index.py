@@ -1,0 +1,592 @@
+"""Subscripts: reading and writing elements, slices, masks and index arrays, on arrays and on containers."""
+
+from __future__ import annotations
+
+import collections
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import MemoryProblem, TypeProblem
+from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
+from diffjit.frontend.numpy.index_tricks import is_index_trick
+from diffjit.frontend.objects.lists import split_slice
+from diffjit.frontend.objects.tables import is_run_time_key
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.sums import for_each
+from diffjit.frontend.values.templates import DynList, describe
+from diffjit.frontend.values.values import NONE, Static, is_none
+from diffjit.ir.build import scalar_type_of
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
+from diffjit.primitives.library import containers
+
+
+class Indexing(Mixin):
+    """Mixin of the interpreter: subscripts."""
+
+    slice_syms: dict[Any, Sym]
+
+    def get_item(self, owner: Any, index: Any, node: Any = None) -> Any:
+        """`owner[index]`."""
+        found = self._item_at(owner, index, node)
+        if isinstance(found, av.Ref) and isinstance(owner, av.Ref):
+            self.remember_choice(found, owner)
+        return found
+
+    @for_each
+    def _item_at(self, owner: Any, index: Any, node: Any) -> Any:
+        if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
+            return self.get_item(self.certain(owner), self.certain(index), node)
+        if isinstance(owner, Static):
+            if is_index_trick(owner.obj):
+                return self.index_trick(owner.obj, index, node)
+            if isinstance(owner.obj, np.ndarray):
+                owner = self.lift_constant(owner.obj)
+            elif isinstance(index, Static):
+                return self.lift_static(owner.obj[index.obj])
+            elif isinstance(index, av.Slice):
+                return Static(owner.obj[self.static_slice(index, node)])
+            elif isinstance(owner.obj, str):
+                self.static_int(index, "an index into a string", node)
+            elif isinstance(owner.obj, type):
+                return owner  # a generic alias such as list[float]
+            else:
+                return self.get_item(av.Tup(tuple(self.lift_static(x) for x in owner.obj)), index, node)
+        if isinstance(owner, Value) and isinstance(owner.type, Array):
+            return self.array_get(owner, index, node)
+        if isinstance(owner, Value):
+            if isinstance(index, av.Tup) and not index.items:
+                return owner
+            if not owner.type.weak and self._only_axes(index):  # a NumPy scalar is an array without axes there
+                return self.array_get(self.array_from(owner), index, node)
+            raise self.error(TypeProblem("DJ314", "a number cannot be indexed", python=TypeError), node)
+        if isinstance(owner, av.Tup):
+            return self.sequence_get(list(owner.items), index, node, lambda items: av.Tup(tuple(items)))
+        if isinstance(owner, av.Range):
+            return self.range_get(owner, index, node)
+        if isinstance(owner, av.Ref):
+            held = self.contents(owner)
+            if isinstance(held, av.ListC):
+                if not held.items and isinstance(index, Value) and self.loops:
+                    raise self.grows(owner)  # filled later in the loop
+                make = lambda items: self.new(av.ListC(tuple(items)))  # noqa: E731
+                return self.sequence_get(list(held.items), index, node, make, "list")
+            if isinstance(held, DynList):
+                return self.dyn_get(owner, index, node)
+            if isinstance(held, av.DictC):
+                return self.dict_item(owner, held, index, node)
+            return self.call_method(owner, "__getitem__", [index])
+        problem = f"{describe(owner)} cannot be indexed"
+        raise self.error(TypeProblem("DJ314", problem, python=self.wrong_type(owner)), node)
+
+    @for_each
+    def set_item(self, owner: Any, index: Any, value: Any, node: Any = None) -> None:
+        """`owner[index] = value`."""
+        if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
+            self.set_item(self.certain(owner), self.certain(index), value, node)
+            return
+        if isinstance(owner, Value) and isinstance(owner.type, Array):
+            self.array_set(owner, index, value, node)
+            return
+        if isinstance(owner, av.Ref):
+            held = self.contents(owner)
+            if isinstance(held, av.ListC):
+                self.list_set(owner, held, index, value, node)
+                return
+            if isinstance(held, DynList):
+                self.dyn_set(owner, index, value, node)
+                return
+            if isinstance(held, av.DictC):
+                self.dict_set(owner, held, index, value, node)
+                return
+            self.call_method(owner, "__setitem__", [index, value])
+            return
+        python = TypeError if isinstance(owner, av.Tup) else self.wrong_type(owner)
+        raise self.error(TypeProblem("DJ314", f"{describe(owner)} cannot be assigned into", python=python), node)
+
+    def certain(self, value: Any) -> Any:
+        """A value that may be None, where it must not be."""
+        return self.not_none(value) if isinstance(value, av.Opt) else value
+
+    def delete_item(self, owner: Any, index: Any, node: Any) -> None:
+        """`del owner[index]`."""
+        held = self.contents(owner) if isinstance(owner, av.Ref) else None
+        if isinstance(held, av.DictC):
+            self.dict_pop(owner, index)
+        elif isinstance(held, av.ObjC):
+            self.call_method(owner, "__delitem__", [index])
+        elif isinstance(held, av.ListC):
+            items = list(held.items)
+            del items[
+                self.static_slice(index, node)
+                if isinstance(index, av.Slice)
+                else self.static_int(index, "the index", node)
+            ]
+            self.write(owner, replace(held, items=tuple(items)))
+        elif isinstance(held, DynList):
+            if isinstance(index, av.Slice) and is_none(index.step):
+                self.call_plain(containers.delete_slice, owner, *split_slice(index)[:2], node=node)
+            else:
+                self.dyn_pop(owner, index)
+        else:
+            raise self.unsupported("DJ101", "`del` of this item", node)
+
+    # Containers of known length
+
+    def static_slice(self, index: av.Slice, node: Any) -> slice:
+        """A slice whose bounds are known while specialising."""
+        parts = [
+            None if is_none(p) else self.static_int(p, "a slice bound of a list or tuple", node)
+            for p in (index.start, index.stop, index.step)
+        ]
+        return slice(*parts)
+
+    def sequence_get(self, items: list[Any], index: Any, node: Any, rebuild: Any, what: str = "tuple") -> Any:
+        """Indexing of a list or tuple of known length."""
+        if isinstance(index, av.Slice):
+            return rebuild(items[self.static_slice(index, node)])
+        if isinstance(index, Value):
+            return self.select_item(items, index, node)
+        k = self.static_int(index, "the index", node)
+        if not -len(items) <= k < len(items):
+            self.out_of_range(f"{what} index out of range")
+        return items[k]
+
+    def select_item(self, items: list[Any], index: Value, node: Any) -> Any:
+        """A run-time index into a container of known length: numbers of one kind become a small array."""
+        if self.can_be_static(index) or not items:
+            error = TypeProblem(
+                "DJ307", "this index into a list or tuple must be known before the program runs", cure="use an array"
+            )
+            raise self.need_static(index, self.error(error, node))
+        kinds = {self.kind_of_number(i) for i in items}
+        if len(kinds) > 1 or None in kinds:
+            return self.select_any(items, index, node)
+        found = self.array_get(self.array_from(av.Tup(tuple(items))), index, node)
+        return self.as_weak(found) if all(self.is_weak(i) for i in items) else found
+
+    def kind_of_number(self, value: Any) -> Any:
+        """Numbers of one kind can share an array; None for anything else."""
+        value = av.as_number(value)
+        if isinstance(value, Static) and av.is_number(value.obj):
+            return (scalar_type_of(value.obj).dtype, self.is_weak(value))
+        if isinstance(value, Value) and isinstance(value.type, Scalar):
+            return (value.type.dtype, value.type.weak)
+        return None
+
+    def select_any(self, items: list[Any], index: Value, node: Any) -> Any:
+        """A run-time index into a container of unlike things: a chain of branches."""
+        del node
+        count = self.build.const(len(items))
+        low = self.build.value("less", [index, self.build.const(-len(items))], BOOL)
+        high = self.build.value("greater_equal", [index, count], BOOL)
+        self.raise_if(self.ew("logical_or", low, high), IndexError, av.inexact("list index out of range"))
+        wrapped = self.ew("remainder", index, Static(len(items)))
+
+        def pick(k: int) -> Any:
+            if k == len(items) - 1:
+                return items[k]
+            hit = self.ew("equal", wrapped, Static(k))
+            return self.fork(hit, lambda: items[k], lambda: pick(k + 1))
+
+        return pick(0)
+
+    def can_be_static(self, value: Value) -> bool:
+        """Whether unrolling a loop or fixing an argument would make a number known."""
+        return bool(self.static_sources(value))
+
+    def static_sources(self, value: Value) -> list[Any]:
+        """What would have to be fixed to make a number known; empty when that is not possible."""
+        found: list[Any] = []
+        todo = [value]
+        seen = set()
+        while todo:
+            v = todo.pop()
+            if v in seen:
+                continue
+            seen.add(v)
+            if v in self.param_paths and self.may_fix(v):
+                found.append(("param", self.param_paths[v]))
+            elif v in self.iv_loops:
+                loop = self.iv_loops[v]
+                found.append(("loop", loop.site))
+                todo.extend(() if loop.can_unroll else loop.bounds)
+            elif v in self.arg_loops and self.unrollable(self.arg_loops[v]):
+                found.append(("loop", self.arg_loops[v]))
+            elif v.op is not None and (v.op.kind in _TRACEABLE or isinstance(v.type, Array)):
+                todo.extend(v.op.inputs)  # of arrays, the lengths
+            else:
+                return []
+        return found
+
+    def unrollable(self, site: Any) -> bool:
+        """Whether a loop under interpretation can be unrolled."""
+        return any(record.site == site and record.can_unroll for record in self.loops)
+
+    def dict_item(self, owner: av.Ref, held: av.DictC, index: Any, node: Any) -> Any:
+        """`dict[key]`."""
+        if is_run_time_key(index) and not self.can_be_known(index):
+            if held.factory is not None:
+                self.known_key(owner, index, node)  # a missing key is entered
+            return self.select_key(held.items, index, lambda: self.out_of_range(index, KeyError))
+        key = self.known_key(owner, index, node)
+        if key in held.items:
+            return held.items[key]
+        if held.factory is not None:
+            value = self.call(held.factory, [], {}, node)
+            held = self.contents(owner)
+            self.write(owner, replace(held, items={**held.items, key: value}))
+            return value
+        if held.cls is not None and issubclass(held.cls, collections.defaultdict):
+            raise self.unsupported(
+                "DJ118", "a missing key of a defaultdict", node, "use a plain dict with `setdefault`"
+            )
+        self.out_of_range(Static(key), KeyError)
+        return NONE
+
+    def select_key(self, items: dict[Any, Any], key: Any, missing: Any) -> Any:
+        """A run-time key of a dict with known keys: a chain of branches."""
+        keys = list(items)
+
+        def pick(k: int) -> Any:
+            if k == len(keys):
+                return missing()
+            hit = self.equal_keys(key, self.lift_static(keys[k]))
+            return self.choose(hit, lambda: items[keys[k]], lambda: pick(k + 1))
+
+        return pick(0)
+
+    def dict_set(self, owner: av.Ref, held: av.DictC, index: Any, value: Any, node: Any) -> None:
+        """`dict[key] = value`."""
+        key = self.known_key(owner, index, node)
+        self.write(owner, replace(held, items={**held.items, key: value}))
+
+    # Arrays
+
+    def index_items(self, array: Value, index: Any, node: Any) -> list[Any]:
+        """The index as one entry per position: int, Slice, None, or an array; ellipsis expanded, masks kept."""
+        items = list(index.items) if isinstance(index, av.Tup) else [index]
+        out = [self.index_item(item, node) for item in items]
+        consumed = sum(
+            i.type.ndim if isinstance(i, Value) and isinstance(i.type, Array) and i.type.dtype.kind == "b" else 1
+            for i in out
+            if i is not None and i is not Ellipsis
+        )
+        if sum(1 for i in out if i is Ellipsis) > 1:
+            raise self.error(TypeProblem("DJ314", "an index can only have a single ellipsis"), node)
+        missing = array.type.ndim - consumed
+        if missing < 0:
+            raise self.error(
+                TypeProblem(
+                    "DJ314", f"{consumed} indices for an array of {array.type.ndim} dimensions", python=IndexError
+                ),
+                node,
+            )
+        full = av.Slice(NONE, NONE, NONE)
+        if Ellipsis in [i for i in out if i is Ellipsis]:
+            k = next(k for k, i in enumerate(out) if i is Ellipsis)
+            out[k : k + 1] = [full] * missing
+        else:
+            out += [full] * missing
+        return out
+
+    def index_item(self, item: Any, node: Any) -> Any:
+        if isinstance(item, av.Opt):
+            item = self.not_none(item)
+        if isinstance(item, av.Slice) or item is None:
+            return item
+        if isinstance(item, Static):
+            if item.obj is None:
+                return None
+            if item.obj is Ellipsis:
+                return Ellipsis
+            if isinstance(item.obj, slice):
+                return av.Slice(Static(item.obj.start), Static(item.obj.stop), Static(item.obj.step))
+            if isinstance(item.obj, (bool, np.bool_)):
+                raise self.unsupported("DJ126", "a bool as an index", node, "use int(...) or a mask array")
+            if isinstance(item.obj, (int, np.integer)):
+                return Static(int(item.obj))
+            if isinstance(item.obj, np.ndarray):
+                return self.lift_constant(item.obj)
+        if isinstance(item, (av.Tup, av.Ref, av.Range)):
+            item = self.array_from(item)
+        if isinstance(item, Value):
+            if isinstance(item.type, Array) and item.type.ndim == 0 and item.type.dtype.kind in "iu":
+                item = self.number(item)
+            if item.type == Scalar(np.dtype(np.uint64)):
+                return self.to_int(item)  # above 2**63 it is no index, and no negative one
+            if item.type.dtype.kind in "iu" or (isinstance(item.type, Array) and item.type.dtype.kind == "b"):
+                return item
+            if isinstance(item.type, Scalar) and item.type.dtype.kind == "b":
+                raise self.unsupported("DJ126", "a bool as an index", node, "use int(...) or a mask array")
+        raise self.error(
+            TypeProblem(
+                "DJ314",
+                f"{describe(item)} cannot be an index",
+                cure="indices are ints, slices, masks and int arrays",
+                python=IndexError if isinstance(item, Static | Value) else None,
+            ),
+            node,
+        )
+
+    def array_get(self, array: Value, index: Any, node: Any = None) -> Any:
+        """`array[index]`."""
+        items = self.index_items(array, index, node)
+        arrays = [i for i in items if isinstance(i, Value) and isinstance(i.type, Array)]
+        if not arrays:
+            return self.basic_get(array, items, scalar_ok=not self._has_ellipsis(index))
+        if (
+            len(arrays) == 1
+            and arrays[0].type.dtype.kind == "b"
+            and items[0] is arrays[0]
+            and all(_is_full(i) for i in items[1:])
+        ):
+            return self.mask_get(array, arrays[0])
+        base, spec, indices = self.advanced(array, items, node)
+        dims = self.advanced_dims(base, spec, indices)
+        ty = Array(array.type.dtype, dims, "C")
+        return self.build.value("gather", [base, *indices], ty, spec=spec)
+
+    def _has_ellipsis(self, index: Any) -> bool:
+        items = index.items if isinstance(index, av.Tup) else (index,)
+        return any(isinstance(i, Static) and i.obj is Ellipsis for i in items)
+
+    def _only_axes(self, index: Any) -> bool:
+        items = index.items if isinstance(index, av.Tup) else (index,)
+        return all(isinstance(i, Static) and (i.obj is Ellipsis or i.obj is None) for i in items)
+
+    def array_set(self, array: Value, index: Any, value: Any, node: Any = None) -> None:
+        """`array[index] = value`."""
+        items = self.index_items(array, index, node)
+        arrays = [i for i in items if isinstance(i, Value) and isinstance(i.type, Array)]
+        value = self.stored_value(value, node)
+        if not arrays:
+            if (
+                all(isinstance(i, (Static, Value)) for i in items)
+                and len(items) == array.type.ndim
+                and not self._has_ellipsis(index)
+            ):
+                indices = [self.checked_index(array, k, i) for k, i in enumerate(items)]
+                scalar = self.scalar_for_store(array, value, node)
+                self.build.op("store", [array, scalar, *indices])
+                return
+            target = self.basic_get(array, items, scalar_ok=False)
+            self.assign_array(target, value, node)
+            return
+        if (
+            len(arrays) == 1
+            and arrays[0].type.dtype.kind == "b"
+            and items[0] is arrays[0]
+            and all(_is_full(i) for i in items[1:])
+        ):
+            self.build.op("mask_set", [array, arrays[0], self.as_dtype(value, array.type.dtype, scattered=True)])
+            return
+        base, spec, indices = self.advanced(array, items, node)
+        self.build.op("scatter", [base, self.as_dtype(value, array.type.dtype, scattered=True), *indices], spec=spec)
+
+    def stored_value(self, value: Any, node: Any) -> Value:
+        """A value about to be written into an array."""
+        if isinstance(value, (av.Tup, av.Ref, av.Range)):
+            return self.array_from(value)
+        if isinstance(value, Value) and isinstance(value.type, (Array, Scalar)):
+            return value
+        del node
+        return self.number(value, "a number or array")
+
+    def scalar_for_store(self, array: Value, value: Value, node: Any) -> Value:
+        if isinstance(value.type, Array):
+            if value.type.ndim == 0 or all(d == 1 for d in value.type.dims):
+                value = self.item(value)
+            else:
+                raise self.error(
+                    TypeProblem("DJ314", "an array is assigned to a single element", python=ValueError), node
+                )
+        return self.as_dtype(value, array.type.dtype)
+
+    def assign_array(self, target: Value, value: Any, node: Any = None) -> None:
+        """`target[...] = value` for an array reference."""
+        source = self.as_dtype(self.stored_value(value, node), target.type.dtype)
+        if isinstance(source.type, Array) and source.type.ndim > target.type.ndim:
+            extra = source.type.ndim - target.type.ndim
+            if all(d == 1 for d in source.type.dims[:extra]):
+                source = self.basic_get(
+                    source, [Static(0)] * extra + [av.Slice(NONE, NONE, NONE)] * target.type.ndim, scalar_ok=True
+                )
+            else:
+                raise self.error(
+                    TypeProblem(
+                        "DJ310",
+                        f"an array of {source.type.ndim} dimensions is stored into one of {target.type.ndim}",
+                        python=ValueError,
+                    ),
+                    node,
+                )
+        if isinstance(source.type, Array) and not may_fit(source.type.dims, target.type.dims):
+            shapes = f"from shape {shape_text(source.type.dims)} into shape {shape_text(target.type.dims)}"
+            self.raise_if(Static(True), ValueError, av.inexact(f"could not broadcast input array {shapes}"))
+            return
+        self.build.op("assign", [target, source])
+
+    def checked_index(self, array: Value, axis: int, index: Any) -> Value:
+        """An int index; inside a `try` that catches IndexError, its range is tested first."""
+        value = self.number(index)
+        if self.catches(IndexError):
+            length = self.number(self.dim(array, axis))
+            low = self.build.value("greater_equal", [value, self.build.value("negative", [length], INT)], BOOL)
+            high = self.build.value("less", [value, length], BOOL)
+            fact = ("inside", array, axis, index.obj if isinstance(index, Static) else index)
+            ok = self.build.value("logical_and", [low, high], BOOL)
+            parts = ("index ", (value, ""), f" is out of bounds for axis {axis} with size ", (length, ""))
+            self.guard(ok, IndexError, av.Format(parts), fact)
+        return value
+
+    def basic_get(self, array: Value, items: list[Any], *, scalar_ok: bool) -> Value:
+        """Basic indexing: an element, or a view."""
+        if scalar_ok and all(isinstance(i, (Static, Value)) for i in items):
+            indices = [self.checked_index(array, k, i) for k, i in enumerate(items)]
+            return self.build.value("load", [array, *indices], Scalar(array.type.dtype))
+        spec: list[Any] = []
+        inputs: list[Value] = []
+        dims: list[Dim] = []
+        axis = 0
+        contiguous = array.type.layout == "C"
+        seen_full = False
+        for item in items:
+            if item is None:
+                spec.append("n")
+                dims.append(1)
+                continue
+            length = array.type.dims[axis]
+            if isinstance(item, av.Slice):
+                if _is_full(item):
+                    spec.append(":")
+                    dims.append(length)
+                else:
+                    parts = tuple(
+                        None if is_none(p) else self.slice_bound(p) for p in (item.start, item.stop, item.step)
+                    )
+                    spec.append(("s", *(None if p is None else True for p in parts)))
+                    inputs += [p for p in parts if p is not None]
+                    dims.append(self.slice_length(length, item))
+                    contiguous = (
+                        contiguous
+                        and not seen_full
+                        and (is_none(item.step) or (isinstance(item.step, Static) and item.step.obj == 1))
+                    )
+                seen_full = True
+            else:
+                spec.append("i")
+                inputs.append(self.checked_index(array, axis, item))
+                contiguous = contiguous and not seen_full
+            axis += 1
+        if all(s == ":" for s in spec) and len(spec) == array.type.ndim:
+            return self.build.value(
+                "view", [array], Array(array.type.dtype, tuple(dims), array.type.layout), spec=tuple(spec)
+            )
+        layout = "C" if contiguous else "A"
+        if array.type.layout == "F" and array.type.ndim == 1:
+            layout = "A"
+        return self.build.value(
+            "view", [array, *inputs], Array(array.type.dtype, tuple(dims), layout), spec=tuple(spec)
+        )
+
+    def slice_bound(self, bound: Any) -> Value:
+        """A bound of a slice, which NumPy cuts to the length of the array however large it is."""
+        value = self.number(bound)
+        if value.type == Scalar(np.dtype(np.uint64)):
+            value = self.as_weak(self.ew("minimum", value, Static(np.uint64(2**63 - 1))))
+        return value
+
+    def slice_length(self, length: Dim, item: av.Slice) -> Dim:
+        """What is known of a slice's length; slices that cut the same number of elements share a symbol."""
+        parts = [
+            None if is_none(p) else p.obj if isinstance(p, Static) else Ellipsis
+            for p in (item.start, item.stop, item.step)
+        ]
+        if Ellipsis in parts:
+            key = (
+                length,
+                *(
+                    p if isinstance(p, Value) else (p.obj if isinstance(p, Static) else None)
+                    for p in (item.start, item.stop, item.step)
+                ),
+            )
+            return self.slice_syms.setdefault(key, Sym())
+        if isinstance(length, int):
+            return len(range(*slice(*parts).indices(length)))
+        start, stop, step = parts
+        if step == -1 and start is None and stop is None:
+            return length
+        if step in (None, 1) and (start or 0) >= 0 and (stop is None or stop < 0):  # pyright: ignore[reportOperatorIssue]
+            cut = (start or 0) - (stop or 0)  # pyright: ignore[reportOperatorIssue]
+            return length if cut == 0 else self.slice_syms.setdefault((length, "cut", cut), Sym())
+        return self.slice_syms.setdefault((length, start, stop, step), Sym())
+
+    def advanced(self, array: Value, items: list[Any], node: Any) -> tuple[Value, tuple[str, ...], list[Value]]:
+        """Split an advanced index into a basic view and positions for `gather`/`scatter`."""
+        expanded: list[Any] = []
+        for item in items:
+            if isinstance(item, Value) and isinstance(item.type, Array) and item.type.dtype.kind == "b":
+                expanded += list(self.nonzero(item))
+            else:
+                expanded.append(item)
+        basic: list[Any] = []
+        spec: list[str] = []
+        indices: list[Value] = []
+        full = av.Slice(NONE, NONE, NONE)
+        for item in expanded:
+            if isinstance(item, (av.Slice, type(None))):
+                basic.append(item)
+                spec.append(":")
+            elif isinstance(item, Value) and isinstance(item.type, Array):
+                basic.append(full)
+                spec.append("a")
+                indices.append(item)
+            else:
+                basic.append(full)
+                spec.append("i")
+                indices.append(self.number(item))
+        del node
+        if not all(_is_full(b) for b in basic if b is not None) or None in basic:
+            array = self.basic_get(array, basic, scalar_ok=False)
+        while spec and spec[-1] == ":" and len(spec) > array.type.ndim:
+            spec.pop()
+        return array, tuple(spec), indices
+
+    def advanced_dims(self, base: Value, spec: tuple[str, ...], indices: list[Value]) -> tuple[Dim, ...]:
+        """The shape of an advanced index: broadcast index dimensions, first or in place as NumPy decides."""
+        broadcast = broadcast_dims([i.type.dims for i in indices if isinstance(i.type, Array)])
+        positions = [k for k, s in enumerate(spec) if s != ":"]
+        kept = [base.type.dims[k] for k, s in enumerate(spec) if s == ":"]
+        if positions == list(range(positions[0], positions[-1] + 1)):
+            before = sum(1 for s in spec[: positions[0]] if s == ":")
+            return (*kept[:before], *broadcast, *kept[before:])
+        return (*broadcast, *kept)
+
+    def mask_get(self, array: Value, mask: Value) -> Value:
+        dims = (Sym(), *array.type.dims[mask.type.ndim :])
+        return self.build.value("mask_get", [array, mask], Array(array.type.dtype, dims, "C"))
+
+    def element(self, array: Value, index: Any) -> Any:
+        """`array[index]` for iteration: an element of a 1-D array, else a row as a view."""
+        full = av.Slice(NONE, NONE, NONE)
+        items = [index, *([full] * (array.type.ndim - 1))]
+        return self.basic_get(array, items, scalar_ok=True)
+
+    def check_memory(self, message: str, cure: str, node: Any) -> MemoryProblem:
+        """A DJ4xx error at a node."""
+        return MemoryProblem("DJ401", message, loc=self.loc(node), cure=cure)
+
+
+_TRACEABLE = frozenset({
+    "const", "add", "subtract", "multiply", "floor_divide", "remainder", "negative", "cast", "minimum", "maximum",
+    "absolute", "power", "dim", "trip", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+    "logical_not", "logical_and", "logical_or",
+})  # fmt: skip
+
+
+def _is_full(item: Any) -> bool:
+    return isinstance(item, av.Slice) and is_none(item.start) and is_none(item.stop) and is_none(item.step)

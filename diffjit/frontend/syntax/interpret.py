@@ -1,0 +1,448 @@
+"""The abstract interpreter: walks a function's syntax tree, tracks what every name is bound to, and builds IR.
+
+`Interpreter` is assembled from mixins, one per theme: arithmetic, expressions, control flow, iteration, objects,
+indexing,
+NumPy's core functions, builtins, and lifting of outside objects.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import sysconfig
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gast
+
+import diffjit.primitives
+from diffjit.errors import DiffjitError, TypeProblem, UnsupportedSyntax
+from diffjit.frontend.calls.builtin_calls import BuiltinCalls
+from diffjit.frontend.calls.calls import Calls
+from diffjit.frontend.calls.classes import Classes
+from diffjit.frontend.calls.complexes import Complexes
+from diffjit.frontend.calls.container_calls import ContainerCalls
+from diffjit.frontend.calls.dataclass_calls import DataclassCalls
+from diffjit.frontend.calls.foreign import ForeignCalls
+from diffjit.frontend.calls.introspect import Introspection
+from diffjit.frontend.calls.methods import Methods
+from diffjit.frontend.calls.nested import Nested
+from diffjit.frontend.calls.questions import Questions
+from diffjit.frontend.calls.recursion import Bottom, Outline, Recursion
+from diffjit.frontend.entry.lift import Lifting
+from diffjit.frontend.entry.source import source_of
+from diffjit.frontend.entry.subset import local_names, own_nodes
+from diffjit.frontend.entry.watch import Watching
+from diffjit.frontend.numpy.arith import Arith
+from diffjit.frontend.numpy.failures import Failures
+from diffjit.frontend.numpy.fourier import FourierTransforms
+from diffjit.frontend.numpy.index_tricks import IndexTricks
+from diffjit.frontend.numpy.npcore import NumpyCore
+from diffjit.frontend.numpy.npmethods import NumpyMethods
+from diffjit.frontend.numpy.npreduce import NumpyReductions
+from diffjit.frontend.numpy.npshapes import NumpyShapes
+from diffjit.frontend.numpy.read_only import ReadOnly
+from diffjit.frontend.numpy.warned import Warned
+from diffjit.frontend.objects.iterate import Iteration
+from diffjit.frontend.objects.iterators import Iterators
+from diffjit.frontend.objects.lists import Lists
+from diffjit.frontend.objects.objects import Objects
+from diffjit.frontend.objects.sets import SetOperators
+from diffjit.frontend.objects.tables import Tables
+from diffjit.frontend.objects.text import Text
+from diffjit.frontend.syntax.comprehensions import Comprehensions
+from diffjit.frontend.syntax.control import Control
+from diffjit.frontend.syntax.exceptions import Exceptions
+from diffjit.frontend.syntax.expr import Expressions
+from diffjit.frontend.syntax.frames import Frame, Learned, NeedStatic
+from diffjit.frontend.syntax.index import Indexing
+from diffjit.frontend.syntax.loops import Loops
+from diffjit.frontend.syntax.managers import Managers
+from diffjit.frontend.syntax.operators import Operators
+from diffjit.frontend.syntax.patterns import Patterns
+from diffjit.frontend.syntax.statements import Statements
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.portable import Portable
+from diffjit.frontend.values.sums import Sums
+from diffjit.frontend.values.templates import Sites, describe, kind_of, split
+from diffjit.frontend.values.values import NONE, UNBOUND, Static
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Loc, Value
+from diffjit.ir.types import BOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LIBRARY = str(Path(diffjit.primitives.__file__).parent.parent)
+_STANDARD = sysconfig.get_paths()["stdlib"]
+MAX_INLINE_DEPTH = 60
+MAX_STATIC_RECURSION = 8  # with run-time branches on the way
+
+
+class Interpreter(
+    Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
+    Iteration, Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes,
+    NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion, Nested, Sums,
+    IndexTricks, Warned, Questions, DataclassCalls, SetOperators, Managers, Tables, Portable, ReadOnly,
+    FourierTransforms, ForeignCalls, Watching,
+):  # fmt: skip
+    """Interprets functions abstractly; see the module's docstring."""
+
+    def __init__(
+        self, build: Builder | None = None, *, rule_mode: bool = False, learned: Learned | None = None
+    ) -> None:
+        self.build = build or Builder()
+        self.build.before = self.guard_operation
+        self.rule_mode = rule_mode
+        self.learned = learned or Learned()
+        self.sites = Sites(hints=self.learned.lists, apart=self.learned.apart)
+        self.cells: dict[Any, Any] = {}
+        self.dead = False
+        self.frames: list[Frame] = []
+        self.handlers: list[Any] = []
+        self.handler_frames: dict[Any, frozenset[int]] = {}  # the frames around each `try`
+        self.last_read: dict[int, Any] = {}  # items of live lists -> their contents as read last
+        self.recursions: list[Any] = []  # recursive functions under interpretation, innermost last
+        self.memo: dict[Any, Any] | None = None
+        self.here: Any = None  # the expression or statement under interpretation
+        self.step = 0
+        self.current_loop: Any = None
+        self.tail: Any = None
+        self.cursor_sites: dict[int, Any] = {}  # iterators of sequences -> where they were made
+        self.forks = 0  # run-time branches and loops around the place under interpretation
+        self.loop_hints: dict[Any, Any] = {}
+        self.unroll: set[Any] = set()
+        self.known_tests: set[Any] = set()  # `while` loops that went on after an iteration for certain
+        self.growing: set[Any] = set()  # loops over a list that their body changes
+        self.iv_loops: dict[Value, Any] = {}
+        self.arg_loops: dict[Value, Any] = {}
+        self.comments: dict[int, str] = {}
+        self.call_path: tuple[Any, ...] = ()
+        self.questions = []
+        self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
+        self._uids = itertools.count(1)
+        self.init_lifting()
+
+    # Places and errors
+
+    def loc(self, node: gast.AST | None) -> Loc | None:
+        """The place of a node in the user's file."""
+        if node is None or not self.frames or getattr(node, "lineno", None) is None:
+            return self.build.loc
+        if self.in_library() or in_standard_library(self.frames[-1].fn.file) or (self.rule_mode and self.build.loc):
+            return self.build.loc  # the place of the user's call, or of the operation that a rule belongs to
+        fn = self.frames[-1].fn
+        end = node.end_col_offset if node.end_lineno == node.lineno else node.col_offset
+        return Loc(fn.file, node.lineno, node.col_offset, end or node.col_offset, fn.name)
+
+    def in_library(self) -> bool:
+        """Whether diffjit's own Python source is being interpreted."""
+        return not self.rule_mode and self.frames[-1].fn.file.startswith(_LIBRARY)
+
+    def error(self, error: DiffjitError, node: gast.AST | None = None) -> DiffjitError:
+        """The same error with the current place filled in."""
+        return error.at(self.loc(node))
+
+    def unsupported(self, code: str, message: str, node: gast.AST | None = None, cure: str = "") -> UnsupportedSyntax:
+        """A construct outside the subset."""
+        return UnsupportedSyntax(code, message, loc=self.loc(node), cure=cure)
+
+    @contextmanager
+    def at(self, node: gast.AST) -> Iterator[None]:
+        """Operations built meanwhile belong to this node's line."""
+        old, self.build.loc = self.build.loc, self.loc(node)
+        try:
+            yield
+        except DiffjitError as error:
+            error.at(self.build.loc)
+            raise
+        finally:
+            self.build.loc = old
+
+    # Names
+
+    def lookup(self, name: str, node: gast.AST | None = None) -> Any:
+        """What a name is bound to here."""
+        frame = self.frames[-1]
+        if name in frame.local:
+            return self._local(frame.uid, name, node)
+        scope = frame.fn.scope
+        for uid in scope.frames:
+            if name in scope.locals_of[uid]:
+                return self._local(uid, name, node)
+        return self.lift_name(name, scope, node)
+
+    def _local(self, uid: int, name: str, node: gast.AST | None) -> Any:
+        value = self.cells.get(("v", uid, name), UNBOUND)
+        if value is UNBOUND and self.recursions and self.recursions[-1].result is None:
+            raise Bottom  # bound where the function calls itself, of which nothing is known yet
+        if value is UNBOUND:
+            raise self.error(
+                TypeProblem(
+                    "DJ303",
+                    f"variable `{name}` is not bound here",
+                    cure=f"give `{name}` a value on every path before",
+                    python=UnboundLocalError,
+                ),
+                node,
+            )
+        if isinstance(value, av.Maybe):
+            value = self.bound(value, name)
+            self.cells["v", uid, name] = value
+        if isinstance(value, av.Poison):
+            cure = f"give `{name}` one type on all paths"
+            error = self.error(TypeProblem("DJ304", f"variable `{name}` is {value.reason}", cure=cure), node)
+            raise self.unusable(value, error)
+        return value
+
+    def bound(self, value: av.Maybe, name: str = "a variable") -> Any:
+        """The value of a variable that may be unbound: checked when the program runs."""
+        missing = self.build.value("logical_not", [value.bound], BOOL)
+        self.raise_if(
+            missing, UnboundLocalError, av.inexact(f"variable `{name}` is read before it has a value [DJ303]")
+        )
+        return value.value
+
+    def not_none(self, value: av.Opt) -> Any:
+        """The value of something that may be None: checked when the program runs."""
+        if isinstance(value.value, av.Poison):
+            cure = "give it one type on all paths, and each object one name"
+            reason = f"what is not None here is {value.value.reason}"
+            raise self.unusable(value.value, self.error(TypeProblem("DJ304", reason, cure=cure)))
+        self.raise_if(value.is_none, TypeError, av.inexact("a value is None where a number is needed [DJ305]"))
+        return value.value
+
+    def bind(self, name: str, value: Any, node: gast.AST | None = None) -> None:
+        """Bind a name in the frame that owns it."""
+        if isinstance(value, Value) and value.name is None:
+            value.name = name
+        frame = self.frames[-1]
+        if name in frame.local:
+            self.cells["v", frame.uid, name] = value
+            return
+        scope = frame.fn.scope
+        for uid in scope.frames:
+            if name in scope.locals_of[uid]:
+                self.cells["v", uid, name] = value
+                return
+        raise self.unsupported(
+            "DJ120",
+            f"`{name}` lives outside the function and is assigned here",
+            node,
+            "return the new value instead of assigning a global",
+        )
+
+    # Functions
+
+    def fn_of(self, pyfunc: Any) -> av.Fn:
+        """A Python function object as an abstract function."""
+        code = pyfunc.__code__  # once: another thread may replace it
+        source = source_of(pyfunc, code)
+        self.followed[pyfunc] = code
+        scope = av.Scope((), pyfunc, pyfunc.__globals__)
+        if (pyfunc.__module__ or "").startswith("diffjit."):
+            defaults = tuple(self.lift_static(d) for d in pyfunc.__defaults__ or ())
+            kw = {k: self.lift_static(d) for k, d in (pyfunc.__kwdefaults__ or {}).items()}
+        else:
+            defaults = tuple(self.lift_default(pyfunc, i) for i in range(len(pyfunc.__defaults__ or ())))
+            kw = {k: self.lift_kwdefault(pyfunc, k) for k in (pyfunc.__kwdefaults__ or {})}
+        return av.Fn(source.node, pyfunc.__name__, source.file, defaults, kw, scope, pyfunc)
+
+    def call_fn(self, fn: av.Fn, args: list[Any], kwargs: dict[str, Any], node: gast.AST | None = None) -> Any:
+        """Interpret a call by inlining the function's body."""
+        if len(self.frames) > MAX_INLINE_DEPTH:
+            raise self.unsupported(
+                "DJ111", f"calls nested more than {MAX_INLINE_DEPTH} deep at `{fn.name}`", node, "use a loop"
+            )
+        bound = self.bind_arguments(fn, args, kwargs, node)
+        if self.is_generator(fn.node):
+            return av.Iter("generator", (fn, bound))
+        if self.memo is not None:
+            return self.remembered(lambda: self.call_bound(fn, bound, node))
+        return self.call_bound(fn, bound, node)
+
+    def call_bound(self, fn: av.Fn, bound: dict[str, Any], node: gast.AST | None) -> Any:
+        """Interpret a call of a function whose parameters are bound."""
+        record = next((r for r in self.recursions if r.node is fn.node and self.belongs(r, bound)), None)
+        if record is not None:
+            return self.recursive_site(record, bound, node)
+        if fn.node in self.learned.outlined:
+            return self.outline(fn, bound, node)
+        active = [f for f in self.frames if f.fn.node is fn.node and not f.comprehension]
+        if active and self.forks > active[-1].forks and not self.ends_by_itself(active, bound):
+            raise Outline(fn.node)
+        return self.run_body(fn, bound, node)
+
+    def ends_by_itself(self, active: list[Frame], bound: dict[str, Any]) -> bool:
+        """Whether a recursive call can be written out: something static in its arguments differs at each level."""
+        forms = [f.form for f in active]
+        return len(active) < MAX_STATIC_RECURSION and self.static_form(bound) not in forms
+
+    def static_form(self, bound: dict[str, Any]) -> Any:
+        """What is known of arguments while specialising."""
+        return tuple((name, self.form_of(value)) for name, value in bound.items())
+
+    def form_of(self, value: Any) -> Any:
+        """A value with every run-time number replaced by its type."""
+        if isinstance(value, Static):
+            return repr(value.obj)
+        if isinstance(value, Value):
+            return str(value.type)
+        if isinstance(value, av.Ref):
+            held = self.contents(value)
+            return self.form_of(held) if kind_of(held) is not None else str(type(held))
+        if kind_of(value) is not None:
+            return (str(kind_of(value)), tuple(self.form_of(v) for v in split(value)))
+        return str(type(value))
+
+    def run_body(self, fn: av.Fn, bound: dict[str, Any], node: gast.AST | None, on_yield: Any = None) -> Any:
+        """Interpret a function's body in a new frame and return its result."""
+        local, outer = local_names(fn.node)
+        frame = Frame(
+            next(self._uids), fn, local, outer, on_yield=on_yield, forks=self.forks, form=self.static_form(bound)
+        )
+        state = self.call_path, self.memo, self.here, self.step
+        self.call_path, self.memo = (*self.call_path, id(node), self.step), None
+        for name, value in bound.items():
+            if isinstance(value, Value) and value.name is None:
+                value.name = name
+            self.cells["v", frame.uid, name] = value
+        self.frames.append(frame)
+        try:
+            if isinstance(fn.node, gast.Lambda):
+                with self.at(fn.node.body):
+                    self.guarded(lambda: self.return_value(self.eval(fn.node.body)))
+            else:
+                self.exec_block(fn.node.body)
+            return self.returned(frame)
+        finally:
+            self.frames.pop()
+            self.call_path, self.memo, self.here, self.step = state
+            if not frame.captured:
+                for name in local:
+                    self.cells.pop(("v", frame.uid, name), None)
+
+    def returned(self, frame: Frame) -> Any:
+        """What a function's body returned."""
+        result = self.cells.pop(("ret", frame.uid), NONE)
+        flag = self.flag_value(self.cells.pop(("jump", "return", frame.uid), None))
+        if isinstance(result, av.Maybe):
+            result = result.value if isinstance(flag, Value) else self.bound(result, "the result")
+        if isinstance(flag, Value) and not self.dead:
+            return self.join_fall_through(flag, result)
+        return result
+
+    def join_fall_through(self, returned: Value, result: Any) -> Any:
+        """A function that returns a value on some paths only gives None on the others."""
+        if isinstance(result, Static) and result.obj is None:
+            return result
+        missing = self.build.value("logical_not", [returned], BOOL)
+        if isinstance(result, av.Opt):
+            return av.Opt(self.ew("logical_or", missing, result.is_none), result.value)
+        return av.Opt(missing, result)
+
+    def bind_arguments(
+        self, fn: av.Fn, args: list[Any], kwargs: dict[str, Any], node: gast.AST | None
+    ) -> dict[str, Any]:
+        """Match call arguments with parameters as Python does."""
+        spec = fn.node.args
+        names = [a.id for a in (*spec.posonlyargs, *spec.args)]
+        args, starred = without_star(args)
+        bound: dict[str, Any] = dict(zip(names, args, strict=False))
+        if len(args) > len(names):
+            if spec.vararg is None:
+                raise self.error(
+                    TypeProblem(
+                        "DJ306",
+                        f"`{fn.name}` takes {len(names)} positional arguments but {len(args)} were given",
+                        python=TypeError,
+                    ),
+                    node,
+                )
+            bound[spec.vararg.id] = av.Tup(tuple(args[len(names) :]))
+        if starred is not None:
+            bound.update(self.starred_arguments(spec, names, args, starred, node))
+        elif spec.vararg is not None:
+            bound.setdefault(spec.vararg.id, av.Tup(()))
+        keyword_names = {a.id for a in (*spec.args, *spec.kwonlyargs)}
+        extra: dict[str, Any] = {}
+        for key, value in kwargs.items():
+            if key in keyword_names and key not in bound:
+                bound[key] = value
+            elif spec.kwarg is not None and key not in keyword_names:
+                extra[key] = value
+            else:
+                raise self.error(
+                    TypeProblem(
+                        "DJ306", f"`{fn.name}` got an unexpected or repeated argument `{key}`", python=TypeError
+                    ),
+                    node,
+                )
+        if spec.kwarg is not None:
+            bound[spec.kwarg.id] = self.new(av.DictC(extra))
+        for name, value in zip(reversed(names), reversed(fn.defaults), strict=False):
+            bound.setdefault(name, value)
+        for name, value in fn.kw_defaults.items():
+            bound.setdefault(name, value)
+        missing = [n for n in (*names, *(a.id for a in spec.kwonlyargs)) if n not in bound]
+        if missing:
+            raise self.error(
+                TypeProblem("DJ306", f"`{fn.name}` needs the argument `{missing[0]}`", python=TypeError), node
+            )
+        return bound
+
+    def is_generator(self, node: gast.AST) -> bool:
+        """Whether a function's own body contains yield."""
+        if isinstance(node, gast.Lambda):
+            return False
+        return any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in own_nodes(node))
+
+    def starred_arguments(
+        self, spec: Any, names: list[str], args: list[Any], starred: Any, node: Any
+    ) -> dict[str, Any]:
+        """Parameters from a list whose length is only known at run time; the one with a star is a list, too."""
+        if spec.vararg is None:
+            message = "a star for arguments, where their number is only known at run time"
+            raise self.unsupported("DJ117", message, node, "index it, or slice it, instead")
+        missing = names[len(args) :]
+        few = self.compare_kind("less", self.length(starred), Static(len(missing)))
+        self.raise_if(few, TypeError, f"{len(missing)} more positional arguments are needed")
+        bound = {name: self.get_item(starred, Static(k)) for k, name in enumerate(missing)}
+        items = self.new(av.ListC(tuple(args[len(names) :])))
+        self.list_extend(items, self.get_item(starred, av.Slice(Static(len(missing)), NONE, NONE)), node)
+        return {**bound, spec.vararg.id: items}
+
+    # Static demands
+
+    def need_static(self, value: Value, error: DiffjitError) -> NeedStatic:
+        """The exception that asks for a number to be fixed."""
+        return NeedStatic(error, self.static_sources(value))
+
+    def static_int(self, value: Any, what: str, node: gast.AST | None = None) -> int:
+        """An integer that must be known while specialising (an axis, a number of dimensions, ...)."""
+        if isinstance(value, Static):
+            try:
+                return operator.index(value.obj)
+            except TypeError:
+                pass
+        elif isinstance(value, Value):
+            error = TypeProblem(
+                "DJ307",
+                f"{what} must be known before the program runs",
+                cure="pass it as a plain int argument or constant",
+            )
+            raise self.need_static(value, self.error(error, node))
+        raise self.error(TypeProblem("DJ308", f"{what} must be an int, not {describe(value)}"), node)
+
+
+def in_standard_library(file: str) -> bool:
+    """Whether a file is one of Python's own."""
+    return file.startswith(_STANDARD) and "site-packages" not in file
+
+
+def without_star(args: list[Any]) -> tuple[list[Any], Any]:
+    """Arguments, and the list that a star at their end stands for."""
+    if args and isinstance(args[-1], av.Iter) and args[-1].kind == "starred":
+        return args[:-1], args[-1].parts[0]
+    return args, None

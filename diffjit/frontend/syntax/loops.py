@@ -1,0 +1,515 @@
+"""Loops: the body is interpreted until what it carries from one iteration to the next has settled.
+
+A loop carries the cells (variables, heap contents, jumps) that its body changes. The first attempt carries nothing;
+what turns out to change is joined with what held before, and the body is interpreted again, until nothing new turns up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from diffjit.errors import DiffjitError, TypeProblem
+from diffjit.frontend.objects.tables import Tabulate
+from diffjit.frontend.syntax.control import reachable
+from diffjit.frontend.syntax.frames import NeedStatic
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.join import Joiner, equal
+from diffjit.frontend.values.leaves import convert, instantiate, leaf_types
+from diffjit.frontend.values.templates import (
+    Bad,
+    Cells,
+    Dyn,
+    DynList,
+    Heap,
+    HeapAgain,
+    ItemOf,
+    Leaf,
+    MaybeT,
+    Node,
+    OptT,
+    Same,
+    Side,
+    Template,
+    blamed,
+    forget_values,
+    freshen,
+    shape,
+    with_parts,
+)
+from diffjit.frontend.values.values import UNBOUND, Static
+from diffjit.ir.nodes import Block, Value, is_pure
+from diffjit.ir.types import BOOL, INT, Array, fresh_lengths
+
+MAX_ATTEMPTS = 30
+MAX_PEELS = 2
+WHOLE = 100  # iterations of a `while` loop that are written out as long as its condition is known
+
+
+class Peel(Exception):
+    """A variable has no common form in a loop: start again, with more of that loop's first iterations written out."""
+
+    def __init__(self, loop: Any, error: DiffjitError, more: int) -> None:
+        super().__init__(str(error))
+        self.loop = loop
+        self.error = error
+        self.more = more
+
+
+class Resumed(Exception):
+    """An iterator of a sequence made at `site` is used again: start again, with an object that knows its place."""
+
+    def __init__(self, site: Any) -> None:
+        super().__init__()
+        self.site = site
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A loop to interpret."""
+
+    site: Any  # where it stands, in this chain of calls
+    kind: str  # "for" or "while"
+    bounds: list[Value]  # start, stop, step of a counted loop
+    body: Callable[[list[Value]], Any]  # interprets one iteration, given the index
+    cond: Callable[[], Any] | None = None  # interprets the condition of a `while`
+    assigned: frozenset[str] = frozenset()  # names that the body binds
+    break_uid: Any = None
+    node: Any = None
+    can_unroll: bool = False
+    budget: Any = None  # of snapshots, where the loop is checkpointed
+
+
+@dataclass(slots=True, eq=False)
+class Attempt:
+    """One interpretation of a loop's body."""
+
+    before: Block  # what has to run before the loop
+    entry: Cells
+    keys: list[Any]
+    init: list[Value]
+    args: list[Value]
+    begin: Cells = field(default_factory=dict)
+    end: Cells = field(default_factory=dict)
+    block: Block = field(default_factory=Block)
+    cond_block: Block = field(default_factory=Block)
+    index: list[Value] = field(default_factory=list)
+    go_on: Any = None
+    dead: bool = False
+    owned: set[int] = field(default_factory=set)  # objects made in the iteration that a carried variable refers to
+    serial: int = field(default_factory=lambda: av.Ref().uid)  # iterators made in it have greater numbers
+
+
+@dataclass(slots=True, eq=False)
+class Tail:
+    """The statements behind a loop."""
+
+    node: Any
+    rest: list[Any]
+    done: bool = False  # they were interpreted together with the loop
+
+
+class Loops(Mixin):
+    """Mixin of the interpreter: loops."""
+
+    def run_loop(self, loop: Loop) -> Any:
+        """Interpret a loop; returns the flag that says whether it was left by `break`."""
+        if self.learned.peels.get(loop.site, 0):
+            return self._peel(loop, self.learned.peels[loop.site])
+        return self._run_settled(loop)
+
+    def _run_settled(self, loop: Loop) -> Any:
+        self.loops.append(loop)
+        saved, outer, memo = self.cells, self.current_loop, self.memo
+        self.current_loop = loop.site
+        self.forks += 1
+        before = self.build.loc
+        try:
+            return self._to_fixed_point(loop)
+        except BaseException:
+            self.cells, self.dead = saved, False
+            raise
+        finally:
+            self.forks -= 1
+            self.loops.pop()
+            self.current_loop, self.memo, self.build.loc = outer, memo, before
+
+    def _to_fixed_point(self, loop: Loop) -> Any:
+        start = dict(self.cells)
+        carried = self._first_guess(loop, start)
+        for _ in range(MAX_ATTEMPTS):
+            attempt = self._attempt(loop, start, carried)
+            if attempt is not None and not attempt.dead and certain_jump(attempt.end):
+                return self._run_once(loop, start)
+            if attempt is None or self._absorb(loop, start, carried, attempt):
+                continue
+            self.loop_hints[loop.site] = dict(carried)
+            return self._close(loop, carried, attempt)
+        cure = "give each variable one type before the loop"
+        error = self.error(TypeProblem("DJ304", "the types in this loop do not settle", cure=cure), loop.node)
+        raise NeedStatic(error, [("loop", whole(loop.site))]) if loop.can_unroll else error
+
+    def _run_once(self, loop: Loop, start: Cells) -> Any:
+        """A loop whose body always leaves it: there is no second iteration."""
+        self.cells, self.dead = start, False
+        test: Any = (
+            self.compare_kind("greater", self.trip(*loop.bounds), Static(0)) if loop.cond is None else loop.cond()
+        )
+        self.when(test, lambda: loop.body(loop.bounds[:1]))
+        return self.land("break", loop.break_uid)
+
+    def _first_guess(self, loop: Loop, start: Cells) -> dict[Any, Template]:
+        """What earlier interpretations of this loop carried, and numbers and arrays that the body binds."""
+        carried: dict[Any, Template] = {}
+        joiner = Joiner(start, start, self.sites)
+        frames = {f.uid for f in self.frames}
+        for key, template in self.loop_hints.get(loop.site, {}).items():
+            value = start.get(key, UNBOUND)
+            inner = template.inner if isinstance(template, (MaybeT, OptT)) else template
+            born = isinstance(template, MaybeT) and key[0] == "v" and key[1] in frames
+            if isinstance(inner, Leaf) and (value is not UNBOUND or born):
+                merged = joiner.merge(forget_values(template), value)
+                if not isinstance(merged, Bad):
+                    carried[key] = forget_values(merged)
+        for name in sorted(loop.assigned):  # the text must not hang on how strings are hashed
+            key = ("v", self.frames[-1].uid, name)
+            value = start.get(key)
+            if key not in carried and isinstance(value, Value):
+                carried[key] = forget_values(shape(value))
+        return carried
+
+    # One attempt
+
+    def _attempt(self, loop: Loop, start: Cells, carried: dict[Any, Template]) -> Attempt | None:
+        """One interpretation with the given carried cells; None if it has to be prepared anew."""
+        attempt = self._enter(start, carried)
+        if attempt is None:
+            return None
+        self.cells, self.dead = attempt.begin, False
+        begin = dict(attempt.begin)
+        for arg in attempt.args:
+            self.arg_loops[arg] = loop.site
+        if loop.kind == "for":
+            attempt.index = [Value(INT)]  # named by the target it is bound to
+        with self.build.inside(attempt.block):
+            if loop.cond is None:
+                self.guarded(lambda: loop.body(attempt.index), fresh=True)
+            else:
+                self._condition_then_body(loop, attempt)
+        attempt.begin, attempt.end, attempt.dead = begin, self.cells, self.dead
+        return attempt
+
+    def _enter(self, start: Cells, carried: dict[Any, Template]) -> Attempt | None:
+        """Initial values of the carried cells, and the state in which the body begins."""
+        keys = sorted(carried, key=lambda k: k[0] == "h")
+        attempt = Attempt(Block(), dict(start), keys, [], [])
+        side = Side(attempt.entry, self._builder(attempt.before), self.sites)
+        for key in keys:
+            value = attempt.entry.get(key, Static(False) if key[0] == "jump" else UNBOUND)
+            if isinstance(value, DynList) and not isinstance(carried[key], Dyn):
+                del carried[key]  # became an item of another list just now: it grows, too
+                return None
+            made_inside = key[0] == "h" and value is UNBOUND
+            part = Side(attempt.entry, side.build, self.sites, undef=made_inside, copied=side.copied)
+            attempt.init += convert(value, carried[key], part)
+        begin = attempt.begin = dict(attempt.entry)
+        for key in keys:
+            leaves = [Value(ty, key[2] if key[0] == "v" else None) for ty in leaf_types(carried[key])]
+            attempt.args += leaves
+            begin[key] = Static(False) if key[0] == "jump" else instantiate(carried[key], iter(leaves), begin)
+        self._freeze_shared_entries(attempt, carried, start)
+        return attempt
+
+    def _freeze_shared_entries(self, attempt: Attempt, carried: dict[Any, Template], start: Cells) -> None:
+        """An object that a carried variable stands for at first, and another name still refers to, must not change."""
+        pairs = [(start[k], t) for k, t in carried.items() if k in start and k[0] != "h"]
+        merged = {r.uid: h.uid for value, template in pairs for r, h in object_pairs(value, template)}
+        if not merged:
+            return
+        alive = reachable(attempt.begin)
+        for old, new in merged.items():
+            if old in alive:
+                reason = self.why_shared((start, old))
+                for uid in (old, new):
+                    self.freeze(attempt.begin, uid, reason)
+                self.freeze(attempt.entry, old, reason)
+
+    def _condition_then_body(self, loop: Loop, attempt: Attempt) -> None:
+        with self.build.inside(attempt.cond_block):
+            before = dict(self.cells)
+            go_on = self.guarded(loop.cond, fresh=True)
+        changed = any(before.get(k) is not v for k, v in self.cells.items())
+        if not changed and all(is_pure(op) for op in attempt.cond_block.ops):
+            attempt.go_on = go_on
+            self.guarded(lambda: loop.body(attempt.index), fresh=True)
+            return
+        # A condition with effects becomes the head of the body; leaving is a jump.
+        _move(attempt.cond_block, attempt.block)
+        done = self.logical_not(go_on)
+        if not (isinstance(done, Static) and not done.obj):
+            self.cells["jump", "done", self.current_loop] = done
+        self.unless_jumped(lambda: loop.body(attempt.index))
+
+    # What an attempt changed
+
+    def _absorb(self, loop: Loop, start: Cells, carried: dict[Any, Template], attempt: Attempt) -> bool:
+        """Enter what the body changed into `carried`; True when another interpretation is needed."""
+        if attempt.dead:
+            return False
+        changed = False
+        first = Joiner(attempt.entry, attempt.end, self.sites)
+        again = Joiner(attempt.begin, attempt.end, self.sites)
+        frames = {f.uid for f in self.frames}
+        for key in sorted(attempt.end, key=lambda k: k[0] == "h"):
+            value = attempt.end[key]
+            if key[0] == "jump":
+                if key not in carried and not (isinstance(value, Static) and not value.obj):
+                    carried[key] = Leaf(BOOL)
+                    changed = True
+                continue
+            if key[0] == "used":
+                if key not in start and key[1] < attempt.serial:
+                    if key[1] in self.cursor_sites:
+                        raise Resumed(self.cursor_sites[key[1]])
+                    message, cure = (
+                        "an iterator made before the loop is used in it",
+                        "make a list of it first: list(...)",
+                    )
+                    raise self.unsupported("DJ115", message, loop.node, cure)
+                continue
+            if value is attempt.begin.get(key, UNBOUND) and not holds_heap(carried.get(key)):
+                continue
+            if key not in start and key not in carried and (key[0] == "h" or (key[0] == "v" and key[1] not in frames)):
+                continue  # made in this iteration; reached through a variable, or not at all
+            known = key in carried
+            joiner = again if known else first
+            before = carried[key] if known else attempt.entry.get(key, UNBOUND)
+            new = joiner.merge_contents(key[1], before, value) if key[0] == "h" else joiner.merge(before, value)
+            new = prepared(blamed(self._owned(new, attempt), loop.site))
+            if not known or not equal(carried[key], new) or not _same_lengths(carried[key], new):
+                carried[key] = new
+                changed = True
+        return self._freeze_shared_ends(start, attempt, first, again) or changed
+
+    def _owned(self, template: Any, attempt: Attempt) -> Any:
+        """The template with objects made in this iteration carried by their contents."""
+        match template:
+            case Same() if isinstance(template.value, av.Ref) and ("h", uid := template.value.uid) in attempt.end:
+                if ("h", uid) in attempt.entry:
+                    return template
+                if uid in attempt.owned:
+                    return HeapAgain(uid)
+                attempt.owned.add(uid)
+                return Heap(uid, self._owned(shape(attempt.end["h", uid]), attempt))
+            case Node():
+                return with_parts(template, [self._owned(c, attempt) for c in template.children])
+            case OptT() | MaybeT():
+                return type(template)(None if template.inner is None else self._owned(template.inner, attempt))
+            case Heap():
+                return Heap(template.uid, self._owned(template.contents, attempt))
+            case _:
+                return template
+
+    def _freeze_shared_ends(self, start: Cells, attempt: Attempt, *joiners: Joiner) -> bool:
+        """An object from outside the loop that a carried variable comes to stand for must not change."""
+        alive: set[int] | None = None
+        changed = False
+        for joiner in joiners:
+            for b in joiner.right:
+                if ("h", b) not in attempt.begin or b in joiner.left:
+                    continue
+                alive = reachable(attempt.begin) if alive is None else alive
+                held = start.get(("h", b))
+                if b in alive and held is not None and not isinstance(held, (DynList, ItemOf)) and not held.frozen:
+                    self.freeze(start, b, self.why_shared((start, b)))
+                    changed = True
+        return changed
+
+    # The finished loop
+
+    def _close(self, loop: Loop, carried: dict[Any, Template], attempt: Attempt) -> Any:
+        """Append the loop, and continue with what it leaves behind."""
+        _move(attempt.before, self.build.block)
+        side = Side(attempt.end, self._builder(attempt.block), self.sites, undef=attempt.dead)
+        final: list[Value] = []
+        for key in attempt.keys:
+            out = attempt.end.get(key, UNBOUND)
+            if key[0] == "jump":
+                with self.build.inside(attempt.block):
+                    out = self.flag_value(Static(False) if out is UNBOUND else out)
+            missing = out is UNBOUND and not isinstance(carried[key], MaybeT)
+            part = Side(side.cells, side.build, self.sites, undef=True) if missing else side
+            final += convert(out, carried[key], part)
+        self.cells = attempt.end
+        with self.build.inside(attempt.block):
+            leave: Any = Static(False) if attempt.dead else self.pending()
+            leave_value = None if isinstance(leave, Static) and not leave.obj else self.number(leave)
+        attempt.block.results = final if leave_value is None else [leave_value, *final]
+        regions = self._regions(loop, attempt)
+        types = [fresh_lengths(a.type) for a in attempt.args]
+        inputs = [*loop.bounds, *attempt.init]
+        op = self.build.op(loop.kind, inputs, types, regions=regions, exit=leave_value is not None, reverse=False)
+        if loop.budget is not None:
+            op.attrs["budget"] = loop.budget
+        for out, arg in zip(op.outputs, attempt.args, strict=True):
+            out.name = arg.name
+        outputs = iter(op.outputs)
+        self.cells = dict(attempt.entry)
+        for key in attempt.keys:
+            self.cells[key] = instantiate(carried[key], outputs, self.cells)
+        self.dead = False
+        self.land("done", loop.site)
+        return self.land("break", loop.break_uid)
+
+    def _regions(self, loop: Loop, attempt: Attempt) -> list[Block]:
+        if loop.kind == "for":
+            attempt.block.args = [*attempt.index, *attempt.args]
+            return [attempt.block]
+        with self.build.inside(attempt.cond_block):
+            attempt.cond_block.results = [self.number(Static(True) if attempt.go_on is None else attempt.go_on)]
+        attempt.cond_block.args = attempt.args
+        body_args = [Value(a.type, a.name) for a in attempt.args]
+        _substitute(attempt.block, dict(zip(attempt.args, body_args, strict=True)))
+        attempt.block.args = body_args
+        return [attempt.cond_block, attempt.block]
+
+    # Loops whose first iteration is written out
+
+    def _peel(self, loop: Loop, times: int) -> Any:
+        """Write `times` first iterations out: what they bind has the type of all later iterations."""
+        site = (loop.site, "peeled", times)
+        outer, self.current_loop = self.current_loop, site
+        try:
+            test: Any = (
+                self.compare_kind("greater", self.trip(*loop.bounds), Static(0)) if loop.kind == "for" else loop.cond()  # pyright: ignore[reportOptionalCall]
+            )
+
+            def first() -> None:
+                loop.body(loop.bounds[:1])
+                known = loop.kind == "while" and isinstance(test, Static) and isinstance(self.pending(), Static)
+                if known:
+                    self.known_tests.add(whole(loop.site))
+                self.unless_jumped(lambda: rest(known=known))
+
+            def rest(*, known: bool) -> None:
+                bounds = loop.bounds
+                if loop.kind == "for":
+                    bounds = [self.number(self.ew("add", bounds[0], bounds[2])), *bounds[1:]]
+                later = replace(loop, site=site, bounds=bounds)
+                more = times > 1 and (times <= MAX_PEELS or known)
+                broke = self._peel(later, times - 1) if more else self._run_settled(later)
+                if not (isinstance(broke, Static) and not broke.obj):
+                    self.cells["jump", "break", loop.break_uid] = broke
+
+            behind = self._rest_behind(loop) if times == self.learned.peels.get(loop.site) else None
+            if isinstance(test, Static):
+                self.when(test, first)
+            elif behind is None:
+                self.fork(test, first, lambda: None, zero_trips=loop.site)
+            else:
+                self.fork(
+                    test,
+                    lambda: (first(), self.land("break", loop.break_uid), behind())[-1],
+                    lambda: self._or_fail(behind),
+                    zero_trips=loop.site,
+                )
+        finally:
+            self.current_loop = outer
+        return self.land("break", loop.break_uid)
+
+    def _rest_behind(self, loop: Loop) -> Callable[[], None] | None:
+        """What follows the loop, to be interpreted both where it ran and where it did not."""
+        tail = self.tail
+        if (
+            ("tail", loop.site) not in self.learned.peels
+            or tail is None
+            or tail.node is not loop.node
+            or loop.node.orelse
+        ):
+            return None
+        tail.done = True
+        return lambda: self.unless_jumped(lambda: self.exec_block(tail.rest))
+
+    def _or_fail(self, action: Callable[[], None]) -> None:
+        """Statements that would not be accepted by themselves: reaching them is an error when the program runs."""
+        try:
+            action()
+        except TypeProblem as error:
+            self.throw(self.exception_object(TypeError, Static(f"{error.message} [{error.code}]")))
+
+    def unusable(self, value: av.Poison, error: DiffjitError) -> Exception:
+        """What to raise when a value without a common form is used: perhaps another attempt gives it one."""
+        if any(self.may_tabulate(site) for site in value.tables):
+            return Tabulate([site for site in value.tables if self.may_tabulate(site)], doubtful=True)
+        loop = whole(value.loop)
+        tail = isinstance(loop, tuple) and loop[0] == "tail"
+        peeled = self.learned.peels.get(loop, 0)
+        if loop is None or peeled >= (1 if tail else WHOLE if loop in self.known_tests else MAX_PEELS):
+            return error
+        return Peel(loop, error, WHOLE if peeled >= MAX_PEELS else 1)
+
+
+def _same_lengths(a: Any, b: Any) -> bool:
+    """Whether two templates of one form know the same of lengths; a symbol that one knows stands for one length."""
+    if isinstance(a, (MaybeT, OptT)):
+        return True  # nothing is known of them (`prepared`)
+    return all(
+        not isinstance(x, Array) or x.dims == getattr(y, "dims", None)
+        for x, y in zip(leaf_types(a), leaf_types(b), strict=True)
+    )
+
+
+def whole(loop: Any) -> Any:
+    """The loop whose iterations behind the first ones this is."""
+    while isinstance(loop, tuple) and len(loop) == 3 and loop[1] == "peeled":
+        loop = loop[0]
+    return loop
+
+
+def certain_jump(cells: Cells) -> bool:
+    """Whether a jump is under way for certain."""
+    return any(key[0] == "jump" and isinstance(flag, Static) and flag.obj for key, flag in cells.items())
+
+
+def object_pairs(value: Any, template: Any) -> list[tuple[av.Ref, Heap]]:
+    """Objects in a value, with the joined objects that a template makes of them."""
+    if isinstance(template, (MaybeT, OptT)):
+        return object_pairs(getattr(value, "value", value), template.inner)
+    if isinstance(template, Heap) and isinstance(value, av.Ref) and value.uid != template.uid:
+        return [(value, template)]
+    return []
+
+
+def holds_heap(template: Any) -> bool:
+    """Whether joined objects are made by a template."""
+    if isinstance(template, Heap):
+        return True
+    if isinstance(template, Node):
+        return any(holds_heap(c) for c in template.children)
+    return isinstance(template, (OptT, MaybeT)) and holds_heap(template.inner)
+
+
+def prepared(template: Any) -> Any:
+    """What a loop may carry: no values fixed to one iteration, nothing known of the lengths of what is made inside."""
+    template = forget_values(template)
+    if isinstance(template, (MaybeT, OptT)) and template.inner is not None:
+        return type(template)(freshen(template.inner))
+    return template
+
+
+def _move(source: Block, target: Block) -> None:
+    for op in source.ops:
+        for out in op.outputs:
+            out.block = target
+    target.ops.extend(source.ops)
+    source.ops = []
+
+
+def _substitute(block: Block, mapping: dict[Value, Value]) -> None:
+    for op in block.ops:
+        op.inputs = [mapping.get(v, v) for v in op.inputs]
+        for region in op.regions:
+            _substitute(region, mapping)
+    block.results = [mapping.get(v, v) for v in block.results]

@@ -1,0 +1,432 @@
+"""Operators, comparisons and truth values, on numbers, arrays, containers and users' objects."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import gast
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
+from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.objects.tables import is_run_time_key
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.sums import for_each
+from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import BOOL, Array, Scalar, not_one
+from diffjit.primitives.library import tables
+
+BINARY = {
+    gast.Add: "add", gast.Sub: "subtract", gast.Mult: "multiply", gast.Div: "divide", gast.FloorDiv: "floor_divide",
+    gast.Mod: "remainder", gast.Pow: "power", gast.MatMult: "matmul", gast.BitAnd: "bitwise_and",
+    gast.BitOr: "bitwise_or", gast.BitXor: "bitwise_xor", gast.LShift: "left_shift", gast.RShift: "right_shift",
+}  # fmt: skip
+COMPARE = {
+    gast.Lt: "less", gast.LtE: "less_equal", gast.Gt: "greater", gast.GtE: "greater_equal", gast.Eq: "equal",
+    gast.NotEq: "not_equal",
+}  # fmt: skip
+UNARY = {gast.USub: "negative", gast.UAdd: "positive", gast.Invert: "invert"}
+DUNDER = {kind: function.__name__.strip("_") for kind, function in PYTHON_OPERATORS.items()}
+REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+class Operators(Mixin):
+    """Mixin of the interpreter: operators."""
+
+    def eval_UnaryOp(self, node: gast.AST) -> Any:
+        operand = self.eval(node.operand)
+        if isinstance(node.op, gast.Not):
+            return self.python_bool(self.logical_not(self.truth(operand, node)))
+        kind = UNARY[type(node.op)]
+        if isinstance(operand, av.Ref):
+            return self.call_method(operand, f"__{DUNDER[kind]}__", [])
+        if (
+            kind == "invert"
+            and isinstance(operand, Value)
+            and operand.type.dtype.kind == "b"
+            and not isinstance(operand.type, Array)
+        ):
+            return self.ew("logical_not", operand)
+        return self.ew(kind, operand)
+
+    def logical_not(self, value: Any) -> Any:
+        """`not` on a truth value."""
+        if isinstance(value, Static):
+            return Static(not value.obj)
+        return self.build.value("logical_not", [value], BOOL)
+
+    def eval_BinOp(self, node: gast.AST) -> Any:
+        left = self.eval(node.left)
+        right = self.eval(node.right)
+        return self.binary(BINARY[type(node.op)], left, right, node)
+
+    @for_each
+    def binary(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:
+        """A binary operator on any two values."""
+        if (
+            isinstance(left, Static)
+            and isinstance(right, Static)
+            and not isinstance(left.obj, np.ndarray)
+            and not isinstance(right.obj, np.ndarray)
+        ):
+            return self.static_binary(kind, left, right, node)
+        left, right = self.certain(left), self.certain(right)
+        user = self.user_operator(kind, left, right)
+        if user is not None:
+            return user
+        if kind == "add" and self.is_text(left) and self.is_text(right):
+            return av.Format((*self.text_parts(left), *self.text_parts(right)))
+        if kind in ("add", "multiply") and (self.is_sequence(left) or self.is_sequence(right)):
+            joined = self.sequence_operator(kind, left, right, node)
+            if joined is not None:
+                return joined
+        if kind == "remainder" and isinstance(left, Static) and isinstance(left.obj, str):
+            return self.percent_format(left.obj, right)
+        joined = self.combine_sets(kind, left, right)
+        if joined is not None:
+            return joined
+        if kind == "matmul":
+            return self.matmul(self.number(left, "an array"), self.number(right, "an array"))
+        return self.arithmetic(kind, left, right)
+
+    def arithmetic(self, kind: str, left: Any, right: Any) -> Any:
+        """Python's operator on numbers and arrays."""
+        self.check_zero_division(kind, left, right)
+        result = self.ew(kind, left, right)
+        self.check_power(kind, left, right, result)
+        return result
+
+    def is_weak(self, value: Any) -> bool:
+        """A Python number rather than NumPy's."""
+        if isinstance(value, Value):
+            return isinstance(value.type, Scalar) and value.type.weak
+        return (
+            isinstance(value, Static)
+            and isinstance(value.obj, (int, float, complex))
+            and not isinstance(value.obj, np.generic)
+        )
+
+    def static_binary(self, kind: str, left: Static, right: Static, node: gast.AST | None) -> Any:
+        a, b = left.obj, right.obj
+        if av.is_number(a) and av.is_number(b):
+            return self.arithmetic(kind, left, right)
+        try:
+            return Static(PYTHON_OPERATORS[kind](a, b))
+        except TypeError as error:
+            raise self.error(TypeProblem("DJ309", str(error), python=TypeError), node) from error
+
+    def user_operator(self, kind: str, left: Any, right: Any) -> Any:
+        """`__add__` and the like of a user's class."""
+        name = DUNDER.get(kind)
+        if name is None:
+            return None
+        for receiver, other, prefix in ((left, right, ""), (right, left, "r")):
+            if isinstance(receiver, av.Ref) and isinstance(self.contents(receiver), av.ObjC):
+                dunder = f"__{REFLECTED.get(name, name) if prefix and name in REFLECTED else prefix + name}__"
+                cls = self.contents(receiver).cls
+                if self.class_has(cls, dunder) and getattr(object, dunder, None) is not getattr(cls, dunder):
+                    return self.call_method(receiver, dunder, [other])
+        return None
+
+    def eval_Compare(self, node: gast.AST) -> Any:
+        return self.compare_chain(self.eval(node.left), list(zip(node.ops, node.comparators, strict=True)), node)
+
+    def compare_chain(self, left: Any, links: list[Any], node: gast.AST) -> Any:
+        """`left < a < b ...`: each operand is evaluated once, and no further than needed."""
+        op, operand = links[0]
+        right = self.eval(operand)
+        outcome = self.compare(op, left, right, node)
+        if len(links) == 1:
+            return outcome
+        outcome = self.truth(outcome, node)
+        return self.choose(outcome, lambda: self.compare_chain(right, links[1:], node), lambda: Static(False))
+
+    def both(self, a: Any, b: Any) -> Any:
+        """Conjunction of two truth values already computed."""
+        if isinstance(a, Static):
+            return b if a.obj else a
+        if isinstance(b, Static):
+            return a if b.obj else b
+        return self.ew("logical_and", a, b)
+
+    def compare(self, op: gast.AST, left: Any, right: Any, node: gast.AST) -> Any:
+        """One comparison."""
+        if isinstance(op, (gast.Is, gast.IsNot)):
+            outcome = self.identical(left, right)
+            return outcome if isinstance(op, gast.Is) else self.logical_not(outcome)
+        if isinstance(op, (gast.In, gast.NotIn)):
+            outcome = self.contains(left, right, node)
+            return outcome if isinstance(op, gast.In) else self.logical_not(outcome)
+        kind = COMPARE[type(op)]
+        return self.compare_kind(kind, left, right, node)
+
+    @for_each
+    def compare_kind(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:
+        """One ordering or equality comparison."""
+        if isinstance(left, av.Opt) or isinstance(right, av.Opt):
+            return self.compare_optional(kind, left, right, node)
+        if isinstance(left, Static) and isinstance(right, Static):
+            outcome = self.evaluated(PYTHON_OPERATORS[kind], left.obj, right.obj)
+            return Static(outcome) if not isinstance(outcome, np.ndarray) else self.lift_constant(outcome)
+        user = self.compare_objects(kind, left, right, node)
+        if user is not None:
+            return user
+        keyed = self.compare_keyed(kind, left, right, node)
+        if keyed is not None:
+            return keyed
+        if self.is_sequence(left) and self.is_sequence(right):
+            return self.compare_sequences(kind, left, right, node)
+        if kind in ("equal", "not_equal") and (_never_equal(left, right) or _never_equal(right, left)):
+            return Static(kind == "not_equal")
+        if kind not in ("equal", "not_equal") and self.is_weak(left) and self.is_weak(right):
+            self.real_only("an order of Python's numbers", left, right)
+        return self.ew(kind, left, right)
+
+    def compare_objects(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
+        """A comparison of which one side is an object; None for others."""
+        classes = [self.object_class(v) for v in (left, right)]
+        if classes == [None, None]:
+            return None
+        cls, name = classes[0] or classes[1], DUNDER[kind]
+        method = self.class_lookup(cls, f"__{name}__")
+        if self.compares_by_fields(cls, kind) and not isinstance(method, av.Member):
+            if classes[0] is not classes[1]:
+                return Static(kind == "not_equal")
+            names = [n for n, options in self.dataclass_fields(cls).items() if options["compare"]]
+            return self.compare_fields(kind, left, right, names, node)
+        if name == "ne" and method is object.__ne__:
+            return self.logical_not(self.compare_objects("equal", left, right, node))
+        if method is object.__eq__:
+            return Static(False) if None in classes else self.identical(left, right)
+        if getattr(getattr(method, "__code__", None), "co_filename", "") == "<string>":  # made by @dataclass
+            if classes[0] is not classes[1]:
+                return Static(False)
+            names = [f.name for f in dataclasses.fields(cls) if f.compare]  # pyright: ignore[reportArgumentType]
+            return self.compare_fields(kind, left, right, names, node)
+        return self.user_operator(kind, left, right)
+
+    def compare_fields(self, kind: str, left: Any, right: Any, names: list[str], node: gast.AST | None) -> Any:
+        """Two instances of a dataclass, compared as tuples of their fields."""
+        a, b = (av.Tup(tuple(self.get_attribute(v, n) for n in names)) for v in (left, right))
+        return self.compare_sequences(kind, a, b, node)
+
+    def object_class(self, value: Any) -> type | None:
+        """The class of an object."""
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        return held.cls if isinstance(held, av.ObjC) else None
+
+    def compare_optional(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
+        if isinstance(right, Static) and right.obj is None and isinstance(left, av.Opt):
+            return left.is_none if kind == "equal" else self.logical_not(left.is_none)
+        return self.compare_kind(
+            kind,
+            self.not_none(left) if isinstance(left, av.Opt) else left,
+            self.not_none(right) if isinstance(right, av.Opt) else right,
+            node,
+        )
+
+    def compare_sequences(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
+        equality = kind in ("equal", "not_equal")
+        if equality and (self.is_growing(left) or self.is_growing(right)):
+            for side in (left, right):
+                self.class_of(side)  # lists never equal tuples
+            same = self.truth(self.call_plain(tables.alike, left, right, node=node))
+            return same if kind == "equal" else self.logical_not(same)
+        a, b = self.sequence_items(left, node), self.sequence_items(right, node)
+        if equality:
+            if len(a) != len(b):
+                return Static(kind == "not_equal")
+            result: Any = Static(True)
+            for x, y in zip(a, b, strict=True):
+                result = self.both(result, self.compare_kind("equal", x, y, node))
+            return result if kind == "equal" else self.logical_not(result)
+        strict = kind.split("_", maxsplit=1)[0]
+        result = (
+            Static(len(a) < len(b) if strict == "less" else len(a) > len(b))
+            if len(a) != len(b)
+            else Static("equal" in kind)
+        )
+        for x, y in reversed(list(zip(a, b, strict=False))):
+            first = self.compare_kind(strict, x, y, node)
+            same = self.compare_kind("equal", x, y, node)
+            result = self.choose(first, lambda: Static(True), lambda s=same, r=result: self.both(s, r))
+        return result
+
+    def same_object(self, left: av.Ref, right: av.Ref) -> bool:
+        """Whether two names are of one object: an item that was read, or what paths joined, may be any of its kind."""
+        if self.sites.twins.get(left.uid, left.uid) == self.sites.twins.get(right.uid, right.uid):
+            return True
+        known = self.sites.made | self.sites.outside.keys()
+        if left.uid == right.uid or (left.uid in known and right.uid in known):
+            return left.uid == right.uid
+        if self.object_class(left) is not self.object_class(right):
+            return False
+        cure = "give each object a number of its own, and compare those"
+        raise self.unsupported("DJ121", "whether these are one object, which is only known at run time", None, cure)
+
+    @for_each
+    def identical(self, left: Any, right: Any) -> Any:
+        """`is`."""
+        for a, b in ((left, right), (right, left)):
+            if isinstance(b, Static) and (
+                b.obj is None or isinstance(b.obj, (bool, np.bool_, type)) or b.obj is Ellipsis
+            ):
+                if isinstance(a, av.Opt):
+                    if b.obj is None:
+                        return a.is_none
+                    return self.choose(a.is_none, lambda: Static(False), lambda a=a, b=b: self.identical(a.value, b))
+                if isinstance(a, Value) and isinstance(b.obj, bool) and a.type == Scalar(BOOL.dtype):
+                    message = f"`is {b.obj}` of a NumPy bool, which is never {b.obj} itself"
+                    raise self.unsupported("DJ121", message, None, "test its truth, or compare with ==")
+                if isinstance(a, Value) and isinstance(b.obj, bool | np.bool_):
+                    if not self.ask(a, lambda cls, b=b: cls is type(b.obj)):
+                        return Static(False)
+                    return a if b.obj else self.logical_not(a)
+                return Static(isinstance(a, Static) and a.obj is b.obj)
+        if isinstance(left, Static) and isinstance(right, Static):
+            return Static(left.obj is right.obj)
+        if isinstance(left, av.Ref) and isinstance(right, av.Ref):
+            return Static(self.same_object(left, right))
+        if type(left) is not type(right):
+            number = [isinstance(v, Value) or (isinstance(v, Static) and av.is_number(v.obj)) for v in (left, right)]
+            if all(number):  # Python keeps one object for each small int
+                raise self.unsupported("DJ121", "`is` between two numbers", None, "compare with ==")
+            return Static(False)
+        if isinstance(left, Value) and left is right:
+            return Static(True)
+        if isinstance(left, Value) and isinstance(left.type, Array) and _is_new(left) and _is_new(right):
+            return Static(False)  # every operation makes an array of its own
+        raise self.unsupported("DJ121", "`is` between two run-time values", None, "compare with == or test `is None`")
+
+    @for_each
+    def contains(self, item: Any, container: Any, node: gast.AST) -> Any:
+        """`in`."""
+        if isinstance(container, Static) and isinstance(item, Static) and not isinstance(container.obj, np.ndarray):
+            return Static(item.obj in container.obj)
+        if isinstance(container, av.Ref):
+            held = self.contents(container)
+            if isinstance(held, av.DictC):
+                if is_run_time_key(item):
+                    return self.any_equal(item, [self.lift_static(k) for k in held.items], node)
+                return Static(self.static_key(item, node) in held.items)
+            if isinstance(held, av.ObjC):
+                return self.truth(self.call_method(container, "__contains__", [item]), node)
+        if isinstance(container, Value) and isinstance(container.type, Array):
+            return self.np_any(self.ew("equal", container, item))
+        if isinstance(container, Static):
+            return self.any_equal(item, [self.lift_static(x) for x in container.obj], node)
+        try:
+            return self.any_equal(item, self.sequence_items(container, node), node)
+        except UnknownLength:
+            equal = lambda found, x: self.either(found, self.truth(self.compare_kind("equal", item, x, node)))  # noqa: E731
+            return self.accumulate(container, Static(False), equal, ("in", self.place()))
+
+    def any_equal(self, item: Any, candidates: list[Any], node: gast.AST) -> Any:
+        result: Any = Static(False)
+        for candidate in candidates:
+            same = self.equal_keys(item, candidate, node)
+            if isinstance(same, Static):
+                if same.obj:
+                    return Static(True)
+                continue
+            result = same if isinstance(result, Static) else self.ew("logical_or", result, same)
+        return result
+
+    def eval_BoolOp(self, node: gast.AST) -> Any:
+        return self.bool_chain(isinstance(node.op, gast.And), node.values, node)
+
+    def bool_chain(self, is_and: bool, nodes: list[gast.AST], node: gast.AST) -> Any:
+        """`and`/`or` with Python's value semantics."""
+        first = self.eval(nodes[0])
+        if len(nodes) == 1:
+            return first
+        test = self.truth(first, node)
+        if isinstance(test, Static):
+            return self.bool_chain(is_and, nodes[1:], node) if bool(test.obj) == is_and else first
+        if is_and:
+            return self.choose(
+                test,
+                lambda: self.bool_chain(is_and, nodes[1:], node),
+                lambda: first if first is not test else Static(False),
+            )
+        return self.choose(
+            test, lambda: first if first is not test else Static(True), lambda: self.bool_chain(is_and, nodes[1:], node)
+        )
+
+    def test(self, node: gast.AST) -> Any:
+        """The truth of an expression that stands as a condition: the operands of `and` and `or` may be of any types."""
+        if isinstance(node, gast.BoolOp):
+            return self._test_chain(isinstance(node.op, gast.And), node.values)
+        if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
+            return self.logical_not(self.test(node.operand))
+        return self.truth(self.eval(node), node)
+
+    def _test_chain(self, is_and: bool, nodes: list[gast.AST]) -> Any:
+        first = self.test(nodes[0])
+        if len(nodes) == 1:
+            return first
+        if isinstance(first, Static):
+            return self._test_chain(is_and, nodes[1:]) if bool(first.obj) == is_and else first
+        rest = lambda: self._test_chain(is_and, nodes[1:])  # noqa: E731
+        if is_and:
+            return self.choose(first, rest, lambda: Static(False))
+        return self.choose(first, lambda: Static(True), rest)
+
+    @for_each
+    def truth(self, value: Any, node: gast.AST | None = None) -> Any:
+        """The truth value: Static(bool) or an IR bool."""
+        if isinstance(value, Static):
+            if isinstance(value.obj, np.ndarray) and value.obj.size > 1:
+                raise self.error(
+                    TypeProblem(
+                        "DJ311",
+                        "the truth value of an array is ambiguous",
+                        cure="use .any() or .all()",
+                        python=ValueError,
+                    ),
+                    node,
+                )
+            return Static(bool(value.obj))
+        if isinstance(value, av.Opt):
+            present = self.logical_not(value.is_none)
+            if isinstance(value.value, (av.Tup, av.Fn)):
+                return present
+            return self.choose(present, lambda: self.truth(value.value, node), lambda: Static(False))
+        if isinstance(value, Value):
+            if isinstance(value.type, Array) and value.type.ndim > 0:
+                return self.array_truth(value, node)
+            scalar = self.number(value)
+            if scalar.type.dtype.kind == "b":
+                return scalar
+            return self.build.value("not_equal", [scalar, self.build.const(0, scalar.type)], BOOL)
+        if isinstance(value, (av.Tup, av.Ref, av.Range)):
+            return self.container_truth(value, node)
+        return Static(True)
+
+    def array_truth(self, value: Value, node: gast.AST | None) -> Any:
+        """The truth value of an array: only one element has one."""
+        cure = "use .any() or .all()"
+        if any(not_one(d) for d in value.type.dims):
+            raise self.error(
+                TypeProblem("DJ311", "the truth value of an array is ambiguous", cure=cure, python=ValueError), node
+            )
+        if any(d != 1 for d in value.type.dims):
+            several = self.compare_kind("not_equal", self.np_size(value), Static(1))
+            self.raise_if(several, ValueError, av.inexact(f"the truth value of an array is ambiguous: {cure} [DJ311]"))
+        return self.truth(self.item(value), node)
+
+
+def _is_new(value: Value) -> bool:
+    """An array that an operation made."""
+    return value.op is not None and not value.op.row.meets
+
+
+def _never_equal(a: Any, b: Any) -> bool:
+    """A string, None or type never equals a number or a container."""
+    if not isinstance(a, Static) or av.is_number(av.as_number(a).obj) or isinstance(a.obj, np.ndarray):
+        return False
+    return isinstance(b, (Value, av.Tup, av.Ref, av.Fn))

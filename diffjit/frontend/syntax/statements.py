@@ -1,0 +1,361 @@
+"""Statements."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from typing import Any
+
+import gast
+import numpy as np
+
+from diffjit.errors import TypeProblem
+from diffjit.frontend.entry.subset import assigned_names
+from diffjit.frontend.syntax.loops import Tail
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.syntax.operators import BINARY, DUNDER
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList
+from diffjit.frontend.values.values import NONE, UNBOUND, Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array, Scalar
+
+_UNCHANGING = frozenset({"numpy", "math", "cmath", "functools", "itertools", "operator"})  # but for their versions
+
+
+class Statements(Mixin):
+    """Mixin of the interpreter: executes statements."""
+
+    def exec_block(self, statements: list[Any]) -> None:
+        """Execute statements one after another, minding jumps."""
+        for k, statement in enumerate(statements):
+            if self.jumped():
+                return
+            if not isinstance(self.pending(), Static):
+                self.unless_jumped(lambda rest=statements[k:]: self.exec_block(rest))
+                return
+            if isinstance(statement, gast.If) and not self.handlers:
+                done = False
+                with self.arriving():
+                    done = self.guarded(lambda s=statement, rest=statements[k + 1 :]: self.exec_if(s, rest))
+                if done:
+                    return
+                continue
+            tail = Tail(statement, statements[k + 1 :])
+            self.guarded(lambda t=tail: self._exec_at(t), fresh=True, behind=lambda t=tail: self._exec_behind(t))
+            if tail.done:
+                return
+
+    def _exec_at(self, tail: Tail) -> None:
+        """Execute the statement in front of a tail."""
+        self.tail = tail
+        self.exec(tail.node)
+
+    def _exec_behind(self, tail: Tail) -> None:
+        """Execute the statements of a tail, unless that is done."""
+        if not tail.done:
+            tail.done = True
+            self.exec_block(tail.rest)
+
+    def exec(self, statement: gast.AST) -> None:
+        """Execute one statement."""
+        kind = type(statement).__name__
+        method = getattr(self, f"exec_{kind}", None)
+        if method is None:
+            raise self.unsupported(
+                "DJ101", f"{_SPOKEN.get(kind, f'`{kind.lower()}`')} cannot be differentiated", statement
+            )
+        outer, self.here = self.here, statement
+        try:
+            with self.arriving(), self.at(statement):
+                method(statement)
+        finally:
+            self.here = outer
+
+    def exec_Pass(self, node: gast.AST) -> None:
+        pass
+
+    exec_Global = exec_Pass  # noqa: N815 - named after the node
+    exec_Nonlocal = exec_Pass  # noqa: N815
+
+    def exec_Expr(self, node: gast.AST) -> None:
+        if isinstance(node.value, gast.Constant):
+            return
+        if isinstance(node.value, gast.Yield):
+            value = NONE if node.value.value is None else self.eval(node.value.value)
+            self.yield_value(value, node)
+            return
+        if isinstance(node.value, gast.YieldFrom):
+            self.iterate(self.eval(node.value.value), lambda item: self.yield_value(item, node), node, key=id(node))
+            return
+        self.eval(node.value)
+
+    def yield_value(self, value: Any, node: gast.AST) -> None:
+        """Hand a value to the loop that consumes this generator."""
+        frame = self.frames[-1]
+        if frame.on_yield is None:
+            raise self.unsupported("DJ112", "this `yield` is not consumed by a loop", node)
+        self.frames.pop()
+        try:
+            frame.on_yield(value)
+        finally:
+            self.frames.append(frame)
+
+    def exec_Import(self, node: gast.AST) -> None:
+        for alias in node.names:
+            module = self.import_module(alias.name, None, node)
+            if alias.asname is None:
+                self.bind(alias.name.split(".")[0], Static(importlib.import_module(alias.name.split(".")[0])), node)
+            else:
+                self.bind(alias.asname, Static(module), node)
+
+    def import_module(self, name: str, package: str | None, node: gast.AST) -> Any:
+        """A module, imported while specialising."""
+        self.portable &= name.split(".", maxsplit=1)[0] in _UNCHANGING
+        try:
+            return importlib.import_module(name, package)
+        except ImportError as error:
+            failed = self.unsupported("DJ129", f"the import fails: {error}", node, "import at module level")
+            failed.python = type(error)
+            raise failed from error
+
+    def exec_ImportFrom(self, node: gast.AST) -> None:
+        package = self.frames[-1].fn.scope.namespace.get("__package__") if node.level else None
+        module = self.import_module("." * (node.level or 0) + (node.module or ""), package, node)
+        for alias in node.names:
+            self.bind(alias.asname or alias.name, self.lift_static(getattr(module, alias.name)), node)
+
+    # Assignment
+
+    def exec_Assign(self, node: gast.AST) -> None:
+        value = self.eval(node.value)
+        for target in node.targets:
+            self.assign_target(target, value)
+
+    def exec_AnnAssign(self, node: gast.AST) -> None:
+        if self.frames[-1].class_body and isinstance(node.target, gast.Name):
+            self.frames[-1].annotated.append(node.target.id)
+        if node.value is not None:
+            self.assign_target(node.target, self.eval(node.value))
+
+    def assign_target(self, target: gast.AST, value: Any) -> None:
+        """Bind, store into, or unpack into a target."""
+        if isinstance(target, gast.Name):
+            self.bind(target.id, value, target)
+        elif isinstance(target, (gast.Tuple, gast.List)):
+            self.unpack_into(target.elts, value, target)
+        elif isinstance(target, gast.Subscript):
+            with self.at(target):
+                self.set_item(self.eval(target.value), self.eval(target.slice), value, target)
+        elif isinstance(target, gast.Attribute):
+            with self.at(target):
+                self.set_attribute(self.eval(target.value), target.attr, value, target)
+        elif isinstance(target, gast.Starred):
+            self.assign_target(target.value, value)
+        else:
+            raise self.unsupported("DJ101", f"assignment to `{type(target).__name__}`", target)
+
+    def unpack_into(self, targets: list[Any], value: Any, node: gast.AST) -> None:
+        star = next((k for k, t in enumerate(targets) if isinstance(t, gast.Starred)), None)
+        if star is not None:
+            self.unpack_with_star(targets, star, value, node)
+            return
+        items = self.unpack(value, len(targets), node)
+        if len(items) != len(targets):
+            message = f"{len(items)} values are unpacked into {len(targets)} names"
+            raise self.error(TypeProblem("DJ312", message, python=ValueError), node)
+        for target, item in zip(targets, items, strict=True):
+            self.assign_target(target, item)
+
+    def unpack_with_star(self, targets: list[Any], star: int, value: Any, node: gast.AST) -> None:
+        """`a, *b, c = value`."""
+        behind = len(targets) - star - 1
+        items = self.items_or_list(value, node)
+        if isinstance(items, av.Ref):  # as long as it turns out to be when the program runs
+            short = self.compare_kind("less", self.length(items), Static(len(targets) - 1))
+            self.raise_if(short, ValueError, av.inexact("not enough values to unpack"))
+            part = av.Slice(Static(star), Static(-behind) if behind else NONE, NONE)
+            first = [self.get_item(items, Static(k)) for k in range(star)]
+            middle, last = self.get_item(items, part), [self.get_item(items, Static(-k)) for k in range(behind, 0, -1)]
+        elif len(items) < len(targets) - 1:
+            message = f"{len(items)} values are too few for {len(targets)} names"
+            raise self.error(TypeProblem("DJ312", message, python=ValueError), node)
+        else:
+            first, last = items[:star], items[len(items) - behind :]
+            middle = self.new(av.ListC(tuple(items[star : len(items) - behind])))
+        for target, item in zip(targets, [*first, middle, *last], strict=True):
+            self.assign_target(target, item)
+
+    def exec_AugAssign(self, node: gast.AST) -> None:
+        kind = BINARY[type(node.op)]
+        target = node.target
+        if isinstance(target, gast.Name):
+            current = self.lookup(target.id, target)
+            updated = self.augmented(kind, current, self.eval(node.value), node)
+            if updated is not current:
+                self.bind(target.id, updated, target)
+            return
+        if isinstance(target, gast.Attribute):
+            owner = self.eval(target.value)
+            current = self.get_attribute(owner, target.attr, target)
+            updated = self.augmented(kind, current, self.eval(node.value), node)
+            self.set_attribute(owner, target.attr, updated, target)
+            return
+        owner, index = self.eval(target.value), self.eval(target.slice)
+        current = self.get_item(owner, index, target)
+        updated = self.augmented(kind, current, self.eval(node.value), node)
+        is_view = isinstance(updated, Value) and isinstance(updated.type, Array) and updated is current
+        if not is_view or (updated.op is not None and updated.op.kind in ("gather", "mask_get")):
+            self.set_item(owner, index, updated, target)
+
+    def augmented(self, kind: str, current: Any, value: Any, node: gast.AST) -> Any:
+        """`x op= value`: arrays and lists change in place, everything else gives a new value."""
+        if isinstance(current, av.Opt):  # what may be None is an array, or a list, where it is not
+            current = self.not_none(current)
+        if isinstance(current, Value) and isinstance(current.type, Array):
+            result = self.binary(kind, current, value, node)
+            self.check_castable(result, current, node)
+            self.assign_array(current, result, node)
+            return current
+        if isinstance(current, av.Ref):
+            held = self.contents(current)
+            if isinstance(held, (av.ListC, DynList)) and kind == "add":
+                self.list_extend(current, value, node)
+                return current
+            if isinstance(held, (av.ListC, DynList)) and kind == "multiply":
+                self.repeat_in_place(current, value, node)
+                return current
+            if isinstance(held, av.DictC):
+                joined = self.combine_sets(kind, current, value)
+                if joined is not None:
+                    self.write(current, dataclasses.replace(held, items=self.contents(joined).items))
+                    return current
+            if isinstance(held, av.ObjC):
+                dunder = f"__i{DUNDER[kind]}__"
+                if self.class_has(held.cls, dunder):
+                    return self.call_method(current, dunder, [value])
+        return self.binary(kind, current, value, node)
+
+    def check_castable(self, value: Any, target: Value, node: gast.AST) -> None:
+        """NumPy refuses `int_array += float`."""
+        ty = value.type if isinstance(value, Value) else None
+        if isinstance(ty, (Array, Scalar)) and not np.can_cast(ty.dtype, target.type.dtype, "same_kind"):
+            raise self.error(
+                TypeProblem(
+                    "DJ313",
+                    f"{ty.dtype} cannot be added in place into an array of {target.type.dtype}",
+                    cure="convert the array first",
+                ),
+                node,
+            )
+
+    def exec_Delete(self, node: gast.AST) -> None:
+        for target in node.targets:
+            if isinstance(target, gast.Name):
+                self.lookup(target.id, target)
+                self.bind(target.id, UNBOUND, target)
+            elif isinstance(target, gast.Subscript):
+                self.delete_item(self.eval(target.value), self.eval(target.slice), target)
+            else:
+                raise self.unsupported("DJ101", "`del` of this target", target)
+
+    # Definitions
+
+    def exec_FunctionDef(self, node: gast.AST) -> None:
+        fn: Any = self.make_fn(node, node.name)
+        for decorator in reversed(node.decorator_list):
+            fn = self.call(self.eval(decorator), [fn], {}, decorator)
+        self.bind(node.name, fn, node)
+
+    # Jumps
+
+    def exec_Return(self, node: gast.AST) -> None:
+        self.return_value(NONE if node.value is None else self.eval(node.value))
+
+    def return_value(self, value: Any) -> None:
+        """Leave the function with a value."""
+        frame = self.frames[-1]
+        self.cells["ret", frame.uid] = value
+        self.jump("return", frame.uid)
+
+    def exec_Break(self, node: gast.AST) -> None:
+        self.jump("break", self.loop_stack()[-1])
+
+    def exec_Continue(self, node: gast.AST) -> None:
+        self.jump("continue", self.loop_stack()[-1])
+
+    def loop_stack(self) -> list[Any]:
+        """Loops of this frame that `break` may mean, innermost last."""
+        return self.frame_loops.setdefault(self.frames[-1].uid, [])
+
+    # Branches
+
+    def exec_If(self, node: gast.AST) -> None:
+        self.exec_if(node, [])
+
+    def exec_if(self, node: gast.AST, rest: list[Any]) -> bool:
+        """An `if` statement; True when `rest` was interpreted inside a branch."""
+        reached = [False]
+
+        def behind() -> None:
+            reached[0] = True
+            self.exec_block(rest)
+
+        with self.at(node):
+            test = self.test(node.test)
+            if isinstance(test, Static):
+                self.exec_block(node.body if test.obj else node.orelse)
+            else:
+                then, other = (lambda: self.exec_block(node.body)), (lambda: self.exec_block(node.orelse))
+                self.fork(test, then, other, rest=behind if rest else None)
+        return reached[0]
+
+    # Loops
+
+    def exec_While(self, node: gast.AST) -> None:
+        uid = next(self._uids)
+        checked_inside = bool(self.handlers)  # a condition that may raise into a handler is part of the body
+
+        def cond() -> Any:
+            return Static(True) if checked_inside else self.test(node.test)
+
+        def body(_: list[Value]) -> None:
+            if checked_inside:
+                self.guarded(lambda: self.when(self.test(node.test), lambda: None, lambda: self.jump("end", uid)))
+            self.unless_jumped(lambda: self.loop_body(node, uid))
+
+        assigned = frozenset(assigned_names([node.test, *node.body]))
+        broke = self.looping(id(node), "while", [], body, cond=cond, assigned=assigned, break_uid=uid, node=node)
+        self.land("end", uid)
+        self.loop_else(broke, node)
+
+    def exec_For(self, node: gast.AST) -> None:
+        uid = next(self._uids)
+        iterable = self.eval(node.iter)
+
+        def body(item: Any) -> None:
+            self.guarded(lambda: self.assign_target(node.target, item))
+            self.unless_jumped(lambda: self.loop_body(node, uid))
+
+        assigned = frozenset(assigned_names([node.target, *node.body]))
+        broke = self.iterate(iterable, body, node, key=id(node), assigned=assigned, break_uid=uid)
+        self.loop_else(broke, node)
+
+    def loop_body(self, node: gast.AST, uid: Any) -> None:
+        """The statements of a loop."""
+        self.loop_stack().append(uid)
+        try:
+            self.exec_block(node.body)
+        finally:
+            self.loop_stack().pop()
+        self.land("continue", uid)
+
+    def loop_else(self, broke: Any, node: gast.AST) -> None:
+        """The `else` of a loop, which runs where it was not left by `break`."""
+        if node.orelse:
+            self.unless_jumped(lambda: self.when(broke, lambda: None, lambda: self.exec_block(node.orelse)))
+
+
+_SPOKEN = {
+    "AsyncFunctionDef": "an async function", "AsyncFor": "an `async for` loop", "AsyncWith": "an `async with` block",
+}  # fmt: skip

@@ -1,0 +1,435 @@
+"""Joins what two control-flow paths know of a variable: the common template of two values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.leaves import list_types
+from diffjit.frontend.values.templates import (
+    Bad,
+    Boxed,
+    Cells,
+    Const,
+    Dyn,
+    Heap,
+    HeapAgain,
+    Leaf,
+    MaybeT,
+    Node,
+    OptT,
+    Same,
+    Sites,
+    Sub,
+    SumT,
+    Template,
+    describe,
+    describe_type,
+    fits,
+    freshen,
+    same_object,
+    shape,
+)
+from diffjit.ir.build import scalar_type_of
+from diffjit.ir.types import Array, List, Scalar, Sym, Type, join_dims, same
+
+_APART = (av.Bound, "partial", "function", "tuple", "text")  # what may be one of several, each with its parts
+OR_EMPTY_TUPLE = "may be an empty tuple instead"  # why such a list must not change
+MOST_VARIANTS = 16  # of a sum; every use of it is interpreted once for each
+
+
+@dataclass(slots=True, eq=False)
+class Joiner:
+    """Merges templates; remembers which pairs of heap objects became one (each object pairs with one other)."""
+
+    cells_a: Cells
+    cells_b: Cells
+    sites: Sites
+    left: dict[int, int] = field(default_factory=dict)
+    right: dict[int, int] = field(default_factory=dict)
+    made: dict[int, int] = field(default_factory=dict)  # object of the left side -> the joined object
+
+    def merge(self, a: Any, b: Any) -> Template:
+        """The common template of two abstract values (or templates)."""
+        ta, tb = as_template(a), as_template(b)
+        if isinstance(ta, Bad):
+            return ta
+        if isinstance(tb, Bad):
+            return tb
+        if isinstance(ta, MaybeT) or isinstance(tb, MaybeT):
+            return MaybeT(self._inside(ta, tb, MaybeT))
+        if isinstance(ta, OptT) or isinstance(tb, OptT) or is_none(ta) != is_none(tb):
+            return OptT(self._inside(ta, tb, OptT))
+        return self._merge(ta, tb)
+
+    def merge_contents(self, uid: int, a: Any, b: Any) -> Template:
+        """The common template of what one heap object holds on either side."""
+        merged = self.merge(a, b)
+        if isinstance(merged, Dyn):
+            site = self.sites.of.get(uid, merged.site)
+            return Dyn(join_items(merged.elem, self.sites.hints.get(site)), site, merged.frozen)
+        return merged
+
+    def _inside(self, ta: Any, tb: Any, kind: type) -> Any:
+        """Merge below an optional or maybe-unbound wrapper, where one side may be missing altogether."""
+        ia, ib = (t.inner if isinstance(t, kind) else t for t in (ta, tb))
+        if kind is OptT:
+            ia, ib = (None if i is None or is_none(i) else i for i in (ia, ib))
+        if ia is None or ib is None:
+            return ib if ia is None else ia
+        return self.merge(ia, ib)
+
+    def _merge(self, ta: Any, tb: Any) -> Template:
+        if isinstance(ta, Const) and isinstance(tb, Const) and same_object(ta.obj, tb.obj):
+            return ta
+        leaf_a, leaf_b = number_leaf(ta), number_leaf(tb)
+        if leaf_a is not None and leaf_b is not None:
+            return join_leaves(leaf_a, leaf_b)
+        if is_reference(ta) and is_reference(tb):
+            apart = (self.sites.apart or self._unlike(ta, tb)) and not self._same_reference(ta, tb)
+            joined = (apart and self._sum(ta, tb)) or self._references(ta, tb)
+            return (self._sum(ta, tb) or joined) if isinstance(joined, Bad) else joined
+        if isinstance(ta, Same) and isinstance(tb, Same) and same_value(ta.value, tb.value):
+            return ta
+        if isinstance(ta, Node) and isinstance(tb, Node) and ta.kind == tb.kind:
+            like = tb.like if getattr(tb.like, "frozen", "") else ta.like
+            return Node(ta.kind, tuple(self.merge(x, y) for x, y in zip(ta.children, tb.children, strict=True)), like)
+        if is_list(ta) and is_list(tb):
+            elem = join_items(self._items(ta, self.cells_a), self._items(tb, self.cells_b))
+            site, frozen = (getattr(ta, what, None) or getattr(tb, what, None) for what in ("site", "frozen"))
+            return elem if isinstance(elem, Bad) else Dyn(elem, site, frozen or "")
+        reason = f"{describe(ta)} on one path and {describe(tb)} on another"
+        return (
+            self._sum(ta, tb)
+            or self._or_nothing(ta, tb)
+            or self._or_nothing(tb, ta)
+            or Bad(reason, tables=dict_sites(ta, tb))
+        )
+
+    def _or_nothing(self, ta: Any, tb: Any) -> Heap | None:
+        """A list that grows where the other path has `()`, as in `cells.get(key, ())`: that is an empty list then."""
+        if not (isinstance(ta, Node) and ta.kind[0] == "tuple" and not ta.children and is_reference(tb)):
+            return None
+        cells = self.cells_a if isinstance(tb, Same) and ("h", uid_of(tb)) not in self.cells_b else self.cells_b
+        held = tb.contents if isinstance(tb, Heap) else shape(self.sites.held(cells, uid_of(tb)))
+        if not isinstance(held, Dyn):
+            return None
+        uid = tb.uid if isinstance(tb, Heap) else av.Ref().uid
+        return Heap(uid, Dyn(held.elem, held.site, held.frozen or OR_EMPTY_TUPLE))
+
+    def _sum(self, ta: Any, tb: Any) -> SumT | None:
+        """Things without a common form that can be told apart by a number."""
+        variants = list(ta.variants if isinstance(ta, SumT) else (ta,))
+        for new in tb.variants if isinstance(tb, SumT) else (tb,):
+            k = next((k for k, old in enumerate(variants) if fits(new, old)), None)
+            if k is None:
+                variants.append(new)
+            elif isinstance(new, Node):
+                variants[k] = self.merge(variants[k], new)
+        if len(variants) > MOST_VARIANTS or not all(self._told_apart(v) for v in variants):
+            return None
+        return SumT(tuple(variants))
+
+    def _told_apart(self, t: Any) -> bool:
+        match t:
+            case Const():
+                return t.obj is not None and not av.is_number(t.obj)
+            case Same() if isinstance(t.value, av.Ref):
+                known = self.sites.outside
+                return all(
+                    t.value.uid in known or ("h", t.value.uid) in cells for cells in (self.cells_a, self.cells_b)
+                )
+            case Same():
+                return isinstance(t.value, av.Fn | av.Method)
+            case Node():
+                return t.kind[0] in (av.Bound, "partial", "function", "tuple", "text") and all(
+                    map(self._plain, t.children)
+                )
+            case _:
+                return False
+
+    def _plain(self, t: Any) -> bool:
+        """A part that needs no joining of objects."""
+        if isinstance(t, Node):
+            return all(map(self._plain, t.children))
+        return isinstance(t, Leaf | Const) or self._told_apart(t)
+
+    def _same_reference(self, ta: Any, tb: Any) -> bool:
+        return isinstance(ta, Same) and isinstance(tb, Same) and ta.value.uid == tb.value.uid
+
+    def _unlike(self, ta: Any, tb: Any) -> bool:
+        """Two objects of different classes."""
+        held = [t.contents if isinstance(t, Heap) else self.sites.held(c, uid_of(t))
+                for t, c in ((ta, self.cells_a), (tb, self.cells_b)) if not isinstance(t, HeapAgain)]  # fmt: skip
+        classes = {getattr(getattr(h, "like", h), "cls", None) for h in held}
+        return len(classes) > 1
+
+    def _references(self, ta: Any, tb: Any) -> Template:
+        """Two references: the same object, or two that the join makes one."""
+        if isinstance(ta, Same) and isinstance(tb, Same) and ta.value.uid == tb.value.uid:
+            return ta
+        a, b = uid_of(ta), uid_of(tb)
+        if self.left.get(a) == b:
+            return HeapAgain(self.made[a])
+        if a in self.left or b in self.right:
+            return Bad("different objects, whose other names differ between the paths")
+        uid = self.made[a] = a if isinstance(ta, (Heap, HeapAgain)) else av.Ref().uid
+        self.left[a], self.right[b] = b, a
+        held_a = ta.contents if isinstance(ta, Heap) else self.sites.held(self.cells_a, a)
+        held_b = tb.contents if isinstance(tb, Heap) else self.sites.held(self.cells_b, b)
+        self.sites.of.setdefault(uid, self.sites.of.get(a))
+        merged = self.merge_contents(uid, held_a, held_b)
+        return merged if isinstance(merged, Bad) else Heap(uid, merged)
+
+    def _items(self, template: Any, cells: Cells) -> Any:
+        if isinstance(template, Dyn):
+            return template.elem
+        return join_all(item_template(c, cells, self.sites) for c in template.children)
+
+
+# Items of growing lists
+
+
+def item_template(value: Any, cells: Cells, sites: Sites) -> Template:
+    """The form that a value takes inside a growing list: nothing is known of numbers, objects are held by content."""
+    template = as_template(value)
+    match template:
+        case Leaf() | Const():
+            leaf = number_leaf(template)
+            return template if leaf is None else freshen(Leaf(leaf.type))
+        case Node():
+            return Node(template.kind, tuple(item_template(c, cells, sites) for c in template.children), template.like)
+        case OptT():
+            return OptT(item_template(template.inner, cells, sites))
+        case SumT():
+            return SumT(tuple(item_template(v, cells, sites) for v in template.variants))
+        case Same() if isinstance(template.value, av.Ref):
+            return _object_item(template.value.uid, shape(sites.held(cells, template.value.uid)), cells, sites)
+        case Heap():
+            return _object_item(template.uid, template.contents, cells, sites)
+        case HeapAgain() | MaybeT():
+            return Bad("an object with several names inside a growing list")
+        case _:
+            return template
+
+
+def _object_item(uid: int, contents: Any, cells: Cells, sites: Sites) -> Template:
+    if isinstance(contents, Dyn):
+        return Sub(contents.elem, contents.site)
+    if isinstance(contents, Node) and contents.kind[0] == "item":
+        return Bad("an object that is an item of another list already, and changed there")
+    assert isinstance(contents, Node)
+    items = tuple(item_template(c, cells, sites) for c in contents.children)
+    if is_list(contents):
+        site = sites.of.get(uid)
+        elem = join_items(join_all(items), sites.hints.get(site))
+        if not isinstance(elem, Bad):
+            return Sub(elem, site)
+        if any(isinstance(i, Bad) for i in items) or site in sites.hints:
+            return elem
+        return Boxed(Node(contents.kind, items, contents.like))  # of unlike items: it keeps its length
+    bad = next((i for i in items if isinstance(i, Bad)), None)
+    return bad or Boxed(Node(contents.kind, items, contents.like))
+
+
+def join_all(items: Any) -> Any:
+    """The common form of several items; None of none."""
+    elem: Any = None
+    for item in items:
+        elem = join_items(elem, item)
+    return elem
+
+
+def join_items(a: Any, b: Any) -> Any:
+    """The common form of two items of a growing list; None is no item at all."""
+    if a is None or b is None:
+        return a if b is None else b
+    if isinstance(a, Bad) or isinstance(b, Bad):
+        return a if isinstance(a, Bad) else b
+    if isinstance(a, OptT) or isinstance(b, OptT) or is_none(a) != is_none(b):
+        inner = [t.inner if isinstance(t, OptT) else t for t in (a, b)]
+        return OptT(join_all(i for i in inner if not is_none(i)))
+    if isinstance(a, Leaf) and isinstance(b, Leaf):
+        return join_leaves(a, b)
+    if isinstance(a, Const) and isinstance(b, Const) and same_object(a.obj, b.obj):
+        return a
+    if isinstance(a, Sub) and isinstance(b, Sub):
+        return Sub(join_items(a.elem, b.elem), a.site)
+    if isinstance(a, Boxed) and isinstance(b, Boxed):
+        node = join_items(a.node, b.node)
+        return Boxed(node) if isinstance(node, Node) else node
+    if isinstance(a, Node) and isinstance(b, Node) and a.kind == b.kind:
+        return _whole(
+            Node(a.kind, tuple(join_items(x, y) for x, y in zip(a.children, b.children, strict=True)), a.like)
+        )
+    if isinstance(a, Same) and isinstance(b, Same) and same_value(a.value, b.value):
+        return a
+    if all(isinstance(t, SumT) or (isinstance(t, Const) and not av.is_number(t.obj)) for t in (a, b)):
+        variants = [v for t in (a, b) for v in (t.variants if isinstance(t, SumT) else (t,))]
+        distinct = [v for k, v in enumerate(variants) if not any(fits(v, w) for w in variants[:k])]
+        if len(distinct) <= MOST_VARIANTS:
+            return SumT(tuple(distinct))
+    return Bad(f"{describe(a)} at one place and {describe(b)} at another")
+
+
+def _whole(node: Node) -> Any:
+    return next((c for c in node.children if isinstance(c, Bad)), node)
+
+
+# Leaves
+
+
+def join_leaves(a: Leaf, b: Leaf) -> Template:
+    """The common type of two numbers, arrays or lists."""
+    if a.value is not None and a.value is b.value:
+        return a
+    ta, tb = a.type, b.type
+    if isinstance(ta, Scalar) and isinstance(tb, Scalar):
+        return Leaf(join_scalars(ta, tb))
+    if isinstance(ta, Array) and isinstance(tb, Array) and ta.ndim == tb.ndim:
+        if ta.dtype != tb.dtype:
+            return Bad(f"an array of {ta.dtype} on one path and of {tb.dtype} on another")
+        layout = ta.layout if ta.layout == tb.layout else "A"
+        dims = _settled_dims(ta.dims, tb.dims) if a.settled else join_dims(ta.dims, tb.dims)
+        return Leaf(Array(ta.dtype, dims, layout), settled=True)
+    if isinstance(ta, List) and isinstance(tb, List):
+        inner = join_leaves(Leaf(ta.elem), Leaf(tb.elem))
+        if isinstance(inner, Leaf):
+            return Leaf(List(inner.type))
+    return Bad(f"{describe_type(ta)} on one path and {describe_type(tb)} on another")
+
+
+def _settled_dims(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Keep a join symbol that stood for `b` already, so that fixed points end."""
+    return tuple(x if x == y or (isinstance(x, Sym) and not x.not_one) else Sym() for x, y in zip(a, b, strict=True))
+
+
+_ORDER = "biufc"
+
+
+def join_scalars(a: Scalar, b: Scalar) -> Scalar:
+    """The scalar type that holds both."""
+    if a == b:
+        return a
+    if a.weak and b.weak:
+        return a if _ORDER.index(a.dtype.kind) >= _ORDER.index(b.dtype.kind) else b
+    if a.weak != b.weak:
+        weak, strong = (a, b) if a.weak else (b, a)
+        if weak.dtype.kind == "b":
+            return strong
+        example: Any = {"i": 0, "f": 0.0, "c": 0j}[weak.dtype.kind]
+        return Scalar(np.result_type(strong.dtype, example))
+    return Scalar(np.promote_types(a.dtype, b.dtype))
+
+
+# Tests
+
+
+def as_template(value: Any) -> Template:
+    """A value's template; templates are themselves."""
+    return value if isinstance(value, Template) else shape(value)
+
+
+def dict_sites(*templates: Any) -> tuple[Any, ...]:
+    """Where the dicts among these contents were made."""
+    dicts = [t.like for t in templates if isinstance(t, Node) and isinstance(t.like, av.DictC)]
+    return tuple(d.site for d in dicts if d.site is not None)
+
+
+def is_none(t: Any) -> bool:
+    """The template of None."""
+    return isinstance(t, Const) and t.obj is None
+
+
+def is_reference(t: Any) -> bool:
+    """The template of a heap object."""
+    return isinstance(t, (Heap, HeapAgain)) or (isinstance(t, Same) and isinstance(t.value, av.Ref))
+
+
+def uid_of(t: Any) -> int:
+    """The heap object that a reference's template means."""
+    return t.value.uid if isinstance(t, Same) else t.uid
+
+
+def is_list(t: Any) -> bool:
+    """The contents of a list."""
+    return isinstance(t, Dyn) or (isinstance(t, Node) and t.kind[0] == "list")
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Values without parts that a program cannot tell apart."""
+    if isinstance(a, av.Method) and isinstance(b, av.Method):
+        return a.name == b.name and a.receiver is b.receiver
+    return a is b
+
+
+def number_leaf(t: Any) -> Leaf | None:
+    """The leaf of a number, also of one known while specialising."""
+    if isinstance(t, Leaf):
+        return t
+    if isinstance(t, Const) and av.is_number(t.obj):
+        return Leaf(scalar_type_of(t.obj))
+    return None
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Templates that differ in nothing that matters to a loop's fixed point."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    match a:
+        case Leaf():
+            return _equal_leaves(a.type, b.type)
+        case Const():
+            return a.obj is b.obj or same_object(a.obj, b.obj)
+        case Same():
+            return same_value(a.value, b.value) or (is_reference(a) and is_reference(b) and uid_of(a) == uid_of(b))
+        case Node():
+            frozen = bool(getattr(a.like, "frozen", "")), bool(getattr(b.like, "frozen", ""))
+            same_parts = a.kind == b.kind and all(equal(x, y) for x, y in zip(a.children, b.children, strict=True))
+            return same_parts and frozen[0] == frozen[1]
+        case OptT() | MaybeT():
+            return (a.inner is None) == (b.inner is None) and (a.inner is None or equal(a.inner, b.inner))
+        case SumT():
+            return len(a.variants) == len(b.variants) and all(map(equal, a.variants, b.variants))
+        case Heap():
+            return a.uid == b.uid and equal(a.contents, b.contents)
+        case HeapAgain():
+            return a.uid == b.uid
+        case Boxed():
+            return equal(a.node, b.node)
+        case Dyn():
+            return same_items(a.elem, b.elem) and bool(a.frozen) == bool(b.frozen)
+        case Sub():
+            return same_items(a.elem, b.elem)
+    return True
+
+
+def same_items(a: Any, b: Any) -> bool:
+    """Whether two growing lists have the same form."""
+    if (a is None) != (b is None):
+        return False
+    types_a, types_b = list_types(a), list_types(b)
+    return (
+        len(types_a) == len(types_b)
+        and all(same(x, y) for x, y in zip(types_a, types_b, strict=True))
+        and (a is None or _same_form(a, b))
+    )
+
+
+def _same_form(a: Any, b: Any) -> bool:
+    if isinstance(a, Leaf) and isinstance(b, Leaf):
+        return True  # the types were compared
+    return equal(a, b)
+
+
+def _equal_leaves(a: Type, b: Type) -> bool:
+    if not same(a, b):
+        return False
+    if not isinstance(a, Array) or not isinstance(b, Array):
+        return True
+    return all(x == y or (x != 1 and y != 1 and not isinstance(x, int)) for x, y in zip(a.dims, b.dims, strict=True))

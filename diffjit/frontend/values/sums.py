@@ -1,0 +1,49 @@
+"""Values that are one of several things at run time: whatever is done to one is done to each, in branches."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import Static
+
+
+def for_each(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of the interpreter that is applied to each variant of an argument that is a sum."""
+
+    @functools.wraps(method)
+    def spread(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for k, value in enumerate(args):
+            if isinstance(value, av.Sum):
+                return self.each(value, lambda v, k=k: spread(self, *args[:k], v, *args[k + 1 :], **kwargs))
+        return method(self, *args, **kwargs)
+
+    return spread
+
+
+class Sums(Mixin):
+    """Mixin of the interpreter: sums."""
+
+    def each(self, value: av.Sum, use: Callable[[Any], Any]) -> Any:
+        """Use one variant or another."""
+
+        def pick(k: int) -> Any:
+            if k == len(value.variants) - 1:
+                return use(value.variants[k])
+            hit = self.ew("equal", value.tag, Static(k))
+            return self.fork(hit, lambda: use(value.variants[k]), lambda: pick(k + 1))
+
+        return pick(0)
+
+    def each_argument(self, args: list[Any], kwargs: dict[str, Any], call: Callable[..., Any]) -> Any:
+        """`call(args, kwargs)` for each variant of the arguments; None if none is a sum."""
+        for k, value in enumerate(args):
+            if isinstance(value, av.Sum):
+                return self.each(value, lambda v, k=k: call([*args[:k], v, *args[k + 1 :]], kwargs))
+        for name, value in kwargs.items():
+            if isinstance(value, av.Sum):
+                return self.each(value, lambda v, name=name: call(args, {**kwargs, name: v}))
+        return None

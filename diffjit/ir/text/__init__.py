@@ -1,0 +1,1 @@
+"""A program as the text of Python: names, expressions, statements, and the printer of modules."""

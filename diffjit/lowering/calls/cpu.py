@@ -1,0 +1,239 @@
+"""Compiles IR for the CPU: generated module -> Numba -> a Python callable that raises what NumPy would."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from diffjit.errors import DiffjitError, InternalError, TypeProblem
+from diffjit.ir import stages
+from diffjit.ir.nodes import Function, Loc, Op
+from diffjit.ir.types import Array, List, Scalar, Stack
+from diffjit.ir.walk import callees, walk
+from diffjit.lowering.calls import cache, failures
+from diffjit.lowering.calls.entry import Entry, no_garbage_collection, wrapper
+from diffjit.lowering.calls.native import Native
+from diffjit.lowering.llvm import numba_internals, outside
+from diffjit.lowering.llvm.emission import MODULE_KEY
+from diffjit.lowering.runtime.tape import Tape
+from diffjit.lowering.runtime.typespec import spec_of
+from diffjit.lowering.text.module import Module, lower
+from diffjit.settings import settings
+
+_wanted: ContextVar[list[str] | None] = ContextVar("_wanted", default=None)
+
+
+@contextmanager
+def texts() -> Iterator[list[str]]:
+    """Collect the text of what would be compiled meanwhile (`stage="lowered"`), and compile nothing."""
+    written: list[str] = []
+    token = _wanted.set(written)
+    try:
+        yield written
+    finally:
+        _wanted.reset(token)
+
+
+def compile_function(
+    function: Function,
+    *,
+    name_hint: str | None = None,
+    residual_outs: frozenset[int] = frozenset(),
+    settled: bool = False,
+    large: bool = False,
+) -> Callable[..., tuple[Any, ...]]:
+    """A callable of flat arguments that returns the tuple of results.
+
+    Arguments are arrays, Python numbers for weak scalars and NumPy's for others. Results are arrays, Python numbers for
+    weak scalars, NumPy scalars for others, and Python lists for lists. Results at the positions `residual_outs` that
+    are lists or stacks come back as opaque `Tape`s, which another compiled function takes where it has a list or stack
+    as parameter: nothing is copied. A pullback that is called twice copies its stacks itself (`stack_copy`) before it
+    pops. `settled`: every call has arguments of the same types, down to layout and alignment. `large`: operations on
+    arrays may have so many elements that threads pay.
+    """
+    _refuse_dtypes(function)
+    module = lower(function, residual_outs, large=large)
+    stages.note("lowered", "py", lambda: module.text)
+    written = _wanted.get()
+    if written is not None:
+        written.append(module.text)
+        return _never
+    key = int(cache.digest(module.text)[:15], 16)
+    dispatcher = getattr(_load(module, name_hint or function.name, key), module.entry)
+    words = {n: _words(op) for n, op in module.ops.items()}
+    entry = Entry(
+        function.name,
+        len(function.results),
+        _conversions(function, residual_outs, dispatcher),
+        key,
+        failures.Sites(module.places, words, module.promises if settings.checked else {}),
+    )
+    first = FirstCall(dispatcher, module.places, settled=settled, loc=_place(function))
+    call: Any = wrapper(entry, None, first)
+    call.entry, call.described, call.first = dispatcher, entry, first
+    return call
+
+
+def _never(*_args: Any) -> tuple[Any, ...]:
+    raise AssertionError("only its text was wanted")
+
+
+_MACHINE = frozenset({"bool", "float32", "float64", "complex64", "complex128"}) | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+
+
+def _refuse_dtypes(function: Function) -> None:
+    """Half and extended precision: NumPy has them, Numba has not."""
+    for f in callees(function):
+        made = [(v, op.loc) for op in walk(f.body) for v in op.outputs]
+        for v, loc in [*((p, None) for p in f.params), *made]:
+            dtype = getattr(v.type, "dtype", None)
+            if dtype is not None and dtype.name not in _MACHINE:
+                source = _place(f)
+                raise TypeProblem(
+                    "DJ323",
+                    f"numbers of dtype {dtype.name} cannot be compiled",
+                    loc=loc or source,
+                    cure='use np.float32 or np.float64; backend="python" takes them as they are',
+                )
+
+
+def _place(function: Function) -> Loc | None:
+    """The first line of the user's function."""
+    f = function
+    return Loc(f.source_file, f.source_line, 0, 0, f.name) if f.source_file else None
+
+
+def _words(op: Op) -> failures.Words:
+    types_in = tuple(v.type for v in op.inputs)
+    return failures.Words(types_in, tuple(op.attrs.get("parts", ())), op.attrs.get("exception"), op.attrs.get("found"))
+
+
+def _load(module: Module, hint: str, key: int) -> types.ModuleType:
+    """Write, import and register the generated module."""
+    stem = re.sub(r"\W", "_", hint) or "function"
+    path = cache.module_file(stem, module.text)
+    name = f"diffjit_generated.{path.stem}"
+    loaded = sys.modules.get(name)
+    if loaded is not None:
+        return loaded
+    loaded = types.ModuleType(name)
+    loaded.__file__ = str(path)
+    setattr(loaded, MODULE_KEY, key)
+    linecache.cache[str(path)] = (len(module.text), None, module.text.splitlines(keepends=True), str(path))
+    exec(compile(module.text, str(path), "exec"), loaded.__dict__)  # noqa: S102 - our own text
+    sys.modules[name] = loaded
+    return loaded
+
+
+def _conversions(
+    function: Function, residual_outs: frozenset[int], entry: Any
+) -> list[tuple[int, Callable[[Any], Any]]]:
+    """What Python has to do to results: make NumPy scalars, wrap tapes, mark broadcast views read-only."""
+    found: list[tuple[int, Callable[[Any], Any]]] = []
+    for k, v in enumerate(function.results):
+        ty = v.type
+        if isinstance(ty, Scalar) and not ty.weak:
+            found.append((k, ty.dtype.type))
+        elif isinstance(ty, (List, Stack)) and k in residual_outs:
+            found.append((k, partial(_tape, spec_of(ty), entry)))
+        elif isinstance(ty, List) and isinstance(ty.elem, Scalar) and not ty.elem.weak:
+            found.append((k, partial(_strong_items, ty.elem.dtype.type)))
+        elif isinstance(ty, Array) and ty.ndim == 0:
+            found.append((k, np.asarray))  # boxing turns 0-d arrays into scalars
+        elif isinstance(ty, Array) and v.op is not None and v.op.kind == "broadcast_to":
+            found.append((k, _read_only))
+    return found
+
+
+def _tape(spec: str, owner: Any, meminfo: Any) -> Tape:
+    return Tape(meminfo, spec, owner)
+
+
+def _strong_items(make: type[np.generic], items: list[Any]) -> list[Any]:
+    return [make(x) for x in items]
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+class FirstCall:
+    """Compiles at the first call. Where all calls have arguments of the same types, later ones skip the dispatcher."""
+
+    def __init__(self, dispatcher: Any, places: list[Loc | None], *, settled: bool, loc: Loc | None = None) -> None:
+        self.dispatcher = dispatcher
+        self.loc = loc  # of the function
+        self.places = places  # in the user's file, by lines of the text
+        self.settled = settled
+        self.ready: Callable[..., Any] | None = None
+        self.then: Callable[[Native], None] | None = None  # what to do with code that runs without Numba
+        self.stages = stages.listening()
+
+    def mistake(self, error: Exception) -> InternalError:
+        """What compiled code does not raise, compiling it has: with the user's line, where Numba says which."""
+        line = getattr(getattr(error, "loc", None), "line", None) or 0
+        at = [*self.places[: line + 1][::-1], *self.places] if line < len(self.places) else self.places
+        loc = next((p for p in at if p is not None), None)
+        return InternalError.of(f"compiling `{self.dispatcher.__name__}`", error, loc)
+
+    @contextmanager
+    def compiling(self, listener: stages.Stages | None) -> Iterator[None]:
+        """What compiling raises is a mistake of diffjit's or of LLVM's, and told as such."""
+        with no_garbage_collection(), stages.told(listener):
+            try:
+                yield
+            except (failures.Stopped, DiffjitError, MemoryError):
+                raise
+            except outside.Fatal as fatal:
+                raise self._refused(fatal) from None
+            except Exception as error:
+                raise self.mistake(error) from error
+
+    def anew(self, args: Iterable[Any]) -> None:
+        """Compile for arguments like these, whatever there is already, and tell who listens."""
+        from diffjit.lowering.llvm.compiler import compile_anew
+
+        with self.compiling(stages.listening()):
+            compile_anew(self.dispatcher, args)
+
+    def __call__(self, *args: Any) -> Any:
+        """The compiled function's results."""
+        dispatcher = self.dispatcher
+        if self.stages is not None and dispatcher.overloads:  # another program with the same text was compiled before
+            with stages.told(self.stages):
+                self.anew(args)
+        with self.compiling(self.stages):
+            result = dispatcher(*args)
+        self.stages = None
+        self.ready = dispatcher
+        given = tuple(dispatcher.typeof_pyval(a) for a in args)
+        made = dispatcher.overloads.get(given)  # None where there are parameters with defaults
+        if made is not None and self.settled:
+            self.ready = made.entry_point
+            native = numba_internals.cache_of(dispatcher).natives.get(given)
+            then = self.then  # once: of two first calls, one may be done with it
+            if native is not None and then is not None:
+                then(native)
+        return result
+
+    def _refused(self, fatal: outside.Fatal) -> InternalError:
+        words = fatal.words.splitlines()
+        return InternalError(
+            "DJ902",
+            "LLVM does not survive this function: it ended the process that compiled it, whichever passes ran",
+            loc=self.loc,
+            note=words[-1][:400] if words else "",
+            cure='please report this with the function; backend="python" runs it without LLVM',
+        )

@@ -1,0 +1,168 @@
+"""Machine code on disk: a second process that makes the same text runs it without compiling.
+
+One file beside the generated module for each signature; its name says what it depends on beyond the text: diffjit,
+Numba, NumPy, Python, the processor. A file that cannot be read, or is not what was written, is compiled and written
+anew. Only compiled entries are kept; what they call is linked into them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pickle
+import platform
+import re
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+from numba.core import types
+
+from diffjit.ir import stages
+from diffjit.lowering.calls import blas, fourier, special, threads
+from diffjit.lowering.calls.cache import digest, keep, make_room, read_bytes
+from diffjit.lowering.calls.native import UNRESOLVED, Native, native
+from diffjit.lowering.llvm import numba_internals
+from diffjit.settings import settings
+
+_SUMMED = 32  # bytes of the checksum in front
+_TRANSFORMS = re.compile(rb"dj_i?r?fft_")  # loops that NumPy exports
+_PRODUCTS = re.compile(rb"dj_[sdcz](ge|po|sy|he)")  # routines that SciPy exports
+_EXPECTED = (OSError, ValueError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, KeyError, IndexError,
+             TypeError, RuntimeError)  # fmt: skip
+
+
+@cache
+def _setting() -> str:
+    """Everything beyond the text that machine code depends on."""
+    own = sorted(Path(__file__).parents[2].rglob("*.py"))
+    stamps = [(p.name, (s := p.stat()).st_size, s.st_mtime_ns) for p in own]
+    processor = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    asked = tuple(str(numba_internals.asked(name)) for name in ("CPU_NAME", "CPU_FEATURES", "OPT", "LOOP_VECTORIZE"))
+    versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
+    return repr((stamps, processor, asked, versions))
+
+
+def _asked_of_config() -> bool:
+    """Whether the program has set what else comes from the environment, where another process looks for it."""
+    given = os.environ.get
+    return (
+        str(int(numba_internals.asked("OPT"))) != given("NUMBA_OPT", "3")
+        or str(int(numba_internals.asked("LOOP_VECTORIZE"))) != given("NUMBA_LOOP_VECTORIZE", "1")
+        or given("NUMBA_CPU_NAME") != numba_internals.asked("CPU_NAME")
+        or given("NUMBA_CPU_FEATURES") != numba_internals.asked("CPU_FEATURES")
+    )
+
+
+def _names_only(made: Any, context: Any) -> bytes:
+    """Nobody inlines an entry: a module that only says which names there are stands for its LLVM."""
+    described = made.fndesc
+    functions = (described.llvm_func_name, described.llvm_cpython_wrapper_name)
+    text = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in functions)
+    text += f'@"{context.get_env_name(described)}" = global i8* null\n'
+    return llvm.parse_assembly(text).as_bitcode()
+
+
+@cache
+def _make_room_once(megabytes: float) -> None:
+    make_room(int(megabytes * 1e6))
+
+
+_RECORDS = frozenset({
+    ("numba.core.funcdesc", "PythonFunctionDescriptor"), ("numba.core.types.abstract", "_type_reconstructor"),
+    ("numba.core.environment", "_rebuild_env"), ("numba.core.typing.templates", "Signature"),
+    ("copyreg", "_reconstructor"), ("builtins", "object"), ("numpy", "dtype"), ("numpy", "ndarray"),
+})  # fmt: skip
+
+
+class _Reader(pickle.Unpickler):
+    """Reads what Numba says of a compiled function, and nothing else: records, types and dtypes."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """A class or function that a file may name."""
+        if (module, name) in _RECORDS:
+            return super().find_class(module, name)
+        found = getattr(sys.modules.get(module), name, None)
+        if isinstance(found, type) and issubclass(found, (types.Type, np.generic)):
+            return found
+        message = f"{module}.{name} is not what a file of machine code names"
+        raise pickle.UnpicklingError(message)
+
+
+class MachineCode:
+    """Stands where Numba's dispatchers have their own cache."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.module = Path(function.__code__.co_filename)
+        self.entry = function.__name__
+        self.natives: dict[Any, Native] = {}  # what of it runs without Numba, by the types of arguments
+        self.cache_path = str(self.module.parent)
+
+    def _file(self, signature: Any) -> Path:
+        return self.module.with_suffix(f".{digest(f'{self.entry} {signature} {_setting()}')}.bin")
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """The compiled function, or None."""
+        if not settings.cache_mb or stages.listening():  # who reads its stages has it compiled anew
+            return None
+        try:
+            data = read_bytes(self._file(signature))
+            if data is None or hashlib.sha256(data[_SUMMED:]).digest() != data[:_SUMMED]:
+                return None
+            context.refresh()  # names of the runtime that the code refers to
+            if _PRODUCTS.search(data):
+                blas.register()
+            if _TRANSFORMS.search(data):
+                fourier.register()
+            for symbol in set(special.SYMBOLS.findall(data)):
+                special.register(symbol.decode())
+            if threads.SYMBOL.encode() in data:
+                threads.start()
+            found = _Reader(io.BytesIO(data[_SUMMED:])).load()
+            made = numba_internals.rebuilt(context, found)
+            self._note(made, found)
+        except _EXPECTED:
+            return None  # compiled anew, and written anew
+        return made
+
+    def save_overload(self, signature: Any, made: Any) -> None:
+        """Keep a compiled function; a folder that cannot be written to keeps none."""
+        if made.library.has_dynamic_globals or not settings.cache_mb:
+            return
+        try:
+            reduced = numba_internals.reduced(made)
+        except RuntimeError:  # a signal handler ran while LLVM gave out the code, and has kept Numba from noting it
+            return
+        self._note(made, reduced)
+        (name, kind, (code, _)), *rest = reduced
+        if UNRESOLVED in code:  # functions that call each other in a circle: Numba would not set these pointers again
+            return
+        payload = numba_internals.dumped(((name, kind, (code, _names_only(made, made.target_context))), *rest))
+        try:
+            _make_room_once(settings.cache_mb)
+        except OSError:
+            return
+        keep(self._file(signature), hashlib.sha256(payload).digest() + payload)
+
+    def _note(self, made: Any, reduced: Any) -> None:
+        """Keep what a process without Numba would run."""
+        (_, _, (code, _)), described, _, _, _, _, _, reloaded, environments = reduced
+        found = None if reloaded or _asked_of_config() else native(code, described, list(environments))
+        if found is not None:
+            self.natives[tuple(made.signature.args)] = found
+
+    def enable(self) -> None:
+        """Part of the interface."""
+
+    def disable(self) -> None:
+        """Part of the interface."""
+
+    def flush(self) -> None:
+        """Part of the interface."""

@@ -1,0 +1,183 @@
+"""How compiled functions leave with an error: noted, cleaned up, and never with a Numba exception that leaks.
+
+`fail` notes a failure and leaves; `outline` puts the rare or bulky part of an operation into a function of its own.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir as llvm_ir
+from numba.core import cgutils, types
+
+from diffjit.lowering.calls import records
+from diffjit.lowering.calls.boxing import Boxing
+from diffjit.lowering.calls.failures import NO_MEMORY, Stopped
+from diffjit.lowering.llvm import numba_internals
+from diffjit.lowering.llvm.elements import I64, MEMINFO
+
+if TYPE_CHECKING:
+    from diffjit.lowering.llvm.emission import Lower
+
+records.start()
+
+REFERENCE = llvm_ir.IntType(8).as_pointer()
+ROOM, CAPACITY = 0, 1  # parts of a slot
+_MEMINFO_DATA = 3  # the word of Numba's MemInfo that points to the memory (`NRT_MemInfo_data_fast`)
+SLOT = llvm_ir.LiteralStructType([REFERENCE, I64])  # memory that a place of a function uses again and again
+
+
+class CleanExits(numba_internals.CallingConvention):
+    """Numba's calling convention, with a clean-up on every way out by error."""
+
+    def return_user_exc(
+        self, builder: Any, exc: Any, exc_args: Any = None, loc: Any = None, func_name: Any = None
+    ) -> None:
+        """Leave with one of Numba's own exceptions; for want of memory as where we allocate, with the user's line."""
+        if exc is MemoryError:
+            note_failure(builder, site(self.context), NO_MEMORY)
+            exc, exc_args = Stopped, None
+        self.set_static_user_exc(builder, exc, exc_args=exc_args, loc=loc, func_name=func_name)
+        self.leave(builder, numba_internals.USER_ERROR)
+
+    def return_status_propagate(self, builder: Any, status: Any) -> None:
+        """Leave because a callee failed; a caller made from user code notes its own line."""
+        builder.store(status.excinfoptr, self.exception_place(builder.function))
+        lower = self.context.lower
+        if lower.module_key and builder.function is lower.function:
+            trace = cgutils.get_or_insert_function(
+                builder.module, llvm_ir.FunctionType(llvm_ir.VoidType(), [I64, I64]), records.TRACE
+            )
+            builder.call(trace, [I64(lower.module_key), I64(lower.loc.line)])
+        self.leave(builder, status.code)
+
+    def leave(self, builder: Any, code: Any) -> None:
+        """Return a status; one of an error by way of the clean-up."""
+        way_out = getattr(builder.function, "diffjit_exit", None)
+        if way_out is None or self.is_success(code):
+            super().leave(builder, code)
+            return
+        block, slot = way_out
+        builder.store(code, slot)
+        builder.branch(block)
+
+
+class References(numba_internals.ReferenceCounts):
+    """Counts references; of an array's struct it looks at nothing but the reference."""
+
+    def get_meminfos(self, builder: Any, ty: Any, val: Any) -> list[tuple[Any, Any]]:
+        """The references that a value holds."""
+        if isinstance(ty, types.Array):
+            return [(ty, builder.extract_value(val, MEMINFO))]
+        if not self.holds_references(ty):
+            return []
+        return super().get_meminfos(builder, ty, val)
+
+    def meminfo_varsize_realloc_unchecked(self, builder: Any, meminfo: Any, size: Any) -> Any:
+        """More room for a list, or null. Numba's runtime forgets the old room then, which could not be given back."""
+        place = builder.gep(builder.bitcast(meminfo, I64.as_pointer()), [I64(_MEMINFO_DATA)])
+        before = builder.load(place)
+        found = super().meminfo_varsize_realloc_unchecked(builder, meminfo, size)
+        with builder.if_then(cgutils.is_null(builder, found), likely=False):
+            builder.store(before, place)
+        return found
+
+
+class Context(numba_internals.TargetContext):
+    """The target context of one function being lowered."""
+
+    lower: Lower
+
+    @cached_property
+    def nrt(self) -> References:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Reference counting."""
+        return References(self, self.enable_nrt)
+
+    @property
+    def call_conv(self) -> CleanExits:
+        """The convention with clean exits."""
+        return CleanExits(self)
+
+    def get_python_api(self, builder: Any) -> Boxing:
+        """Python's C interface."""
+        return Boxing(self, builder)
+
+
+def fail(context: Any, builder: Any, kind: int, *payload: Any) -> None:
+    """Emit: record a failure, clean up, leave. The builder's block is closed by this."""
+    lower = context.lower
+    record = _recorder(builder.module, len(payload))
+    builder.call(record, [I64(lower.module_key), I64(lower.loc.line), I64(kind), *payload])
+    builder.branch(lower.stop_block)
+
+
+def _recorder(module: Any, count: int) -> Any:
+    """A function of the LLVM module that packs the payload and calls `dj_fail`: out of line, it keeps checks small."""
+    name = f"diffjit_fail_{count}"
+    found = module.globals.get(name)
+    if found is not None:
+        return found
+    void = llvm_ir.VoidType()
+    fn = llvm_ir.Function(module, llvm_ir.FunctionType(void, [I64] * (3 + count)), name)
+    fn.linkage = "linkonce_odr"
+    fn.attributes.add("noinline")
+    fn.attributes.add("cold")
+    builder = llvm_ir.IRBuilder(fn.append_basic_block())
+    array = builder.alloca(llvm_ir.ArrayType(I64, max(1, count)))
+    for k, word in enumerate(fn.args[3:]):
+        builder.store(word, builder.gep(array, [I64(0), I64(k)]))
+    target = cgutils.get_or_insert_function(
+        module, llvm_ir.FunctionType(void, [I64] * 4 + [I64.as_pointer()]), records.FAIL
+    )
+    builder.call(target, [*fn.args[:3], I64(count), builder.bitcast(array, I64.as_pointer())])
+    builder.ret_void()
+    return fn
+
+
+def releaser(module: Any, item: Any = REFERENCE) -> Any:
+    """A function of the LLVM module that releases the references in `count` items (slots, or themselves references).
+
+    Null ones are skipped.
+    """
+    name = "diffjit_release" if item is REFERENCE else "diffjit_release_rooms"
+    found = module.globals.get(name)
+    if found is not None:
+        return found
+    fn = llvm_ir.Function(module, llvm_ir.FunctionType(llvm_ir.VoidType(), [item.as_pointer(), I64]), name)
+    fn.linkage = "linkonce_odr"
+    fn.attributes.add("noinline")
+    if item is REFERENCE:
+        fn.attributes.add("cold")
+    builder = llvm_ir.IRBuilder(fn.append_basic_block())
+    decref = cgutils.get_or_insert_function(module, llvm_ir.FunctionType(llvm_ir.VoidType(), [REFERENCE]), "NRT_decref")
+    with cgutils.for_range(builder, fn.args[1], intp=I64) as loop:
+        place = [loop.index] if item is REFERENCE else [loop.index, llvm_ir.IntType(32)(ROOM)]
+        builder.call(decref, [builder.load(builder.gep(fn.args[0], place))])
+    builder.ret_void()
+    return fn
+
+
+def outline(context: Any, builder: Any, name: str, result: Any, arguments: list[Any], emit: Any) -> Any:
+    """A function of the LLVM module for the rare or bulky part of an operation: one copy, out of the way.
+
+    `emit(builder, *arguments)` writes its body. It reports failures by `note_failure`.
+    """
+    found = builder.module.globals.get(name)
+    if found is not None:
+        return found
+    fn = llvm_ir.Function(builder.module, llvm_ir.FunctionType(result, [a.type for a in arguments]), name)
+    fn.linkage = "linkonce_odr"
+    fn.attributes.add("noinline")
+    emit(llvm_ir.IRBuilder(fn.append_basic_block()), *fn.args)
+    return fn
+
+
+def site(context: Any) -> list[Any]:
+    """Where an operation stands in the text: the first arguments of what may note a failure."""
+    return [I64(context.lower.module_key), I64(context.lower.loc.line)]
+
+
+def note_failure(builder: Any, place: list[Any], kind: int, *payload: Any) -> None:
+    """Emit: record a failure (and go on: the caller leaves)."""
+    builder.call(_recorder(builder.module, len(payload)), [*place, I64(kind), *payload])

@@ -1,0 +1,1 @@
+"""Which operations run in which loops, and what is known of these before they are printed."""

@@ -1,0 +1,1 @@
+"""The text of plain loops that Numba compiles."""

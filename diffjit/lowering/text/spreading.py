@@ -1,0 +1,203 @@
+"""Nests whose outermost loop runs in several threads: it becomes a function of its own, for a part of its range.
+
+    def loops1_(lo_, hi_, x, out, sums_):           sums_ = empty_float64((n,))
+        for i_ in range(lo_, hi_):                  spread(loops1_, n, n * m * 9, (x, out, sums_))
+            total_ = 0.0                            for i_ in range(n):
+            for j_ in range(m): ...                     total = plus(total, sums_[i_])
+            sums_[i_] = total_
+
+Numbers that all iterations add to are noted per iteration (of one loop alone: per block), then added in their order:
+the results do not depend on the threads.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from diffjit.ir.nodes import Op, Value
+from diffjit.ir.types import Array
+from diffjit.lowering.loops import fuse
+from diffjit.lowering.runtime.names import RUNTIME_NAMES
+from diffjit.lowering.runtime.vecmath import VECTOR
+from diffjit.lowering.text.lines import Lines, tuple_text
+
+if TYPE_CHECKING:
+    from diffjit.analysis.aliases import Roots
+    from diffjit.lowering.text.nests import Loops, Sum
+    from diffjit.lowering.text.source import LoweredPrinter
+
+_CALL = 8  # an elementary function takes as long as so many operations,
+_STREAM = 2  # an array from memory as so many
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A function that the text of a nest calls."""
+
+    name: str
+    parameters: list[str]
+    apart: tuple[int, ...]  # a number for each parameter: arrays with different ones never overlap
+    body: list[ast.stmt]
+    rooms: int = 0  # places where it makes arrays that use memory again
+
+
+def pays(nest: Loops) -> bool:
+    """Whether a nest may run in threads: its outermost iterations do not touch, and are more than a few."""
+    if not nest.printer.spreads(nest.op) or not nest.order or (nest.printer.looped(nest.op) and len(nest.order) < 2):
+        return False  # small loops inside of loops: what a call takes would show
+    outermost = nest.order[0]
+    length = nest.nest.lengths[outermost]
+    if length.isdigit() and int(length) < 64:
+        return False
+    if any(s.place and (outermost in s.axes or s.axes == [-1]) for s in nest.sums.values()):
+        return False
+    return not any(map(_may_fail, nest.members))
+
+
+def _may_fail(op: Op) -> bool:
+    """Whether numbers may stop the program: a division of ints, and the like."""
+    ints = any(fuse.element_type(v).dtype.kind not in "fcb" for v in op.outputs)
+    return ints and op.row.fails and op.kind != "cast"
+
+
+def write(nest: Loops, flag: str) -> None:
+    """The lines of a nest that may run in threads; `flag` notes arguments out of range."""
+    _Spread(nest, flag).write()
+
+
+class _Spread:
+    def __init__(self, nest: Loops, flag: str) -> None:
+        self.nest, self.flag = nest, flag
+        self.printer: LoweredPrinter = nest.printer
+        self.lines = nest.lines
+        self.totals: list[Sum] = [s for s in nest.sums.values() if not s.place]
+        self.outermost = nest.order[0]
+        self.low, self.high = self.printer.temp("lo"), self.printer.temp("hi")
+        self.notes: list[str] = []  # arrays made here
+
+    def write(self) -> None:
+        """All lines."""
+        lines, nest, totals = self.lines, self.nest, self.totals
+        count = length = nest.nest.lengths[self.outermost]
+        blocks = bool(totals) and len(nest.order) == 1
+        size = nest.block_size(totals)
+        if blocks:
+            count = self.printer.temp("count")
+            lines.add(f"{count} = ({length} + {size - 1}) // {size}")
+        kept = [self._note(s.dtype, count) for s in totals]
+        flags = self._note(np.dtype(np.bool_), "1") if self.flag else ""
+        if flags:
+            lines.add(f"{flags}[0] = False", inside=True)
+        body = self._body(blocks=blocks, size=size, kept=kept, flags=flags)
+        part = self._part(body)
+        work = " * ".join([*nest.nest.lengths, str(self._weight())])
+        lines.add(f"spread({part.name}, {count}, {work}, {tuple_text(part.parameters[2:])})")
+        if totals:
+            index = self.printer.temp("at")
+            with lines.block(f"for {index} in range({count}):"):
+                for s, name in zip(totals, kept, strict=True):
+                    lines.add(s.step(s.out, f"{name}[{index}]"), inside=True)
+        if flags:
+            lines.add(f"{self.flag} = {flags}[0]", inside=True)
+
+    def _note(self, dtype: np.dtype, count: str) -> str:
+        name = self.printer.temp("notes", f"{dtype.name}:1C")
+        self.lines.add(f"{name} = {self.printer.empty(dtype, name)}(({count},))")
+        self.notes.append(name)
+        return name
+
+    def _weight(self) -> int:
+        members = [m for m in self.nest.members if not fuse.is_fill(m)]
+        streams = len(self.nest.nest.arrays) + len(self.nest.targets) + len(self.nest.outs)
+        return sum(_CALL if m.kind in VECTOR else 1 for m in members) + _STREAM * streams
+
+    def _body(self, *, blocks: bool, size: int, kept: list[str], flags: str) -> list[ast.stmt]:
+        nest, main = self.nest, self.lines
+        nest.lines = lines = Lines()
+        if self.flag:
+            lines.add(f"{self.flag} = False")
+        if blocks:
+            block = self.printer.temp("block")
+            index, length = nest.nest.indices[self.outermost], nest.nest.lengths[self.outermost]
+            with lines.block(f"for {block} in range({self.low}, {self.high}):"):
+                part_of = f"for {index} in range({block} * {size}, minimum({block} * {size} + {size}, {length})):"
+                self._iteration(block, kept, lambda: nest.in_blocks(part_of, self.flag))
+        elif self.totals:
+            index = nest.nest.indices[self.outermost]
+            with lines.block(f"for {index} in range({self.low}, {self.high}):"):
+                self._iteration(index, kept, lambda: nest.inside(1, self.flag))
+        else:
+            index = nest.nest.indices[self.outermost]
+            mark = nest.mark_of(0)
+            with lines.block(f"for {index} in range({self.low}, {self.high}):", mark=mark):
+                nest.inside(1, self.flag)
+        if flags:
+            with lines.block(f"if {self.flag}:"):
+                lines.add(f"{flags}[0] = True", inside=True)
+        lines.add("return 0")
+        nest.lines = main
+        return lines.parse()
+
+    def _iteration(self, at: str, kept: list[str], inner: Callable[[], None]) -> None:
+        """One iteration (or block), whose sums are noted."""
+        lines = self.nest.lines
+        outs = [s.out for s in self.totals]
+        for s in self.totals:
+            s.out = self.printer.temp("total", s.dtype.name)
+            lines.add(f"{s.out} = {s.start}")
+        inner()
+        for s, out, name in zip(self.totals, outs, kept, strict=True):
+            lines.add(f"{name}[{at}] = {s.out}", inside=True)
+            s.out = out
+
+    def _part(self, body: list[ast.stmt]) -> Part:
+        free = [n for n in free_names(body, {self.low, self.high}) if n not in self.printer.definitions]
+        part = Part(self.printer.part_name(), [self.low, self.high, *free], self._apart(free), body)
+        self.printer.parts.append(part)
+        return part
+
+    def _apart(self, names: list[str]) -> tuple[int, ...]:
+        """Numbers for parameters, the same where arrays may overlap."""
+        nest, roots = self.nest, self.printer.roots
+        behind: dict[str, list[Value]] = {}
+        for v, arg in nest.args.items():
+            name = nest.nest.names.get(id(arg))
+            if name is not None and isinstance(v.type, Array):
+                behind.setdefault(name, []).append(v)
+        for v, name in nest.targets.items():
+            behind.setdefault(name, []).append(v)
+        fresh = {*nest.outs.values(), *self.notes} - behind.keys()
+        return (0, 0, *groups_of(names, behind, roots, fresh))
+
+
+def groups_of(names: list[str], behind: dict[str, list[Value]], roots: Roots, fresh: Collection[str] = ()) -> list[int]:
+    """A number for each of the names, the same where arrays may overlap; `behind`: what they stand for."""
+    groups: list[int] = []
+    known: list[tuple[int, list[Value]]] = []
+    for k, name in enumerate(names):
+        mine = behind.get(name)
+        if mine is None:
+            groups.append(k + 1 if name in fresh else 0)
+            continue
+        met = [g for g, others in known if any(roots.may_alias(a, b) for a in mine for b in others)]
+        group = met[0] if met else k + 1
+        for g in met[1:]:  # what overlaps both makes one of them
+            groups = [group if x == g else x for x in groups]
+            known = [(group if x == g else x, others) for x, others in known]
+        groups.append(group)
+        known.append((group, mine))
+    return groups
+
+
+def free_names(body: list[ast.stmt], given: set[str]) -> list[str]:
+    """The variables that statements read and do not make, in their order."""
+    nodes = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
+    made = {n.id for n in nodes if isinstance(n.ctx, ast.Store)}
+    names = dict.fromkeys(n.id for n in nodes if n.id not in made | given)
+    return [n for n in names if n not in RUNTIME_NAMES and not hasattr(builtins, n)]

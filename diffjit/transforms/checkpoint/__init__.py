@@ -1,0 +1,1 @@
+"""Derivatives in bounded memory: calls and loops that run again, and snapshots."""

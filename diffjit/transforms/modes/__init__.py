@@ -1,0 +1,1 @@
+"""Modes that walk a program forwards: tangents, linear maps, and Taylor series."""

@@ -1,0 +1,75 @@
+"""Removes joins that join nothing: loop variables that never change, branches that yield the same value.
+
+for i, a in ...: yield a        ->    a is what it was before the loop
+if c: yield x  else: yield x    ->    x
+"""
+
+from __future__ import annotations
+
+from diffjit.analysis.integers.bounds import untested
+from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.walk import dce
+
+
+def simplify(function: Function) -> Function:
+    """Apply until nothing changes, in place."""
+    while True:
+        mapping: dict[Value, Value] = {}
+        _block(function.body, mapping)
+        if not mapping:
+            break
+        _substitute(function.body, mapping)
+    dce(function, untested(function))
+    return function
+
+
+def _block(block: Block, mapping: dict[Value, Value]) -> None:
+    for op in block.ops:
+        for region in op.regions:
+            _block(region, mapping)
+        if op.kind in ("for", "while"):
+            _loop(op, mapping)
+        elif op.kind == "if":
+            _branch(op, mapping)
+
+
+def _loop(op: Op, mapping: dict[Value, Value]) -> None:
+    counted = op.kind == "for"
+    body = op.regions[-1]
+    first_arg, first_init = (1, 3) if counted else (0, 0)
+    skip = 1 if op.attrs.get("exit") else 0
+    for k in reversed(range(len(op.outputs))):
+        arg, result = body.args[first_arg + k], body.results[skip + k]
+        init = op.inputs[first_init + k]
+        if result is not arg and result is not init:
+            continue
+        mapping[arg] = init
+        mapping[op.outputs[k]] = init
+        if not counted:
+            mapping[op.regions[0].args[k]] = init
+            del op.regions[0].args[k]
+        del body.args[first_arg + k], body.results[skip + k], op.inputs[first_init + k], op.outputs[k]
+
+
+def _branch(op: Op, mapping: dict[Value, Value]) -> None:
+    for k in reversed(range(len(op.outputs))):
+        a, b = (r.results[k] for r in op.regions)
+        inside = {id(r) for r in op.regions}
+        if a is b and (a.block is None or id(a.block) not in inside):
+            mapping[op.outputs[k]] = a
+            for r in op.regions:
+                del r.results[k]
+            del op.outputs[k]
+
+
+def _substitute(block: Block, mapping: dict[Value, Value]) -> None:
+    def final(v: Value) -> Value:
+        while v in mapping:
+            v = mapping[v]
+        return v
+
+    for op in block.ops:
+        op.inputs = [final(v) for v in op.inputs]
+        for region in op.regions:
+            _substitute(region, mapping)
+    block.results = [final(v) for v in block.results]

@@ -1,0 +1,1 @@
+"""Reverse mode: the sweep back, cotangents, and what is kept for it."""
