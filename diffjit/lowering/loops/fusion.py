@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from diffjit.analysis.aliases import Roots
-from diffjit.analysis.integers.bounds import untested
+from diffjit.analysis.integers.bounds import proofs, untested
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.ops import Raises, Reads, Row, declare
+from diffjit.ir.raising import raises_in_python
 from diffjit.ir.types import Array, Dim, Scalar, Sym, is_ref, not_one
 from diffjit.ir.walk import blocks, dce, uses, walk
 from diffjit.lowering.loops import fuse
@@ -39,13 +40,13 @@ _FEW_ARRAYS = 8  # so many for operations that have nothing in common
 def fuse_loops(function: Function) -> None:
     """Put array operations of each block into common nests, in place."""
     _shapes_from_outside(function.body, {}, function.params)
-    stays = untested(function)
+    stays, inside = untested(function), proofs(function)
     dce(function, stays)
     roots = Roots(function)
     users = uses(function)
     for block in list(blocks(function.body)):
         if sum(1 for op in block.ops if fuse.runs_in_loops(op)) > 1:
-            _Scheduler(block, roots, users, stays).run()
+            _Scheduler(block, roots, users, stays, inside).run()
 
 
 def _shapes_from_outside(
@@ -157,9 +158,14 @@ class _Scheduler:
     """Finds the nests of one block and puts its operations into their new order."""
 
     def __init__(
-        self, block: Block, roots: Roots, users: Mapping[Value, Sequence[Op | Block]], raises: Callable[[Op], bool]
+        self,
+        block: Block,
+        roots: Roots,
+        users: Mapping[Value, Sequence[Op | Block]],
+        raises: Callable[[Op], bool],
+        inside: Callable[[Op], bool],
     ) -> None:
-        self.block, self.roots, self.users = block, roots, users
+        self.block, self.roots, self.users, self.inside = block, roots, users, inside
         self.raises = raises  # accesses whose index may be out of bounds
         self.here = set(map(id, block.ops))
         self.lengths = _Lengths()
@@ -169,7 +175,8 @@ class _Scheduler:
         self.waiting: dict[Value, list[Op]] = {}  # results not placed yet, with the operations behind them
         self.read: dict[Value, float] = {}  # root -> the last slot that reads its memory
         self.written: dict[Value, float] = {}
-        self.effect = -1  # the last slot that may leave the function, or be seen outside
+        self.effect = -1  # the last slot that reads what may not be there, or is seen outside
+        self.fault = -1  # the last slot that may leave the function: the caller's arrays are then as they were
 
     def run(self) -> None:
         """Decide, and reorder the block."""
@@ -223,6 +230,8 @@ class _Scheduler:
             self.written[self.roots.root(v)] = at
         if any(o.row.effect or o.kind == "call" or self.raises(o) for o in (op, *_inside(op))):
             self.effect = at
+        if raises_in_python(op, self.inside):
+            self.fault = at
 
     def _is_light(self, op: Op) -> bool:
         """Numbers, lengths and views, which cost nothing wherever they are, and cannot fail."""
@@ -361,6 +370,8 @@ class _Scheduler:
                     first = at
         if writes:
             first = max(first, self.effect + 0.5)
+            if not self.roots.allocated(writes[0]):
+                first = max(first, self.fault + 0.5)
         for group in reversed(self.slots[max(0, int(first)) :]):
             if not isinstance(group, _Group) or group.alone or group.at < first:
                 continue
