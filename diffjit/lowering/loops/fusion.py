@@ -176,7 +176,7 @@ class _Scheduler:
         self.read: dict[Value, float] = {}  # root -> the last slot that reads its memory
         self.written: dict[Value, float] = {}
         self.effect = -1  # the last slot that reads what may not be there, or is seen outside
-        self.fault = -1  # the last slot that may leave the function: the caller's arrays are then as they were
+        self.fault = -1.0  # behind the last slot that may raise: the caller's arrays are then as they were before
 
     def run(self) -> None:
         """Decide, and reorder the block."""
@@ -219,6 +219,7 @@ class _Scheduler:
     def _append(self, op: Op) -> None:
         """An operation in a slot of its own, behind all that is there."""
         reads, writes = self._touched(op)
+        self._place_faults(writes)
         self._place([v for v, ops in self.waiting.items() if self._conflict(ops, writes) or v in op.inputs])
         at = len(self.slots)
         self.slots.append(op)
@@ -230,8 +231,17 @@ class _Scheduler:
             self.written[self.roots.root(v)] = at
         if any(o.row.effect or o.kind == "call" or self.raises(o) for o in (op, *_inside(op))):
             self.effect = at
-        if raises_in_python(op, self.inside):
-            self.fault = at
+        if self._may_raise(op):
+            self.fault = at + 0.5
+
+    def _place_faults(self, writes: Iterable[Value], melting: Sequence[Value] = ()) -> None:
+        """What waits and may raise does so before arrays of the caller are written."""
+        if all(map(self.roots.allocated, writes)):
+            return
+        self._place([v for v, ops in self.waiting.items() if v not in melting and any(map(self._may_raise, ops))])
+
+    def _may_raise(self, op: Op) -> bool:
+        return raises_in_python(op, self.inside)
 
     def _is_light(self, op: Op) -> bool:
         """Numbers, lengths and views, which cost nothing wherever they are, and cannot fail."""
@@ -316,6 +326,7 @@ class _Scheduler:
                 self._append(op)
                 return
             writes = [op.inputs[0]]
+            self._place_faults(writes, melting)
             others = [v for v, ops in self.waiting.items() if v not in melting and self._conflict(ops, writes)]
             self._place(others)
         self._join([*self._behind(melting), op])
@@ -348,6 +359,8 @@ class _Scheduler:
             self.slots.append(group)
         for o in ops:
             group.add(o)
+        if any(map(self._may_raise, ops)):  # lengths are tested before a nest writes anything
+            self.fault = max(self.fault, group.at)
         for v in op.outputs:
             self.position[v] = group.at
         for v in group.reads:
@@ -371,7 +384,7 @@ class _Scheduler:
         if writes:
             first = max(first, self.effect + 0.5)
             if not self.roots.allocated(writes[0]):
-                first = max(first, self.fault + 0.5)
+                first = max(first, self.fault)
         for group in reversed(self.slots[max(0, int(first)) :]):
             if not isinstance(group, _Group) or group.alone or group.at < first:
                 continue
