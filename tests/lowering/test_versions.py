@@ -134,3 +134,26 @@ def test_past_the_end(f: Any) -> None:
     for run in (dj.jit(f, backend="numba"), dj.grad(f, backend="numba")):
         with pytest.raises(IndexError, match="index 4 is out of bounds"):
             run(a, 5)
+
+
+@pytest.mark.parametrize("k", [-(2**63), 2**63 - 1, 2**62, -5, 5, 4])
+def test_tests_of_far_indices_do_not_overflow(k, monkeypatch):
+    """The conditions in front of a loop are computed for every index; the checked mode asks whether they fit."""
+
+    def f(x, k):
+        for _ in range(x.size):
+            x[k] += 0.5
+            x[k - 1] *= 2.0
+        return np.sum(x)
+
+    def outcome(g):
+        try:
+            return float(g(np.ones(5), k))
+        except IndexError as error:
+            return str(error).splitlines()[0]
+        except OverflowError:  # Python's own integers go on
+            return "overflow"
+
+    monkeypatch.setattr(dj.settings, "checked", True)
+    found = outcome(dj.jit(f))
+    assert found == outcome(f) or (found == "overflow" and k == -(2**63))

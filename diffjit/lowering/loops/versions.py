@@ -163,10 +163,13 @@ class _Test:
             zero = build.const(0, INT)
             atoms = {a: self._atom(build, a) for e in self.wanted.values() for a in e.terms}
             tests: list[Value] = []
-            for a, v in atoms.items():
+            for a, v in list(atoms.items()):
                 if isinstance(a, Value) and const_of(v) is None:
-                    tests.append(build.value("less", [v, build.const(_FAR, INT)], BOOL))
-                    tests.append(build.value("greater", [v, build.const(-_FAR, INT)], BOOL))
+                    low, high = build.const(-_FAR, INT), build.const(_FAR, INT)
+                    tests.append(build.value("less", [v, high], BOOL))
+                    tests.append(build.value("greater", [v, low], BOOL))
+                    # The sums below are computed whatever these two say, and must not overflow.
+                    atoms[a] = build.value("minimum", [build.value("maximum", [v, low], INT), high], INT)
             for e in self.wanted.values():
                 total = build.const(e.constant, INT)
                 for a, k in e.terms.items():
