@@ -52,6 +52,8 @@ class Failing:
                 return Failure.APART
             parts = [self.block(region) for region in op.regions]
             return Failure.APART if any(parts) else Failure.NEVER
+        if op.row.effect or op.row.control:
+            return Failure.APART
         if op.row.raises is Raises.INDEX:
             return self._view(op) if is_view(op) else self._indices(op, op.inputs[op.row.indices_at :])
         if not may_raise(op):

@@ -434,6 +434,6 @@ def test_a_name_assigned_on_the_way_out_of_a_loop() -> None:
                 other.results = [b.value("multiply", [v, b.const(2.0)], FLOAT)]
             body.results = [leave, b.op("if", [leave], [FLOAT], regions=[then, other]).out]
         body.results[1].name = "v"
-        return b.op("while", [a], [FLOAT], regions=[cond, body]).out
+        return b.op("while", [a], [FLOAT], regions=[cond, body], exit=True).out
 
     assert run(build, 0.5) == 0.0

@@ -27,6 +27,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static, is_number
 from diffjit.ir.nodes import Block, Function, Value
+from diffjit.ir.raising import raises_in_python
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import clone_op, dce, unused_but_raising, walk
 from diffjit.settings import settings
@@ -167,7 +168,7 @@ class Nested(Mixin):
         if not self.handlers:
             return
         for op in walk(body):
-            found = [op.attrs["exception"] if op.kind == "raise" else op.row.error]
+            found = [op.attrs["exception"] if op.kind == "raise" else op.row.error if raises_in_python(op) else None]
             if op.kind == "foreign" and op.attrs["site"].through_python:
                 found = [self.handlers[-1][1][0]]  # it may raise anything
             caught = next((e for e in found if e is not None and self.catches(e)), None)
