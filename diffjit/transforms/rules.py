@@ -230,11 +230,14 @@ def scaled_partial(
 
 
 def _both(runner: RuleRunner, factor: Value, g: Any) -> Any:
-    """factor * g, and exactly 0 where either is 0: a factor such as 1 / y may be infinite where nothing asks for it."""
-    product = runner.ew("zmul", factor, g)
+    """factor * g, and exactly 0 where either is 0: a factor such as 1 / y may be infinite where nothing asks for it.
+
+    The test is of the factor, so that the product stays a linear map of g.
+    """
     if isinstance(g, Static) or const_of(g) or not _singular(runner.singular, factor):
-        return product
-    return runner.interpreter.np_where(runner.ew("equal", g, Static(0.0)), Static(0.0), product)
+        return runner.ew("zmul", factor, g)
+    nothing = runner.ew("equal", factor, Static(0.0))
+    return runner.interpreter.np_where(nothing, Static(0.0), runner.ew("zmul", g, factor))
 
 
 def needs_guard(runner: RuleRunner, op: Op, k: int) -> bool:
