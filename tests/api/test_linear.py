@@ -246,3 +246,31 @@ def test_constants(tmp_path):
 
     with pytest.raises(dj.UnsupportedSyntax, match="DJ101"):
         dj.grad(lambda x: x * unsupported(x))(2.0)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize(
+    "rule", [lambda g: np.where(g > 1.0, 1.0, g), lambda g: np.clip(g, -1.0, 1.0)], ids=["where", "clip"]
+)
+def test_a_rule_that_tests_the_cotangent_is_no_linear_map(rule, backend):
+    """Gradients that are clipped have no transpose, which was computed from a cotangent that is not there."""
+
+    @dj.custom_vjp
+    def clipped(x):
+        return x * 1.0
+
+    def forward(x):
+        return x * 1.0, ()
+
+    def backward(kept, g):
+        return (rule(g),)
+
+    clipped.defvjp(forward, backward)
+
+    def f(x):
+        return np.sum(np.sin(clipped(3.0 * x)))
+
+    x = np.ones(3)
+    np.testing.assert_allclose(dj.grad(f, backend=backend)(x), 3.0 * np.clip(np.cos(3.0 * x), -1.0, 1.0))
+    with pytest.raises(dj.DiffjitError, match="DJ516"):
+        dj.linearize(f, x, backend=backend)

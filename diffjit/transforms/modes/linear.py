@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
+from diffjit.errors import UsageError
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.ops import Reads
 from diffjit.ir.types import is_ref
+from diffjit.ir.walk import walk
 from diffjit.transforms.pipeline import finish
 from diffjit.transforms.reverse.reverse import reverse
 from diffjit.transforms.reverse.split import Split
@@ -25,6 +27,7 @@ def transposed(parts: Split) -> tuple[Function, list[int | None]]:
     pullback = parts.pullback
     n = len(pullback.params)
     seeds = list(range(n - len(parts.seeds), n))
+    _refuse_tests(pullback, seeds)
     r = reverse(pullback, seeds, list(range(len(pullback.results))))
     f = r.function
     positions: list[int | None] = []
@@ -35,6 +38,27 @@ def transposed(parts: Split) -> tuple[Function, list[int | None]]:
             f.body.results.append(g)
     f.name = pullback.name.replace("_pullback", "") + "_linear"
     return finish(f, "linear"), positions
+
+
+def _refuse_tests(pullback: Function, seeds: list[int]) -> None:
+    """The transpose is given no cotangents, which a pullback that tests them would need: it is no linear map."""
+    if not any(map(_bends, walk(pullback.body))):
+        return
+    flow = _Flow(pullback, seeds)
+    flow.results()
+    for op in walk(pullback.body):
+        if _bends(op) and any(map(flow.has, op.inputs)):
+            raise UsageError(
+                "DJ516",
+                "the derivative of this is not linear: its rule compares the cotangent with something",
+                loc=op.loc,
+                cure="take `jvp` for each tangent, or write the rule without a test of the cotangent",
+            )
+
+
+def _bends(op: Op) -> bool:
+    """Whether a map that holds this operation has a kink in its operands."""
+    return op.row.compares or op.kind in ("maximum", "minimum", "fmax", "fmin", "sign", "absolute")
 
 
 def hangs_on(function: Function, params: list[int]) -> list[bool]:
