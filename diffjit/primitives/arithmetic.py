@@ -111,9 +111,9 @@ elementwise(
 
 # Signs and magnitudes -----------------------------------------------------------------------------------------------
 
-elementwise("absolute(x)", "sign(x)", numpy=np.absolute, total=True, cost=Cost.CHEAP)
-elementwise("fabs(x)", "sign(x)", numpy=np.fabs, also=(math.fabs,), math="fabs", cost=Cost.CHEAP)
-elementwise("sign(x)", "0", numpy=np.sign, cost=Cost.CHEAP)
+elementwise("absolute(x)", "sign(x)", numpy=np.absolute, total=True, cost=Cost.CHEAP, kink=True)
+elementwise("fabs(x)", "sign(x)", numpy=np.fabs, also=(math.fabs,), math="fabs", cost=Cost.CHEAP, kink=True)
+elementwise("sign(x)", "0", numpy=np.sign, cost=Cost.CHEAP, kink=True)
 elementwise(
     "copysign(x, y)",
     "sign(x) * copysign(1.0, y)",
@@ -146,6 +146,7 @@ elementwise(
     cost=Cost.CHEAP,
     exact=True,
     name="",
+    kink=True,
 )
 elementwise(
     "minimum(x, y)",
@@ -155,6 +156,7 @@ elementwise(
     cost=Cost.CHEAP,
     exact=True,
     name="",
+    kink=True,
 )
 elementwise(
     "fmax(x, y)",
@@ -162,6 +164,7 @@ elementwise(
     "where(logical_or(y > x, isnan(x)), 1.0, where(x == y, 0.5, 0.0))",
     numpy=np.fmax,
     cost=Cost.CHEAP,
+    kink=True,
 )
 elementwise(
     "fmin(x, y)",
@@ -169,6 +172,7 @@ elementwise(
     "where(logical_or(y < x, isnan(x)), 1.0, where(x == y, 0.5, 0.0))",
     numpy=np.fmin,
     cost=Cost.CHEAP,
+    kink=True,
 )
 elementwise(
     "where(c, x, y)",

@@ -93,6 +93,7 @@ class Row:
     length: bool = False  # a count: an int that is never negative
     constant: bool = False  # whatever comes out has no derivative
     boolean: bool = False  # True or False
+    kink: bool = False  # piecewise linear
     shared: bool = False  # computed again it is the same, if no memory has changed
     cost: Cost = Cost.DEAR
 

@@ -58,7 +58,7 @@ def _refuse_tests(pullback: Function, seeds: list[int]) -> None:
 
 def _bends(op: Op) -> bool:
     """Whether a map that holds this operation has a kink in its operands."""
-    return op.row.compares or op.kind in ("maximum", "minimum", "fmax", "fmin", "sign", "absolute")
+    return op.row.compares or op.row.kink
 
 
 def hangs_on(function: Function, params: list[int]) -> list[bool]:
