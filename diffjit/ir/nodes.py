@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diffjit.ir.ops import ROWS, Row, View
-from diffjit.ir.types import Type
+from diffjit.ir.types import Scalar, Type
 
 _ids = itertools.count()
 
@@ -133,6 +133,11 @@ def is_const(v: Value | None) -> bool:
 def const_of(v: Value | None, default: Any = None) -> Any:
     """The number that the program's text gives as a value; `default` where the value is computed."""
     return v.op.attrs["value"] if v is not None and v.op is not None and v.op.kind == "const" else default
+
+
+def is_weak(v: Value) -> bool:
+    """Whether a value is a number of Python's own."""
+    return isinstance(v.type, Scalar) and v.type.weak
 
 
 def without_labels(attrs: dict[str, Any]) -> dict[str, Any]:

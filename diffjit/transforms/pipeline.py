@@ -49,11 +49,11 @@ PASSES = (
 """What runs on each program: as it was interpreted, after each mode, and before it is compiled."""
 
 NUMBERS = (
-    Pass("scalarise", scalarise),
-    Pass("smooth", lambda function: scalarise(function, smooth=True)),
+    Pass("scalarise", scalarise, phases=frozenset({Phase.SETTLED})),
+    Pass("smooth", lambda function: scalarise(function, smooth=True), phases=frozenset({Phase.PROGRAM})),
     Pass("tabulate", tabulate),
 )
-"""What runs on a program for machine code: the first or, where it will be differentiated, the second; and the third."""
+"""What runs on a program for machine code: on one that is compiled as it is, or that will be differentiated first."""
 
 
 def finish(function: Function, label: str, phase: Phase = Phase.DERIVATIVE) -> Function:
@@ -100,8 +100,7 @@ def numbers(function: Function, *, smooth: bool = False) -> Function:
 
     `smooth`: it will be differentiated.
     """
-    first = NUMBERS[1] if smooth else NUMBERS[0]
-    made = run_passes(function, (first, NUMBERS[2]), Phase.PROGRAM if smooth else Phase.SETTLED, "numbers")
+    made = run_passes(function, NUMBERS, Phase.PROGRAM if smooth else Phase.SETTLED, "numbers")
     if made is not function:
         verify(made)
         dump("numbers", made)

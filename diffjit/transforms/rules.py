@@ -17,7 +17,7 @@ from diffjit.frontend.syntax.interpret import Frame, Interpreter
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import OVERFLOWS, TRIED, Block, Op, Value, const_of, is_const
+from diffjit.ir.nodes import OVERFLOWS, TRIED, Block, Op, Value, const_of, is_const, is_weak
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.registry import ELEMENTWISE, RULES, by_complex
 from diffjit.primitives.semantics import SCALAR_SEMANTICS
@@ -113,7 +113,7 @@ def elementwise_names(runner: RuleRunner, op: Op) -> dict[str, Any]:
     entry = ELEMENTWISE[op.kind]
     names = {p: runner.abstract(v) for p, v in zip(entry.params, op.inputs, strict=True)}
     if op.kind in _POWERS and is_complex(op.out):  # logarithms and powers of negative numbers exist
-        names = {p: runner.interpreter.cast(v, op.out.type.dtype, weak=_weak(op.out)) if p == "x" else v
+        names = {p: runner.interpreter.cast(v, op.out.type.dtype, weak=is_weak(op.out)) if p == "x" else v
                  for p, v in names.items()}  # fmt: skip
     names["out"] = op.out
     return names
@@ -125,10 +125,6 @@ _POWERS = ("power", "float_power")
 def is_complex(v: Value) -> bool:
     """Whether a value is a complex number, or an array of them."""
     return isinstance(v.type, (Scalar, Array)) and v.type.dtype.kind == "c"
-
-
-def _weak(v: Value) -> bool:
-    return isinstance(v.type, Scalar) and v.type.weak
 
 
 def tangent_part(runner: RuleRunner, op: Op, k: int, dot: Any) -> Any:

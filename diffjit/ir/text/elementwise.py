@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diffjit.ir.nodes import Op, const_of, is_const
+from diffjit.ir.nodes import Op, const_of, is_const, is_weak
 from diffjit.ir.text import syntax
 from diffjit.ir.text.indices import dtype
 from diffjit.ir.types import Array, Scalar
@@ -32,9 +32,9 @@ def is_scalar(op: Op) -> bool:
     return all(isinstance(v.type, Scalar) for v in op.inputs)
 
 
-def is_weak(op: Op) -> bool:
+def all_weak(op: Op) -> bool:
     """Whether all operands are Python's own numbers."""
-    return all(isinstance(v.type, Scalar) and v.type.weak for v in op.inputs)
+    return all(map(is_weak, op.inputs))
 
 
 class Elementwise:
@@ -65,7 +65,7 @@ class Elementwise:
 
     def numpy_function(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """`np.kind(...)`, or `math`'s function for Python's own real numbers."""
-        real = is_weak(op) and all(v.type.dtype.kind != "c" for v in op.inputs)
+        real = all_weak(op) and all(v.type.dtype.kind != "c" for v in op.inputs)
         if op.row.math and real and isinstance(op.out.type, Scalar) and op.out.type.weak:
             return syntax.call(f"math.{op.row.math}", *args)
         return self.returned(op, syntax.call(f"np.{NUMPY_NAMES.get(op.kind, op.kind)}", *args))
@@ -75,7 +75,7 @@ class Elementwise:
         ty = op.out.type
         if not isinstance(ty, Scalar):
             return tree
-        weak = is_weak(op) and operator
+        weak = all_weak(op) and operator
         if ty.weak and not weak and (ty.dtype.kind in "iu" or (self.narrow and ty.dtype.kind in "fc")):
             return syntax.call(PYTHON_TYPES[ty.dtype.kind], tree)
         if not ty.weak and weak and (ty.dtype.kind in "iu" or self.narrow):
@@ -101,7 +101,7 @@ class Elementwise:
         return syntax.call("np.abs", args[0])
 
     def _extremum(self, op: Op, args: Sequence[ast.expr], builtin: str) -> ast.expr:
-        if is_weak(op) and isinstance(op.out.type, Scalar) and op.out.type.dtype.kind == "i":
+        if all_weak(op) and isinstance(op.out.type, Scalar) and op.out.type.dtype.kind == "i":
             return syntax.call(builtin, *args)
         return self.numpy_function(op, args)
 
@@ -119,13 +119,13 @@ class Elementwise:
         whole = exponent.type.dtype.kind in "iub" or (  # type: ignore[union-attr] - numbers or arrays
             is_const(exponent) and float(abs(const_of(exponent))).is_integer()
         )
-        if is_weak(op) and not whole and op.out.type.dtype.kind == "f":  # type: ignore[union-attr]
+        if all_weak(op) and not whole and op.out.type.dtype.kind == "f":  # type: ignore[union-attr]
             return self.numpy_function(op, args)
         return self.returned(op, ast.BinOp(left=args[0], op=ast.Pow(), right=args[1]), operator=True)
 
     def ew_square(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """`x ** 2` of Python's numbers."""
-        if is_weak(op):
+        if all_weak(op):
             return self.returned(op, syntax.expr("x ** 2", x=args[0]), operator=True)
         return syntax.call("np.square", args[0])
 

@@ -11,20 +11,22 @@ class Subtractions(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         """Write a - b for a + -b, and a + b for a - -b."""
         self.generic_visit(node)
-        if isinstance(node.op, (ast.Add, ast.Sub)):
-            positive = _opposite(node.right)
-            if positive is not None:
-                node.op, node.right = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add(), positive
+        node.op, node.right = _without_sign(node.op, node.right)
         return _in_one_step(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """Write a -= b for a += -b, and a += b for a -= -b."""
         self.generic_visit(node)
-        if isinstance(node.op, (ast.Add, ast.Sub)):
-            positive = _opposite(node.value)
-            if positive is not None:
-                node.op, node.value = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add(), positive
+        node.op, node.value = _without_sign(node.op, node.value)
         return node
+
+
+def _without_sign(op: ast.operator, right: ast.expr) -> tuple[ast.operator, ast.expr]:
+    """An addition or a subtraction of what is negative, as the other one of what is positive."""
+    positive = _opposite(right) if isinstance(op, (ast.Add, ast.Sub)) else None
+    if positive is None:
+        return op, right
+    return ast.Sub() if isinstance(op, ast.Add) else ast.Add(), positive
 
 
 def _in_one_step(node: ast.BinOp) -> ast.BinOp:

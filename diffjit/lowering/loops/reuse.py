@@ -23,7 +23,7 @@ from diffjit.ir.walk import walk
 HOLD = "hold"
 declare(Row(HOLD, "a", "keeps a reference alive up to here (made while lowering)", raises=Raises.NEVER))
 
-_LENT = frozenset({"view", "transpose", "diagonal", "real_view", "imag_view"})
+LENT = frozenset({"view", "transpose", "diagonal", "real_view", "imag_view"})
 # The result may be one of the operands.
 _PASSES = frozenset({"call", "for", "while", "select", "unbroadcast"})
 
@@ -42,7 +42,7 @@ def borrow(function: Function) -> set[Value]:
     lent: set[Value] = set()
     holds: dict[tuple[Op, Value], Block] = {}
     for op in _in_loops(function):
-        if op.kind not in _LENT or op.out in kept:
+        if op.kind not in LENT or op.out in kept:
             continue
         base, loop = op.inputs[0], order.places[op].loops[-1]
         if base in params or base in lent:

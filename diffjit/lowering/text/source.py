@@ -36,7 +36,6 @@ from diffjit.settings import settings
 _SIMPLE = frozenset(
     {"dim", "stride", "trip", "load", "list_len", "list_get", "list_new", "stack_new", "share", "stop_gradient"}
 )
-_VIEWS = frozenset({"view", "transpose", "diagonal", "real_view", "imag_view"})
 
 
 class LoweredPrinter(OpPrinter):
@@ -170,7 +169,7 @@ class LoweredPrinter(OpPrinter):
     def foldable(self, op: Op) -> bool:
         """Numbers without a name of their own, and cheap views."""
         ty = op.out.type
-        if isinstance(ty, Array) and not (op.kind in _VIEWS or op.kind == "list_get"):
+        if isinstance(ty, Array) and not (op.kind in reuse.LENT or op.kind == "list_get"):
             return False
         if op.out.name is not None or not self.expressible(op) or op.kind in ("pop", "list_pop"):
             return False  # the text of an operand may be printed twice: taking an item off must not be
@@ -201,7 +200,7 @@ class LoweredPrinter(OpPrinter):
                     or op.kind == "cast"
                 )  # type: ignore[union-attr]
             return op.kind in _SIMPLE or op.kind in ("pop", "list_pop")
-        return op.kind in _VIEWS or op.kind in _SIMPLE or op.kind in ("pop", "list_pop", "list_copy", "stack_copy")
+        return op.kind in reuse.LENT or op.kind in _SIMPLE or op.kind in ("pop", "list_pop", "list_copy", "stack_copy")
 
     def expression(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """The expression of an operation."""

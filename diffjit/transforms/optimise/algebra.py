@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.ir.build import scalar_type_of
-from diffjit.ir.nodes import LABELS, SUM, TRIED, Block, Function, Op, Value, const_of, is_view
+from diffjit.ir.nodes import LABELS, SUM, TRIED, Block, Function, Op, Value, const_of, is_view, is_weak
 from diffjit.ir.types import INT, Array, Scalar
 from diffjit.ir.walk import blocks, walk
 from diffjit.transforms.optimise.changes import Changes
@@ -397,15 +397,11 @@ def _as_int(at: _Round, op: Op) -> Found:
         c = _number(v)
         if c is None or not isinstance(c, (float, np.floating)) or not float(c).is_integer() or not 0 < abs(c) < 1000:
             continue
-        if _number(other) is None and _is_weak(other) == _is_weak(op.out):
+        if _number(other) is None and is_weak(other) == is_weak(op.out):
             inputs = list(op.inputs)
             inputs[k] = at.made("const", [], scalar_type_of(1), value=int(c))
             return op.kind, inputs
     return None
-
-
-def _is_weak(v: Value) -> bool:
-    return isinstance(v.type, Scalar) and v.type.weak
 
 
 def _two_signs(_: _Round, op: Op) -> Found:
