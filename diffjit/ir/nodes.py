@@ -111,6 +111,8 @@ class Function:
 # where a sweep forward ends and the one back begins.
 LABELS = ("section", "comment", "turn")
 
+CHECKS = "checks"  # attribute of an operation on whose test, or whose memory, others rely: `ir.checks`
+
 SUM = "cotangents"  # attribute of an addition that adds up cotangents: its order does not matter
 
 TRIED = "tried"  # attribute of an operation inside a `try`: its result may not be finite, and is thrown away then
@@ -142,7 +144,7 @@ def is_weak(v: Value) -> bool:
 
 def without_labels(attrs: dict[str, Any]) -> dict[str, Any]:
     """The attributes of an operation that is made again elsewhere."""
-    return {name: a for name, a in attrs.items() if name not in LABELS}
+    return {name: a for name, a in attrs.items() if name not in LABELS and name != CHECKS}
 
 
 def is_view(op: Op) -> bool:

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from diffjit.ir.checks import Check, misplaced, needed
 from diffjit.ir.nodes import Function
 from diffjit.ir.stages import record
 from diffjit.ir.verify import verify
@@ -43,6 +44,7 @@ class Pass:
 def run_passes(function: Function, passes: Sequence[Pass], phase: Phase, label: str) -> Function:
     """Run those of a list that a phase has, in order; `label` names the stages."""
     done: set[str] = set()
+    owed = needed(function) if settings.verify_passes else frozenset[Check]()
     for each in passes:
         if phase not in each.phases or (each.optional and settings.plain):
             continue
@@ -53,12 +55,17 @@ def run_passes(function: Function, passes: Sequence[Pass], phase: Phase, label: 
         done.add(each.name)
         record(f"{label}-{each.name}", function)
         if settings.verify_passes:
-            _verify(function, each)
+            _verify(function, each, owed)
     return function
 
 
-def _verify(function: Function, each: Pass) -> None:
+def _verify(function: Function, each: Pass, owed: frozenset[Check]) -> None:
     try:
         verify(function)
+        for check, op in misplaced(function).items():
+            raise AssertionError(f"{op!r} relies on a check ({check}) that comes later")
+        lost = needed(function) - owed
+        if lost:
+            raise AssertionError(f"checks are gone on which others rely: {', '.join(map(str, lost))}")
     except AssertionError as error:
         raise AssertionError(f"after the pass {each.name}: {error}") from error

@@ -17,6 +17,7 @@ from typing import Any
 from diffjit.analysis.integers.extents import dims_of, made_with
 from diffjit.analysis.integers.running import Running
 from diffjit.analysis.order import Order
+from diffjit.ir.checks import cannot_fail
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of
 from diffjit.ir.raising import tests_index
 from diffjit.ir.types import Array, Dim, Scalar, Sym
@@ -255,6 +256,9 @@ def untested(function: Function) -> Callable[[Op], bool]:
             return True
         if not found:
             found.append(Bounds(function))
-        return not found[0].proves(op)
+        proven = found[0].proves(op)
+        if proven:
+            cannot_fail(op)  # those who rely on it may go on doing so when it is gone
+        return not proven
 
     return stays

@@ -17,7 +17,8 @@ from functools import reduce
 
 from diffjit.analysis.integers.bounds import Affine, Bounds
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of
+from diffjit.ir.checks import PROVEN, Check
+from diffjit.ir.nodes import CHECKS, LABELS, Block, Function, Op, Value, const_of
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym
 from diffjit.ir.walk import clone_op, clone_value, walk
 
@@ -55,7 +56,7 @@ def _tested(loop: Op, bounds: Bounds) -> tuple[list[Op], Block] | None:
     if not able or len(made.wanted) > _MOST:
         return None
     if not made.wanted:  # nothing hangs on the run
-        _free(able)
+        _free(able, PROVEN)
         return None
     return able, made.write()
 
@@ -194,10 +195,10 @@ def _is_there(v: Value) -> bool:
     return v.op is None or (v.op.kind != "undef" and not v.op.row.control)
 
 
-def _free(accesses: list[Op]) -> None:
+def _free(accesses: list[Op], check: Check) -> None:
     """Indices that need no test, and do not count from the end."""
     for op in accesses:
-        op.attrs |= {"inbounds": "versions", "nonneg": True}
+        op.attrs |= {"inbounds": check, "nonneg": True}
 
 
 def _split(block: Block, loop: Op, accesses: list[Op], test: Block) -> None:
@@ -209,7 +210,8 @@ def _split(block: Block, loop: Op, accesses: list[Op], test: Block) -> None:
     careful = Block()
     copy = clone_op(loop, {}, careful)
     careful.results = list(copy.outputs)
-    _free(accesses)
+    tested = Check("versions")
+    _free(accesses, tested)
     quick = Block(ops=[loop])
     both = Op("if", [test.results[0]], loop.outputs, regions=[quick, careful], loc=loop.loc)
     loop.outputs = []
@@ -220,5 +222,6 @@ def _split(block: Block, loop: Op, accesses: list[Op], test: Block) -> None:
     both.attrs = {k: loop.attrs.pop(k) for k in LABELS if k in loop.attrs}
     for k in both.attrs:
         copy.attrs.pop(k, None)
+    both.attrs[CHECKS] = (tested,)
     at = block.ops.index(loop)
     block.ops[at : at + 1] = [*test.ops, both]

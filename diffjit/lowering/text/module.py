@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diffjit.analysis.separate import mark_separate
+from diffjit.ir.checks import Needs
 from diffjit.ir.nodes import Function, Loc, Op, Value
 from diffjit.ir.passes import Pass, Phase, run_passes
 from diffjit.ir.text import syntax
@@ -23,6 +24,7 @@ from diffjit.lowering.loops.reuse import borrow
 from diffjit.lowering.loops.versions import in_two_versions
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
 from diffjit.lowering.text.lines import INSIDE, LENT, NEST, PARALLEL, SCALAR, WRAPS, accesses, head, weakest
+from diffjit.lowering.text.printed_order import printed_needs
 from diffjit.lowering.text.source import LoweredPrinter
 from diffjit.lowering.text.spreading import Part
 from diffjit.settings import settings
@@ -73,6 +75,8 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
             made.body = [s for s in made.body if not _is_docstring(s)]
             if printer.rooms:
                 rooms[made.name] = printer.rooms
+            if settings.verify_passes:
+                _in_order(f, made.body)
             definitions |= printer.definitions
             bodies.append((f, made))
             parts[id(f)] = printer.parts
@@ -92,6 +96,14 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
         "__diffjit_plain__": settings.plain,
     }
     return _assembled(function, names, definitions, bodies, parts, told)
+
+
+def _in_order(function: Function, body: list[ast.stmt]) -> None:
+    needs = Needs()
+    lost = printed_needs(body, needs) - needs.of(function)[1]
+    if lost:
+        text = "\n".join(map(ast.unparse, body))
+        raise AssertionError(f"{function.name}: printed in front of checks ({', '.join(map(str, lost))}):\n{text}")
 
 
 def melted(function: Function) -> set[Value]:

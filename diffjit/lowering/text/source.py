@@ -15,6 +15,7 @@ import numpy as np
 from diffjit.analysis.aliases import Roots
 from diffjit.analysis.integers.bounds import Bounds
 from diffjit.errors import DiffjitError, without_rule
+from diffjit.ir.checks import cannot_fail
 from diffjit.ir.nodes import SUM, Function, Op, Value, const_of
 from diffjit.ir.raising import may_raise
 from diffjit.ir.text import syntax
@@ -184,7 +185,10 @@ class LoweredPrinter(OpPrinter):
 
     def inside(self, op: Op) -> bool:
         """Whether the indices of a load, store or view are proven to be within bounds."""
-        return not settings.plain and self.bounds.proves(op)
+        if settings.plain or not self.bounds.proves(op):
+            return False
+        cannot_fail(op)
+        return True
 
     def expressible(self, op: Op) -> bool:
         """Operations on numbers, loads, views."""
@@ -266,6 +270,9 @@ class LoweredPrinter(OpPrinter):
                     _weaken(node, unsure)
                     if not hasattr(node, "origin"):
                         node.origin = op  # type: ignore[attr-defined]
+        if made:
+            inner = [getattr(n, "origin", None) for a in args for n in ast.walk(a)]
+            made[0].operands = [o for o in inner if o is not None]  # type: ignore[attr-defined] - printed as text
         return made
 
     def _effect(self, op: Op, args: list[ast.expr], lines: Lines) -> None:

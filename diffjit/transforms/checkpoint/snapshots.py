@@ -17,6 +17,7 @@ import numpy as np
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
+from diffjit.ir.checks import fitting
 from diffjit.ir.nodes import Block, Function, Value, is_view
 from diffjit.ir.ops import Reads
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym, Type
@@ -158,12 +159,12 @@ class Steps:
 
     def read(self, array: Value, slot: Value) -> Value:
         """An entry of an array of counters."""
-        found = self.build.value("load", [array, slot], Scalar(np.dtype(np.int64)), inbounds="snapshots")
+        found = self.build.value("load", [array, slot], Scalar(np.dtype(np.int64)), **fitting(array, "snapshots"))
         return self.build.value("cast", [found], INT)
 
     def write(self, array: Value, slot: Value, v: Value) -> None:
         """Set an entry of an array of counters."""
-        self.build.op("store", [array, v, slot], inbounds="snapshots")
+        self.build.op("store", [array, v, slot], **fitting(array, "snapshots"))
 
     def index(self, k: Value) -> Value:
         """The loop's counter in iteration k."""
@@ -282,7 +283,7 @@ class Steps:
     def _stored(self, array: Value, slot: Value, like: Value) -> Value:
         ty = Array(array.type.dtype, like.type.dims, "C")
         return self.build.value(
-            "view", [array, slot], ty, spec=("i", *(":" for _ in like.type.dims)), inbounds="snapshots"
+            "view", [array, slot], ty, spec=("i", *(":" for _ in like.type.dims)), **fitting(array, "snapshots")
         )
 
     def save(self, storage: Storage, slot: Value, at: Value, carried: list[Value]) -> None:
@@ -290,7 +291,7 @@ class Steps:
         self.write(storage.places, slot, at)
         for dtype, pack in storage.packs.items():
             for j, k in enumerate(self._row(dtype)):
-                self.build.op("store", [pack, carried[k], slot, self.build.const(j)], inbounds="snapshots")
+                self.build.op("store", [pack, carried[k], slot, self.build.const(j)], **fitting(pack, "snapshots"))
         self.refuse_overlaps(carried)
         arrays = iter(storage.arrays)
         for k in self.carried:
@@ -326,7 +327,9 @@ class Steps:
         carried: dict[int, Value] = {}
         for dtype, pack in storage.packs.items():
             for j, k in enumerate(self._row(dtype)):
-                v = self.build.value("load", [pack, slot, self.build.const(j)], Scalar(dtype), inbounds="snapshots")
+                v = self.build.value(
+                    "load", [pack, slot, self.build.const(j)], Scalar(dtype), **fitting(pack, "snapshots")
+                )
                 ty = self.args[k].type
                 carried[k] = v if v.type == ty else self.build.value("cast", [v], ty)
         arrays = iter(storage.arrays)

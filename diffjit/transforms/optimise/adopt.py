@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
+from diffjit.ir.checks import cannot_fail, inherit
 from diffjit.ir.nodes import Function, Op, Value
 from diffjit.ir.types import Array
 from diffjit.ir.walk import walk
@@ -37,6 +38,10 @@ def adopt(function: Function) -> None:
             continue
         if all(map(_is_whole, memory.members[memory.find(v)])):
             mapping[op.out] = v
+            if v.op is not None:
+                inherit(v.op, op)
+            else:  # it was there before
+                cannot_fail(op)
     if not mapping:
         return
     body.ops = [op for op in body.ops if not op.outputs or op.out not in mapping]

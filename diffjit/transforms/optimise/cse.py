@@ -20,7 +20,8 @@ import numpy as np
 
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
-from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const, is_view, without_labels
+from diffjit.ir.checks import inherit
+from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of, is_const, is_view, without_labels
 from diffjit.ir.ops import Cost
 from diffjit.ir.text.strategy import reads_memory
 from diffjit.ir.types import Array, Scalar, is_ref
@@ -60,6 +61,7 @@ class _Sharing:
             elif first is not None and _same_name(first.out, op.out):
                 self.mapping[op.out] = first.out
                 first.out.name = first.out.name or op.out.name
+                inherit(first, op)
                 if first.attrs.get("nowrap") and not op.attrs.get("nowrap"):
                     del first.attrs["nowrap"]
                 continue
@@ -88,7 +90,7 @@ class _Sharing:
         if _makes_array(op) and not self.private(op.out):
             return None
         shown = sorted(without_labels(op.attrs).items())
-        attrs = [(name, _hashable(a)) for name, a in shown if name != "nowrap"]
+        attrs = [(name, _hashable(a)) for name, a in shown if name not in _SAID]
         out = op.out.type
         kind = ("array", out.dtype, out.ndim, out.layout) if isinstance(out, Array) else out
         key = (op.kind, tuple(_number(self.same.get(v, v)) for v in op.inputs), kind, tuple(attrs))
@@ -99,6 +101,9 @@ class _Sharing:
         if self.memory.written(v) or self.memory.is_shared(v):
             return False
         return self.whole.find(v) not in self.final
+
+
+_SAID = frozenset({"nowrap", "inbounds", CHECKS})  # what is known of an operation, and not what it computes
 
 
 def _is_cheap(op: Op) -> bool:

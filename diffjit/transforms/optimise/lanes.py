@@ -25,6 +25,7 @@ from diffjit.analysis.failing import Failing, Failure
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
+from diffjit.ir.checks import fitting
 from diffjit.ir.nodes import LANES, Block, Function, Op, Value, const_of, is_view, without_labels
 from diffjit.ir.ops import Reads
 from diffjit.ir.raising import inner_lengths_agree
@@ -360,7 +361,7 @@ class Split:
         array = self.empty([count, *shape], ty, (dim, *dims), v.name)
         with self.build.inside(ahead):
             if isinstance(v.type, Scalar):
-                self.build.op("store", [array, v, at], inbounds="lanes")
+                self.build.op("store", [array, v, at], **fitting(array, "lanes"))
             else:
                 source = self.transposed(v) if _columns(ty) else v
                 self.build.op("assign", [self.row(array, at), source])
@@ -396,7 +397,7 @@ class Split:
     def kept_lane(self, v: Value, array: Value, at: Value) -> Value:
         """What has been kept of a lane."""
         if isinstance(v.type, Scalar):
-            found = self.build.value("load", [array, at], Scalar(v.type.dtype), name=v.name, inbounds="lanes")
+            found = self.build.value("load", [array, at], Scalar(v.type.dtype), name=v.name, **fitting(array, "lanes"))
             return found if found.type == v.type else self.build.value("cast", [found], v.type, name=v.name)
         row = self.row(array, at)
         row.name = v.name

@@ -27,7 +27,8 @@ from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.analysis.small import Small, constant, is_small, subscript, viewed
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import LABELS, TRIED, Block, Function, Op, Value, is_const, is_view
+from diffjit.ir.checks import PROVEN, cannot_fail, inherit
+from diffjit.ir.nodes import CHECKS, LABELS, TRIED, Block, Function, Op, Value, is_const, is_view
 from diffjit.ir.types import INT, Array, Scalar
 from diffjit.ir.walk import blocks, clone, clone_op, has_exit, initial, walk
 from diffjit.transforms.optimise import elements
@@ -135,6 +136,7 @@ class _Scalariser:
             first = len(self.build.block.ops)
             self.op(op)
             labels = self._label(op, first, labels)
+            self._checks(op, first)
 
     def _label(self, op: Op, first: int, waiting: dict[str, Any]) -> dict[str, Any]:
         """The labels of an operation go to the first that it becomes, or that later ones become; returns what waits."""
@@ -144,6 +146,17 @@ class _Scalariser:
             return labels
         made.attrs |= labels
         return {}
+
+    def _checks(self, op: Op, first: int) -> None:
+        """What others rely on is tested by what an operation becomes, or so by the lengths and indices alone."""
+        made = self.build.block.ops[first:]
+        if CHECKS not in op.attrs or any(CHECKS in o.attrs for o in made):
+            return
+        heir = next((o for o in made if o.row.indices_at is not None), None)
+        if heir is not None:
+            inherit(heir, op)
+            return
+        cannot_fail(op)
 
     def op(self, op: Op) -> None:
         """One operation."""
@@ -318,7 +331,7 @@ class _Scalariser:
         out = self.build.value("empty", lengths, Array(v.type.dtype, v.type.dims, order), name=v.name, order=order)
         for at in np.ndindex(values.shape):
             value = strong(self.build, values[at], v.type.dtype)
-            self.build.op("store", [out, value, *(self.build.const(i, INT) for i in at)], inbounds="small arrays")
+            self.build.op("store", [out, value, *(self.build.const(i, INT) for i in at)], inbounds=PROVEN)
         return out
 
     def whole(self, v: Value) -> Value:
@@ -423,7 +436,7 @@ class _Scalariser:
 
 def _proven(place: tuple[Any, ...]) -> dict[str, Any]:
     """The attributes of an access: numbers come from lengths, so they are within bounds."""
-    return {"inbounds": "small arrays"} if all(isinstance(i, int) for i in place) else {}
+    return {"inbounds": PROVEN} if all(isinstance(i, int) for i in place) else {}
 
 
 def _rows(op: Op) -> Elements | None:

@@ -21,6 +21,7 @@ from diffjit.analysis.integers.bounds import Bounds
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
+from diffjit.ir.checks import fitting, inherit
 from diffjit.ir.nodes import TRIED, Block, Function, Op, Value, const_of, is_const, is_view, without_labels
 from diffjit.ir.types import INT, Array, Scalar, Sym
 from diffjit.ir.walk import clone, dce, has_exit, uses, walk
@@ -236,7 +237,7 @@ class _Tables:
                 value = self._copied(build, op, made, mapping)
                 build.loc = op.loc
                 index = [_position(build, body.args[0], b) for body, b in zip(nest, bounds, strict=True)]
-                build.op("store", [table, value, *index], inbounds="tables")
+                build.op("store", [table, value, *index], **fitting(table, "tables"))
         for k in reversed(range(len(loops))):
             outer = nest[k - 1] if k else build.block
             with build.inside(outer):
@@ -248,7 +249,7 @@ class _Tables:
             with build.inside(here):
                 index = [_position(build, x.regions[0].args[0], b) for x, b in zip(loops, bounds, strict=True)]
                 found = build.value(
-                    "load", [table, *index], Scalar(op.out.type.dtype), name=op.out.name, inbounds="tables"
+                    "load", [table, *index], Scalar(op.out.type.dtype), name=op.out.name, **fitting(table, "tables")
                 )
                 if found.type != op.out.type:
                     found = build.value("cast", [found], op.out.type, name=op.out.name)
@@ -278,7 +279,9 @@ class _Tables:
             if x.out not in mapping:
                 build.loc = x.loc
                 inputs = [mapping.get(v, v) for v in x.inputs]
-                mapping[x.out] = build.value(x.kind, inputs, x.out.type, name=x.out.name, **without_labels(x.attrs))
+                again = build.op(x.kind, inputs, [x.out.type], name=x.out.name, **without_labels(x.attrs))
+                inherit(again, x)
+                mapping[x.out] = again.out
         return mapping[op.out]
 
     def _before(self, build: Builder, v: Value, loop: Op) -> Value:

@@ -19,8 +19,10 @@ from diffjit.analysis.aliases import Roots
 from diffjit.analysis.integers.dependence import Dependence, access
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import LABELS, SUM, Block, Function, Op, Value, const_of, is_const, is_view
+from diffjit.ir.checks import inherit
+from diffjit.ir.nodes import CHECKS, LABELS, SUM, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.ops import Reads
+from diffjit.ir.raising import may_raise, relies
 from diffjit.ir.types import BOOL, Scalar, is_ref
 from diffjit.ir.walk import blocks, walk
 
@@ -52,6 +54,10 @@ def _cancel(block: Block, roots: Roots) -> None:
         if back is None:
             k += 1
         else:
+            assert taken is not None
+            assert taken.op is not None
+            for gone in (op, back):
+                inherit(taken.op, gone)
             block.ops.remove(back)
             del block.ops[k]
 
@@ -129,8 +135,15 @@ def _collect(loop: Op, block: Block, roots: Roots, dependence: Dependence) -> No
             continue
         if any(v in inside for v in (op.inputs[0], *op.inputs[2:])):
             continue
+        if may_raise(op) and any(o is not op and _is_effect(o) for o in body.ops):
+            continue  # it would raise after what it raises before, or after writes that nobody sees then
         if all(o is op or _apart(o, op, loop, roots, dependence) for o in body.ops):
             _move_out(loop, op, block)
+
+
+def _is_effect(op: Op) -> bool:
+    """Whether it matters what runs first, an operation or one that raises."""
+    return may_raise(op) or relies(op) or bool(op.row.writes) or op.row.effect or op.row.control
 
 
 def _apart(other: Op, add: Op, loop: Op, roots: Roots, dependence: Dependence) -> bool:
@@ -145,6 +158,9 @@ def _apart(other: Op, add: Op, loop: Op, roots: Roots, dependence: Dependence) -
     if other.kind == "accum_at" and theirs.root is mine.root and theirs.indices == mine.indices:
         return True  # another addition to the same element
     return dependence.apart_within(mine, theirs, loop)
+
+
+_SAME_PLACE = ("inbounds", CHECKS)
 
 
 def _move_out(loop: Op, add: Op, block: Block) -> None:
@@ -178,7 +194,7 @@ def _move_out(loop: Op, add: Op, block: Block) -> None:
         ran = build.value("less", _ends(build, loop), BOOL)
         inner = Block()
         with build.inside(inner):
-            build.op("accum_at", [target, final, *index], **{k: v for k, v in add.attrs.items() if k == "inbounds"})
+            build.op("accum_at", [target, final, *index], **{k: v for k, v in add.attrs.items() if k in _SAME_PLACE})
         build.op("if", [ran], [], regions=[inner, Block()])
     k = block.ops.index(loop)
     block.ops[k : k + 1] = [*before.ops, loop, *after.ops]

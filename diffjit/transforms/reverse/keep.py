@@ -16,6 +16,7 @@ from diffjit.analysis.memory import Memory
 from diffjit.analysis.mincut import minimum_cut
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
+from diffjit.ir.checks import fitting
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
 from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, nothing, walk
@@ -326,12 +327,14 @@ class Keeper:
             tape = b.value("empty", lengths, Array(v.type.dtype, dims, "C"), name=name, order="C", record="tape")
         self.tapes[v] = tape
         with self.forward_ops(self.at_end, c.fwd, c.fwd) as b:
-            b.op("store", [tape, v, *self._index(b, shape)], inbounds="recording")
+            b.op("store", [tape, v, *self._index(b, shape)], **fitting(tape, "recording"))
         reached = self.kept(tape, c)
         index = self._index_back(c, shape)
         with self.build.inside(c.spot):
             ty = v.type
-            out = self.build.value("load", [reached, *index], Scalar(ty.dtype), name=v.name, inbounds="recording")
+            out = self.build.value(
+                "load", [reached, *index], Scalar(ty.dtype), name=v.name, **fitting(tape, "recording")
+            )
             return out if ty == out.type else self.build.value("cast", [out], ty, name=v.name)
 
     def _index(self, b: Builder, shape: list[Op]) -> list[Value]:
@@ -382,7 +385,9 @@ class Keeper:
         at = ops.index(copy)
         into = Block()
         with self.build.inside(into):
-            row = self.build.value("view", [tape, *self._index(self.build, shape)], ty, spec=spec, inbounds="recording")
+            row = self.build.value(
+                "view", [tape, *self._index(self.build, shape)], ty, spec=spec, **fitting(tape, "recording")
+            )
             self.build.op("assign", [row, source])
         for op in into.ops:
             op.loc = copy.loc
@@ -392,7 +397,7 @@ class Keeper:
         reached = self.kept(tape, c)
         index = self._index_back(c, shape)
         with self.build.inside(c.spot):
-            return self.build.value("view", [reached, *index], ty, name=v.name, spec=spec, inbounds="recording")
+            return self.build.value("view", [reached, *index], ty, name=v.name, spec=spec, **fitting(tape, "recording"))
 
     def _emitted(self) -> Iterator[list[Op]]:
         for place in (self.before, self.after):

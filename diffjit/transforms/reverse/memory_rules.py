@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.ir.checks import relying
 from diffjit.ir.nodes import Block, Op, Value, const_of
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Type
 from diffjit.transforms.reverse.cotangents import Bar
@@ -53,7 +54,9 @@ class MemoryRules(TapeRules):
         if g is not None and self.activity.active(op.inputs[0]):
             value, index = self.fit(g, op.out), self.indices(op.inputs[1:], c)
             self.add_into(
-                op.inputs[0], c, lambda target: self.build.op("accum_at", [target, value, *index], inbounds="reverse")
+                op.inputs[0],
+                c,
+                lambda target: self.build.op("accum_at", [target, value, *index], **relying(op, "reverse")),
             )
 
     def mirror_store(self, op: Op, c: Context) -> None:
@@ -65,11 +68,11 @@ class MemoryRules(TapeRules):
         index = self.indices(op.inputs[2:], c)
         scalar = Scalar(a.type.dtype)
         t = (
-            self.build.value("load", [target, *index], scalar, name=_bar(value), inbounds="reverse")
+            self.build.value("load", [target, *index], scalar, name=_bar(value), **relying(op, "reverse"))
             if self.activity.active(value)
             else None
         )
-        self.build.op("store", [target, self.build.const(0.0, scalar), *index], inbounds="reverse")
+        self.build.op("store", [target, self.build.const(0.0, scalar), *index], **relying(op, "reverse"))
         if t is not None:
             self.add(value, self.fit(t, value), c)
 
@@ -111,7 +114,10 @@ class MemoryRules(TapeRules):
         a, value = op.inputs[:2]
         if self.activity.active(a) and self.activity.active(value):
             t = self.build.value(
-                "load", [self.buffer(a, c), *self.indices(op.inputs[2:], c)], Scalar(a.type.dtype), inbounds="reverse"
+                "load",
+                [self.buffer(a, c), *self.indices(op.inputs[2:], c)],
+                Scalar(a.type.dtype),
+                **relying(op, "reverse"),
             )
             self.add(value, self.fit(t, value), c)
 

@@ -1,0 +1,143 @@
+"""Accesses that go without a test name the test on which they rely.
+
+    v = a[i]                  # tests i:           attrs checks=(c,)
+    a_bar[i] += g             # relies on that:    attrs inbounds=c
+    tape = np.empty(trips)    # made long enough:  attrs checks=(c,)
+    tape[k] = v               #                    attrs inbounds=c
+
+A check is an object that copies of an operation share: it keeps its name as programs are copied, joined and split.
+`misplaced` finds what relies on a check that comes later; what is `needed` of others may not grow from pass to pass, as
+it does where a check is dropped. The verifier asks after each pass, and once more of the loops as they are printed.
+
+What is checked is order: the ways through a program on which an access runs are those on which its check has run by the
+construction of who promised it (`Check.by`): a sweep back visits what the sweep forward visited.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value
+from diffjit.ir.raising import picks
+
+
+class Check:
+    """A test on which accesses rely; `by`: who says so. `proven`: types and constants say that it cannot fail."""
+
+    __slots__ = ("by", "proven")
+
+    def __init__(self, by: str, *, proven: bool = False) -> None:
+        self.by = by
+        self.proven = proven
+
+    def __repr__(self) -> str:
+        return self.by
+
+
+PROVEN = Check("integers", proven=True)
+"""What needs no test, as integers say."""
+
+
+def relying(op: Op, by: str) -> dict[str, Any]:
+    """Attributes of an access at a place that an operation has accessed before, in memory of the same lengths."""
+    if not picks(op):
+        return {}
+    known = op.attrs.get("inbounds")
+    if known is not None:
+        return {"inbounds": known}
+    if CHECKS not in op.attrs:
+        op.attrs[CHECKS] = (Check(by),)
+    return {"inbounds": op.attrs[CHECKS][0]}
+
+
+def fitting(array: Value, by: str) -> dict[str, Any]:
+    """Attributes of an access to memory that has been made long enough for it."""
+    op = array.op
+    if op is None or not op.row.makes:
+        raise AssertionError(f"{array!r} is not made where it is accessed")
+    if CHECKS not in op.attrs:
+        op.attrs[CHECKS] = (Check(by),)
+    return {"inbounds": op.attrs[CHECKS][0]}
+
+
+def inherit(op: Op, gone: Op) -> None:
+    """An operation tests what one that goes has tested."""
+    more = [c for c in gone.attrs.get(CHECKS, ()) if c not in op.attrs.get(CHECKS, ())]
+    if more:
+        op.attrs[CHECKS] = (*op.attrs.get(CHECKS, ()), *more)
+
+
+def cannot_fail(op: Op) -> None:
+    """What an operation tests is so whenever its program runs, as types, constants or integers say."""
+    for check in op.attrs.get(CHECKS, ()):
+        check.proven = True
+
+
+# Order ----------------------------------------------------------------------------------------------------------------
+
+
+class Needs:
+    """What functions test, and what they need to have been tested before they are called."""
+
+    def __init__(self) -> None:
+        self.made: dict[int, frozenset[Check]] = {}
+        self.needed: dict[int, frozenset[Check]] = {}
+
+    def of(self, function: Function) -> tuple[frozenset[Check], frozenset[Check]]:
+        """The checks that a function makes, with those of functions that it calls, and those that it needs."""
+        key = id(function)
+        if key not in self.made:
+            self.made[key] = self.needed[key] = frozenset()  # of one that calls itself
+            walk = _Walk(self)
+            made = walk.block(function.body, frozenset())
+            self.made[key], self.needed[key] = made, frozenset(walk.missing)
+        return self.made[key], self.needed[key]
+
+
+class _Walk:
+    def __init__(self, needs: Needs) -> None:
+        self.needs = needs
+        self.missing: dict[Check, Op] = {}
+
+    def block(self, block: Block, before: frozenset[Check]) -> frozenset[Check]:
+        """What has been checked after a block."""
+        done = set(before)
+        for op in block.ops:
+            self.op(op, done)
+        return frozenset(done)
+
+    def op(self, op: Op, done: set[Check]) -> None:
+        """One operation: what it relies on, then what it checks."""
+        for member in op.attrs.get("members", ()):
+            self.op(member, done)
+        relied = op.attrs.get("inbounds")
+        if relied is not None and not relied.proven and relied not in done:
+            self.missing.setdefault(relied, op)
+        if op.kind == "call":
+            made, needed = self.needs.of(op.attrs["function"])
+            for check in {c for c in needed - done if not c.proven}:
+                self.missing.setdefault(check, op)
+            done |= made
+        if op.kind == "if":  # its condition is what the first branch may rely on
+            given = frozenset(done)
+            first, *others = op.regions
+            found = self.block(first, given | set(op.attrs.get(CHECKS, ())))
+            for region in others:
+                found |= self.block(region, given)
+            done |= found
+            return
+        for region in op.regions:
+            done |= self.block(region, frozenset(done))
+        done.update(op.attrs.get(CHECKS, ()))
+
+
+def needed(function: Function) -> frozenset[Check]:
+    """The checks on which a program relies before it makes them, or that it never makes."""
+    return Needs().of(function)[1]
+
+
+def misplaced(function: Function) -> dict[Check, Op]:
+    """The operations that rely on a check which this function makes later."""
+    walk = _Walk(Needs())
+    made = walk.block(function.body, frozenset())
+    return {check: op for check, op in walk.missing.items() if check in made}
