@@ -18,7 +18,7 @@ class Raises(enum.Enum):
     NEVER = "never, whatever it is given"
     LENGTHS = "lengths that do not fit"
     VALUES = "what it is given"
-    INDEX = "an index out of bounds, unless attrs inbounds says that it has been tested"
+    INDEX = "an index out of bounds, unless attrs inbounds names the test that it has passed (`ir.checks`)"
     ALLOCATION = "a length that is negative"
     NUMBERS = "integers that overflow, or operands that do not broadcast"
     PARTS = "what its regions do"

@@ -22,7 +22,7 @@ from numba.core import types
 
 from diffjit.ir import stages
 from diffjit.lowering.calls.machinecode import MachineCode
-from diffjit.lowering.llvm import numba_internals, outside, vectors
+from diffjit.lowering.llvm import facts, numba_internals, outside, vectors
 from diffjit.lowering.llvm.emission import DEPTH, Lower
 from diffjit.lowering.llvm.lifetimes import live_map
 from diffjit.lowering.llvm.numba_internals import IR, CompilerBase, PassManager, register_pass
@@ -152,6 +152,7 @@ class BytecodePass(numba_internals.TranslateByteCode):
         state["bc"].labels = frozenset(state["bc"].labels)  # asked for each instruction whether it is among them
         with numba_internals.faster_lifetimes(live_map):
             state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
+        facts.take_out(state["func_ir"])
         return True
 
 

@@ -5,8 +5,7 @@ Numba's own code or from a callee, runs through one block per function that rele
 then a compare and a branch inside one instruction of the text (`a[i]` checks its own index as NumPy does); the text
 needs no status variables, and results no dummies. What went wrong is recorded by `failures`.
 
-A line of generated text that ends with `# inside` holds only indices that are proven to be within bounds; where it says
-`# wraps`, they may be negative.
+What is known of an access or a loop stands in the text (`runtime.marks`), and beside Numba's IR (`facts`).
 """
 
 from __future__ import annotations
@@ -19,26 +18,21 @@ from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
 from diffjit.lowering.calls import failures
-from diffjit.lowering.llvm import elements, numba_internals, polls, slices, vectors
+from diffjit.lowering.llvm import elements, facts, numba_internals, polls, slices, vectors
 from diffjit.lowering.llvm.elements import I64
 from diffjit.lowering.llvm.exits import REFERENCE, SLOT, Context, releaser
 from diffjit.lowering.llvm.numba_internals import ERROR_CODE, IR, control_flow
 from diffjit.lowering.llvm.scopes import Distinct, Scopes, distinct
+from diffjit.lowering.runtime.marks import INSIDE, LENT, PARALLEL, SCALAR, WRAPS
 
 MODULE_KEY = "__diffjit_module__"  # global of a generated module: its key in failures.SITES
 ENTRY = "__diffjit_entry__"  # the function whose array arguments never overlap: the wrapper has checked them
 APART = "__diffjit_apart__"  # a number for each argument of some functions: those with different ones never overlap
-INSIDE_LINES = "__diffjit_inside__"  # global of a generated module: lines whose indices are within bounds
-WRAPS_LINES = "__diffjit_wraps__"  # the same for indices that may count from the end
-LENT_LINES = "__diffjit_lent__"  # lines whose views hold no reference to the memory that they show
 ROWS = "__diffjit_rows__"  # variables of a function that stand for views with rows without gaps
 ROOMS = "__diffjit_rooms__"  # how many places of a function have memory that they use again (`memory.room`)
-NEST_LINES = "__diffjit_nests__"  # lines with loops that LLVM need not unroll
 CHECKED = "__diffjit_checked__"  # whether what is relied on is tested (`settings.checked`)
 PLAIN = "__diffjit_plain__"  # whether nothing is relied on (`settings.plain`)
 DEPTH = "depth_"  # a parameter of functions that may call themselves
-PARALLEL_LINES = "__diffjit_parallel__"  # the same for loops of which no iteration reads what another writes
-SCALAR_LINES = "__diffjit_scalar__"  # the same for loops that hardly ever run: LLVM leaves them as they are
 
 
 class Lower(numba_internals.FunctionLowering):
@@ -59,16 +53,14 @@ class Lower(numba_internals.FunctionLowering):
         self.pairs: dict[Any, Any] = {}
         self.slices: dict[Any, slices.Slice] = {}
         self.tuples: dict[Any, list[Any]] = {}  # LLVM values -> the items that they are made of
-        self.inside: frozenset[int] = frozenset()
-        self.wraps: frozenset[int] = frozenset()
-        self.lent_lines: frozenset[int] = frozenset()
+        self.facts = facts.Facts()
+        self.known: frozenset[str] = facts.NOTHING  # of the expression or store at hand
         self.checked = False
         super().__init__(own, *args, **kwargs)
         scope = self.func_ir.func_id.func.__globals__
         self.module_key = scope.get(MODULE_KEY, 0)
-        self.inside = scope.get(INSIDE_LINES, frozenset())
-        self.wraps = scope.get(WRAPS_LINES, frozenset())
-        self.lent_lines = scope.get(LENT_LINES, frozenset())
+        if not scope.get(PLAIN):
+            self.facts = getattr(self.func_ir, facts.BESIDE, self.facts)
         self.checked = scope.get(CHECKED, False)
         self.groups: dict[int, Any] = {}  # id of a block -> the label of the outermost parallel loop around it
         self.marks: dict[Any, Any] = {}
@@ -79,20 +71,21 @@ class Lower(numba_internals.FunctionLowering):
         apart = not scope.get(PLAIN) and (scope.get(ENTRY) == name or scope.get(APART, {}).get(name, False))
         self.scopes = Scopes(self.module, self.func_ir.blocks, self.fndesc.typemap, apart=apart)
         self.scalar: set[Any] = set()  # labels of the heads of loops that are left as they are
-        self.nests = self._nests(*(scope.get(n, frozenset()) for n in (NEST_LINES, PARALLEL_LINES, SCALAR_LINES)))
+        self.nests = self._nests()
 
-    def _nests(self, plain: frozenset[int], parallel: frozenset[int], scalar: frozenset[int]) -> set[tuple[int, Any]]:
-        """The jumps (id of a block, label of the head) that close loops whose heads are on these lines."""
+    def _nests(self) -> set[tuple[int, Any]]:
+        """The jumps (id of a block, label of the head) that close loops of which something is known."""
         blocks = self.func_ir.blocks
         found: set[tuple[int, Any]] = set()
-        loops: Any = control_flow(blocks).loops().values() if plain or parallel or scalar else ()
+        loops: Any = control_flow(blocks).loops().values() if self.facts.loops else ()
         for loop in sorted(loops, key=lambda x: -len(x.body)):
-            line = blocks[loop.header].body[0].loc.line
-            if line in scalar:
+            kind = self.facts.loops.get(loop.header)
+            if kind is None:
+                continue
+            if kind == SCALAR:
                 self.scalar.add(loop.header)
-            if line in plain or line in parallel or line in scalar:
-                found |= {(id(blocks[label]), loop.header) for label in loop.body}
-            if line in parallel:
+            found |= {(id(blocks[label]), loop.header) for label in loop.body}
+            if kind == PARALLEL:
                 for label in loop.body:
                     self.groups.setdefault(id(blocks[label]), loop.header)
         return found
@@ -236,18 +229,17 @@ class Lower(numba_internals.FunctionLowering):
 
     @property
     def checks(self) -> elements.Checks:
-        """What has to be done to the indices of the current line."""
-        line = self.loc.line  # pyright: ignore[reportAttributeAccessIssue]
-        if line in self.inside:
+        """What has to be done to the indices of the expression or store at hand."""
+        if INSIDE in self.known:
             return "promised none" if self.checked else "none"
-        if line in self.wraps:
+        if WRAPS in self.known:
             return "promised wrap" if self.checked else "wrap"
         return "all"
 
     @property
     def lends(self) -> bool:
-        """Whether views of the current line hold no reference."""
-        return self.loc.line in self.lent_lines  # pyright: ignore[reportAttributeAccessIssue]
+        """Whether the view at hand holds no reference."""
+        return LENT in self.known
 
     def has_rows(self, variable: str) -> bool:
         """Whether neighbours along the last axis of an array are neighbours in memory."""
@@ -328,6 +320,7 @@ class Lower(numba_internals.FunctionLowering):
 
     def lower_expr(self, resty: Any, expr: Any) -> Any:
         """Constant indices of arrays take the same way as others; ranges in steps of one are counters."""
+        self.known = self.facts.of.get(id(expr), facts.NOTHING)
         if expr.op in ("getiter", "iternext", "pair_first", "pair_second"):
             found = self._lower_counter(expr)
             if found is not None:
@@ -417,6 +410,7 @@ class Lower(numba_internals.FunctionLowering):
 
     def lower_inst(self, inst: Any) -> Any:
         """Constant indices of stores take the same way as others; `raise error()` has left already."""
+        self.known = self.facts.of.get(id(inst), facts.NOTHING)
         if isinstance(inst, IR.Raise):  # pyright: ignore[reportPrivateImportUsage]
             self.builder.unreachable()
             return None

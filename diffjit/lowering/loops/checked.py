@@ -1,6 +1,6 @@
 """`settings.checked`: what the optimisation relies on is tested as compiled code runs.
 
-    u[i + 1]  # inside              the index is compared with the length; so with `# wraps`
+    u.inside[i + 1]                 the index is compared with the length; so with `u.wraps[i]`
     t = i + 1 (cannot overflow)     by the arithmetic that tells
     a, b of one length by types     lengths are compared where arrays are made (`promise_lengths`)
     x and y never overlap           addresses are compared where a function begins (`lowering.llvm.emission`)

@@ -11,6 +11,7 @@ from diffjit.lowering.runtime import (
     lanes,
     linear,
     lists,
+    marks,
     memory,
     moves,
     scalars,
@@ -32,6 +33,8 @@ for _module in _MODULES:
         if not _name.startswith("_") and isinstance(_value, _KINDS):
             SOURCES.setdefault(_name, _module.__name__)
 del _module, _name, _value  # pyright: ignore[reportPossiblyUnboundVariable]
+
+SOURCES |= dict.fromkeys(marks.LOOPS, marks.__name__)
 
 HELPER_MODULES = frozenset({"memory", "lists", "effects", "foreign"})
 RUNTIME_NAMES = frozenset(SOURCES) | HELPER_MODULES | {"compiled", "inner", "depth_"}

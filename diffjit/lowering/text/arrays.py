@@ -17,9 +17,10 @@ from diffjit.lowering.llvm import rows
 from diffjit.lowering.loops.checked import PROMISE
 from diffjit.lowering.loops.fuse import element_type
 from diffjit.lowering.loops.reuse import HOLD
+from diffjit.lowering.runtime.marks import INSIDE, LENT, TESTED, WRAPS
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text import loops, scalars
-from diffjit.lowering.text.lines import INSIDE, WRAPS, Lines, subscript, tuple_text
+from diffjit.lowering.text.lines import Lines, said, subscript, tuple_text
 from diffjit.lowering.text.scalars import COMPUTED
 from diffjit.settings import settings
 
@@ -39,9 +40,7 @@ def expression(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
         case "trip":
             return syntax.call("trip", *args)
         case "load":
-            made = syntax.subscript(args[0], args[1:])
-            made.mark = mark(printer, op, 1)  # type: ignore[attr-defined]
-            return made
+            return syntax.subscript(said(args[0], fact(printer, op, 1)), args[1:])
         case "view":
             return view(printer, op, args)
         case "transpose":
@@ -73,12 +72,12 @@ def expression(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
     raise without_rule(op.kind, "machine code", op.loc, COMPUTED)
 
 
-def mark(printer: LoweredPrinter, op: Op, first: int) -> str:
+def fact(printer: LoweredPrinter, op: Op, first: int) -> str:
     """What is proven of the indices of a load, store or view."""
     if settings.plain:
-        return ""
+        return TESTED
     if not op.attrs.get("inbounds"):
-        return INSIDE if printer.bounds.inside(op, first) else ""
+        return INSIDE if printer.bounds.inside(op, first) else TESTED
     positive = op.attrs.get("nonneg") or all(printer.ranges.of(v)[0] >= 0 for v in op.inputs[first:])
     return INSIDE if positive else WRAPS
 
@@ -106,18 +105,19 @@ def view(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
         and items
     ):
         items = [ast.Slice()] if base.ndim else []
+    array = _lent(printer, op, said(args[0], fact(printer, op, 1)))
     if ty.ndim == 0:
-        made: ast.expr = syntax.call("cell", args[0], syntax.tuple_of(items))
-        made.mark = mark(printer, op, 1)  # type: ignore[attr-defined]
-        made.lent = op.out in printer.lent  # type: ignore[attr-defined]
-        return made
-    made = syntax.subscript(args[0], items)
-    made.mark = mark(printer, op, 1)  # type: ignore[attr-defined]
+        return syntax.call("cell", array, syntax.tuple_of(items))
+    made: ast.expr = syntax.subscript(array, items)
     made.unit_rows = rows.has_unit_rows(op.out)  # type: ignore[attr-defined]
-    made.lent = op.out in printer.lent  # type: ignore[attr-defined]
     if ty.ndim and ty.layout in ("C", "F") and not _numba_keeps(spec, base, ty):
         return syntax.call(printer.define(f"as_{ty.layout}", f'memory.layout("{ty.layout}")'), made)
     return made
+
+
+def _lent(printer: LoweredPrinter, op: Op, array: ast.expr) -> ast.expr:
+    """The base of a view, with a word where the view does without a reference."""
+    return said(array, LENT) if op.out in printer.lent else array
 
 
 def _numba_keeps(spec: tuple[Any, ...], base: Array, ty: Array) -> bool:
@@ -142,9 +142,7 @@ def _transpose(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
     assert isinstance(ty, Array)
     name = f"transpose_{''.join(map(str, perm))}_{ty.layout}"
     printer.define(name, f'memory.transpose({", ".join(map(str, perm))}{", " if perm else ""}order="{ty.layout}")')
-    made = syntax.call(name, args[0])
-    made.lent = op.out in printer.lent  # type: ignore[attr-defined]
-    return made
+    return syntax.call(name, _lent(printer, op, args[0]))
 
 
 # Statements -----------------------------------------------------------------------------------------------------------
@@ -159,7 +157,7 @@ def _store(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str
     if isinstance(value.type, Array):
         source = scalars.Operand(f"{source.text}[()]", element_type(value))
     place = ast.unparse(syntax.subscript(args[0], args[2:]))
-    lines.add(f"{place} = {scalars.cast(source, array.dtype)}", mark=mark(printer, op, 2))
+    lines.add(f"{place} = {scalars.cast(source, array.dtype)}", fact=fact(printer, op, 2))
 
 
 def _accum_at(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
@@ -169,7 +167,7 @@ def _accum_at(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[
     const = const_of(value)
     source = scalars.Operand(ast.unparse(args[1]), element_type(value), const)
     place = ast.unparse(syntax.subscript(args[0], args[2:]))
-    lines.add(f"{place} += {scalars.cast(source, array.dtype)}", mark=mark(printer, op, 2))
+    lines.add(f"{place} += {scalars.cast(source, array.dtype)}", fact=fact(printer, op, 2))
 
 
 def _lengths(printer: LoweredPrinter, op: Op, args: list[ast.expr], lines: Lines, first: int = 0) -> list[str]:

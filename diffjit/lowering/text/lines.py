@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from diffjit.ir.nodes import Op
-
-INSIDE = "  # inside"  # marks a line whose indices are proven to be within bounds, and not negative
-WRAPS = "  # wraps"  # marks a line whose indices are proven to be within bounds, but may count from the end
-LENT = "  # lent"  # marks a line whose views hold no reference
-NEST = "  # nest"  # marks a loop over an array, of a length that only the run knows: LLVM need not unroll it
-PARALLEL = "  # parallel"  # as NEST, and no iteration reads what another writes
-SCALAR = "  # scalar"  # as NEST, and it hardly ever runs: LLVM neither unrolls nor vectorises it
+from diffjit.lowering.runtime.marks import INSIDE, NEST, RANGE, TESTED
 
 _FEW = 8  # loops of fixed length up to this are for LLVM to unroll
-
-
-def weakest(marks: Iterable[str]) -> str:
-    """What is proven of a line, given what is proven of each of its subscripts."""
-    found = set(marks)
-    if not found or not found <= {INSIDE, WRAPS}:
-        return ""
-    return INSIDE if found == {INSIDE} else WRAPS
 
 
 def head(s: ast.stmt) -> list[ast.AST]:
@@ -35,18 +21,34 @@ def head(s: ast.stmt) -> list[ast.AST]:
     return [s]
 
 
-def accesses(tree: ast.AST) -> list[ast.AST]:
-    """The subscripts of arrays in a tree: `a[i]`, and `cell(a, i)`, a view of one element."""
-    return [n for n in ast.walk(tree) if (isinstance(n, ast.Subscript) and not _is_length(n)) or _is_cell(n)]
+def said(array: ast.expr, fact: str) -> ast.expr:
+    """An array, of whose subscript or view something is known."""
+    return ast.Attribute(value=array, attr=fact, ctx=ast.Load())
 
 
-def _is_cell(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cell"
+class _Said(ast.NodeTransformer):
+    """Says of each subscript of an array of which nothing is said what is known of its line."""
+
+    def __init__(self, fact: str) -> None:
+        self.fact = fact
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """`a[i]`, but not `a.shape[k]`."""
+        self.generic_visit(node)
+        if not isinstance(node.value, ast.Attribute):
+            node.value = said(node.value, self.fact)
+        return node
 
 
-def _is_length(node: ast.Subscript) -> bool:
-    """`a.shape[k]`."""
-    return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+class _Printed(ast.NodeTransformer):
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        return node.value if node.attr == TESTED else node
+
+
+def printed(statement: ast.stmt) -> ast.stmt:
+    """A statement as it is printed: where an index is tested, nothing is said."""
+    return _Printed().visit(statement)
 
 
 class Temporaries:
@@ -87,17 +89,20 @@ class Lines:
         self.depth = 0
         self.origin: Op | None = None  # the operation that the next lines belong to, where that is known
         self.origins: dict[int, Op] = {}
+        self.facts: dict[int, str] = {}
 
-    def add(self, text: str, *, inside: bool = False, mark: str = "") -> None:
-        """Append a line."""
-        self.lines.append("    " * self.depth + text + (INSIDE if inside else mark))
+    def add(self, text: str, *, inside: bool = False, fact: str = "") -> None:
+        """Append a line; `fact` is known of those of its subscripts of which nothing is said."""
+        self.lines.append("    " * self.depth + text)
+        if inside or fact:
+            self.facts[len(self.lines)] = fact or INSIDE
         if self.origin is not None:
             self.origins[len(self.lines)] = self.origin
 
     @contextmanager
-    def block(self, head: str, mark: str = "") -> Iterator[None]:
+    def block(self, head: str) -> Iterator[None]:
         """A line and an indented block below it."""
-        self.add(head, mark=mark)
+        self.add(head)
         self.depth += 1
         begin = len(self.lines)
         try:
@@ -112,11 +117,11 @@ class Lines:
             self.add("pass")
 
     @contextmanager
-    def loops(self, indices: list[str], lengths: list[str], mark: str = NEST) -> Iterator[None]:
+    def loops(self, indices: list[str], lengths: list[str], kind: str = NEST) -> Iterator[None]:
         """Nested loops, outermost first."""
         for index, length in zip(indices, lengths, strict=True):
             few = length.isdigit() and int(length) <= _FEW
-            self.add(f"for {index} in range({length}):", mark="" if few else mark)
+            self.add(f"for {index} in {RANGE if few else kind}({length}):")
             self.depth += 1
         begin = len(self.lines)
         try:
@@ -127,16 +132,19 @@ class Lines:
             self.depth -= len(indices)
 
     def parse(self) -> list[ast.stmt]:
-        """The statements; those that are marked carry `mark`, those of a known operation `origin`."""
+        """The statements, with what is known of their subscripts; those of a known operation carry `origin`."""
         tree = ast.parse("\n".join(self.lines))
-        marks = (INSIDE, WRAPS, NEST, PARALLEL, SCALAR)
-        marked = {n: mark for n, line in enumerate(self.lines, 1) for mark in marks if line.endswith(mark)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.stmt):
-                if node.lineno in marked:
-                    node.mark = marked[node.lineno]  # type: ignore[attr-defined]
-                if node.lineno in self.origins:
-                    node.origin = self.origins[node.lineno]  # type: ignore[attr-defined]
+            if not isinstance(node, ast.stmt):
+                continue
+            if node.lineno in self.origins:
+                node.origin = self.origins[node.lineno]  # type: ignore[attr-defined]
+            if node.lineno in self.facts:
+                say = _Said(self.facts[node.lineno])
+                if isinstance(node, ast.If):
+                    node.test = say.visit(node.test)
+                else:
+                    say.visit(node)
         return tree.body
 
 

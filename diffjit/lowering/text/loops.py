@@ -10,8 +10,9 @@ import numpy as np
 from diffjit.ir.nodes import Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering.loops.fuse import dims_of, element_inputs, element_type
+from diffjit.lowering.runtime.marks import NEST
 from diffjit.lowering.text import scalars
-from diffjit.lowering.text.lines import NEST, Lines, subscript, tuple_text
+from diffjit.lowering.text.lines import Lines, subscript, tuple_text
 from diffjit.lowering.text.scalars import Operand
 
 if TYPE_CHECKING:
@@ -145,9 +146,9 @@ class Nest:
         dims = list(range(len(self.space)))
         return dims[::-1] if layouts and all(x == "F" for x in layouts) else dims
 
-    def loops(self, order: list[int], mark: str = NEST) -> Any:
+    def loops(self, order: list[int], kind: str = NEST) -> Any:
         """The loops over some dimensions."""
-        return self.lines.loops([self.indices[k] for k in order], [self.lengths[k] for k in order], mark)
+        return self.lines.loops([self.indices[k] for k in order], [self.lengths[k] for k in order], kind)
 
 
 def array_type(arg: ast.expr, value: Value) -> Array:

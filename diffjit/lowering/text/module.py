@@ -23,7 +23,7 @@ from diffjit.lowering.loops.fusion import fuse_loops
 from diffjit.lowering.loops.reuse import borrow
 from diffjit.lowering.loops.versions import in_two_versions
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
-from diffjit.lowering.text.lines import INSIDE, LENT, NEST, PARALLEL, SCALAR, WRAPS, accesses, head, weakest
+from diffjit.lowering.text.lines import head, printed
 from diffjit.lowering.text.printed_order import printed_needs
 from diffjit.lowering.text.source import LoweredPrinter
 from diffjit.lowering.text.spreading import Part
@@ -72,7 +72,7 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
                 default = [ast.Constant(value=0)] if f is function else []
                 made.args.args.append(ast.arg(arg="depth_"))
                 made.args.defaults += default
-            made.body = [s for s in made.body if not _is_docstring(s)]
+            made.body = [printed(s) for s in made.body if not _is_docstring(s)]
             if printer.rooms:
                 rooms[made.name] = printer.rooms
             if settings.verify_passes:
@@ -211,26 +211,26 @@ class _Writer:
                 self.line(f"# {part}", depth)
             return
         origin = _origin(s)
-        mark = _mark(s)
-        if mark.startswith((INSIDE, WRAPS)):
-            self.promises[len(self.lines) + 1] = _promised(s)
+        who = _promised(s)
+        if who:
+            self.promises[len(self.lines) + 1] = who
         if isinstance(s, ast.For):
-            self.line(f"for {ast.unparse(s.target)} in {ast.unparse(s.iter)}:{mark}", depth, origin)
+            self.line(f"for {ast.unparse(s.target)} in {ast.unparse(s.iter)}:", depth, origin)
             self.body(s.body, depth + 1)
         elif isinstance(s, ast.While):
-            self.line(f"while {ast.unparse(s.test)}:{mark}", depth, origin)
+            self.line(f"while {ast.unparse(s.test)}:", depth, origin)
             self.body(s.body, depth + 1)
         elif isinstance(s, ast.If):
-            self._if(s, depth, origin, mark, "if")
+            self._if(s, depth, origin, "if")
         else:
-            self.line(ast.unparse(s) + mark, depth, origin)
+            self.line(ast.unparse(s), depth, origin)
 
-    def _if(self, s: ast.If, depth: int, origin: Op | None, mark: str, word: str) -> None:
-        self.line(f"{word} {ast.unparse(s.test)}:{mark}", depth, origin)
+    def _if(self, s: ast.If, depth: int, origin: Op | None, word: str) -> None:
+        self.line(f"{word} {ast.unparse(s.test)}:", depth, origin)
         self.body(s.body, depth + 1)
         if len(s.orelse) == 1 and isinstance(s.orelse[0], ast.If):
             nested = s.orelse[0]
-            self._if(nested, depth, _origin(nested), _mark(nested), "elif")
+            self._if(nested, depth, _origin(nested), "elif")
         elif s.orelse:
             self.line("else:", depth)
             self.body(s.orelse, depth + 1)
@@ -253,33 +253,6 @@ def _promised(s: ast.stmt) -> str:
     """Who says that the indices of a line are within bounds."""
     ops = [getattr(node, "origin", None) for part in head(s) for node in ast.walk(part)]
     return ", ".join(sorted({str(op.attrs["inbounds"]) for op in ops if op is not None and "inbounds" in op.attrs}))
-
-
-def _mark(s: ast.stmt) -> str:
-    """What is known of a line: marks one after the other."""
-    own = getattr(s, "mark", None)
-    return (_proven(s) if own is None else own) + _lent(s)
-
-
-def _proven(s: ast.stmt) -> str:
-    """What is proven of all subscripts of a line."""
-    return weakest(getattr(n, "mark", "") for part in head(s) for n in accesses(part))
-
-
-def _lent(s: ast.stmt) -> str:
-    """Whether all views of a line do without a reference."""
-    found = {n.lent for part in head(s) for n in ast.walk(part) if hasattr(n, "lent")}  # type: ignore[attr-defined]
-    return LENT if found == {True} else ""
-
-
-_MARKS = (
-    ("__diffjit_inside__", INSIDE),
-    ("__diffjit_wraps__", WRAPS),
-    ("__diffjit_lent__", LENT),
-    ("__diffjit_nests__", NEST),
-    ("__diffjit_parallel__", PARALLEL),
-    ("__diffjit_scalar__", SCALAR),
-)
 
 
 def _assembled(
@@ -309,10 +282,6 @@ def _assembled(
     shift = len(head)
     lines = head + draft.lines
     tail = ["", "", f'__diffjit_entry__ = "{names[id(function)]}"']
-    for name, mark in _MARKS if not settings.plain else ():
-        marked = [n for n, line in enumerate(lines, 1) if line.endswith((mark, mark + LENT))]
-        if marked:
-            tail.append(f"{name} = frozenset({marked})")
     apart = {part.name: part.apart for found in parts.values() for part in found}  # none where all is plain
     if apart:
         tail.append(f"__diffjit_apart__ = {apart}")

@@ -14,8 +14,9 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering.calls.failures import APART
 from diffjit.lowering.loops import fuse
+from diffjit.lowering.runtime.marks import NEST, PARALLEL, SCALAR
 from diffjit.lowering.text import scalars, spreading
-from diffjit.lowering.text.lines import NEST, PARALLEL, SCALAR, Lines, subscript, tuple_text
+from diffjit.lowering.text.lines import Lines, subscript, tuple_text
 from diffjit.lowering.text.loops import Nest, copy, identity, update, whole_assignment
 from diffjit.lowering.text.scalars import Operand
 from diffjit.settings import settings
@@ -245,8 +246,8 @@ class Loops:
         if vector and spreading.pays(self):
             spreading.write(self, flag)
         else:
-            mark = PARALLEL if vector else SCALAR
-            self._open(0, lambda: self._body(vector=vector, flag=flag), list(self.sums.values()), mark)
+            kind = PARALLEL if vector else SCALAR
+            self._open(0, lambda: self._body(vector=vector, flag=flag), list(self.sums.values()), kind)
 
     # For `spreading`
 
@@ -254,23 +255,23 @@ class Loops:
         """How many elements are summed by themselves."""
         return min((_BLOCK.get(s.dtype.itemsize, 4096) for s in sums), default=4096)
 
-    def mark_of(self, depth: int) -> str:
+    def kind_of(self, depth: int) -> str:
         """What is known of the loop at a depth."""
-        return self._mark(depth, list(self.sums.values()), PARALLEL)
+        return self._kind(depth, list(self.sums.values()), PARALLEL)
 
     def inside(self, depth: int, flag: str) -> None:
         """The loops from the one at `depth` inwards."""
         self._open(depth, lambda: self._body(vector=True, flag=flag), list(self.sums.values()), PARALLEL)
 
-    def in_blocks(self, head: str, flag: str) -> None:
+    def in_blocks(self, bounds: str, flag: str) -> None:
         """The one loop over a block, with its sums."""
         sums = list(self.sums.values())
         for s in sums:
             s.part = s.part or self.printer.temp("part", s.dtype.name)
-        self._parts(head, PARALLEL, sums, 0, lambda: self._body(vector=True, flag=flag), sums)
+        self._parts(bounds, PARALLEL, sums, 0, lambda: self._body(vector=True, flag=flag), sums)
 
     # Loops
-    def _open(self, depth: int, body: Callable[[], None], sums: list[Sum], mark: str) -> None:
+    def _open(self, depth: int, body: Callable[[], None], sums: list[Sum], kind: str) -> None:
         """The loops from the one at `depth` inwards."""
         lines, nest = self.lines, self.nest
         rows = [s for s in sums if s.place and s.part and self._depth(s) == depth]
@@ -281,39 +282,38 @@ class Loops:
         else:
             last = depth == len(self.order) - 1
             dim = self.order[depth]
-            own = self._mark(depth, sums, mark)
+            own = self._kind(depth, sums, kind)
             parts = [s for s in sums if not s.place and s.part] if last else []
-            head = f"for {nest.indices[dim]} in range({nest.lengths[dim]}):"
             if parts and depth == 0 and len(self.order) == 1:
                 size = self.block_size(parts)
                 block = self.printer.temp("block")
-                inner = f"for {nest.indices[dim]} in range({block}, minimum({block} + {size}, {nest.lengths[dim]})):"
+                inner = f"{block}, minimum({block} + {size}, {nest.lengths[dim]})"
                 with lines.block(f"for {block} in range(0, {nest.lengths[dim]}, {size}):"):
                     self._parts(inner, own, parts, depth, body, sums)
             elif parts:
-                self._parts(head, own, parts, depth, body, sums)
+                self._parts(nest.lengths[dim], own, parts, depth, body, sums)
             else:
                 with lines.loops([nest.indices[dim]], [nest.lengths[dim]], own):
-                    self._open(depth + 1, body, sums, mark)
+                    self._open(depth + 1, body, sums, kind)
         for s in rows:
             lines.add(f"{s.place} = {s.part}", inside=True)
 
-    def _mark(self, depth: int, sums: list[Sum], mark: str) -> str:
-        if mark == SCALAR:
-            return mark
+    def _kind(self, depth: int, sums: list[Sum], kind: str) -> str:
+        if kind == SCALAR:
+            return kind
         in_memory = [s for s in sums if s.place and not s.part]
         last, dim = depth == len(self.order) - 1, self.order[depth]
         safe = not in_memory or (last and all(dim not in s.axes and s.axes != [-1] for s in in_memory))
-        return mark if safe else NEST
+        return kind if safe else NEST
 
     def _parts(
-        self, head: str, mark: str, parts: list[Sum], depth: int, body: Callable[[], None], sums: list[Sum]
+        self, bounds: str, kind: str, parts: list[Sum], depth: int, body: Callable[[], None], sums: list[Sum]
     ) -> None:
         """A block or row: its sums apart keep the rounding error of long sums small, as NumPy's pairs do."""
         for s in parts:
             self.lines.add(f"{s.part} = {s.start}")
-        with self.lines.block(head, mark=mark):
-            self._open(depth + 1, body, sums, mark)
+        with self.lines.block(f"for {self.nest.indices[self.order[depth]]} in {kind}({bounds}):"):
+            self._open(depth + 1, body, sums, kind)
         for s in parts:
             self.lines.add(s.step(s.out, s.part))
 

@@ -29,7 +29,7 @@ from diffjit.lowering.loops.ranges import Ranges
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text import arrays, foreign, indexing, linalg, nests, scalars
-from diffjit.lowering.text.lines import INSIDE, WRAPS, Lines, Temporaries, accesses, head, tuple_text, weakest
+from diffjit.lowering.text.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.text.scalars import COMPUTED, Operand
 from diffjit.lowering.text.spreading import Part
 from diffjit.settings import settings
@@ -263,13 +263,10 @@ class LoweredPrinter(OpPrinter):
             else:
                 raise without_rule(op.kind, "machine code", op.loc, COMPUTED)
         made = lines.parse()
-        unsure = {ast.unparse(n): getattr(n, "mark", "") for a in args for n in accesses(a)}
         for statement in made:
             for node in ast.walk(statement):
-                if isinstance(node, ast.stmt):
-                    _weaken(node, unsure)
-                    if not hasattr(node, "origin"):
-                        node.origin = op  # type: ignore[attr-defined]
+                if isinstance(node, ast.stmt) and not hasattr(node, "origin"):
+                    node.origin = op  # type: ignore[attr-defined]
         if made:
             inner = [getattr(n, "origin", None) for a in args for n in ast.walk(a)]
             made[0].operands = [o for o in inner if o is not None]  # type: ignore[attr-defined] - printed as text
@@ -364,12 +361,3 @@ class LoweredPrinter(OpPrinter):
             return []
         name = self.require("RECURSION", 0)
         return syntax.stmts(f"{name}(depth_ < 1000)")
-
-
-def _weaken(s: ast.stmt, unsure: Mapping[str, str]) -> None:
-    """What is proven of a line's own subscripts holds for the line only if it does for those in the operands, too."""
-    own: str = getattr(s, "mark", "")
-    if own not in (INSIDE, WRAPS):
-        return
-    text = " ".join(ast.unparse(part) for part in head(s))
-    s.mark = weakest([own, *(mark for operand, mark in unsure.items() if operand in text)])  # type: ignore[attr-defined]

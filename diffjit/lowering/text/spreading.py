@@ -124,9 +124,9 @@ class _Spread:
             lines.add(f"{self.flag} = False")
         if blocks:
             block = self.printer.temp("block")
-            index, length = nest.nest.indices[self.outermost], nest.nest.lengths[self.outermost]
+            length = nest.nest.lengths[self.outermost]
             with lines.block(f"for {block} in range({self.low}, {self.high}):"):
-                part_of = f"for {index} in range({block} * {size}, minimum({block} * {size} + {size}, {length})):"
+                part_of = f"{block} * {size}, minimum({block} * {size} + {size}, {length})"
                 self._iteration(block, kept, lambda: nest.in_blocks(part_of, self.flag))
         elif self.totals:
             index = nest.nest.indices[self.outermost]
@@ -134,8 +134,7 @@ class _Spread:
                 self._iteration(index, kept, lambda: nest.inside(1, self.flag))
         else:
             index = nest.nest.indices[self.outermost]
-            mark = nest.mark_of(0)
-            with lines.block(f"for {index} in range({self.low}, {self.high}):", mark=mark):
+            with lines.block(f"for {index} in {nest.kind_of(0)}({self.low}, {self.high}):"):
                 nest.inside(1, self.flag)
         if flags:
             with lines.block(f"if {self.flag}:"):

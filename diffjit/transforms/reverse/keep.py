@@ -16,8 +16,9 @@ from diffjit.analysis.memory import Memory
 from diffjit.analysis.mincut import minimum_cut
 from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
-from diffjit.ir.checks import fitting
+from diffjit.ir.checks import fitting, relying
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
+from diffjit.ir.ops import Raises
 from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, nothing, walk
 from diffjit.transforms.optimise.tidy import labelled
@@ -155,7 +156,8 @@ class Keeper:
         if store is not None:
             inputs = [self.kept(i, c) for i in (store.inputs[0], *store.inputs[2:])]
             with self.build.inside(c.spot):
-                found = self.build.value("load", inputs, Scalar(v.type.dtype), name=v.name)
+                again = relying(store, "stored")
+                found = self.build.value("load", inputs, Scalar(v.type.dtype), name=v.name, **again)
                 return found if found.type == v.type else self.build.value("cast", [found], v.type, name=v.name)
         settled = self.policy.snapshot(v) if self.resolving else None
         if settled is not None:
@@ -167,6 +169,8 @@ class Keeper:
             attrs = without_labels(op.attrs)
             if isinstance(v.type, Scalar) and v.type.dtype.kind == "i" and op.row.by_element:
                 attrs["nowrap"] = True  # it did not overflow on the way there
+            if op.row.raises is Raises.INDEX:
+                attrs |= relying(op, "read before")
             return self.build.value(op.kind, inputs, v.type, name=v.name, **attrs)
 
     def _running(self, running: Sum, v: Value, c: Context) -> Value:

@@ -1,0 +1,25 @@
+"""What generated loops say of themselves: ranges by another name, and what stands between an array and its subscript.
+
+    for i in parallel(n):             no iteration reads what another writes
+    u.inside[i + 1]                   the index is within bounds, and not negative
+    u_bar.wraps[i]                    it is within bounds, and may count from the end
+    row = u.inside.lent[i, :]         the view holds no reference to the memory that it shows
+
+Without such a word an index is tested. The compiler takes the words out again (`llvm.facts`).
+"""
+
+from __future__ import annotations
+
+RANGE = "range"
+NEST = "nest"  # a loop over an array, of a length that only the run knows: LLVM need not unroll it
+PARALLEL = "parallel"  # as `nest`, and no iteration reads what another writes
+SCALAR = "scalar"  # as `nest`, and it hardly ever runs: LLVM neither unrolls nor vectorises it
+LOOPS = frozenset({NEST, PARALLEL, SCALAR})
+
+INSIDE = "inside"
+WRAPS = "wraps"
+LENT = "lent"
+TESTED = "tested"  # nothing is known; it is not printed
+FACTS = frozenset({INSIDE, WRAPS, LENT})
+
+nest = parallel = scalar = range
