@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-_LARGE = 1024
+NO_THREADS = 1 << 16  # more axes than any nest has
+_MANY = 1024  # so many elements of arguments that loops over pairs of them may pay threads
+_LARGE = 1 << 15  # so many that loops over them may
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +162,17 @@ def known_lengths(shape: tuple[int, ...]) -> tuple[int | None, ...]:
     return tuple([n if n == 1 or k >= first else None for k, n in enumerate(shape)])
 
 
-def is_large(leaves: list[Any]) -> bool:
-    """Whether arrays have so many elements that operations on them, or on pairs of their elements, may pay threads."""
-    return sum([a.size for a in leaves if isinstance(a, np.ndarray)]) >= _LARGE
+def threads_from(leaves: list[Any]) -> int:
+    """How many axes a nest of loops has at least that may pay threads, given the arrays that it computes with.
+
+    With few elements that is none, with many each, and in between those over pairs of elements: it has more axes than
+    the arrays have. To compile a nest for threads takes as long again as the nest.
+    """
+    arrays = [a for a in leaves if isinstance(a, np.ndarray)]
+    count = sum([a.size for a in arrays])
+    if count < _MANY:
+        return NO_THREADS
+    return 1 if count >= _LARGE else 1 + max([a.ndim for a in arrays if a.size * 4 >= count], default=0)
 
 
 def leaf_key(leaf: Any) -> Any:

@@ -208,7 +208,7 @@ def derive(derived: Gradient, inner: Program, call: Arguments) -> Program:
         spec,
         inner.fixed,
         inner.arg_names,
-        large=inner.large,
+        threads_from=inner.threads_from,
         followed=inner.followed,
         portable=inner.portable,
     )

@@ -80,7 +80,7 @@ class Linearized(Derived):
         made = linear(program, call)
         residuals = len(made.forward.results) - made.n_primal
         compiled = executable(program, made.forward, self.backend, unchanged=True, residuals=residuals)
-        return compiled, (program, made, compile_ir(made.tangent, self.backend, large=program.large))
+        return compiled, (program, made, compile_ir(made.tangent, self.backend, threads_from=program.threads_from))
 
 
 @boundary

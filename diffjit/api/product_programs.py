@@ -34,7 +34,7 @@ def build_reverse(product: Derived, program: Program, call: Arguments) -> tuple[
     made = reversible(program, call, compiled=is_compiled(product.backend))
     residuals = len(made.forward.results) - made.n_primal
     compiled = executable(program, made.forward, product.backend, unchanged=True, residuals=residuals)
-    return compiled, (program, made, compile_ir(made.pullback, product.backend, large=program.large))
+    return compiled, (program, made, compile_ir(made.pullback, product.backend, threads_from=program.threads_from))
 
 
 def float_leaves(program: Program, call: Arguments) -> list[int]:

@@ -7,7 +7,7 @@ from numba.core.bytecode import FunctionIdentity
 
 import diffjit as dj
 from diffjit.lowering.llvm.facts import BESIDE, take_out
-from diffjit.lowering.runtime.marks import LOOPS, nest, parallel, scalar
+from diffjit.lowering.marks import LOOPS, nest, parallel, scalar
 
 
 def marked(u, v, n):

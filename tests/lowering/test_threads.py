@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from diffjit import tree
 from diffjit.lowering.calls import threads
 
 RNG = np.random.default_rng(0)
@@ -163,3 +164,33 @@ def test_a_forked_process_goes_on_alone(tmp_path):
     for _ in range(2):  # the second run finds machine code of the first
         made = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)  # noqa: S603
         assert made.returncode == 0, made.stderr
+
+
+@pytest.mark.parametrize(
+    ("shapes", "axes"),
+    [
+        ([(30, 30)], tree.NO_THREADS),  # nothing is large
+        ([(60, 60), (60,)], 3),  # loops over rows and columns are short, over pairs of rows they may not be
+        ([(3, 3), (2000,)], 2),
+        ([(200, 200)], 1),
+        ([(40_000,)], 1),
+        ([], tree.NO_THREADS),
+    ],
+)
+def test_which_nests_may_pay(shapes, axes):
+    assert tree.threads_from([1.0, *map(np.ones, shapes)]) == axes
+
+
+def stencil(u):
+    v = np.zeros_like(u)
+    v[1:-1, 1:-1] = u[1:-1, 2:] * u[1:-1, :-2] + np.sin(u[2:, 1:-1])
+    return np.sum(v * v)
+
+
+def test_short_loops_are_not_made_functions_of_their_own():
+    """To compile them takes half as long again."""
+    small, large = np.ones((60, 60)), np.ones((300, 300))
+    g = dj.grad(stencil, backend="numba")
+    assert "spread(" not in dj.source(g, small, stage="lowered")
+    assert "spread(" in dj.source(g, large, stage="lowered")
+    np.testing.assert_allclose(g(large)[:30, :30], g(small)[:30, :30])

@@ -92,12 +92,17 @@ def is_compiled(backend: str | None) -> bool:
 
 
 def compile_ir(
-    function: Function, backend: str | None, residuals: int = 0, *, settled: bool = False, large: bool = False
+    function: Function,
+    backend: str | None,
+    residuals: int = 0,
+    *,
+    settled: bool = False,
+    threads_from: int = tree.NO_THREADS,
 ) -> Callable[..., Any]:
     """An executable for IR: flat arguments in, tuple of flat results out.
 
-    `settled`: every call has arguments of the same types, down to layout and alignment. `large`: they are arrays with
-    many elements.
+    `settled`: every call has arguments of the same types, down to layout and alignment. `threads_from`: how many axes a
+    nest of loops has that may run in threads.
     """
     chosen = backend or settings.backend
     function = without_rules(function)
@@ -111,7 +116,7 @@ def compile_ir(
         function = numbers(function)
         n = len(function.results)
         tapes = frozenset(range(n - residuals, n))
-        return compile_function(function, residual_outs=tapes, settled=settled, large=large)
+        return compile_function(function, residual_outs=tapes, settled=settled, threads_from=threads_from)
     raise UsageError("DJ503", f"unknown backend {chosen!r}", cure='backends are "numba" and "python"')
 
 
@@ -129,7 +134,7 @@ def executable(
     source = program.function
     place = Loc(source.source_file, source.source_line, 0, 0, source.name)
     return Compiled(
-        compile_ir(function, backend, residuals, settled=settled, large=program.large),
+        compile_ir(function, backend, residuals, settled=settled, threads_from=program.threads_from),
         program.captures,
         keys,
         program.guards,

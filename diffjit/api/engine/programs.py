@@ -61,7 +61,7 @@ class CallKey:
 
     def __init__(self, value: Any, same: Any) -> None:
         self.value = value, same
-        self.same = same  # which lengths and which objects are equal, and whether arrays are large
+        self.same = same  # which lengths and which objects are equal, and which nests may pay threads
         self.hashed = hash(self.value)
 
     def __hash__(self) -> int:
@@ -133,7 +133,7 @@ def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         starts.append(len(leaves))
         leaves += more
         keywords[name] = structure
-    same = _equal_lengths(leaves), _twins((*args, *kwargs.values())), tree.is_large(leaves)
+    same = _equal_lengths(leaves), _twins((*args, *kwargs.values())), tree.threads_from(leaves)
     key = CallKey((tuple(positional), tuple(keywords.items())), same)
     return Arguments(positional, keywords, leaves, starts, key)
 

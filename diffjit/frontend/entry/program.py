@@ -198,7 +198,7 @@ def _specialise(
         fixed,
         [p.name or "" for p in params],
         changes,
-        tree.is_large([*tree.flatten((args, kwargs))[0], *(c.getter() for c in captures)]),
+        tree.threads_from([*tree.flatten((args, kwargs))[0], *(c.getter() for c in captures)]),
         {f: code for f, code in interpreter.followed.items() if not (f.__module__ or "").startswith("diffjit.")},
         interpreter.portable,
     )

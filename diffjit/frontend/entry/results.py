@@ -14,6 +14,7 @@ from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Function, Value
 from diffjit.primitives.library.tables import Table
+from diffjit.tree import NO_THREADS
 
 if TYPE_CHECKING:
     from diffjit.frontend.syntax.interpret import Interpreter
@@ -31,7 +32,7 @@ class Program:
     fixed: frozenset[int] = frozenset()  # argument leaves k whose value is part of the specialisation, ~k: their sign
     arg_names: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)  # containers among the arguments that the function changes
-    large: bool = False  # the arrays given have many elements: operations on them may run in threads
+    threads_from: int = NO_THREADS  # nests of so many axes may run in threads
     followed: dict[Any, Any] = field(default_factory=dict)  # the Python functions in it, and their code
     portable: bool = False  # whether it rests on these and its guards alone
 

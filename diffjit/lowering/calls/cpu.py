@@ -28,6 +28,7 @@ from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text.module import Module, lower
 from diffjit.settings import settings
+from diffjit.tree import NO_THREADS
 
 _wanted: ContextVar[list[str] | None] = ContextVar("_wanted", default=None)
 
@@ -49,7 +50,7 @@ def compile_function(
     name_hint: str | None = None,
     residual_outs: frozenset[int] = frozenset(),
     settled: bool = False,
-    large: bool = False,
+    threads_from: int = NO_THREADS,
 ) -> Callable[..., tuple[Any, ...]]:
     """A callable of flat arguments that returns the tuple of results.
 
@@ -57,11 +58,11 @@ def compile_function(
     weak scalars, NumPy scalars for others, and Python lists for lists. Results at the positions `residual_outs` that
     are lists or stacks come back as opaque `Tape`s, which another compiled function takes where it has a list or stack
     as parameter: nothing is copied. A pullback that is called twice copies its stacks itself (`stack_copy`) before it
-    pops. `settled`: every call has arguments of the same types, down to layout and alignment. `large`: operations on
-    arrays may have so many elements that threads pay.
+    pops. `settled`: every call has arguments of the same types, down to layout and alignment. `threads_from`: nests of
+    so many axes may have so many elements that threads pay.
     """
     _refuse_dtypes(function)
-    module = lower(function, residual_outs, large=large)
+    module = lower(function, residual_outs, threads_from=threads_from)
     stages.note("lowered", "py", lambda: module.text)
     written = _wanted.get()
     if written is not None:

@@ -5,7 +5,7 @@ Numba's own code or from a callee, runs through one block per function that rele
 then a compare and a branch inside one instruction of the text (`a[i]` checks its own index as NumPy does); the text
 needs no status variables, and results no dummies. What went wrong is recorded by `failures`.
 
-What is known of an access or a loop stands in the text (`runtime.marks`), and beside Numba's IR (`facts`).
+What is known of an access or a loop stands in the text (`lowering.marks`), and beside Numba's IR (`facts`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from diffjit.lowering.llvm.elements import I64
 from diffjit.lowering.llvm.exits import REFERENCE, SLOT, Context, releaser
 from diffjit.lowering.llvm.numba_internals import ERROR_CODE, IR, control_flow
 from diffjit.lowering.llvm.scopes import Distinct, Scopes, distinct
-from diffjit.lowering.runtime.marks import INSIDE, LENT, PARALLEL, SCALAR, WRAPS
+from diffjit.lowering.marks import INSIDE, LENT, PARALLEL, SCALAR, WRAPS
 
 MODULE_KEY = "__diffjit_module__"  # global of a generated module: its key in failures.SITES
 ENTRY = "__diffjit_entry__"  # the function whose array arguments never overlap: the wrapper has checked them

@@ -1,4 +1,4 @@
-"""Takes what generated loops say of themselves (`runtime.marks`) out of Numba's IR, and keeps it beside the IR.
+"""Takes what generated loops say of themselves (`lowering.marks`) out of Numba's IR, and keeps it beside the IR.
 
 $1 = getattr(u, inside)                $3 = getitem(u, i)        known of it: inside
 $3 = getitem($1, i)            ->
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diffjit.lowering.llvm.numba_internals import IR
-from diffjit.lowering.runtime.marks import FACTS, LOOPS
+from diffjit.lowering.marks import FACTS, LOOPS
 
 NOTHING: frozenset[str] = frozenset()
 BESIDE = "diffjit_facts"  # the attribute of a function of Numba's IR that holds its facts

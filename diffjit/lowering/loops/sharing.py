@@ -19,6 +19,7 @@ from diffjit.ir.text import syntax
 from diffjit.ir.types import Array
 from diffjit.ir.walk import walk
 from diffjit.lowering.text.spreading import Part, free_names, groups_of
+from diffjit.tree import NO_THREADS
 
 if TYPE_CHECKING:
     from diffjit.lowering.text.source import LoweredPrinter
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 
 def pays(printer: LoweredPrinter, op: Op) -> bool:
     """Whether a loop becomes a function."""
-    return printer.large and bool(op.attrs.get(SEPARATE)) and id(printer.function) not in printer.recursive
+    return (
+        printer.threads_from < NO_THREADS
+        and bool(op.attrs.get(SEPARATE))
+        and id(printer.function) not in printer.recursive
+    )
 
 
 def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:

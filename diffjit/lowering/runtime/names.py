@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diffjit.lowering import marks
 from diffjit.lowering.llvm.numba_internals import Dispatcher, Intrinsic
 from diffjit.lowering.runtime import (
     arithmetic,
@@ -11,7 +12,6 @@ from diffjit.lowering.runtime import (
     lanes,
     linear,
     lists,
-    marks,
     memory,
     moves,
     scalars,

@@ -17,7 +17,7 @@ from diffjit.lowering.llvm import rows
 from diffjit.lowering.loops.checked import PROMISE
 from diffjit.lowering.loops.fuse import element_type
 from diffjit.lowering.loops.reuse import HOLD
-from diffjit.lowering.runtime.marks import INSIDE, LENT, TESTED, WRAPS
+from diffjit.lowering.marks import INSIDE, LENT, TESTED, WRAPS
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text import loops, scalars
 from diffjit.lowering.text.lines import Lines, said, subscript, tuple_text

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from diffjit.ir.nodes import Op
-from diffjit.lowering.runtime.marks import INSIDE, NEST, RANGE, TESTED
+from diffjit.lowering.marks import INSIDE, NEST, RANGE, TESTED
 
 _FEW = 8  # loops of fixed length up to this are for LLVM to unroll
 

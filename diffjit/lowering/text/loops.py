@@ -10,7 +10,7 @@ import numpy as np
 from diffjit.ir.nodes import Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering.loops.fuse import dims_of, element_inputs, element_type
-from diffjit.lowering.runtime.marks import NEST
+from diffjit.lowering.marks import NEST
 from diffjit.lowering.text import scalars
 from diffjit.lowering.text.lines import Lines, subscript, tuple_text
 from diffjit.lowering.text.scalars import Operand

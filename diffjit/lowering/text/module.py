@@ -28,6 +28,7 @@ from diffjit.lowering.text.printed_order import printed_needs
 from diffjit.lowering.text.source import LoweredPrinter
 from diffjit.lowering.text.spreading import Part
 from diffjit.settings import settings
+from diffjit.tree import NO_THREADS
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -43,14 +44,14 @@ class Module:
     promises: dict[int, str] = field(default_factory=dict)  # who promised what is not tested, by line number
 
 
-def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, large: bool = False) -> Module:
+def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, threads_from: int = NO_THREADS) -> Module:
     """The module for a function and what it calls; results at `residual_outs` if lists or stacks, leave as tapes.
 
-    `large`: nests may run in threads.
+    `threads_from`: nests of so many axes may run in threads.
     """
     sealed = frozenset(k for k in residual_outs if isinstance(function.results[k].type, (List, Stack)))
-    large = large and not settings.plain
-    function, functions = _fused(function, large=large)
+    threads_from = NO_THREADS if settings.plain else threads_from
+    function, functions = _fused(function, shared=threads_from < NO_THREADS)
     if settings.checked:
         for f in functions:
             promise_lengths(f)
@@ -65,7 +66,9 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, la
         unit_rows: dict[str, frozenset[str]] = {}
         for f in functions:
             lent = set[Value]() if settings.plain else borrow(f)
-            printer = LoweredPrinter(f, recursive, sealed if f is function else frozenset(), lent=lent, large=large)
+            printer = LoweredPrinter(
+                f, recursive, sealed if f is function else frozenset(), lent=lent, threads_from=threads_from
+            )
             printer.numbered = sum(map(len, parts.values()))
             made = function_def(f, printer, names)
             if id(f) in recursive:
@@ -124,14 +127,14 @@ LOOPS = (
 """What runs on each function of a program before its loops are printed."""
 
 
-def _fused(function: Function, *, large: bool) -> tuple[Function, list[Function]]:
+def _fused(function: Function, *, shared: bool) -> tuple[Function, list[Function]]:
     """Copies of a function and of those that it calls, with array operations put into common loops."""
     copies = {id(f): clone(f) for f in callees(function)}
     for copy in copies.values():
         for op in walk(copy.body):
             if op.kind == "call":
                 op.attrs["function"] = copies.get(id(op.attrs["function"]), op.attrs["function"])
-        run_passes(copy, LOOPS if large else LOOPS[1:], Phase.SETTLED, "lowered")
+        run_passes(copy, LOOPS if shared else LOOPS[1:], Phase.SETTLED, "lowered")
     return copies[id(function)], callees(copies[id(function)])
 
 

@@ -14,7 +14,7 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering.calls.failures import APART
 from diffjit.lowering.loops import fuse
-from diffjit.lowering.runtime.marks import NEST, PARALLEL, SCALAR
+from diffjit.lowering.marks import NEST, PARALLEL, SCALAR
 from diffjit.lowering.text import scalars, spreading
 from diffjit.lowering.text.lines import Lines, subscript, tuple_text
 from diffjit.lowering.text.loops import Nest, copy, identity, update, whole_assignment

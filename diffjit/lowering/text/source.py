@@ -33,6 +33,7 @@ from diffjit.lowering.text.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.text.scalars import COMPUTED, Operand
 from diffjit.lowering.text.spreading import Part
 from diffjit.settings import settings
+from diffjit.tree import NO_THREADS
 
 _SIMPLE = frozenset(
     {"dim", "stride", "trip", "load", "list_len", "list_get", "list_new", "stack_new", "share", "stop_gradient"}
@@ -51,7 +52,7 @@ class LoweredPrinter(OpPrinter):
         sealed: frozenset[int] = frozenset(),
         *,
         lent: frozenset[Value] | set[Value] = frozenset(),
-        large: bool = False,
+        threads_from: int = NO_THREADS,
     ) -> None:
         self.function = function
         self.lent = lent  # views that hold no reference
@@ -68,7 +69,7 @@ class LoweredPrinter(OpPrinter):
         while any(h and h.endswith(suffix) for h in hints):
             suffix += "_"
         self.temporaries = Temporaries(suffix)
-        self.large = large  # nests may run in threads
+        self.threads_from = threads_from  # nests of so many axes may run in threads
         self.parts: list[Part] = []
         self.numbered = 0  # parts of functions before this one
         self._shared: set[Op] = {
@@ -120,9 +121,9 @@ class LoweredPrinter(OpPrinter):
         """Whether an operation is inside a loop."""
         return op in self._inside_loops
 
-    def spreads(self, op: Op) -> bool:
+    def spreads(self, op: Op, axes: int) -> bool:
         """Whether a nest may run in threads; not one in a loop that does."""
-        return self.large and op not in self._shared
+        return axes >= self.threads_from and op not in self._shared
 
     def loop(self, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
         """A loop over lanes may run in threads."""

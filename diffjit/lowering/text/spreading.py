@@ -49,7 +49,11 @@ class Part:
 
 def pays(nest: Loops) -> bool:
     """Whether a nest may run in threads: its outermost iterations do not touch, and are more than a few."""
-    if not nest.printer.spreads(nest.op) or not nest.order or (nest.printer.looped(nest.op) and len(nest.order) < 2):
+    if (
+        not nest.printer.spreads(nest.op, len(nest.order))
+        or not nest.order
+        or (nest.printer.looped(nest.op) and len(nest.order) < 2)
+    ):
         return False  # small loops inside of loops: what a call takes would show
     outermost = nest.order[0]
     length = nest.nest.lengths[outermost]
