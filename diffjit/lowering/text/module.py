@@ -75,7 +75,7 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, th
                 default = [ast.Constant(value=0)] if f is function else []
                 made.args.args.append(ast.arg(arg="depth_"))
                 made.args.defaults += default
-            made.body = [printed(s) for s in made.body if not _is_docstring(s)]
+            made.body = [s for s in made.body if not _is_docstring(s)]
             if printer.rooms:
                 rooms[made.name] = printer.rooms
             if settings.verify_passes:
@@ -273,13 +273,13 @@ def _assembled(
             draft.line("", 0)
             draft.line("@inner", 0)
             draft.line(f"def {part.name}({', '.join(part.parameters)}):", 0)
-            draft.body(part.body, 1)
+            draft.body(map(printed, part.body), 1)
         decorator = "compiled" if f is function else "inner"
         draft.line("", 0)
         draft.line("", 0)
         draft.line(f"@{decorator}", 0)
         draft.line(f"def {made.name}({ast.unparse(made.args)}):", 0)
-        draft.body(made.body, 1)
+        draft.body(map(printed, made.body), 1)
     used = set(_WORD.findall("\n".join(draft.lines)))
     head = _head_lines(function, used, definitions)
     shift = len(head)
