@@ -437,3 +437,16 @@ def test_a_name_assigned_on_the_way_out_of_a_loop() -> None:
         return b.op("while", [a], [FLOAT], regions=[cond, body], exit=True).out
 
     assert run(build, 0.5) == 0.0
+
+
+def test_an_int_of_more_than_64_bits_is_refused_at_the_first_call_too():
+    def third(a, i):
+        return a[i] * 3.0
+
+    first = dj.jit(third, backend="numba")
+    for i in (2**63, 2**70, -(2**63) - 1):
+        with pytest.raises(OverflowError, match="int too big to convert"):
+            first(np.ones(3), i)
+    assert first(np.ones(3), 2) == 3.0
+    with pytest.raises(OverflowError, match="int too big to convert"):
+        first(np.ones(3), 2**70)

@@ -212,6 +212,9 @@ class FirstCall:
     def __call__(self, *args: Any) -> Any:
         """The compiled function's results."""
         dispatcher = self.dispatcher
+        for a in args:
+            if type(a) is int and not -(2**63) <= a < 2**63:  # Numba would look for another type; later calls say this
+                raise OverflowError("int too big to convert")
         if self.stages is not None and dispatcher.overloads:  # another program with the same text was compiled before
             with stages.told(self.stages):
                 self.anew(args)
