@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import diffjit as dj
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, List, Scalar, Stack, Sym
