@@ -46,24 +46,24 @@ if TYPE_CHECKING:
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
     from diffjit.api.reports.explain import explain
     from diffjit.api.reports.memory import memory
-    from diffjit.api.solvers.implicit import fixed_point, linear_solve, minimize_implicit, root
-    from diffjit.api.solvers.ode import odeint
-    from diffjit.api.solvers.ode_solution import Event, OdeSolution
     from diffjit.api.sparse import sparse_hessian, sparse_jacobian, sparsity
     from diffjit.api.vmap import vmap
+    from diffjit.solvers.implicit import fixed_point, linear_solve, minimize_implicit, root
+    from diffjit.solvers.ode import odeint
+    from diffjit.solvers.ode_solution import Event, OdeSolution
 
 __version__ = "0.1.0"
 
 # Verbs whose modules bring the frontend along: a gradient that another process has compiled does without.
 _LATER = {
-    "checkpoint": "checkpoint", "checkpointed": "checkpoint", "constant": "linear", "linear_transpose": "linear",
-    "linearize": "linear", "custom_jvp": "custom", "custom_vjp": "custom", "hessian": "matrices", "hvp": "matrices",
-    "jacfwd": "matrices", "jacobian": "matrices", "jacrev": "matrices", "vmap": "vmap",
-    "fixed_point": "solvers.implicit", "linear_solve": "solvers.implicit", "minimize_implicit": "solvers.implicit",
-    "root": "solvers.implicit", "column_colors": "coloring", "sparse_hessian": "sparse", "sparse_jacobian": "sparse",
-    "sparsity": "sparse", "jet": "jet", "memory": "reports.memory", "explain": "reports.explain",
-    "odeint": "solvers.ode", "foreign": "foreign", "Event": "solvers.ode_solution",
-    "OdeSolution": "solvers.ode_solution",
+    "checkpoint": "api.checkpoint", "checkpointed": "api.checkpoint", "constant": "api.linear",
+    "linear_transpose": "api.linear", "linearize": "api.linear", "custom_jvp": "api.custom", "custom_vjp": "api.custom",
+    "hessian": "api.matrices", "hvp": "api.matrices", "jacfwd": "api.matrices", "jacobian": "api.matrices",
+    "jacrev": "api.matrices", "vmap": "api.vmap", "fixed_point": "solvers.implicit", "linear_solve": "solvers.implicit",
+    "minimize_implicit": "solvers.implicit", "root": "solvers.implicit", "column_colors": "api.coloring",
+    "sparse_hessian": "api.sparse", "sparse_jacobian": "api.sparse", "sparsity": "api.sparse", "jet": "api.jet",
+    "memory": "api.reports.memory", "explain": "api.reports.explain", "odeint": "solvers.ode", "foreign": "api.foreign",
+    "Event": "solvers.ode_solution", "OdeSolution": "solvers.ode_solution",
 }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def __getattr__(name: str) -> Any:
     """Import a verb when it is first asked for."""
     if name not in _LATER:
         raise AttributeError(f"module 'diffjit' has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(f"diffjit.api.{_LATER[name]}"), name)
+    found = globals()[name] = getattr(importlib.import_module(f"diffjit.{_LATER[name]}"), name)
     return found
 
 

@@ -12,8 +12,6 @@ from diffjit import errors as errors
 from diffjit.api.reports.checks import Report
 from diffjit.api.reports.explain import Explanation
 from diffjit.api.reports.memory import TapeSize
-from diffjit.api.solvers.ode_solution import Event as Event
-from diffjit.api.solvers.ode_solution import OdeSolution as OdeSolution
 from diffjit.errors import CacheWarning as CacheWarning
 from diffjit.errors import DiffjitError as DiffjitError
 from diffjit.errors import GradientMismatch as GradientMismatch
@@ -26,6 +24,8 @@ from diffjit.errors import UnsupportedSyntax as UnsupportedSyntax
 from diffjit.errors import UntestedVersion as UntestedVersion
 from diffjit.errors import UsageError as UsageError
 from diffjit.settings import settings as settings
+from diffjit.solvers.ode_solution import Event as Event
+from diffjit.solvers.ode_solution import OdeSolution as OdeSolution
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

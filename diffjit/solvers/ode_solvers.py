@@ -1,4 +1,4 @@
-"""The solvers behind `diffjit.api.solvers.ode`: plain Python, read by the frontend.
+"""The solvers behind `diffjit.solvers.ode`: plain Python, read by the frontend.
 
 `field(parts, t, floats, others)` is the user's function with a state in parts and flat arguments, `events` are others.
 Sizes of steps are constants to a derivative: which steps are taken is found without one.
@@ -18,7 +18,7 @@ import numpy as np
 from diffjit.api.custom import custom_jvp
 from diffjit.api.functions import stop_gradient
 from diffjit.api.products import jvp, vjp
-from diffjit.api.solvers.ode_steps import (
+from diffjit.solvers.ode_steps import (
     advanced,
     between,
     bound,
@@ -31,7 +31,7 @@ from diffjit.api.solvers.ode_steps import (
     solution_at,
     state_at,
 )
-from diffjit.api.solvers.vectors import packed, rows, span, stored, unpacked, whole
+from diffjit.solvers.vectors import packed, rows, span, stored, unpacked, whole
 
 
 def slope_of(field, y, t, args):

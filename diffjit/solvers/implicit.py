@@ -17,11 +17,11 @@ import numpy as np
 from diffjit.api.engine.composed import Composed
 from diffjit.api.engine.inline import plain
 from diffjit.api.engine.tracebacks import boundary
-from diffjit.api.solvers import implicit_solvers as solvers
-from diffjit.api.solvers.states import State
 from diffjit.errors import UsageError
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
+from diffjit.solvers import implicit_solvers as solvers
+from diffjit.solvers.states import State
 
 SOLVERS = ("auto", "dense", "cg", "gmres")
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.api.solvers.ode_steps import state_at
-from diffjit.api.solvers.vectors import rows, unpacked
+from diffjit.solvers.ode_steps import state_at
+from diffjit.solvers.vectors import rows, unpacked
 
 
 class Event:
@@ -38,7 +38,7 @@ class Event:
 
     @staticmethod
     def __diffjit_inline__(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        from diffjit.api.solvers.ode import event_inside
+        from diffjit.solvers.ode import event_inside
 
         return event_inside(interpreter, args, kwargs, node)
 
@@ -103,7 +103,7 @@ def _formed(y0: Any, parted: Callable[[list[Any]], Any]) -> Any:
 
 def _inside(formed: str) -> Callable[..., Any]:
     def inline(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        from diffjit.api.solvers.ode import formed_inside
+        from diffjit.solvers.ode import formed_inside
 
         del kwargs
         return formed_inside(interpreter, formed, args, node)

@@ -1,4 +1,4 @@
-"""The solvers behind `diffjit.api.solvers.implicit`, and their derivatives: plain Python, read by the frontend.
+"""The solvers behind `diffjit.solvers.implicit`, and their derivatives: plain Python, read by the frontend.
 
 plan    what is known before: kind of equation, its function, that of the preconditioner, linear solver,
         tol, the rounding of the numbers, most steps
@@ -20,8 +20,8 @@ from diffjit.api.custom import custom_jvp
 from diffjit.api.functions import stop_gradient
 from diffjit.api.grad import grad
 from diffjit.api.products import jvp, vjp
-from diffjit.api.solvers.krylov import cg, dense, gmres, length
-from diffjit.api.solvers.vectors import packed, unpacked, whole
+from diffjit.solvers.krylov import cg, dense, gmres, length
+from diffjit.solvers.vectors import packed, unpacked, whole
 
 # Numbers stand as literals in the programs: a module's variables would be read anew at each call.
 STEPS = {"fixed_point": 10_000, "root": 100, "linear_solve": 0, "minimize_implicit": 200}  # 0: as the solver has it

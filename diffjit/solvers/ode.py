@@ -14,13 +14,13 @@ import numpy as np
 from diffjit.api.engine.composed import Composed
 from diffjit.api.engine.inline import plain
 from diffjit.api.engine.tracebacks import boundary
-from diffjit.api.solvers import ode_solvers as solvers
-from diffjit.api.solvers import vectors
-from diffjit.api.solvers.ode_solution import Event, OdeSolution
-from diffjit.api.solvers.states import State
 from diffjit.errors import UsageError
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
+from diffjit.solvers import ode_solvers as solvers
+from diffjit.solvers import vectors
+from diffjit.solvers.ode_solution import Event, OdeSolution
+from diffjit.solvers.states import State
 
 DEFAULTS = {"rtol": 1.4e-8, "atol": 1.4e-8, "hmax": np.inf, "mxstep": 100_000}
 OPTIONS = (*DEFAULTS, "adjoint", "events", "dense", "method")

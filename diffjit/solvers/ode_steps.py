@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from diffjit.api.functions import stop_gradient
-from diffjit.api.solvers import ode_rosenbrock
+from diffjit.solvers import ode_rosenbrock
 
 
 def like(y, v):
