@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 import sys
@@ -24,6 +25,7 @@ from diffjit.lowering.calls.entry import Entry, no_garbage_collection, wrapper
 from diffjit.lowering.calls.native import Native
 from diffjit.lowering.llvm import numba_internals, outside
 from diffjit.lowering.llvm.emission import MODULE_KEY
+from diffjit.lowering.llvm.trees import TREES, functions
 from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text.module import Module, lower
@@ -132,7 +134,9 @@ def _load(module: Module, hint: str, key: int) -> types.ModuleType:
     loaded.__file__ = str(path)
     setattr(loaded, MODULE_KEY, key)
     linecache.cache[str(path)] = (len(module.text), None, module.text.splitlines(keepends=True), str(path))
-    exec(compile(module.text, str(path), "exec"), loaded.__dict__)  # noqa: S102 - our own text
+    tree = ast.parse(module.text)
+    exec(compile(tree, str(path), "exec"), loaded.__dict__)  # noqa: S102 - our own text
+    setattr(loaded, TREES, functions(tree))
     sys.modules[name] = loaded
     return loaded
 

@@ -22,7 +22,7 @@ from numba.core import types
 
 from diffjit.ir import stages
 from diffjit.lowering.calls.machinecode import MachineCode
-from diffjit.lowering.llvm import facts, numba_internals, outside, vectors
+from diffjit.lowering.llvm import facts, numba_internals, outside, trees, vectors
 from diffjit.lowering.llvm.emission import DEPTH, Lower
 from diffjit.lowering.llvm.lifetimes import live_map
 from diffjit.lowering.llvm.numba_internals import IR, CompilerBase, PassManager, register_pass
@@ -149,9 +149,13 @@ class BytecodePass(numba_internals.TranslateByteCode):
     def run_pass(self, state: Any) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Translate one function."""
         outside.start()
-        state["bc"].labels = frozenset(state["bc"].labels)  # asked for each instruction whether it is among them
-        with numba_internals.faster_lifetimes(live_map):
-            state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
+        tree = trees.tree_of(state["func_id"].func)
+        if tree is not None:
+            state["func_ir"] = trees.interpreted(state["func_id"], tree)
+        else:
+            state["bc"].labels = frozenset(state["bc"].labels)  # asked for each instruction whether it is among them
+            with numba_internals.faster_lifetimes(live_map):
+                state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
         facts.take_out(state["func_ir"])
         return True
 
