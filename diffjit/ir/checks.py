@@ -6,8 +6,8 @@
     tape[k] = v               #                    attrs inbounds=c
 
 A check is an object that copies of an operation share: it keeps its name as programs are copied, joined and split.
-`misplaced` finds what relies on a check that comes later; what is `needed` of others may not grow from pass to pass, as
-it does where a check is dropped. The verifier asks after each pass, and once more of the loops as they are printed.
+What is `needed` of others, as nothing in a program checks it before it is relied upon, may not grow from pass to pass,
+as it does where a check is dropped or overtaken. The verifier asks after each pass, and of the loops as printed.
 
 What is checked is order: the ways through a program on which an access runs are those on which its check has run by the
 construction of who promised it (`Check.by`): a sweep back visits what the sweep forward visited.
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value
+from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of
 from diffjit.ir.raising import picks
 
 
@@ -42,12 +42,23 @@ def relying(op: Op, by: str) -> dict[str, Any]:
     """Attributes of an access at a place that an operation has accessed before, in memory of the same lengths."""
     if not picks(op):
         return {}
+    if _is_plain(op):
+        return {"inbounds": PROVEN}
     known = op.attrs.get("inbounds")
     if known is not None:
         return {"inbounds": known}
     if CHECKS not in op.attrs:
         op.attrs[CHECKS] = (Check(by),)
     return {"inbounds": op.attrs[CHECKS][0]}
+
+
+def _is_plain(op: Op) -> bool:
+    """Whether types and constants say that an element is there."""
+    dims, first = op.inputs[0].type.dims, op.row.indices_at
+    if first is None or op.kind == "view":
+        return False
+    indices = [const_of(v) for v in op.inputs[first:]]
+    return all(i is not None and isinstance(n, int) and -n <= i < n for i, n in zip(indices, dims, strict=True))
 
 
 def fitting(array: Value, by: str) -> dict[str, Any]:
@@ -134,10 +145,3 @@ class _Walk:
 def needed(function: Function) -> frozenset[Check]:
     """The checks on which a program relies before it makes them, or that it never makes."""
     return Needs().of(function)[1]
-
-
-def misplaced(function: Function) -> dict[Check, Op]:
-    """The operations that rely on a check which this function makes later."""
-    walk = _Walk(Needs())
-    made = walk.block(function.body, frozenset())
-    return {check: op for check, op in walk.missing.items() if check in made}
