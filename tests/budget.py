@@ -5,10 +5,13 @@ seconds and is not marked `slow` fails. `DIFFJIT_TEST_LIMIT=3` allows three time
 mode that makes everything longer; 0 allows any. `--times FILE` writes what each test took.
 
 `slow.txt` names cases that are slow, one of many that differ in their parameters: a quicker one of each kind stays.
+`shares.txt` says of tests with many cases how many of them the short suite runs, with each backend where they name
+one; which, their names decide. `python -m tests.shares TIMES` works the numbers out from a file of times.
 """
 
 import os
 import resource
+import zlib
 from collections import defaultdict
 from pathlib import Path
 
@@ -20,7 +23,30 @@ NAME = "processor seconds"
 STARTED = pytest.StashKey[float]()
 UNKNOWN = pytest.StashKey[list[str]]()
 LISTED = Path(__file__).with_name("slow.txt").read_text().splitlines()
+SHARES = {
+    name: int(count) for name, count in map(str.split, Path(__file__).with_name("shares.txt").read_text().splitlines())
+}
 TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def family(name):
+    """The test that a case belongs to, and the backend that it names."""
+    test, _, case = name.partition("[")
+    return test, next((backend for backend in ("numba", "python") if backend in case), "")
+
+
+def spared(names):
+    """The cases beyond the shares of their tests: their names decide, so that a new one changes little."""
+    kinds = defaultdict(list)
+    for name in names:
+        test, backend = family(name)
+        if test in SHARES:
+            kinds[test, backend].append(name)
+    return {
+        name
+        for (test, _), cases in kinds.items()
+        for name in sorted(cases, key=lambda name: zlib.crc32(name.encode()))[SHARES[test] :]
+    }
 
 
 def children(process):
@@ -56,11 +82,14 @@ class Budget:
 
     @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
     def pytest_collection_modifyitems(self, config, items):
-        listed, found = set(LISTED), {item.nodeid for item in items}
+        found = {item.nodeid for item in items}
+        tests = found | {family(name)[0] for name in found}
         files = {item.location[0] for item in items}
-        config.stash[UNKNOWN] = [name for name in LISTED if name.partition("::")[0] in files and name not in found]
+        named = [*LISTED, *SHARES]
+        config.stash[UNKNOWN] = [name for name in named if name.partition("::")[0] in files and name not in tests]
+        left = set(LISTED) | spared(found - set(LISTED))
         for item in items:
-            if item.nodeid in listed:
+            if item.nodeid in left:
                 item.add_marker(pytest.mark.slow)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -15,6 +15,7 @@ from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value
 from diffjit.ir.text import folding
 from diffjit.ir.types import FLOAT, INT, Array, Scalar, Sym
 from diffjit.ir.walk import clone, dce, nothing, walk
+from diffjit.lowering.loops.fusion import fuse_loops
 from diffjit.lowering.text import source
 from diffjit.settings import settings
 from diffjit.transforms import pipeline
@@ -111,6 +112,26 @@ def test_the_body_of_a_loop_cannot_rely_on_its_own_end():
     loop = Op("for", [zero.out, n.out, one.out], [], {}, [Block([Value(INT)], [store, load])])
     f.body.ops = [zero, n, one, loop]
     assert needed(f) == {store.attrs["inbounds"]}
+
+
+@pytest.mark.parametrize("kind", ["load", "view"])
+def test_loops_are_put_together_behind_tests_that_stores_make(kind):
+    """What relies on the index of a store was moved before it, with the loops."""
+    e, e_bar, u = (Value(VECTOR, name) for name in ("e", "e_bar", "u"))
+    i, x = Value(INT, "i"), Value(FLOAT, "x")
+    build = Builder()
+    store = build.op("store", [e, x, i])
+    if kind == "load":
+        read = build.value("load", [e_bar, i], FLOAT, **relying(store, "reverse"))
+    else:
+        cell = Array(np.dtype(float), (), "C")
+        read = build.value("view", [e_bar, i], cell, spec=("i",), **relying(store, "reverse"))
+    waves = [build.value(wave, [u], VECTOR) for wave in ("sin", "cos")]
+    f = Function("f", [e, e_bar, u, i, x], build.block)
+    f.body.results = [read, *waves]
+    assert not needed(f)
+    fuse_loops(f)
+    assert not needed(f)
 
 
 def read_later(a, b, i):

@@ -15,7 +15,7 @@ import ast
 import sys
 from collections.abc import Iterable, Mapping
 
-from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value
 from diffjit.ir.text import syntax
 from diffjit.ir.text.coalesce import Coalescer
 from diffjit.ir.text.folding import ALWAYS, Folding
@@ -288,6 +288,8 @@ class Emitter:
         test = self.expression(condition, op)
         notes, self.notes = self.notes, []
         then, other = (self._body(region) for region in op.regions)
+        for s in then:
+            s.given = op.attrs.get(CHECKS, ())  # type: ignore[attr-defined] - what the condition tests (`ir.checks`)
         if not then and not other:
             if condition in self.folding.folded and condition in self.folding.popping:
                 out += [*notes, ast.Expr(value=test)]

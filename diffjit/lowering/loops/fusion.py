@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 
 from diffjit.analysis.aliases import Roots
 from diffjit.analysis.integers.bounds import proofs, untested
-from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const, is_view
+from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.ops import Raises, Reads, Row, declare
-from diffjit.ir.raising import raises_in_python
+from diffjit.ir.raising import raises_in_python, relies
 from diffjit.ir.types import Array, Dim, Scalar, Sym, is_ref, not_one
 from diffjit.ir.walk import blocks, dce, uses, walk
 from diffjit.lowering.loops import fuse
@@ -175,7 +175,9 @@ class _Scheduler:
         self.waiting: dict[Value, list[Op]] = {}  # results not placed yet, with the operations behind them
         self.read: dict[Value, float] = {}  # root -> the last slot that reads its memory
         self.written: dict[Value, float] = {}
-        self.effect = -1  # the last slot that reads what may not be there, or is seen outside
+        self.effect = (
+            -1
+        )  # the last slot that reads what may not be there, tests what others rely on, or is seen outside
         self.fault = -1.0  # behind the last slot that may raise: the caller's arrays are then as they were before
 
     def run(self) -> None:
@@ -198,7 +200,7 @@ class _Scheduler:
                 self._fusible(op)
                 return
         if self._is_light(op):
-            self._after(op, self._known(op.inputs))
+            self._after(op, max(self._known(op.inputs), self.effect if relies(op) else -1))
         elif op.kind == "load" and not self.raises(op):
             source = op.inputs[0]
             writes = (at for root, at in self.written.items() if self.roots.may_alias(root, source))
@@ -229,7 +231,7 @@ class _Scheduler:
             self.read[self.roots.root(v)] = at
         for v in writes:
             self.written[self.roots.root(v)] = at
-        if any(o.row.effect or o.kind == "call" or self.raises(o) for o in (op, *_inside(op))):
+        if any(o.row.effect or o.kind == "call" or CHECKS in o.attrs or self.raises(o) for o in (op, *_inside(op))):
             self.effect = at
         if self._may_raise(op):
             self.fault = at + 0.5

@@ -1,7 +1,7 @@
 """The order of checks in printed loops: nothing that relies on a check is printed in front of it (`ir.checks`).
 
 Operations are printed inside others, split into statements, and put together; the syntax tree still knows which
-operation each part comes from (`origin`), and each statement of control flow (`maker`).
+operation each part comes from (`origin`), and each statement of a branch what its condition has tested (`given`).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class _Printed:
     def statement(self, s: ast.stmt, done: set[Check]) -> None:
         """What a statement evaluates, in Python's order."""
         op = getattr(s, "origin", None)
+        done.update(getattr(s, "given", ()))
         if isinstance(s, ast.AugAssign):
             self.relied(op, done)  # the target is read first
         for operand in getattr(s, "operands", ()):
@@ -43,10 +44,7 @@ class _Printed:
                 self.statements(s.body, done)
             case ast.If():
                 self.expression(s.test, done)
-                maker = getattr(s, "maker", None)
                 first, other = set(done), set(done)
-                if maker is not None and maker.kind == "if":
-                    first.update(maker.attrs.get(CHECKS, ()))
                 self.statements(s.body, first)
                 self.statements(s.orelse, other)
                 done |= first | other

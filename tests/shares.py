@@ -1,0 +1,38 @@
+"""How many cases of each test the short suite runs: `python -m tests.shares TIMES`, with times from `pytest --times TIMES`.
+
+A test whose cases take more than `EACH` seconds of the processor together is given so many of them as fit. Each backend
+that its cases name has as many. Files that every case counts in are left alone.
+"""
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from tests.budget import family
+
+EACH = 3.0
+WHOLE = ("tests/test_corpus.py", "tests/golden/", "tests/errors/", "tests/ir/", "tests/test_verbs.py")
+
+
+def shares(lines):
+    """The lines of `shares.txt`, from those of a file of times."""
+    kinds = defaultdict(list)
+    for line in lines:
+        seconds, name = line.split(None, 1)
+        if "[" in name and not name.startswith(WHOLE):
+            kinds[family(name.strip())].append(float(seconds))
+    tests = defaultdict(list)
+    for (test, _), seconds in kinds.items():
+        tests[test].append(seconds)
+    found = {}
+    for test, parts in tests.items():
+        total, most = sum(map(sum, parts)), max(map(len, parts))
+        if total > EACH and most > 1:
+            found[test] = max(1, min(most - 1, int(EACH / sum(sum(p) / len(p) for p in parts))))
+    return [f"{name} {count}" for name, count in sorted(found.items())]
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("shares.txt").write_text(
+        "\n".join(shares(Path(sys.argv[1]).read_text().splitlines())) + "\n"
+    )
