@@ -114,7 +114,7 @@ def test_like_python(program, args, wrt, moved) -> None:
         bend, rel=2e-4, abs=1e-4
     )
     text = dj.source(program, *args, stage="lowered")
-    assert bool(re.search(r"_table\[.*\] = ", text)) == (moved and program is not outside_alone)
+    assert bool(re.search(r"_table\.inside\[.*\] = ", text)) == (moved and program is not outside_alone)
 
 
 def test_one_function_call_for_each_element() -> None:
