@@ -90,7 +90,7 @@ MUTATIONS = (
     Mutation(
         "a store leaves the old cotangent",
         "transforms/reverse/memory_rules.py",
-        '        self.build.op("store", [target, self.build.const(0.0, scalar), *index], inbounds="reverse")\n',
+        '        self.build.op("store", [target, self.build.const(0.0, scalar), *index], **relying(op, "reverse"))\n',
         "",
         "tests/test_corpus.py -k 'overwritten or rows_and_columns or swaps_of_elements'",
     ),
@@ -284,5 +284,48 @@ MUTATIONS = (
     for block in list(""",
         """    for block in list(""",
         "tests/golden tests/transforms",
+    ),
+    # Order, and what is said of accesses
+    Mutation(
+        "what a store tests is no test",
+        "lowering/loops/fusion.py",
+        "CHECKS in o.attrs or self.raises(o)",
+        "self.raises(o)",
+        "tests/ir/test_checks.py",
+    ),
+    Mutation(
+        "a tabulated element forgets whom it tests for",
+        "transforms/optimise/tables.py",
+        "                inherit(again, x)\n",
+        "",
+        "tests/transforms/test_tables.py",
+    ),
+    Mutation(
+        "an index that counts from the end is said to be inside",
+        "lowering/text/arrays.py",
+        "return INSIDE if positive else WRAPS",
+        "return INSIDE",
+        "tests/lowering/test_facts.py",
+    ),
+    Mutation(
+        "a word is lost with the loop that it speaks of",
+        "lowering/llvm/facts.py",
+        "facts.loops[block.body[-1].target] = kind",
+        "pass",
+        "tests/lowering/test_facts.py",
+    ),
+    Mutation(
+        "`or` goes on where `and` does",
+        "lowering/llvm/trees.py",
+        "ways = (following, other) if isinstance(node.op, ast.And) else (then, following)",
+        "ways = (following, other)",
+        "tests/lowering/test_trees.py",
+    ),
+    Mutation(
+        "`continue` leaves the loop",
+        "lowering/llvm/trees.py",
+        "self.jump(self.loops[-1][0])",
+        "self.jump(self.loops[-1][1])",
+        "tests/lowering/test_trees.py",
     ),
 )

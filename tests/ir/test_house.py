@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import diffjit
+from tests.mutate import misplaced
 
 ROOT = Path(diffjit.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -26,3 +27,8 @@ def test_folders_and_files_say_what_they_hold():
 def test_files_are_short():
     long = {str(p.relative_to(ROOT)): n for p in FILES if (n := len(p.read_text(encoding="utf-8").splitlines())) > 630}
     assert long == {}
+
+
+def test_mistakes_made_on_purpose_have_their_places():
+    """`python -m tests.mutate` replaces texts of the package: they are there, once each."""
+    assert misplaced() == []
