@@ -13,13 +13,12 @@ from diffjit.ir.nodes import Op, const_of
 from diffjit.ir.text import syntax
 from diffjit.ir.types import Array, Scalar
 from diffjit.lowering.calls import failures
-from diffjit.lowering.llvm import rows
 from diffjit.lowering.loops.checked import PROMISE
 from diffjit.lowering.loops.fuse import element_type
 from diffjit.lowering.loops.reuse import HOLD
 from diffjit.lowering.marks import INSIDE, LENT, TESTED, WRAPS
 from diffjit.lowering.runtime.typespec import spec_of
-from diffjit.lowering.text import loops, scalars
+from diffjit.lowering.text import loops, rows, scalars
 from diffjit.lowering.text.lines import Lines, said, subscript, tuple_text
 from diffjit.lowering.text.scalars import COMPUTED
 from diffjit.settings import settings

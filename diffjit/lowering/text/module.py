@@ -17,7 +17,6 @@ from diffjit.ir.text.names import BUILTINS, Names
 from diffjit.ir.text.outofssa import function_def
 from diffjit.ir.types import Array, List, Stack
 from diffjit.ir.walk import callees, clone, walk
-from diffjit.lowering.llvm.rows import named
 from diffjit.lowering.loops.checked import promise_lengths
 from diffjit.lowering.loops.fusion import fuse_loops
 from diffjit.lowering.loops.reuse import borrow
@@ -25,6 +24,7 @@ from diffjit.lowering.loops.versions import in_two_versions
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
 from diffjit.lowering.text.lines import head, printed
 from diffjit.lowering.text.printed_order import printed_needs
+from diffjit.lowering.text.rows import named
 from diffjit.lowering.text.source import LoweredPrinter
 from diffjit.lowering.text.spreading import Part
 from diffjit.settings import settings
