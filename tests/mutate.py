@@ -30,11 +30,12 @@ def misplaced():
 
 
 def copy(folder):
-    """The package and its tests."""
+    """The package, its tests, and the pages that tests read."""
     leave = shutil.ignore_patterns("__pycache__")
-    for name in ("diffjit", "tests"):
+    for name in ("diffjit", "tests", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=leave)
-    shutil.copy(ROOT / "pyproject.toml", folder)
+    for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, folder)
 
 
 def failed(tests, mutation=None):
