@@ -16,7 +16,9 @@ MORE = {  # each case is another program
     "tests/test_verbs.py::test_as_python": 90.0,
     "tests/test_fuzz.py::test_a_program_that_once_went_wrong": 30.0,
 }
-WHOLE = ("tests/test_corpus.py", "tests/test_docs.py", "tests/golden/", "tests/errors/", "tests/ir/")
+WHOLE = tuple(
+    f"tests/{name}" for name in ("test_corpus.py", "test_docs.py", "golden/", "errors/", "ir/", "transforms/")
+)
 
 
 def shares(lines):
