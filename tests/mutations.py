@@ -294,13 +294,6 @@ MUTATIONS = (
         "tests/ir/test_checks.py",
     ),
     Mutation(
-        "a tabulated element forgets whom it tests for",
-        "transforms/optimise/tables.py",
-        "                inherit(again, x)\n",
-        "",
-        "tests/transforms/test_tables.py",
-    ),
-    Mutation(
         "an index that counts from the end is said to be inside",
         "lowering/text/arrays.py",
         "return INSIDE if positive else WRAPS",

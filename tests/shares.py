@@ -26,7 +26,7 @@ def shares(lines):
     kinds = defaultdict(list)
     for line in lines:
         seconds, name = line.split(None, 1)
-        if "[" in name and not name.startswith(WHOLE):
+        if "[" in name and not name.startswith(tuple(f"tests/{start}" for start in ALL)):
             kinds[family(name.strip())].append(float(seconds))
     tests = defaultdict(list)
     for (test, _), seconds in kinds.items():
