@@ -277,14 +277,6 @@ MUTATIONS = (
         "if False:  # what",
         "tests/test_corpus.py -k in_place_in_what_may_be_none",
     ),
-    Mutation(
-        "readers are counted before who reads what has changed",
-        "transforms/optimise/tidy.py",
-        """    count = _counted(function)
-    for block in list(""",
-        """    for block in list(""",
-        "tests/golden tests/transforms",
-    ),
     # Order, and what is said of accesses
     Mutation(
         "what a store tests is no test",
