@@ -170,7 +170,7 @@ class _Writer:
 
     def on_unaryop(self, node: ast.UnaryOp) -> Any:
         inner = node.operand
-        if isinstance(node.op, ast.USub) and isinstance(inner, ast.Constant) and type(inner.value) in (int, float):
+        if isinstance(node.op, ast.USub) and isinstance(inner, ast.Constant) and isinstance(inner.value, int | float):
             return IR.Const(-inner.value, self.loc)
         return IR.Expr.unary(_UNARY[type(node.op)], self.expression(inner), self.loc)
 
