@@ -45,8 +45,11 @@ def relying(op: Op, by: str) -> dict[str, Any]:
     if _is_plain(op):
         return {"inbounds": PROVEN}
     known = op.attrs.get("inbounds")
-    if known is not None:
-        return {"inbounds": known}
+    return _named(op, by) if known is None else {"inbounds": known}
+
+
+def _named(op: Op, by: str) -> dict[str, Any]:
+    """Attributes of an access that relies on what an operation tests or makes."""
     if CHECKS not in op.attrs:
         op.attrs[CHECKS] = (Check(by),)
     return {"inbounds": op.attrs[CHECKS][0]}
@@ -66,9 +69,7 @@ def fitting(array: Value, by: str) -> dict[str, Any]:
     op = array.op
     if op is None or not op.row.makes:
         raise AssertionError(f"{array!r} is not made where it is accessed")
-    if CHECKS not in op.attrs:
-        op.attrs[CHECKS] = (Check(by),)
-    return {"inbounds": op.attrs[CHECKS][0]}
+    return _named(op, by)
 
 
 def inherit(op: Op, gone: Op) -> None:
@@ -91,24 +92,34 @@ class Needs:
     """What functions test, and what they need to have been tested before they are called."""
 
     def __init__(self) -> None:
-        self.made: dict[int, frozenset[Check]] = {}
-        self.needed: dict[int, frozenset[Check]] = {}
+        self.known: dict[int, tuple[frozenset[Check], frozenset[Check]]] = {}
 
     def of(self, function: Function) -> tuple[frozenset[Check], frozenset[Check]]:
         """The checks that a function makes, with those of functions that it calls, and those that it needs."""
         key = id(function)
-        if key not in self.made:
-            self.made[key] = self.needed[key] = frozenset()  # of one that calls itself
+        if key not in self.known:
+            self.known[key] = frozenset(), frozenset()  # of one that calls itself
             walk = _Walk(self)
             made = walk.block(function.body, frozenset())
-            self.made[key], self.needed[key] = made, frozenset(walk.missing)
-        return self.made[key], self.needed[key]
+            self.known[key] = made, frozenset(walk.missing)
+        return self.known[key]
+
+    def relied(self, op: Op, done: set[Check]) -> set[Check]:
+        """What an operation, or the function that it calls, relies on and is not done; what a call does, is then."""
+        wanted = {op.attrs["inbounds"]} if "inbounds" in op.attrs else set[Check]()
+        made = frozenset[Check]()
+        if op.kind == "call":
+            made, more = self.of(op.attrs["function"])
+            wanted |= more
+        missing = {check for check in wanted - done if not check.proven}
+        done |= made
+        return missing
 
 
 class _Walk:
     def __init__(self, needs: Needs) -> None:
         self.needs = needs
-        self.missing: dict[Check, Op] = {}
+        self.missing: set[Check] = set()
 
     def block(self, block: Block, before: frozenset[Check]) -> frozenset[Check]:
         """What has been checked after a block."""
@@ -121,14 +132,7 @@ class _Walk:
         """One operation: what it relies on, then what it checks."""
         for member in op.attrs.get("members", ()):
             self.op(member, done)
-        relied = op.attrs.get("inbounds")
-        if relied is not None and not relied.proven and relied not in done:
-            self.missing.setdefault(relied, op)
-        if op.kind == "call":
-            made, needed = self.needs.of(op.attrs["function"])
-            for check in {c for c in needed - done if not c.proven}:
-                self.missing.setdefault(check, op)
-            done |= made
+        self.missing |= self.needs.relied(op, done)
         if op.kind == "if":  # its condition is what the first branch may rely on
             given = frozenset(done)
             first, *others = op.regions

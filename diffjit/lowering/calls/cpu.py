@@ -29,7 +29,6 @@ from diffjit.lowering.llvm.trees import TREES, functions
 from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text.module import Module, lower
-from diffjit.settings import settings
 from diffjit.tree import NO_THREADS
 
 _wanted: ContextVar[list[str] | None] = ContextVar("_wanted", default=None)
@@ -78,7 +77,7 @@ def compile_function(
         len(function.results),
         _conversions(function, residual_outs, dispatcher),
         key,
-        failures.Sites(module.places, words, module.promises if settings.checked else {}),
+        failures.Sites(module.places, words, module.promises),
     )
     first = FirstCall(dispatcher, module.places, settled=settled, loc=_place(function))
     call: Any = wrapper(entry, None, first)

@@ -214,8 +214,7 @@ class _Writer:
                 self.line(f"# {part}", depth)
             return
         origin = _origin(s)
-        who = _promised(s)
-        if who:
+        if settings.checked and (who := _promised(s)):
             self.promises[len(self.lines) + 1] = who
         if isinstance(s, ast.For):
             self.line(f"for {ast.unparse(s.target)} in {ast.unparse(s.iter)}:", depth, origin)

@@ -34,8 +34,8 @@ class _Printed:
         """What a statement evaluates, in Python's order."""
         op = getattr(s, "origin", None)
         done.update(getattr(s, "given", ()))
-        if isinstance(s, ast.AugAssign):
-            self.relied(op, done)  # the target is read first
+        if isinstance(s, ast.AugAssign) and op is not None:
+            self.needed |= self.needs.relied(op, done)  # the target is read first
         for operand in getattr(s, "operands", ()):
             self.ran(operand, done)
         match s:
@@ -69,20 +69,8 @@ class _Printed:
     def ran(self, op: Op | None, done: set[Check]) -> None:
         """An operation has run."""
         for each in _parts(op):
-            self.relied(each, done)
+            self.needed |= self.needs.relied(each, done)
             done.update(each.attrs.get(CHECKS, ()))
-
-    def relied(self, op: Op | None, done: set[Check]) -> None:
-        """An operation runs: what it relies on."""
-        if op is None:
-            return
-        check = op.attrs.get("inbounds")
-        if check is not None and not check.proven and check not in done:
-            self.needed.add(check)
-        if op.kind == "call":
-            made, needed = self.needs.of(op.attrs["function"])
-            self.needed |= {c for c in needed - done if not c.proven}
-            done |= made
 
 
 def _parts(op: Op | None) -> Iterator[Op]:

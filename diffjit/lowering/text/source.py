@@ -268,7 +268,7 @@ class LoweredPrinter(OpPrinter):
             for node in ast.walk(statement):
                 if isinstance(node, ast.stmt) and not hasattr(node, "origin"):
                     node.origin = op  # type: ignore[attr-defined]
-        if made:
+        if made and settings.verify_passes:
             inner = [getattr(n, "origin", None) for a in args for n in ast.walk(a)]
             made[0].operands = [o for o in inner if o is not None]  # type: ignore[attr-defined] - printed as text
         return made
