@@ -183,16 +183,30 @@ MUTATIONS = (
     Mutation(
         "a loop's last index counts as smaller by one",
         "analysis/integers/bounds.py",
-        "plus(edge if by > 0 else Affine(0, {}))",
-        "plus(Affine(-2, {}) if by > 0 else Affine(0, {}))",
+        "plus(counter, -1).shifted(-1 if by > 0 else 0)",
+        "plus(counter, -1).shifted(-2 if by > 0 else 0)",
         "tests/lowering/test_versions.py -k past_the_end",
     ),
     Mutation(
         "no upper bound is asked for",
         "analysis/integers/bounds.py",
-        "return self._positive(e, op, beyond) and self._positive(size.plus(e, -1).plus(Affine(-1, {})), op, beyond)",
+        "return self._positive(e, op, beyond) and self._positive(size.plus(e, -1).shifted(-1), op, beyond)",
         "return self._positive(e, op, beyond)",
         "tests/lowering/test_versions.py -k past_the_end",
+    ),
+    Mutation(
+        "whatever is computed counts as exact",
+        "analysis/integers/sums.py",
+        "return ty.weak or exact(op) or self.intervals.fits(op)",
+        "return True",
+        "tests/analysis/test_integers.py",
+    ),
+    Mutation(
+        "analyses are never made anew",
+        "analysis/manager.py",
+        "or len(known.seen) != len(seen) or not all(map(is_, known.seen, seen)):",
+        "or False:",
+        "tests/analysis/test_manager.py",
     ),
     # Passes
     Mutation(
@@ -250,7 +264,7 @@ MUTATIONS = (
     Mutation(
         "a loop in two versions is tested for too little",
         "lowering/loops/versions.py",
-        "asked.append(size.plus(high, -1).plus(Affine(-1, {})))",
+        "asked.append(size.plus(high, -1).shifted(-1))",
         "asked.append(size.plus(high, -1))",
         "tests/lowering/test_versions.py",
     ),

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diffjit.analysis.integers.dependence import Access, Dependence, access, written
+from diffjit.analysis.integers.sums import Sums
 from diffjit.analysis.order import Order
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack, is_ref
@@ -37,17 +38,16 @@ class Memory:
 
     function: Function
     order: Order
+    dependence: Dependence
     up: dict[Any, Any] = field(default_factory=dict[Any, Any])
     writes: dict[Any, list[Op]] = field(default_factory=dict[Any, list[Op]])
     members: dict[Any, list[Value]] = field(default_factory=dict[Any, list[Value]])
     shared: set[Any] = field(default_factory=set[Any])
     edges: list[Edge] = field(default_factory=list[Edge])
     joined: set[Value] = field(default_factory=set[Value])  # targets whose edges were united
-    dependence: Dependence = field(init=False)
     whole: bool = False  # unite all joins: what may be the same memory, written or not
 
     def __post_init__(self) -> None:
-        self.dependence = Dependence(self.order)
         self._unite_straight()
         if self.whole:
             for edge in self.edges:
@@ -338,7 +338,8 @@ def effects(function: Function) -> None:
         return
     function.writes = frozenset()
     while True:
-        memory = Memory(function, Order(function), whole=True)
+        order = Order(function)
+        memory = Memory(function, order, Dependence(order, Sums(function)), whole=True)
         writes = frozenset(k for k, p in enumerate(function.params) if is_ref(p.type) and memory.written(p))
         results = {memory.find(v) for v in function.results if isinstance(v.type, Array)}
         views = frozenset(

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.ir.nodes import LANES, Block, Function, Op, Value, const_of, is_view
 from diffjit.ir.ops import Reads
 from diffjit.ir.types import Array, is_ref
@@ -31,8 +30,8 @@ def mark_separate(function: Function) -> None:
 
 class _Marking:
     def __init__(self, function: Function) -> None:
-        self.order = Order(function)
-        self.memory = Memory(function, self.order, whole=True)
+        self.order = analyses(function).order
+        self.memory = analyses(function).one_memory
 
     def block(self, block: Block) -> None:
         for op in block.ops:

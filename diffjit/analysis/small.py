@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, Dim, Scalar, Type
 from diffjit.ir.walk import has_exit, initial, walk
@@ -72,7 +71,7 @@ class Small:
     """The candidates of a function; `smooth` leaves alone what would be differentiated by another rule."""
 
     def __init__(self, function: Function, *, smooth: bool) -> None:
-        self.memory = Memory(function, Order(function))
+        self.memory = analyses(function).memory
         self.smooth = smooth
         self.blocked: set[Any] = {self.memory.find(v) for v in self.memory.joined}
         for p in function.params:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.api.engine.composed import Marked
 from diffjit.api.engine.derived import verb
 from diffjit.api.engine.inline import nest
@@ -78,7 +77,7 @@ class _Call:
 
     def one_memory(self, f: Function, itself: dict[int, Value], changed: frozenset[int]) -> list[tuple[int, int]]:
         """Pairs of inputs (counted from -1 downwards) and results that may share memory, which the call cuts apart."""
-        memory = Memory(f, Order(f), whole=True)
+        memory = analyses(f).one_memory
         taken = {memory.find(p): -1 - k for k, p in enumerate(f.params) if isinstance(p.type, Array)}
         pairs: list[tuple[int, int]] = []
         for k, v in enumerate(f.results):

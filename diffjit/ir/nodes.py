@@ -100,6 +100,7 @@ class Function:
         None  # of a recursive function: parameters whose memory it changes (`analysis.memory`)
     )
     returns_views: frozenset[int] = frozenset()  # and parameters whose memory its results may share
+    analyses: object = field(default=None, repr=False, compare=False)  # what is known of it: `analysis.manager`
 
     @property
     def results(self) -> list[Value]:

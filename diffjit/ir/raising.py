@@ -16,7 +16,7 @@ import numpy as np
 
 from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.ops import Raises
-from diffjit.ir.types import Array, Dim, Scalar
+from diffjit.ir.types import INT, Array, Dim, Scalar
 
 UNUSED = "unused"  # attribute of an operation that nobody needs, but which may raise in the user's program
 
@@ -55,7 +55,17 @@ def _numbers_may_raise(op: Op, fits: Callable[[Op], bool]) -> bool:
     out = op.out.type if op.outputs else None
     if isinstance(out, Scalar) and out.dtype.kind in "iu" and not (exact(op) or fits(op)):
         return True
+    if isinstance(out, (Scalar, Array)) and not all(_is_held(v, out.dtype) for v in op.inputs):
+        return True
     return not shapes_agree(op)
+
+
+def _is_held(v: Value, dtype: np.dtype) -> bool:
+    """Whether a NumPy type has an operand: `np.int8(3) * 300` raises, as 300 is Python's own int and no int8."""
+    if dtype.kind not in "iu" or dtype == np.int64 or v.type != INT:
+        return True
+    number, limits = const_of(v), np.iinfo(dtype)
+    return number is not None and limits.min <= number <= limits.max
 
 
 def raises_in_python(op: Op, inside: Callable[[Op], bool] = _no) -> bool:

@@ -59,10 +59,14 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Scalar(Fields):
-    """A number. `weak` marks Python's own numbers, which follow NumPy's NEP 50 when they meet arrays."""
+    """A number. `weak` marks Python's own numbers, which follow NumPy's NEP 50 when they meet arrays.
+
+    `narrow`: NumPy's types that an int has on other paths, while a program is specialised (`frontend.values.mixed`).
+    """
 
     dtype: np.dtype
     weak: bool = False
+    narrow: tuple[np.dtype, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.dtype}{'~' if self.weak else ''}"

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diffjit.analysis.activity import Activity
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.errors import NoRule, UsageError
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Op, Value
@@ -228,7 +227,7 @@ def opened(function: Function, wrt: list[int], results: list[int], buffers: Sequ
     """
     if not any(rules_of(op) for op in walk(function.body)):
         return function
-    memory = Memory(function, Order(function))
+    memory = analyses(function).memory
     inputs, outputs = [function.params[k] for k in wrt], [function.results[k] for k in results]
     activity = Activity(function, memory, inputs, [*outputs, *(function.params[k] for k in buffers)])
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import Array, Scalar
@@ -47,7 +46,7 @@ def silence(regions: list[Block]) -> None:
 def own(results: list[Value], function: Function) -> list[Value]:
     """Results that share memory neither with parameters nor with each other."""
     made = Function(function.name, function.params, Block([], function.body.ops, results))
-    memory = Memory(made, Order(made), whole=True)
+    memory = analyses(made).one_memory
     taken = {memory.find(p) for p in function.params if isinstance(p.type, Array)}
     build = Builder(function.body)
     found: list[Value] = []

@@ -87,7 +87,7 @@ def dump(stage: str, function: Function) -> None:
 
 def readable(function: Function) -> str:
     """The text at the level of the user's code."""
-    from diffjit.analysis.integers.bounds import proofs
+    from diffjit.analysis.proven import proofs
     from diffjit.ir.text.expressions import SourcePrinter
     from diffjit.ir.text.printer import print_module  # imports astor, which programs that are only compiled do without
     from diffjit.primitives.semantics import printed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from diffjit.analysis.manager import analyses
 from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
 from diffjit.errors import MemoryProblem
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import Array
@@ -33,14 +33,14 @@ def own_copy(function: Function) -> Function:
                                x[0] = 1
     """
     f = copied_params(function)[0]
-    reroute(f, Memory(f, Order(f)))
+    reroute(f, analyses(f).memory)
     return f
 
 
 def copied_params(function: Function) -> tuple[Function, dict[int, Value]]:
     """`own_copy`, and the copies by the position of their parameter."""
     f = clone(function)
-    memory = Memory(f, Order(f))
+    memory = analyses(f).memory
     mapping: dict[Value, Value] = {}
     positions: dict[int, Value] = {}
     copies: list[Op] = []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diffjit.analysis.integers.bounds import proofs
+from diffjit.analysis.proven import proofs
 from diffjit.ir.build import Builder
 from diffjit.ir.dump import format_ir
 from diffjit.ir.nodes import Block, Function, Value

@@ -11,11 +11,11 @@ import pytest
 
 import diffjit as dj
 from diffjit.analysis.integers.bounds import Bounds
+from diffjit.analysis.integers.intervals import Intervals
 from diffjit.errors import BrokenPromise
 from diffjit.ir.passes import Pass
 from diffjit.lowering.calls import guards
 from diffjit.lowering.loops import fusion
-from diffjit.lowering.loops.ranges import Ranges
 from diffjit.lowering.text import module
 from diffjit.settings import settings
 
@@ -56,7 +56,7 @@ def test_an_integer_that_was_said_to_fit(monkeypatch: pytest.MonkeyPatch) -> Non
     def product(n: int, x: float) -> Any:
         return (n * n) * x
 
-    monkeypatch.setattr(Ranges, "fits", lambda *_a: True)
+    monkeypatch.setattr(Intervals, "fits", lambda *_a: True)
     assert dj.jit(product)(3, 2.0) == 18.0
     with pytest.raises(BrokenPromise, match="fits into 64 bits"):
         dj.jit(product)(2**40, 2.0)

@@ -10,54 +10,32 @@ add what they say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
-from diffjit.analysis.integers.extents import dims_of, made_with
 from diffjit.analysis.integers.running import Running
+from diffjit.analysis.integers.sums import Affine, Sums
 from diffjit.analysis.order import Order
-from diffjit.ir.checks import cannot_fail
-from diffjit.ir.nodes import Block, Function, Op, Value, const_of
-from diffjit.ir.raising import tests_index
+from diffjit.ir.nodes import Block, Op, Value, const_of
 from diffjit.ir.types import Array, Dim, Scalar, Sym
-from diffjit.ir.walk import callees, has_exit, walk
+from diffjit.ir.walk import has_exit
 
-Atom = Value | Sym  # an unknown number, or a length
+Form = Affine[Value | Sym]  # a sum of unknown numbers and lengths
 
 _SIGNS = {"less": (-1, 1, -1), "less_equal": (-1, 1, 0), "greater": (1, -1, -1), "greater_equal": (1, -1, 0)}
 _OPPOSITES = {"less": "greater_equal", "less_equal": "greater", "greater": "less_equal", "greater_equal": "less"}
 _MOST = 12  # terms of a sum, and conditions that are tried
-
-
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """constant + the sum of coefficient * atom."""
-
-    constant: int
-    terms: dict[Atom, int]
-
-    def plus(self, other: Affine, times: int = 1) -> Affine:
-        """The sum with a multiple of another."""
-        terms = dict(self.terms)
-        for atom, c in other.terms.items():
-            terms[atom] = terms.get(atom, 0) + times * c
-        return Affine(self.constant + times * other.constant, {a: c for a, c in terms.items() if c})
+_SLACK = 8  # a loop over all but the edges goes over all
 
 
 class Bounds:
     """Proves indices of one function."""
 
-    def __init__(self, function: Function) -> None:
-        self.order = Order(function)
-        self.running = Running(self.order)
-        self.known: dict[Value, Affine] = {}
-        self.made_with = made_with(function)
-        self.loops: dict[Value, Op] = {}
-        self.facts: dict[Block, list[Affine]] = {}
-        for op in walk(function.body):
-            if op.kind == "for":
-                self.loops[op.regions[0].args[0]] = op
+    def __init__(self, order: Order, sums: Sums) -> None:
+        self.order, self.sums = order, sums
+        self.running = Running(order)
+        self.known: dict[Value, Form] = {}
+        self.facts: dict[Block, list[Form]] = {}
 
     def inside(self, op: Op, first: int, *, beyond: Op | None = None) -> bool:
         """Whether the ints among the indices of a load, store or view are within bounds, and not negative.
@@ -85,19 +63,19 @@ class Bounds:
 
     def _within(self, index: Value, length: Dim, op: Op, beyond: Op | None) -> bool:
         e = self.of(index)
-        size = Affine(length, {}) if isinstance(length, int) else self._length(length)
+        size = self._length(length)
         if len(e.terms) > _MOST:
             return False
-        return self._positive(e, op, beyond) and self._positive(size.plus(e, -1).plus(Affine(-1, {})), op, beyond)
+        return self._positive(e, op, beyond) and self._positive(size.plus(e, -1).shifted(-1), op, beyond)
 
-    def _positive(self, e: Affine, op: Op, beyond: Op | None) -> bool:
+    def _positive(self, e: Form, op: Op, beyond: Op | None) -> bool:
         """Whether a sum is not negative wherever the operation runs."""
         if self._least(e):
             return True
         facts = list(self._around(op, beyond))[:_MOST]
         return any(self._least(e.plus(fact, -1)) for fact in facts)
 
-    def _least(self, e: Affine) -> bool:
+    def _least(self, e: Form) -> bool:
         for _ in range(4 * _MOST):
             inner = [(self._depth(a), a) for a in e.terms if isinstance(a, Value)]
             inner.sort(key=lambda x: -x[0])
@@ -113,9 +91,9 @@ class Bounds:
     def _depth(self, v: Value) -> int:
         return len(self.order.enclosing(v.block)) if v.block is not None else 0
 
-    def extreme(self, v: Value, *, least: bool) -> Affine | None:
+    def extreme(self, v: Value, *, least: bool) -> Form | None:
         """The least or greatest value of a counter or of an integer that a loop adds to, in terms of others."""
-        loop = self.loops.get(v)
+        loop = self.order.counted_by(v)
         if loop is not None:
             start, stop, step = loop.inputs[:3]
             by = const_of(step)
@@ -123,54 +101,56 @@ class Bounds:
                 return None
             if least == (by > 0):
                 return self.of(start)
-            return self.of(stop).plus(Affine(-1 if by > 0 else 1, {}))
+            return self.of(stop).shifted(-1 if by > 0 else 1)
         found = self.running.of(v) if v.op is None else None
-        if found is None or found.by is not None or found.ramp is not None or found.trips:
+        if found is None or not found.constant or not (found.adds is None or self.sums.exact(found.adds)):
             return None
         return self.of(found.first) if found.times == 0 or least == (found.times > 0) else None
 
     # Sums
 
-    def of(self, v: Value) -> Affine:
+    def of(self, v: Value) -> Form:
         """An integer as a sum."""
         if v not in self.known:
             self.known[v] = Affine(0, {v: 1})
             self.known[v] = self._find(v)
         return self.known[v]
 
-    def _find(self, v: Value) -> Affine:
-        itself, op, ty = Affine(0, {v: 1}), v.op, v.type
-        if op is None or not isinstance(ty, Scalar) or ty.dtype.kind != "i":
-            return itself
-        if op.kind == "const":
-            return Affine(int(op.attrs["value"]), {})
-        if op.kind == "dim":
+    def _find(self, v: Value) -> Form:
+        found = self.sums.parts(v)
+        if found is not None:
+            constant, parts = found
+            total: Form = Affine(constant, {})
+            for times, part in parts:
+                total = total.plus(self.of(part), times)
+            return total
+        op = v.op
+        array = op.inputs[0].type if op is not None and op.kind == "dim" else None
+        if op is not None and isinstance(array, Array):
             axis: int = op.attrs["axis"]
-            d = dims_of(op.inputs[0])[axis]
-            return Affine(d, {}) if isinstance(d, int) else self._length(d)
-        if not (ty.weak or op.attrs.get("nowrap")) or ty.dtype.itemsize != 8:
-            return itself
-        if op.kind in ("add", "subtract"):
-            return self.of(op.inputs[0]).plus(self.of(op.inputs[1]), 1 if op.kind == "add" else -1)
-        if op.kind == "negative":
-            return Affine(0, {}).plus(self.of(op.inputs[0]), -1)
-        if op.kind == "multiply":
-            for a, b in (op.inputs, op.inputs[::-1]):
-                number = const_of(a)
-                if number is not None and isinstance(number, int):
-                    return Affine(0, {}).plus(self.of(b), number)
-        return itself
+            return self._length(array.dims[axis])
+        return Affine(0, {v: 1})
 
-    def _length(self, d: Sym) -> Affine:
-        number = self.made_with.get(d)
+    def _length(self, d: Dim) -> Form:
+        if isinstance(d, int):
+            return Affine(d, {})
+        number = self.sums.lengths.get(d)
         if number is None:
             return Affine(0, {d: 1})
         found = self.of(number)
         return found if number not in found.terms else Affine(0, {number: 1})
 
+    def sweeps(self, loop: Op, length: Dim) -> bool:
+        """Whether a loop makes at least about as many iterations as an axis has elements."""
+        if loop.kind != "for" or const_of(loop.inputs[2]) not in (1, -1):
+            return False
+        low, high = loop.inputs[:2] if const_of(loop.inputs[2]) == 1 else loop.inputs[1::-1]
+        left = self._length(length).plus(self.of(high), -1).plus(self.of(low))
+        return not left.terms and not self.of(low).terms and left.constant <= _SLACK
+
     # What conditions say
 
-    def _around(self, op: Op, beyond: Op | None) -> Iterator[Affine]:
+    def _around(self, op: Op, beyond: Op | None) -> Iterator[Form]:
         """Sums that are not negative in the block of an operation."""
         place = self.order.places.get(op)
         for block, _ in reversed(place.path) if place is not None else ():
@@ -180,7 +160,7 @@ class Bounds:
                 self.facts[block] = list(self._facts(block))
             yield from self.facts[block]
 
-    def _facts(self, block: Block) -> Iterator[Affine]:
+    def _facts(self, block: Block) -> Iterator[Form]:
         up = self.order.parent.get(block)
         if up is None:
             return
@@ -199,11 +179,10 @@ class Bounds:
             by = const_of(op.inputs[2])
             if by is not None and by != 0:
                 low, high = (op.inputs[0], op.inputs[1]) if by > 0 else (op.inputs[1], op.inputs[0])
-                edge = Affine(-1, {})
-                yield counter.plus(self.of(low), -1).plus(edge if by < 0 else Affine(0, {}))
-                yield self.of(high).plus(counter, -1).plus(edge if by > 0 else Affine(0, {}))
+                yield counter.plus(self.of(low), -1).shifted(-1 if by < 0 else 0)
+                yield self.of(high).plus(counter, -1).shifted(-1 if by > 0 else 0)
 
-    def _said(self, condition: Value, *, holds: bool) -> Iterator[Affine]:
+    def _said(self, condition: Value, *, holds: bool) -> Iterator[Form]:
         op = condition.op
         if op is None:
             return
@@ -219,46 +198,12 @@ class Bounds:
                 yield from self._said(ends[0], holds=True)
         elif op.kind in _SIGNS and all(self._is_index(v) for v in op.inputs):
             a, b, less = _SIGNS[op.kind if holds else _OPPOSITES[op.kind]]
-            yield Affine(less, {}).plus(self.of(op.inputs[0]), a).plus(self.of(op.inputs[1]), b)
+            base: Form = Affine(less, {})
+            yield base.plus(self.of(op.inputs[0]), a).plus(self.of(op.inputs[1]), b)
         elif op.kind == ("equal" if holds else "not_equal") and all(self._is_index(v) for v in op.inputs):
             gap = self.of(op.inputs[0]).plus(self.of(op.inputs[1]), -1)
             yield gap
-            yield Affine(0, {}).plus(gap, -1)
+            yield gap.negative()
 
     def _is_index(self, v: Value) -> bool:
         return isinstance(v.type, Scalar) and v.type.dtype.kind == "i"
-
-
-def proofs(function: Function) -> Callable[[Op], bool]:
-    """Tells of accesses of a function, and of those that it calls, whether their indices are within bounds."""
-    homes: dict[Op, Function] = {}
-    known: dict[int, Bounds] = {}
-
-    def inside(op: Op) -> bool:
-        if not homes:
-            homes.update((o, f) for f in callees(function) for o in walk(f.body))
-        home = homes[op]
-        if id(home) not in known:
-            known[id(home)] = Bounds(home)
-        return known[id(home)].proves(op)
-
-    return inside
-
-
-def untested(function: Function) -> Callable[[Op], bool]:
-    """Tells of operations that must stay though nobody uses what they read: an index may be out of bounds."""
-    found: list[Bounds] = []
-
-    def stays(op: Op) -> bool:
-        if not tests_index(op):
-            return False
-        if op.row.indices_at is None:
-            return True
-        if not found:
-            found.append(Bounds(function))
-        proven = found[0].proves(op)
-        if proven:
-            cannot_fail(op)  # those who rely on it may go on doing so when it is gone
-        return not proven
-
-    return stays

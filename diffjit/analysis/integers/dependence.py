@@ -16,31 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from diffjit.analysis.integers.sums import Affine, Sums
 from diffjit.analysis.order import Order
 from diffjit.ir.nodes import Op, Value, const_of
-from diffjit.ir.types import Array, Dim, Scalar, Sym
+from diffjit.ir.types import Array, Dim, Sym
 
 Atom = tuple[str, Value | Sym]  # ("shared" | "read" | "write" | "step", a counter, a number or a length)
+Form = Affine[Atom]
 _MOST = 32  # steps in a proof
-
-
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """A sum of atoms with integer coefficients, and a constant."""
-
-    terms: dict[Atom, int]
-    constant: int
-
-    def plus(self, other: Affine, times: int = 1) -> Affine:
-        """self + times * other."""
-        terms = dict(self.terms)
-        for atom, k in other.terms.items():
-            terms[atom] = terms.get(atom, 0) + times * k
-        return Affine({a: k for a, k in terms.items() if k}, self.constant + times * other.constant)
-
-    def without(self, atom: Atom) -> Affine:
-        """All but one term."""
-        return Affine({a: k for a, k in self.terms.items() if a != atom}, self.constant)
 
 
 @dataclass(slots=True, eq=False)
@@ -89,8 +72,8 @@ def written(op: Op, position: int) -> Access:
 class Dependence:
     """Questions about one function."""
 
-    def __init__(self, order: Order) -> None:
-        self.order = order
+    def __init__(self, order: Order, sums: Sums) -> None:
+        self.order, self.sums = order, sums
         self.front: dict[Value, bool] = {}
 
     def apart(self, read: Access, write: Access) -> bool:
@@ -131,12 +114,12 @@ class Dependence:
             if a is not None and b is not None and self._from_front(a) and self._from_front(b)
         ]
         ways = (True, False) if position < len(common) else (True,)
-        return any(_Case(self.order, common, position, by_steps=w).apart(a, b) for w in ways for a, b in pairs)
+        return any(_Case(self, common, position, by_steps=w).apart(a, b) for w in ways for a, b in pairs)
 
     def _from_front(self, index: Value) -> bool:
         """Whether an index is never negative: a negative one counts from the end."""
         if index not in self.front:
-            case = _Case(self.order, [], 0)
+            case = _Case(self, [], 0)
             self.front[index] = case.at_least(case.affine(index, "read"), 0)
         return self.front[index]
 
@@ -144,8 +127,8 @@ class Dependence:
 class _Case:
     """The loops before `position` are in the same iteration, that one is in a later one, those behind are in any."""
 
-    def __init__(self, order: Order, common: list[Op], position: int, *, by_steps: bool = True) -> None:
-        self.order = order
+    def __init__(self, asked: Dependence, common: list[Op], position: int, *, by_steps: bool = True) -> None:
+        self.order, self.sums = asked.order, asked.sums
         self.by_steps = by_steps  # a later counter is an earlier one and some steps; else, some counter of its range
         self.same = common[:position]
         self.ahead = common[position] if position < len(common) else None
@@ -153,41 +136,26 @@ class _Case:
     def apart(self, read: Value, write: Value) -> bool:
         """Whether two indices differ in this case."""
         gap = self.affine(write, "write").plus(self.affine(read, "read"), -1)
-        return self.at_least(gap, 1) or self.at_least(Affine({}, 0).plus(gap, -1), 1)
+        return self.at_least(gap, 1) or self.at_least(gap.negative(), 1)
 
-    def affine(self, v: Value, side: str) -> Affine:
+    def affine(self, v: Value, side: str) -> Form:
         """A number in terms of counters and of numbers that nothing is known of."""
-        if isinstance(number := const_of(v), int):
-            return Affine({}, number)
-        op = v.op
-        if op is not None:
-            if op.kind in ("add", "subtract"):
-                sign = 1 if op.kind == "add" else -1
-                return self.affine(op.inputs[0], side).plus(self.affine(op.inputs[1], side), sign)
-            if op.kind == "negative":
-                return Affine({}, 0).plus(self.affine(op.inputs[0], side), -1)
-            if op.kind == "multiply":
-                return self._product(v, side)
-            if op.kind == "cast" and isinstance(op.inputs[0].type, Scalar) and op.inputs[0].type.dtype.kind == "i":
-                return self.affine(op.inputs[0], side)
-            ty = op.inputs[0].type if op.kind == "dim" else None
-            if isinstance(ty, Array):
-                axis: int = op.attrs["axis"]
-                length: Dim = ty.dims[axis]
-                return Affine({}, length) if isinstance(length, int) else Affine({(self._whose(v, side), length): 1}, 0)
+        found = self.sums.parts(v)
+        if found is not None:
+            total: Form = Affine(found[0], {})
+            for times, part in found[1]:
+                total = total.plus(self.affine(part, side), times)
+            return total
+        ty = v.op.inputs[0].type if v.op is not None and v.op.kind == "dim" else None
+        if v.op is not None and isinstance(ty, Array):
+            axis: int = v.op.attrs["axis"]
+            length: Dim = ty.dims[axis]
+            return Affine(length, {}) if isinstance(length, int) else Affine(0, {(self._whose(v, side), length): 1})
         loop = self.order.counted_by(v)
         if loop is not None and loop is self.ahead and side == "write":
             further = _direction(loop) if self.by_steps else 0
-            return Affine({("shared", v): 1, ("step", v): further} if further else {("write", v): 1}, 0)
-        return Affine({(self._whose(v, side), v): 1}, 0)
-
-    def _product(self, v: Value, side: str) -> Affine:
-        assert v.op is not None
-        x, y = (self.affine(i, side) for i in v.op.inputs)
-        if x.terms and y.terms:
-            return Affine({(self._whose(v, side), v): 1}, 0)
-        factor, other = (x, y) if not x.terms else (y, x)
-        return Affine({}, 0).plus(other, factor.constant)
+            return Affine(0, {("shared", v): 1, ("step", v): further} if further else {("write", v): 1})
+        return Affine(0, {(self._whose(v, side), v): 1})
 
     def _whose(self, v: Value, side: str) -> str:
         """Both accesses see the same number if it does not change between them."""
@@ -198,7 +166,7 @@ class _Case:
         around = self.order.loops_around(v.block) if v.block is not None else []
         return "shared" if not around or around[0] is innermost or around[0] in self.same else side
 
-    def at_least(self, form: Affine, bound: int) -> bool:
+    def at_least(self, form: Form, bound: int) -> bool:
         """Whether a form is at least so large, whatever the counters are."""
         for _ in range(_MOST):
             if not form.terms:
@@ -210,14 +178,14 @@ class _Case:
             form = smaller
         return False
 
-    def _lowered(self, form: Affine, atom: Atom, k: int) -> Affine | None:
+    def _lowered(self, form: Form, atom: Atom, k: int) -> Form | None:
         """A form without an atom that is nowhere larger; None if there is none."""
         kind, v = atom
         rest = form.without(atom)
         if isinstance(v, Sym):
             return rest if k > 0 else None
         if kind == "step":
-            return rest.plus(Affine({}, k)) if k > 0 else None
+            return rest.shifted(k) if k > 0 else None
         loop = self.order.counted_by(v)
         if loop is not None:
             end = self._end(loop, low=k > 0, side=kind)
@@ -228,7 +196,7 @@ class _Case:
         v = atom[1]
         return len(self.order.enclosing(v.block)) if isinstance(v, Value) and v.block is not None else 0
 
-    def _end(self, loop: Op, *, low: bool, side: str) -> Affine | None:
+    def _end(self, loop: Op, *, low: bool, side: str) -> Form | None:
         """The lowest or highest value of a counter."""
         step = const_of(loop.inputs[2])
         if not isinstance(step, int):
@@ -237,8 +205,8 @@ class _Case:
         side = "read" if side == "shared" else side
         start, stop = self.affine(loop.inputs[0], side), self.affine(loop.inputs[1], side)
         if low:
-            return start if up else stop.plus(Affine({}, 1))
-        return stop.plus(Affine({}, -1)) if up else start
+            return start if up else stop.shifted(1)
+        return stop.shifted(-1) if up else start
 
 
 def _direction(loop: Op) -> int:

@@ -27,6 +27,7 @@ class Sum:
     by      a number that no iteration changes; times `times`
     trips   the bounds of an inner loop, each iteration of which adds `times`: as many as it runs
     ramp    iteration n adds (n + ramp) times `times`
+    adds    the operation that adds, None where nothing does; where it wraps around, so does what is computed here
     """
 
     loop: Op
@@ -35,6 +36,12 @@ class Sum:
     by: Value | None = None
     trips: tuple[Value, ...] = ()
     ramp: int | None = None
+    adds: Op | None = None
+
+    @property
+    def constant(self) -> bool:
+        """Whether each iteration adds the same constant."""
+        return self.by is None and not self.trips and self.ramp is None
 
     def operands(self, *, final: bool) -> list[Value]:
         """The values that it is computed from, constants aside; `final`: behind the loop."""
@@ -112,9 +119,9 @@ class Running:
             sign = 1 if op.kind == "add" else -1
             number = _constant(other)
             if number is not None:
-                return Sum(loop, first, sign * number)
+                return Sum(loop, first, sign * number, adds=op)
             if not self.order.inside(other, loop) and other.type == arg.type:
-                return Sum(loop, first, sign, by=other)
+                return Sum(loop, first, sign, by=other, adds=op)
             return None
         return self._inner(loop, first, arg, after)
 
@@ -127,14 +134,14 @@ class Running:
         if initial(inner)[slot] is not arg:
             return None
         part = self._sum(inner, slot)
-        if part is None or part.by is not None or part.trips or part.ramp is not None:
+        if part is None or not part.constant:
             return None
         bounds = inner.inputs[:3]
         if not any(self.order.inside(v, loop) and _constant(v) is None for v in bounds):
-            return Sum(loop, first, part.times, trips=tuple(bounds))
-        return self._ramp(loop, first, part.times, bounds)
+            return Sum(loop, first, part.times, trips=tuple(bounds), adds=part.adds)
+        return self._ramp(loop, first, part, bounds)
 
-    def _ramp(self, loop: Op, first: Value, times: int, bounds: list[Value]) -> Sum | None:
+    def _ramp(self, loop: Op, first: Value, part: Sum, bounds: list[Value]) -> Sum | None:
         """`for p in range(s, n): for q in range(a, p + e)`, where no iteration of the outer loop has p + e < a."""
         low, step = _constant(bounds[0]), _constant(bounds[2])
         if loop.kind != "for" or low is None or step != 1 or _constant(loop.inputs[2]) != 1:
@@ -148,7 +155,7 @@ class Running:
             stop, beyond = counter, number if stop.op.kind == "add" else -number
         if start is None or stop is not counter or start + beyond - low < 0:
             return None
-        return Sum(loop, first, times, ramp=start + beyond - low)
+        return Sum(loop, first, part.times, ramp=start + beyond - low, adds=part.adds)
 
 
 def _unless_left(loop: Op, after: Value) -> Value:

@@ -12,8 +12,7 @@ from typing import Any
 
 import diffjit.primitives  # noqa: F401 - declares the primitives
 from diffjit import tree
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.api.engine.programs import Building, Compiled
 from diffjit.errors import DiffjitError, InternalError, UsageError
 from diffjit.frontend.entry.program import Program, specialise
@@ -82,7 +81,7 @@ def _definition(function: Any) -> Loc | None:
 
 def mutated_params(function: Function) -> list[int]:
     """Parameters whose arrays the program writes to."""
-    memory = Memory(function, Order(function))
+    memory = analyses(function).memory
     return [k for k, p in enumerate(function.params) if isinstance(p.type, Array) and memory.written(p)]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diffjit.analysis.integers.bounds import proofs
+from diffjit.analysis.proven import proofs
 from diffjit.api.engine.derived import Derived, resolve
 from diffjit.api.engine.engine import program_of
 from diffjit.api.engine.programs import flatten_call

@@ -416,6 +416,8 @@ def is_pure(obj: Any) -> bool:
     if module == "builtins":
         return getattr(obj, "__name__", "") in _PURE_BUILTINS
     bound = getattr(obj, "__self__", None)
+    if isinstance(bound, np.generic):  # a number never changes
+        return True
     if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
         return False
     return module.split(".")[0] in _PURE_MODULES and not module.startswith(_IMPURE)

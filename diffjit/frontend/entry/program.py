@@ -29,6 +29,7 @@ from diffjit.frontend.syntax.frames import Learned, NeedStatic
 from diffjit.frontend.syntax.interpret import Interpreter
 from diffjit.frontend.syntax.loops import WHOLE, Peel, Resumed
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.mixed import settle
 from diffjit.frontend.values.templates import Apart, Live, Widen
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import scalar_type_of
@@ -184,6 +185,7 @@ def _specialise(
         [*params, *(c.param for c in captures)],
         body,
     )
+    settle(ir)
     decide_views(ir)
     dce(ir, unused_but_raising)
     check_values(ir)

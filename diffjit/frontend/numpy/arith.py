@@ -16,6 +16,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import join_scalars
 from diffjit.frontend.values.leaves import as_type
+from diffjit.frontend.values.mixed import alternatives
 from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import scalar_type_of
@@ -192,14 +193,36 @@ class Arith(Mixin):
             if simple is not None:
                 return simple
         types: list[Any] = [o.type for o in operands]
+        if any(isinstance(t, Scalar) and t.narrow for t in types):
+            return self._of_mixed(kind, operands, weak=weak, name=name)
+        return self.build.value(kind, operands, self._ew_type(kind, types, args, weak=weak), name=name)
+
+    def _ew_type(self, kind: str, types: list[Any], args: Any, *, weak: bool) -> Type:
         scalars = all(isinstance(t, Scalar) for t in types)
         if scalars and weak and all(t.weak for t in types):
-            ty: Type = self._weak_type(kind, types, args)
-        else:
-            dtype = self.numpy_dtype(kind, types)
-            dims = self.broadcast([t.dims for t in types if isinstance(t, Array)])
-            ty = Scalar(dtype) if scalars else Array(dtype, dims, _result_layout(types))
-        return self.build.value(kind, operands, ty, name=name)
+            return self._weak_type(kind, types, args)
+        dtype = self.numpy_dtype(kind, types)
+        dims = self.broadcast([t.dims for t in types if isinstance(t, Array)])
+        return Scalar(dtype) if scalars else Array(dtype, dims, _result_layout(types))
+
+    def _of_mixed(self, kind: str, operands: list[Value], *, weak: bool, name: str | None) -> Value:
+        """Apply an elementwise kind to ints that have another type on another path (`frontend.values.mixed`)."""
+        found = [self._ew_type(kind, types, operands, weak=weak) for types in alternatives([o.type for o in operands])]
+        if all(ty == found[0] for ty in found):
+            return self.build.value(kind, operands, found[0], name=name)
+        if all(isinstance(ty, Scalar) and ty.dtype.kind in "iu" for ty in found):
+            made = self.build.value(kind, [self.as_weak(o) for o in operands], INT, name=name)
+            narrow = sorted({ty.dtype for ty in found if not (ty.weak or ty.dtype == INT.dtype)}, key=str)
+            for dtype in narrow:
+                made = self.as_weak(self.cast(made, dtype))
+            return self.build.value("cast", [made], Scalar(INT.dtype, weak=True, narrow=tuple(narrow)), name=name)
+        if any(ty.dtype.kind in "iu" for ty in found):
+            raise self.error(
+                TypeProblem("DJ304", f"`{kind}` of an int that is Python's own on one path and NumPy's on another",
+                            cure="write int(...) where the number is made")
+            )  # fmt: skip
+        wide = [self.cast(o, np.int64) if isinstance(o.type, Scalar) and o.type.narrow else o for o in operands]
+        return self.build.value(kind, wide, self._ew_type(kind, [o.type for o in wide], wide, weak=weak), name=name)
 
     def broadcast(self, shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
         """`broadcast_dims`; a mismatch inside a `try` that catches ValueError is an exception like any other."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.leaves import list_types
+from diffjit.frontend.values.mixed import join_ints
 from diffjit.frontend.values.templates import (
     Bad,
     Boxed,
@@ -314,6 +315,9 @@ def join_scalars(a: Scalar, b: Scalar) -> Scalar:
     """The scalar type that holds both."""
     if a == b:
         return a
+    mixed = join_ints(a, b)
+    if mixed is not None:
+        return mixed
     if a.weak and b.weak:
         return a if _ORDER.index(a.dtype.kind) >= _ORDER.index(b.dtype.kind) else b
     if a.weak != b.weak:

@@ -47,7 +47,7 @@ class SourcePrinter(Elementwise, OpPrinter):
         inside: Callable[[Op], bool] = lambda op: False,
     ) -> None:
         self.proven = inside
-        self.narrow = True
+        self.narrow = self.wraps = True
         self.unlike: set[Op] = set()
         self.prelude = self._helpers = dict(PRELUDE)
         self.imports = self._imports = {**OpPrinter.imports, **_SCIPY}
@@ -57,7 +57,9 @@ class SourcePrinter(Elementwise, OpPrinter):
 
     def begin(self, functions: Sequence[Function]) -> None:
         """Look whether the program has narrow floats, and which arrays need to be told their memory order."""
-        self.narrow = any(_is_narrow(f) for f in functions)
+        dtypes = {d for f in functions for d in _dtypes(f)}
+        self.narrow = any(d.name in NARROW for d in dtypes)
+        self.wraps = any(d.kind in "iu" and d != np.int64 for d in dtypes)
         for f in functions:
             for op in walk(f.body):
                 if op.kind == "foreign":
@@ -87,8 +89,9 @@ class SourcePrinter(Elementwise, OpPrinter):
     # What is printed how
 
     def finished(self, definition: ast.FunctionDef) -> ast.FunctionDef:
-        """Signs as they are written by hand."""
-        Subtractions().visit(definition)
+        """Signs as they are written by hand: but -k of a uint8 is 256 - k, which a wider int is not to be told."""
+        if not self.wraps:
+            Subtractions().visit(definition)
         return definition
 
     def foldable(self, op: Op) -> bool:
@@ -423,16 +426,17 @@ def _ordered(op: Op, made: ast.expr) -> ast.expr:
     return syntax.call("np.ascontiguousarray" if ty.layout == "C" else "np.asfortranarray", made)
 
 
-def _is_narrow(function: Function) -> bool:
-    types = [p.type for p in function.params]
+def _dtypes(function: Function) -> set[np.dtype]:
+    """The dtypes of all numbers and arrays."""
+    types = {p.type for p in function.params}
     for block in blocks(function.body):
-        types += [v.type for op in block.ops for v in op.outputs]
+        types |= {v.type for op in block.ops for v in op.outputs}
+    found: set[np.dtype] = set()
     for ty in types:
         while not isinstance(ty, (Scalar, Array)):
             ty = ty.elem  # noqa: PLW2901
-        if ty.dtype.name in NARROW:
-            return True
-    return False
+        found.add(ty.dtype)
+    return found
 
 
 def _has_company(constant: Op, user: Op) -> bool:

@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from diffjit.analysis.aliases import Roots
-from diffjit.analysis.integers.bounds import proofs, untested
+from diffjit.analysis.manager import analyses
+from diffjit.analysis.proven import proofs, untested
 from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.ops import Raises, Reads, Row, declare
 from diffjit.ir.raising import raises_in_python, relies
@@ -42,7 +43,7 @@ def fuse_loops(function: Function) -> None:
     _shapes_from_outside(function.body, {}, function.params)
     stays, inside = untested(function), proofs(function)
     dce(function, stays)
-    roots = Roots(function)
+    roots = analyses(function).roots
     users = uses(function)
     for block in list(blocks(function.body)):
         if sum(1 for op in block.ops if fuse.runs_in_loops(op)) > 1:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.ops import Raises, Row, declare
 from diffjit.ir.types import Array, is_ref
@@ -37,7 +37,7 @@ def passing(function: Function) -> set[Value]:
 
 def borrow(function: Function) -> set[Value]:
     """The views made in loops that may do without a reference; what they borrow from is held until the loop ends."""
-    kept, order = _kept(function), Order(function)
+    kept, order = _kept(function), analyses(function).order
     params = set(function.params)
     lent: set[Value] = set()
     holds: dict[tuple[Op, Value], Block] = {}

@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from diffjit.analysis.integers.bounds import Affine, Bounds
+from diffjit.analysis.integers.bounds import Bounds, Form
+from diffjit.analysis.integers.sums import Affine
+from diffjit.analysis.manager import analyses
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import PROVEN, Check
 from diffjit.ir.nodes import CHECKS, LABELS, Block, Function, Op, Value, const_of
@@ -24,12 +26,13 @@ from diffjit.ir.walk import clone_op, clone_value, walk
 
 _LARGEST = 120  # operations of a loop that is worth printing twice
 _MOST = 24  # conditions
-_FAR = 1 << 40  # numbers beyond this are left to the careful version: no sum of a few below it overflows
+_FAR = 1 << 40  # numbers beyond this are left to the careful version: no sum of a few below it overflows,
+_TIMES, _PLUS = 1 << 16, 1 << 60  # with coefficients and constants up to these
 
 
 def in_two_versions(function: Function) -> None:
     """Apply to the loops that gain from it, outermost first, in place."""
-    bounds = Bounds(function)
+    bounds = analyses(function).bounds
     todo = [function.body]
     found: list[tuple[Block, Op, list[Op], Block]] = []
     while todo:
@@ -82,7 +85,7 @@ class _Test:
     def __init__(self, loop: Op, bounds: Bounds) -> None:
         self.loop, self.bounds = loop, bounds
         self.order = bounds.order
-        self.wanted: dict[tuple[int, tuple[tuple[object, int], ...]], Affine] = {}  # sums that must not be negative
+        self.wanted: dict[tuple[int, tuple[tuple[object, int], ...]], Form] = {}  # sums that must not be negative
         self.lengths: dict[Sym, tuple[Value, int]] = {}
         for op in walk(loop.regions[0]):
             for v in op.inputs:
@@ -99,7 +102,7 @@ class _Test:
             return False
         spec = op.attrs["spec"] if op.kind == "view" else ["i"] * base.type.ndim
         rest = iter(op.inputs[op.row.indices_at or 0 :])
-        asked: list[Affine] = []
+        asked: list[Form] = []
         axis = 0
         for entry in spec:
             if entry == "i":
@@ -112,14 +115,14 @@ class _Test:
                     d = base.type.dims[axis]
                     if isinstance(d, Sym):
                         self.lengths.setdefault(d, (base, axis))
-                    size = Affine(d, {}) if isinstance(d, int) else Affine(0, {d: 1})
-                    asked.append(size.plus(high, -1).plus(Affine(-1, {})))
+                    size: Form = Affine(d, {}) if isinstance(d, int) else Affine(0, {d: 1})
+                    asked.append(size.plus(high, -1).shifted(-1))
             elif isinstance(entry, tuple):
                 for given in entry[1:]:
                     if given:
                         next(rest)
             axis += entry != "n"
-        if any(not self._can_write(a) for e in asked for a in e.terms):
+        if any(not self._can_write(a) for e in asked for a in e.terms) or not all(map(_is_small, asked)):
             return False
         for e in asked:
             certain = e.constant >= 0 and all(isinstance(a, Sym) and k > 0 for a, k in e.terms.items())
@@ -132,7 +135,7 @@ class _Test:
             return atom in self.lengths
         return isinstance(atom, Value) and self.order.visible(atom, self.loop)
 
-    def _end(self, e: Affine, *, least: bool) -> Affine | None:
+    def _end(self, e: Form, *, least: bool) -> Form | None:
         """The least or greatest value of a sum over all iterations, in numbers that are known before the loop."""
         for _ in range(4 * _MOST):
             inner = [a for a in e.terms if isinstance(a, Value) and self.order.inside(a, self.loop)]
@@ -146,15 +149,15 @@ class _Test:
             e = e.plus(Affine(0, {atom: 1}), -k).plus(end, k)
         return None
 
-    def _last(self, v: Value) -> Affine | None:
+    def _last(self, v: Value) -> Form | None:
         """What an integer is at last that a loop over a range adds a constant to."""
         found = self.bounds.running.of(v) if v.op is None else None
-        if found is None or found.by is not None or found.trips or found.ramp is not None or found.loop.kind != "for":
+        if found is None or not found.constant or found.loop.kind != "for":
             return None
         start, stop, step = found.loop.inputs[:3]
         if const_of(step) != 1:
             return None
-        steps = self.bounds.of(stop).plus(self.bounds.of(start), -1).plus(Affine(-1, {}))
+        steps = self.bounds.of(stop).plus(self.bounds.of(start), -1).shifted(-1)
         return self.bounds.of(found.first).plus(steps, found.times)
 
     def write(self) -> Block:
@@ -188,6 +191,11 @@ class _Test:
             return build.value("dim", [array], INT, axis=axis)
         assert isinstance(atom, Value)
         return atom if atom.type == INT else build.value("cast", [atom], INT)
+
+
+def _is_small(e: Form) -> bool:
+    """Whether a sum of numbers below `_FAR` cannot overflow."""
+    return abs(e.constant) <= _PLUS and len(e.terms) <= _MOST and all(abs(k) <= _TIMES for k in e.terms.values())
 
 
 def _is_there(v: Value) -> bool:

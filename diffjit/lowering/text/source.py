@@ -12,8 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 
-from diffjit.analysis.aliases import Roots
-from diffjit.analysis.integers.bounds import Bounds
+from diffjit.analysis.manager import analyses
 from diffjit.errors import DiffjitError, without_rule
 from diffjit.ir.checks import cannot_fail
 from diffjit.ir.nodes import SUM, Function, Op, Value, const_of
@@ -25,7 +24,6 @@ from diffjit.ir.walk import uses, walk
 from diffjit.lowering.calls import failures
 from diffjit.lowering.loops import checked, fuse, reuse, sharing
 from diffjit.lowering.loops.fusion import NEST, same_place
-from diffjit.lowering.loops.ranges import Ranges
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text import arrays, foreign, indexing, linalg, nests, scalars
@@ -58,9 +56,9 @@ class LoweredPrinter(OpPrinter):
         self.lent = lent  # views that hold no reference
         self.sealed = sealed  # positions of results that leave as tapes
         self.uses = uses(function)
-        self.ranges = Ranges(function)
-        self.bounds = Bounds(function)
-        self.roots = Roots(function)
+        self.ranges = analyses(function).intervals
+        self.bounds = analyses(function).bounds
+        self.roots = analyses(function).roots
         self.recursive = recursive  # ids of functions that may call themselves
         self.reserved = RUNTIME_NAMES  # type: ignore[misc]
         self.definitions: dict[str, str] = {}  # name -> what it is, for the head of the module

@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Value
@@ -40,7 +39,7 @@ def refuse_changes(function: Function) -> None:
     calls = [op for op in walk(function.body) if APART in op.attrs]
     if not calls:
         return
-    memory = Memory(function, Order(function))
+    memory = analyses(function).memory
     for op in calls:
         pairs: tuple[tuple[int, int], ...] = op.attrs[APART]
         for pair in pairs:

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import fitting
 from diffjit.ir.nodes import Block, Function, Value, is_view
@@ -68,7 +67,7 @@ class Steps:
         self.loop, self.body = made.loop, made.loop.regions[0]
         self.build = Builder()
         self.mapping: dict[Value, Value] = {}
-        self.memory = Memory(made.function, Order(made.function))
+        self.memory = analyses(made.function).memory
         self.args = self.body.args[1:]
         read = {v for values in reads(self.body) for v in values}
         self.live = live = [k for k, a in enumerate(self.args) if a in read]  # others are new in each step

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diffjit.analysis.activity import Activity
+from diffjit.analysis.manager import analyses
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.errors import MemoryProblem
@@ -49,8 +50,8 @@ def enclose(function: Function, wrt: list[int], results: list[int], buffers: Seq
     from diffjit.transforms.checkpoint.calls import loop_rules
 
     while any(BUDGET in op.attrs for op in walk(function.body)):
-        order = Order(function)
-        memory = Memory(function, order)
+        order = analyses(function).order
+        memory = analyses(function).memory
         useful = [*(function.results[k] for k in results), *(function.params[k] for k in buffers)]
         activity = Activity(function, memory, [function.params[k] for k in wrt], useful)
         found = _first(function.body, activity)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diffjit.analysis.activity import Activity
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.frontend.numpy import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
@@ -48,8 +47,8 @@ class Companions:
     def __init__(self, function: Function, wrt: list[int], count: int, *, nested: bool = False) -> None:
         self.f = self.prepared(clone(function) if nested else own_copy(function))
         self.count = count
-        self.order = Order(self.f)
-        self.memory = Memory(self.f, self.order)
+        self.order = analyses(self.f).order
+        self.memory = analyses(self.f).memory
         self.inputs = [self.f.params[k] for k in wrt]
         outputs = [v for v in self.f.body.results if is_float(v.type)]
         if nested:  # what a recursive function leaves in its arguments is a result, too

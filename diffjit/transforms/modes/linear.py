@@ -7,8 +7,7 @@ tangent(residuals, x_dot) -> out_dot    the tangent map, which computes nothing 
 
 from __future__ import annotations
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.errors import UsageError
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.ops import Reads
@@ -74,7 +73,7 @@ def _read(op: Op) -> list[Value]:
 class _Flow:
     def __init__(self, function: Function, params: list[int]) -> None:
         self.function = function
-        self.memory = Memory(function, Order(function), whole=True)
+        self.memory = analyses(function).one_memory
         self.calls: dict[tuple[Function, tuple[int, ...]], list[bool]] = {}
         self.reached = {self.place(function.params[k]) for k in params}
 

@@ -11,8 +11,7 @@ copies are marked (attribute `spent`), and looked at when no derivative will be 
 
 from __future__ import annotations
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.ir.checks import cannot_fail, inherit
 from diffjit.ir.nodes import Function, Op, Value
 from diffjit.ir.types import Array
@@ -25,7 +24,7 @@ def adopt(function: Function) -> None:
     copies = [op for op in body.ops if op.kind == "copy" and op.attrs.get("spent") and _same_layout(op)]
     if not copies:
         return
-    memory = Memory(function, Order(function), whole=True)
+    memory = analyses(function).one_memory
     mapping: dict[Value, Value] = {}
     last: dict[object, int] = {memory.find(v): len(body.ops) for v in (*function.params, *function.results)}
     for k, op in enumerate(body.ops):

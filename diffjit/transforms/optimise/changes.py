@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from diffjit.analysis.manager import analyses
 from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
 from diffjit.ir.nodes import Function, Op, Value
 from diffjit.ir.types import Scalar
 
@@ -20,5 +20,5 @@ class Changes:
         if isinstance(v.type, Scalar):
             return False
         if self.memory is None:
-            self.memory = Memory(self.function, Order(self.function), whole=True)
+            self.memory = analyses(self.function).one_memory
         return self.memory.changes_after(v, op)

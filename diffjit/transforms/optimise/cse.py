@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.ir.checks import inherit
 from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of, is_const, is_view, without_labels
 from diffjit.ir.ops import Cost
@@ -40,11 +39,10 @@ class _Sharing:
         self.count: Counter[Value] | None = None
         self.mapping: dict[Value, Value] = {}
         self.same: dict[Value, Value] = {}  # numbers that are equal to earlier ones, but computed again
-        order = Order(function)
-        self.memory = Memory(function, order)
+        self.memory = analyses(function).memory
         self.final = frozenset[Any]()
         if any(_makes_array(op) for op in walk(function.body)):
-            self.whole = whole = Memory(function, order, whole=True)
+            self.whole = whole = analyses(function).one_memory
             self.final = frozenset(whole.find(v) for v in function.results if is_ref(v.type))
 
     def block(self, block: Block, outer: dict[Hashable, Op]) -> None:

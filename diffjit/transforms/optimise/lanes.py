@@ -22,8 +22,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from diffjit.analysis.failing import Failing, Failure
+from diffjit.analysis.manager import analyses
 from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import fitting
 from diffjit.ir.nodes import LANES, Block, Function, Op, Value, const_of, is_view, without_labels
@@ -48,7 +48,7 @@ def join_products(function: Function) -> bool:
         candidates = [(b, op, p) for b, op in reversed(found) for p in _products(op) if p not in refused]
         if not candidates:
             return changed
-        memory = Memory(function, Order(function), whole=True)
+        memory = analyses(function).one_memory
         for block, loop, product in candidates:
             if Split(memory, block, loop, product).apply():
                 changed = True

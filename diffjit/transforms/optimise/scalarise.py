@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.analysis.small import Small, constant, is_small, subscript, viewed
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import PROVEN, cannot_fail, inherit
@@ -59,7 +58,7 @@ def _detach(function: Function) -> None:
     kept = {op: op.inputs[1] for op in walk(function.body) if op.row.keeps and is_small(op.inputs[1].type)}
     if not kept:
         return
-    memory = Memory(function, Order(function), whole=True)
+    memory = analyses(function).one_memory
     leaving = {memory.find(v) for v in function.results if isinstance(v.type, Array)}
     build = Builder()
     for block in list(blocks(function.body)):

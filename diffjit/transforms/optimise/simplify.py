@@ -6,7 +6,7 @@ if c: yield x  else: yield x    ->    x
 
 from __future__ import annotations
 
-from diffjit.analysis.integers.bounds import untested
+from diffjit.analysis.proven import untested
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.walk import dce
 

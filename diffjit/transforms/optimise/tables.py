@@ -17,9 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from diffjit.analysis.integers.bounds import Bounds
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import fitting, inherit
 from diffjit.ir.nodes import TRIED, Block, Function, Op, Value, const_of, is_const, is_view, without_labels
@@ -77,9 +75,9 @@ class _Tables:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.order = Order(function)
-        self.memory = Memory(function, self.order)
-        self.bounds = Bounds(function)
+        self.order = analyses(function).order
+        self.memory = analyses(function).memory
+        self.bounds = analyses(function).bounds
         self.taken: set[Op] = set()
         self.found: list[tuple[_Place, dict[tuple[Op, ...], list[tuple[Op, _Slice]]]]] = []
         for loop in [op for op in walk(function.body) if op.kind in ("for", "while")]:

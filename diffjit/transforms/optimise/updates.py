@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from diffjit.analysis.aliases import Roots
 from diffjit.analysis.integers.dependence import Dependence, access
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import inherit
 from diffjit.ir.nodes import CHECKS, LABELS, SUM, Block, Function, Op, Value, const_of, is_const, is_view
@@ -31,11 +31,10 @@ def in_place(function: Function) -> None:
     """Apply both, in place."""
     if not any(op.kind in ("accum_at", "accum") for op in walk(function.body)):
         return
-    roots = Roots(function)
+    roots = analyses(function).roots
     for block in list(blocks(function.body)):
         _cancel(block, roots)
-    order = Order(function)
-    dependence = Dependence(order)
+    dependence = analyses(function).dependence
     for block in list(blocks(function.body)):
         for op in list(block.ops):
             if op.kind == "for" and not any(o.regions for o in op.regions[0].ops):

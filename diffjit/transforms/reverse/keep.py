@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from diffjit.analysis.integers.bounds import Bounds
 from diffjit.analysis.integers.running import Sum
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.mincut import minimum_cut
-from diffjit.analysis.order import Order
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import fitting, relying
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
@@ -45,8 +45,8 @@ class Context:
 class Keeper:
     """Decides how forward values reach the reverse sweep, and extends the forward sweep accordingly."""
 
-    def __init__(self, order: Order, memory: Memory, build: Builder) -> None:
-        self.order = order
+    def __init__(self, memory: Memory, bounds: Bounds, build: Builder) -> None:
+        self.order, self.bounds = memory.order, bounds
         self.memory = memory
         self.build = build
         self.before: dict[Op, list[Op]] = {}

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diffjit.analysis.integers.extents import Extents
-from diffjit.analysis.integers.running import Running
 from diffjit.ir.nodes import Block, Op, Value, const_of, is_const, is_view
 from diffjit.ir.ops import Cost
 from diffjit.ir.types import Array, Scalar
@@ -36,9 +34,8 @@ class Policy:
     def __init__(self, keeper: Keeper) -> None:
         self.order, self.memory = keeper.order, keeper.memory
         self.keeper = keeper
-        self.running = Running(keeper.order)
+        self.bounds, self.running = keeper.bounds, keeper.bounds.running
         self.stores: dict[Value, list[Op]] = {}
-        self.extents = Extents(keeper.order.function)
         self.found: dict[Value, Op | None] = {}  # answers of `stored`
         self.settled: dict[Value, Settled | None] = {}  # answers of `snapshot`
         self.copies: dict[tuple[Value, Op], Settled] = {}
@@ -86,7 +83,7 @@ class Policy:
                 continue
             free = loops[k:]
             for d in array.type.dims:
-                sweeping = next((x for x in free if self.extents.sweeps(x, d)), None)
+                sweeping = next((x for x in free if self.bounds.sweeps(x, d)), None)
                 if sweeping is None:
                     return None
                 free = [x for x in free if x is not sweeping]

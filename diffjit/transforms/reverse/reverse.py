@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.analysis.activity import Activity
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.errors import MemoryProblem, without_rule
 from diffjit.frontend.numpy import finite
 from diffjit.ir.build import Builder
@@ -67,15 +66,15 @@ class Reverse(MemoryRules):
         self.f = own_copy(function) if not buffers else clone(function)
         enclose(self.f, wrt, results, buffers)
         custom.opened(self.f, wrt, results, buffers)
-        self.order = Order(self.f)
-        self.memory = Memory(self.f, self.order)
+        known = analyses(self.f)
+        self.order, self.memory = known.order, known.memory
         self.build = Builder()
         self.runner = rules.RuleRunner(self.build)
         self.inputs = [self.f.params[k] for k in wrt]
         self.outputs = [self.f.body.results[k] for k in results]
         useful = [*self.outputs, *(self.f.params[k] for k in buffers)]
         self.activity = Activity(self.f, self.memory, self.inputs, useful)
-        self.keep = Keeper(self.order, self.memory, self.build)
+        self.keep = Keeper(known.memory, known.bounds, self.build)
         self.shadows = Shadows(self.f, self.memory, self.activity, self.keep, self.build)
         self.comment: str | None = None
         self.tested = finite.level()

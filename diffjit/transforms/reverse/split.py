@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diffjit.analysis.memory import Memory
-from diffjit.analysis.order import Order
+from diffjit.analysis.manager import analyses
 from diffjit.ir.nodes import Block, Function, Loc, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar, Stack
 from diffjit.ir.walk import blocks, walk
@@ -54,7 +53,7 @@ def split(function: Function, wrt: list[int], results: list[int]) -> Split | Non
     constants: list[Op] = []
     residuals: list[Value] = []
     copies: list[Op] = []
-    memory = Memory(f, Order(f), whole=True)
+    memory = analyses(f).one_memory
     exposed = {memory.find(v) for v in (*f.params, *r.primal) if not isinstance(v.type, Scalar)}
     held = {memory.element(v) for v in crossing if isinstance(v.type, Stack) and not isinstance(v.type.elem, Scalar)}
     body = Block()

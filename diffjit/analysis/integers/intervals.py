@@ -1,10 +1,14 @@
-"""Bounds of integers that are known before the program runs: arithmetic that cannot overflow needs no check."""
+"""Intervals of integers that are known before the program runs: arithmetic that cannot overflow needs no check.
+
+for i in range(len(x)):        0 <= i < 2**47
+2 * i + 1                  1 <= ... < 2**48: needs no more than 64 bits
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from diffjit.ir.nodes import Function, Op, Value, const_of, is_const
+from diffjit.ir.nodes import Function, Op, Value, const_of, is_const, is_weak
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 
@@ -18,7 +22,7 @@ _STEP = 256  # what a counter is moved by at most each time,
 _FAR = 2**60  # and how far it comes: as far takes weeks
 
 
-class Ranges:
+class Intervals:
     """Intervals of the integers of one function."""
 
     def __init__(self, function: Function) -> None:
@@ -52,23 +56,15 @@ class Ranges:
         return found
 
     def fits(self, op: Op) -> bool:
-        """Whether the exact result of integer arithmetic needs no more than 64 bits."""
+        """Whether the type of what integer arithmetic gives has the exact result."""
         if op.kind not in ("add", "subtract", "multiply", "negative", "square", "cast"):
             return False
         if not all(isinstance(v.type, Scalar) and v.type.dtype.kind in "iub" for v in op.inputs):
             return False
-        if op.kind == "cast":
-            return self._holds(op)
-        low, high = self._exact(op)
-        return low >= _LOW and high <= _HIGH
-
-    def _holds(self, op: Op) -> bool:
-        """Whether a narrower type has every value of what is converted to it."""
         ty = op.out.type
         if not isinstance(ty, Scalar) or ty.dtype.kind not in "iu":
             return False
-        (low, high), limits = self.of(op.inputs[0]), np.iinfo(ty.dtype)
-        return limits.min <= low and high <= limits.max
+        return _within(self.of(op.inputs[0]) if op.kind == "cast" else self._exact(op), _limits(ty))
 
     def _find(self, v: Value) -> Interval:
         ty = v.type
@@ -80,23 +76,22 @@ class Ranges:
             return self._index(self.loops[v])
         if ty.dtype.kind == "b":
             return (0, 1)
-        low, high = _FULL
-        if ty.dtype.itemsize < 8:
-            bits = 8 * ty.dtype.itemsize
-            low, high = (0, 2**bits - 1) if ty.dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        limits = _limits(ty)
         if v in self.joined:
-            return self._counter(v) or (low, high)
-        op = v.op
-        if op is None:
-            return low, high
-        return self._of_op(op, (low, high))
+            found = self._counter(v)
+            return found if found is not None and _within(found, limits) else limits
+        return limits if v.op is None else self._of_op(v.op, limits)
 
     def _counter(self, v: Value) -> Interval | None:
         """The interval of a value that is only ever moved by small constants; None if there is more to it."""
-        todo, seen, starts, down, up = [v], {v}, [], 0, 0
+        todo, seen, down, up = [v], {v}, 0, 0
+        starts: list[Interval] = []
         while todo:
             u = todo.pop()
             into = self.joined.get(u)
+            if u.type != v.type:  # what is narrower may have wrapped around on its way
+                starts.append(self.of(u))
+                continue
             if into is None:
                 step = _step(u)
                 if step is None:
@@ -115,7 +110,11 @@ class Ranges:
             return None
         return low - _FAR * (down < 0), high + _FAR * (up > 0)
 
-    def _of_op(self, op: Op, default: Interval) -> Interval:
+    def _of_op(self, op: Op, limits: Interval) -> Interval:
+        found = self._computed(op, limits)
+        return found if _within(found, limits) else limits  # NumPy's integers wrap around
+
+    def _computed(self, op: Op, default: Interval) -> Interval:
         kind = op.kind
         if kind == "const":
             value = int(op.attrs["value"])
@@ -124,7 +123,9 @@ class Ranges:
             return _LENGTH
         if kind in ("add", "subtract", "multiply", "negative", "square") and self._ints(op):
             low, high = self._exact(op)
-            return max(low, _LOW), min(high, _HIGH)
+            if is_weak(op.out) and low <= _HIGH and high >= _LOW:  # nothing goes on where 64 bits do not suffice
+                return max(low, _LOW), min(high, _HIGH)
+            return low, high
         if kind in ("minimum", "maximum") and self._ints(op):
             (a, b), (c, d) = (self.of(v) for v in op.inputs)
             pick = min if kind == "minimum" else max
@@ -133,8 +134,7 @@ class Ranges:
             (a, b), (c, d) = (self.of(v) for v in op.inputs[1:])
             return min(a, c), max(b, d)
         if kind == "cast" and self._ints(op):
-            low, high = self.of(op.inputs[0])
-            return (low, high) if default[0] <= low and high <= default[1] else default
+            return self.of(op.inputs[0])
         if kind == "remainder" and self._ints(op):
             low, high = self.of(op.inputs[1])
             return (0, high - 1) if low > 0 else default
@@ -171,6 +171,15 @@ class Ranges:
         return min(start_low, stop_low + 1), max(start_high, stop_high - 1)
 
 
+def _within(a: Interval, b: Interval) -> bool:
+    return b[0] <= a[0] and a[1] <= b[1]
+
+
+def _limits(ty: Scalar) -> Interval:
+    limits = np.iinfo(ty.dtype)
+    return int(limits.min), int(limits.max)
+
+
 def _step(v: Value) -> tuple[Value, int] | None:
     """What a small constant is added to, and the constant."""
     op = v.op
@@ -179,7 +188,7 @@ def _step(v: Value) -> tuple[Value, int] | None:
     a, b = op.inputs
     if op.kind == "add" and is_const(a):
         a, b = b, a
-    by = const_of(b)
-    if not isinstance(by, (int, np.integer)) or abs(by) > _STEP:
+    if not isinstance(const_of(b), (int, np.integer)):
         return None
-    return a, int(by) if op.kind == "add" else -int(by)
+    by = int(const_of(b))
+    return (a, by if op.kind == "add" else -by) if abs(by) <= _STEP else None

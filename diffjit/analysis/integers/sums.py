@@ -1,0 +1,106 @@
+"""What an integer is the sum of: a constant, and multiples of other integers and of lengths.
+
+    2 * i - (k + 1)        the sum -1 + 2 i - k, where no step of it can wrap around
+
+All that is known of indices starts here. Machine integers wrap around, sums do not; so an operation is taken for what
+it says only where its result is exact: Python's own integers, which are tested for overflow, and those whose intervals
+fit into their type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from diffjit.analysis.integers.intervals import Intervals
+from diffjit.ir.nodes import Function, Op, Value, const_of
+from diffjit.ir.raising import exact
+from diffjit.ir.types import Array, Scalar, Sym
+from diffjit.ir.walk import walk
+
+Atom = TypeVar("Atom")
+
+
+@dataclass(frozen=True, slots=True)
+class Affine(Generic[Atom]):
+    """constant + the sum of coefficient * atom."""
+
+    constant: int
+    terms: dict[Atom, int]
+
+    def plus(self, other: Affine[Atom], times: int = 1) -> Affine[Atom]:
+        """The sum with a multiple of another."""
+        terms = dict(self.terms)
+        for atom, c in other.terms.items():
+            terms[atom] = terms.get(atom, 0) + times * c
+        return Affine(self.constant + times * other.constant, {a: c for a, c in terms.items() if c})
+
+    def shifted(self, by: int) -> Affine[Atom]:
+        """The sum with a constant."""
+        return Affine(self.constant + by, self.terms)
+
+    def negative(self) -> Affine[Atom]:
+        """The sum times -1."""
+        return Affine(-self.constant, {a: -c for a, c in self.terms.items()})
+
+    def without(self, atom: Atom) -> Affine[Atom]:
+        """All but one term."""
+        return Affine(self.constant, {a: c for a, c in self.terms.items() if a != atom})
+
+
+Parts = list[tuple[int, Value]]
+
+
+class Sums:
+    """Takes the integers of one function apart."""
+
+    def __init__(self, function: Function) -> None:
+        self.intervals = Intervals(function)
+        self.lengths = _made_with(function)  # the numbers that arrays were made with, by the lengths that they gave
+
+    def exact(self, op: Op) -> bool:
+        """Whether an operation computes the integer that it says, and does not wrap around."""
+        ty = op.out.type
+        if not isinstance(ty, Scalar) or ty.dtype.kind not in "iu":
+            return False
+        if not all(isinstance(v.type, Scalar) and v.type.dtype.kind in "iub" for v in op.inputs):
+            return False
+        return ty.weak or exact(op) or self.intervals.fits(op)
+
+    def parts(self, v: Value) -> tuple[int, Parts] | None:
+        """A constant, and the numbers whose multiples add up to an integer with it; None for one that is no sum."""
+        op, number = v.op, const_of(v)
+        if number is not None:
+            return (int(number), []) if isinstance(v.type, Scalar) and v.type.dtype.kind in "iu" else None
+        if op is None or op.kind not in ("add", "subtract", "negative", "multiply", "cast") or not self.exact(op):
+            return None
+        match op.kind:
+            case "add":
+                return 0, [(1, op.inputs[0]), (1, op.inputs[1])]
+            case "subtract":
+                return 0, [(1, op.inputs[0]), (-1, op.inputs[1])]
+            case "negative":
+                return 0, [(-1, op.inputs[0])]
+            case "cast":
+                return 0, [(1, op.inputs[0])]
+            case _:
+                return _product(op)
+
+
+def _product(op: Op) -> tuple[int, Parts] | None:
+    for a, b in (op.inputs, op.inputs[::-1]):
+        number = const_of(a)
+        if number is not None:
+            return 0, [(int(number), b)]
+    return None
+
+
+def _made_with(function: Function) -> dict[Sym, Value]:
+    found: dict[Sym, Value] = {}
+    for op in walk(function.body):
+        lengths = op.inputs[op.row.lengths_at :] if op.row.fill is not None and op.row.lengths_at is not None else ()
+        if lengths and isinstance(op.out.type, Array):
+            for d, n in zip(op.out.type.dims, lengths, strict=True):
+                if isinstance(d, Sym):
+                    found.setdefault(d, n)
+    return found
