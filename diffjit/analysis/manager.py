@@ -11,7 +11,6 @@ analyses that it began with.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from operator import is_
 
@@ -32,7 +31,7 @@ class Analyses:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.order = Order(function)  # first, as it tells values where they stand
-        self.seen = list(_looked_at(function))
+        self.seen = _looked_at(function)
 
     @cached_property
     def sums(self) -> Sums:
@@ -77,31 +76,33 @@ class Analyses:
 
 def analyses(function: Function) -> Analyses:
     """The analyses of a function as it is now."""
-    seen = list(_looked_at(function))
     known = function.analyses
-    if not isinstance(known, Analyses) or len(known.seen) != len(seen) or not all(map(is_, known.seen, seen)):
-        known = function.analyses = Analyses(function)
+    if isinstance(known, Analyses):
+        seen = _looked_at(function)
+        if len(known.seen) == len(seen) and all(map(is_, known.seen, seen)):
+            return known
+    known = function.analyses = Analyses(function)
     return known
 
 
-def _looked_at(function: Function) -> Iterator[object]:
+def _looked_at(function: Function) -> list[object]:
     """All that analyses hang on."""
-    yield from function.params
-    yield from _of_block(function.body)
+    seen: list[object] = list(function.params)
+    _look(function.body, seen)
+    return seen
 
 
-def _of_block(block: Block) -> Iterator[object]:
-    yield block
+def _look(block: Block, seen: list[object]) -> None:
+    seen.append(block)
     for v in block.args:
-        yield from (v, v.type, v.block, v.op)
+        seen += (v, v.type, v.block, v.op)
     for op in block.ops:
-        yield op
-        yield op.kind
-        yield from op.inputs
+        seen += (op, op.kind)
+        seen += op.inputs
+        seen += op.attrs
+        seen += op.attrs.values()
         for v in op.outputs:
-            yield from (v, v.type, v.block, v.op)
-        for name, attr in op.attrs.items():
-            yield from (name, attr)
+            seen += (v, v.type, v.block, v.op)
         for region in op.regions:
-            yield from _of_block(region)
-    yield from block.results
+            _look(region, seen)
+    seen += block.results
