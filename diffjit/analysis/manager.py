@@ -14,7 +14,6 @@ from __future__ import annotations
 from functools import cached_property
 from operator import is_
 
-from diffjit.analysis.aliases import Roots
 from diffjit.analysis.integers.bounds import Bounds
 from diffjit.analysis.integers.dependence import Dependence
 from diffjit.analysis.integers.intervals import Intervals
@@ -23,6 +22,7 @@ from diffjit.analysis.integers.sums import Sums
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
 from diffjit.ir.nodes import Block, Function
+from diffjit.ir.roots import Roots
 
 
 class Analyses:

@@ -11,45 +11,37 @@ starts a class of its own if nothing that it may refer to is written after the j
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from diffjit.analysis.integers.dependence import Access, Dependence, access, written
 from diffjit.analysis.integers.sums import Sums
 from diffjit.analysis.order import Order
-from diffjit.ir.nodes import Block, Function, Op, Value, is_view
-from diffjit.ir.types import Array, List, Scalar, Stack, is_ref
+from diffjit.ir.aliases import Classes, Edge, edges, held
+from diffjit.ir.nodes import Function, Op, Value
+from diffjit.ir.types import Array, List, Stack, is_ref
 from diffjit.ir.walk import walk
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Edge:
-    """A reference that flows into a joined one: at the start or end of a loop, or at the end of a branch."""
+class Memory(Classes):
+    """The memory classes of a function.
 
-    source: Value
-    target: Value
-    op: Op
-    inside: Block | None  # the block at whose end it flows, or None: before the operation
+    `whole`: all joins are united: what may be the same memory, written to or not.
+    """
 
-
-@dataclass(slots=True, eq=False)
-class Memory:
-    """The memory classes of a function."""
-
-    function: Function
-    order: Order
-    dependence: Dependence
-    up: dict[Any, Any] = field(default_factory=dict[Any, Any])
-    writes: dict[Any, list[Op]] = field(default_factory=dict[Any, list[Op]])
-    members: dict[Any, list[Value]] = field(default_factory=dict[Any, list[Value]])
-    shared: set[Any] = field(default_factory=set[Any])
-    edges: list[Edge] = field(default_factory=list[Edge])
-    joined: set[Value] = field(default_factory=set[Value])  # targets whose edges were united
-    whole: bool = False  # unite all joins: what may be the same memory, written or not
-
-    def __post_init__(self) -> None:
-        self._unite_straight()
-        if self.whole:
+    def __init__(self, function: Function, order: Order, dependence: Dependence, *, whole: bool = False) -> None:
+        super().__init__()
+        self.function, self.order, self.dependence = function, order, dependence
+        self.writes: dict[Any, list[Op]] = {}
+        self.members: dict[Any, list[Value]] = {}
+        self.shared: set[Any] = set()
+        self.edges: list[Edge] = []
+        self.joined: set[Value] = set()  # targets whose edges were united
+        for op in walk(function.body):
+            if op.kind == "call":
+                effects(op.attrs["function"])
+            self.meet(op)
+            self.edges += [edge for edge in edges(op) if not self._carried_out(edge)]
+        if whole:
             for edge in self.edges:
                 self.unite(edge.source, edge.target)
         else:
@@ -57,92 +49,19 @@ class Memory:
                 pass
         self._collect()
         self._mark_shared()
-        while not self.whole and self._share_sources():
+        while not whole and self._share_sources():
             self._collect()
             self._mark_shared()
 
-    # Union-find
-
-    def find(self, key: Any) -> Any:
-        """The representative of a reference's class."""
-        root = key
-        while (nxt := self.up.get(root, root)) is not root:
-            root = nxt
-        while (nxt := self.up.get(key, key)) is not root and nxt is not key:
-            self.up[key] = root
-            key = nxt
-        return root
-
-    def unite(self, a: Any, b: Any) -> None:
-        """Two references may share memory."""
-        ra, rb = self.find(a), self.find(b)
-        if ra is not rb:
-            self.up[ra] = rb
-            self._unite_elements(ra, rb)
-
-    def _unite_elements(self, a: Any, b: Any) -> None:
-        ea, eb = ("elem", a), ("elem", b)
-        has_a, has_b = ea in self.up, eb in self.up
-        if has_a and has_b:
-            self.unite(ea, eb)
-        elif has_a:
-            self.up[eb] = self.find(ea)
-
-    def element(self, container: Value) -> Any:
-        """The class of the references that a list or stack holds."""
-        key = ("elem", self.find(container))
-        if key not in self.up:
-            self.up[key] = key = self._token(key)
-        return self.find(key)
-
-    def _token(self, key: Any) -> Any:
-        token = Value(Scalar(_ANY), f"element_of_{key[1]}")
-        self.up[token] = token
-        return token
-
-    def _unite_straight(self) -> None:
-        for op in walk(self.function.body):
-            if is_view(op) or op.kind in ("stop_gradient", "stack_copy"):
-                if is_ref(op.out.type):
-                    self.unite(op.out, op.inputs[0])
-            elif op.row.keeps and is_ref(op.inputs[1].type):
-                self.unite(self.element(op.inputs[0]), op.inputs[1])
-            elif op.row.gives and is_ref(op.out.type):
-                self.unite(self.element(op.inputs[0]), op.out)
-            elif op.kind == "list_copy" and is_ref(op.out.type.elem):
-                self.unite(self.element(op.inputs[0]), self.element(op.out))
-            elif op.kind == "call":
-                effects(op.attrs["function"])
-                for k in op.attrs["function"].returns_views:
-                    for out in op.outputs:
-                        if isinstance(out.type, Array):
-                            self.unite(out, op.inputs[k])
-            self._collect_edges(op)
-
-    def _collect_edges(self, op: Op) -> None:
-        if op.kind == "if":
-            for k, out in enumerate(op.outputs):
-                if not is_ref(out.type):
-                    continue
-                real = [r for r in op.regions if r.results[k].op is None or r.results[k].op.kind != "undef"]  # pyright: ignore[reportOptionalMemberAccess]
-                if len(real) == 1 and not isinstance(out.type, Array):
-                    self.unite(real[0].results[k], out)  # carried out of a branch: still that very list or tape
-                else:
-                    self.edges += [Edge(r.results[k], out, op, r) for r in op.regions]
-        elif op.kind in ("for", "while"):
-            body = op.regions[-1]
-            init = op.inputs[3:] if op.kind == "for" else op.inputs
-            skip = 1 if op.attrs.get("exit") else 0
-            args = body.args[1:] if op.kind == "for" else body.args
-            for k, out in enumerate(op.outputs):
-                if not is_ref(out.type):
-                    continue
-                targets = [args[k], out]
-                if op.kind == "while":
-                    targets.append(op.regions[0].args[k])
-                for target in targets:
-                    self.edges.append(Edge(init[k], target, op, None))
-                    self.edges.append(Edge(body.results[k + skip], target, op, body))
+    def _carried_out(self, edge: Edge) -> bool:
+        """Whether a list or tape that only one branch has leaves it as that very one."""
+        if edge.op.kind != "if" or isinstance(edge.target.type, Array):
+            return False
+        k = edge.op.outputs.index(edge.target)
+        real = [v for v in (r.results[k] for r in edge.op.regions) if v.op is None or v.op.kind != "undef"]
+        if len(real) == 1:
+            self.unite(real[0], edge.target)
+        return len(real) == 1
 
     # Joined references
 
@@ -248,8 +167,7 @@ class Memory:
         for target in self.joined:
             self.shared.add(self.find(target))
         for op in walk(self.function.body):
-            item = _item(op)
-            if item is not None and isinstance(op.inputs[0].type, List) and is_ref(item.type):
+            if held(op) is not None and isinstance(op.inputs[0].type, List):
                 self.shared.add(self.element(op.inputs[0]))
                 self.shared.add(self.find(op.inputs[0]))
         while self._share_tapes():
@@ -259,18 +177,12 @@ class Memory:
         """A tape of references to memory that changes or has shadows gets a tape of shadows; True if one was found."""
         before = len(self.shared)
         for op in walk(self.function.body):
-            elem = _item(op)
+            elem = held(op)
             if elem is not None and isinstance(op.inputs[0].type, Stack):
-                if not is_ref(elem.type):
-                    continue
-                stack, held = self.find(op.inputs[0]), self.find(elem)
-                if (
-                    self.written(elem)
-                    or isinstance(elem.type, (List, Stack))
-                    or held in self.shared
-                    or stack in self.shared
-                ):
-                    self.shared |= {stack, held, self.element(op.inputs[0])}
+                stack, of = self.find(op.inputs[0]), self.find(elem)
+                changes = self.written(elem) or isinstance(elem.type, (List, Stack))
+                if changes or of in self.shared or stack in self.shared:
+                    self.shared |= {stack, of, self.element(op.inputs[0])}
         return len(self.shared) > before
 
     # Questions
@@ -348,18 +260,3 @@ def effects(function: Function) -> None:
         if writes == function.writes and views == function.returns_views:
             return
         function.writes, function.returns_views = writes, views
-
-
-class _Any:
-    kind = "V"
-    str = "any"
-
-
-_ANY: Any = _Any()
-
-
-def _item(op: Op) -> Value | None:
-    """What goes into a list or stack, or comes out of it."""
-    if op.row.keeps is not None:
-        return op.inputs[op.row.keeps]
-    return op.out if op.row.gives else None

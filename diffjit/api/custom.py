@@ -343,9 +343,9 @@ class _Call:
 
     def own(self, function: Function, fresh: int | None = None) -> None:
         """Results share memory neither with arguments nor with each other."""
-        from diffjit.frontend.numpy.reshapes import memory_classes
+        from diffjit.frontend.numpy.reshapes import Written
 
-        memory = memory_classes(function)
+        memory = Written(function)
         taken = {memory.find(p) for p in function.params if isinstance(p.type, Array)}
         build = Builder(function.body)
         results = function.body.results

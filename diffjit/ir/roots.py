@@ -1,9 +1,11 @@
-"""Which memory a reference belongs to: just enough to see that a write does not change what an expression reads."""
+"""The buffer behind each reference: a parameter, an allocation, or unknown; which may be the same memory."""
 
 from __future__ import annotations
 
-from diffjit.ir.nodes import Block, Function, Op, Value, is_view
+from diffjit.ir.aliases import same_memory
+from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import is_ref
+from diffjit.ir.walk import walk
 
 Root = Value | str  # the reference that others are views of, or one of:
 PARAMETER = "parameter"  # memory of the caller
@@ -11,23 +13,55 @@ ANY = "any"
 
 
 class Roots:
-    """Finds the roots of references, and whether they may be the same memory.
-
-    An allocation overlaps nothing that was there before it: no parameter, and no reference that is defined earlier.
-    """
+    """The roots of references in one function."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.known: dict[Value, Root] = {p: PARAMETER for p in function.params if is_ref(p.type)}
+        self.params = set(function.params)
         self.positions: dict[Value, int] = {}  # the order in which references are defined; filled when needed
+        self.escaped: set[Value] = set()  # what may come back under another name
+        for op in walk(function.body):
+            for region in op.regions:
+                self.escaped.update(self.root(v) for v in region.results if is_ref(v.type))
+            if op.row.keeps or op.kind in ("call", "for", "while"):
+                self.escaped.update(self.root(v) for v in op.inputs if is_ref(v.type))
+
+    def root(self, v: Value) -> Value:
+        """The reference that owns the memory."""
+        while v.op is not None and v.op.kind != "call":
+            source = next((b for a, b in same_memory(v.op) if a is v), None)
+            if source is None:
+                break
+            v = source
+        return v
+
+    def allocated(self, v: Value) -> bool:
+        """Whether the memory is the function's own, for certain."""
+        return is_fresh(self.root(v))
+
+    # Of references, where parameters never overlap: the wrapper tests those that are written to
+
+    def may_alias(self, a: Value, b: Value) -> bool:
+        """Whether the two may overlap."""
+        ra, rb = self.root(a), self.root(b)
+        if ra is rb:
+            return True
+        known_a, known_b = self._known(ra), self._known(rb)
+        if known_a and known_b:
+            return False
+        if known_a and ra.op is not None and ra not in self.escaped:
+            return False
+        return not (known_b and rb.op is not None and rb not in self.escaped)
+
+    def _known(self, v: Value) -> bool:
+        return v in self.params or is_fresh(v)
+
+    # Of roots, where parameters may be one another: an allocation overlaps nothing that was there before it
 
     def of(self, v: Value) -> Root:
         """The memory that `v` refers to."""
-        found = self.known.get(v)
-        if found is None:
-            viewed = v.op is not None and is_view(v.op)
-            found = self.known[v] = self.of(v.op.inputs[0]) if v.op is not None and viewed else v
-        return found
+        root = self.root(v)
+        return PARAMETER if root in self.params else root
 
     def overlap(self, a: set[Root], b: set[Root]) -> bool:
         """Whether memory of the one may be memory of the other."""
@@ -59,9 +93,5 @@ class Roots:
 
 
 def is_fresh(root: Root) -> bool:
-    """Whether this is memory that the function has allocated, which nobody else sees."""
-    return isinstance(root, Value) and root.op is not None and _allocates(root.op)
-
-
-def _allocates(op: Op) -> bool:
-    return not op.row.meets
+    """Whether this is memory that the function has allocated."""
+    return isinstance(root, Value) and root.op is not None and not root.op.row.meets

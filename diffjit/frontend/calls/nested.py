@@ -22,7 +22,7 @@ from diffjit.frontend.entry.source import line_text
 from diffjit.frontend.entry.writeback import Arguments
 from diffjit.frontend.numpy.finite import check_values
 from diffjit.frontend.numpy.read_only import decide_views
-from diffjit.frontend.numpy.reshapes import memory_classes
+from diffjit.frontend.numpy.reshapes import Written
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static, is_number
@@ -190,7 +190,7 @@ class Nested(Mixin):
 
     def copy_in(self, function: Function, inputs: list[Value]) -> list[Value]:
         """Copy the operations of a function to here; its results. None shares memory with an input."""
-        memory = memory_classes(function)
+        memory = Written(function)
         given = {memory.find(p) for p in function.params if isinstance(p.type, Array)}
         mapping = dict(zip(function.params, inputs, strict=True))
         block = self.build.block

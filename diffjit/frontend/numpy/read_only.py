@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from diffjit.errors import MemoryProblem
-from diffjit.frontend.numpy.reshapes import decide_reshapes, memory_classes
+from diffjit.frontend.numpy.reshapes import Written, changed, decide_reshapes
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.ir.nodes import Block, Function, Op
@@ -45,14 +45,11 @@ def refuse_later_writes(function: Function) -> None:
     marks = {op: op.attrs.pop(CONSTANT) for op in loops if CONSTANT in op.attrs}
     if not marks:
         return
-    classes, places = memory_classes(function), {op: k for k, op in enumerate(loops)}
+    classes, places = Written(function), {op: k for k, op in enumerate(loops)}
     for mark, (taken, cure) in marks.items():
         home = classes.find(mark.out)
         for op, inside in loops.items():
-            written = (
-                op.inputs if op.kind == "call" and "rules" not in op.attrs else [op.inputs[k] for k in op.row.writes]
-            )
-            if not any(isinstance(v.type, Array) and classes.find(v) is home for v in written):
+            if not any(isinstance(v.type, Array) and classes.find(v) is home for v in changed(op)):
                 continue
             around = [loop for loop in loops[mark] if loop in inside]
             if places[op] > places[mark] or any(_lives_on(home, loop, classes, loops, function) for loop in around):

@@ -10,11 +10,12 @@ a branch on the strides:
 from __future__ import annotations
 
 from diffjit.errors import MemoryProblem
+from diffjit.ir.aliases import Classes, edges
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.orders import unlike
-from diffjit.ir.types import BOOL, INT, Array, List, is_ref
-from diffjit.ir.walk import carried, initial, walk
+from diffjit.ir.types import BOOL, INT, Array, is_ref
+from diffjit.ir.walk import walk
 
 MERGED = "merged"  # attribute of an undecided reshape: the source axes that a view would have to merge
 
@@ -29,16 +30,16 @@ TAKEN = "taken"  # attribute of a reshape that is taken for a view, because of i
 def decide_reshapes(function: Function) -> None:
     """Settle the undecided reshapes of a program, in place."""
     undecided = [op for op in walk(function.body) if MERGED in op.attrs]
-    written: Classes | None = None
+    written: Written | None = None
     for op in unlike([function], TAKEN):
-        written = written or memory_classes(function)
+        written = written or Written(function)
         if written.holds(op.out):
             raise _indefinite(op)
     for op in walk(function.body):
         op.attrs.pop(TAKEN, None)
     if not undecided:
         return
-    written = written or memory_classes(function)
+    written = written or Written(function)
     chosen = {op for op in undecided if written.holds(op.inputs[0]) or written.holds(op.out)}
     unsettled = {written.find(op.out) for op in walk(function.body) if _of_any_order(op)}
     for op in chosen:
@@ -69,63 +70,40 @@ def _indefinite(op: Op) -> MemoryProblem:
     )
 
 
-class Classes:
-    """Values that may share memory, merged class by class."""
+class Written(Classes):
+    """What shares memory as far as it can be told before recursive functions are complete, and what is written to.
 
-    def __init__(self) -> None:
-        self.parent: dict[Value, Value] = {}
-        self.written: set[Value] = set()
+    Items are of the class of their list; a call may write to all that it is given, and gives arrays of its own.
+    """
 
-    def find(self, v: Value) -> Value:
-        while v in self.parent:
-            v = self.parent[v]
-        return v
-
-    def join(self, a: Value, b: Value) -> None:
-        a, b = self.find(a), self.find(b)
-        if a is not b:
-            self.parent[a] = b
-            if a in self.written:
-                self.written.add(b)
-
-    def write(self, v: Value) -> None:
-        self.written.add(self.find(v))
+    def __init__(self, function: Function) -> None:
+        super().__init__()
+        ops = list(walk(function.body))
+        for op in ops:
+            for edge in edges(op):
+                self.unite(edge.target, edge.source)
+            if op.kind == "call":
+                continue
+            if not op.kind.startswith("list_"):
+                self.meet(op)
+                continue
+            given = [v for v in op.inputs if is_ref(v.type)]
+            kept = given[1:2] if op.row.keeps else [out for out in op.outputs if is_ref(out.type)]
+            for v in given:
+                for other in kept:
+                    self.unite(other, v)
+        self.written = {self.find(v) for op in ops for v in changed(op)}
 
     def holds(self, v: Value) -> bool:
+        """Whether something writes to the memory of a value."""
         return self.find(v) in self.written
 
 
-def memory_classes(function: Function) -> Classes:
-    """Which values' memory some operation changes."""
-    classes = Classes()
-    for op in walk(function.body):
-        _join(op, classes)
-    for op in walk(function.body):
-        for k in op.row.writes:
-            classes.write(op.inputs[k])
-        if op.kind == "call" and "rules" not in op.attrs:
-            for v in op.inputs:
-                classes.write(v)
-    return classes
-
-
-def _join(op: Op, classes: Classes) -> None:
-    if op.kind == "if":
-        for k, out in enumerate(op.outputs):
-            for region in op.regions:
-                classes.join(out, region.results[k])
-    elif op.kind in ("for", "while"):
-        for k, (out, init) in enumerate(zip(op.outputs, initial(op), strict=True)):
-            args, following = carried(op, k)
-            for v in (*args, init, following):
-                classes.join(out, v)
-    elif not op.row.control and (is_view(op) or op.kind.startswith("list_") or op.kind == "call"):
-        for v in op.inputs:
-            for out in op.outputs:
-                if is_ref(v.type) and is_ref(out.type):
-                    classes.join(out, v)
-        if op.row.keeps and isinstance(op.inputs[0].type, List) and is_ref(op.inputs[1].type):
-            classes.join(op.inputs[0], op.inputs[1])
+def changed(op: Op) -> list[Value]:
+    """The operands that an operation may write to."""
+    if op.kind == "call" and "rules" not in op.attrs:
+        return op.inputs
+    return [op.inputs[k] for k in op.row.writes]
 
 
 def _branch(block: Block, chosen: set[Op]) -> None:

@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from diffjit.analysis.aliases import Roots
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.proven import proofs, untested
 from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.ops import Raises, Reads, Row, declare
 from diffjit.ir.raising import raises_in_python, relies
+from diffjit.ir.roots import Roots
 from diffjit.ir.types import Array, Dim, Scalar, Sym, is_ref, not_one
 from diffjit.ir.walk import blocks, dce, uses, walk
 from diffjit.lowering.loops import fuse

@@ -28,7 +28,7 @@ from diffjit.lowering.runtime.vecmath import VECTOR
 from diffjit.lowering.text.lines import Lines, tuple_text
 
 if TYPE_CHECKING:
-    from diffjit.analysis.aliases import Roots
+    from diffjit.ir.roots import Roots
     from diffjit.lowering.text.nests import Loops, Sum
     from diffjit.lowering.text.source import LoweredPrinter
 

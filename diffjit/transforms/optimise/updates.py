@@ -15,7 +15,6 @@ The first is what `u[i] = u[i] + k * v` leads to. Only the order in which cotang
 
 from __future__ import annotations
 
-from diffjit.analysis.aliases import Roots
 from diffjit.analysis.integers.dependence import Dependence, access
 from diffjit.analysis.manager import analyses
 from diffjit.ir.build import Builder
@@ -23,6 +22,7 @@ from diffjit.ir.checks import inherit
 from diffjit.ir.nodes import CHECKS, LABELS, SUM, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.ops import Reads
 from diffjit.ir.raising import may_raise, relies
+from diffjit.ir.roots import Roots
 from diffjit.ir.types import BOOL, Scalar, is_ref
 from diffjit.ir.walk import blocks, walk
 
