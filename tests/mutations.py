@@ -154,9 +154,9 @@ MUTATIONS = (
     # Analyses
     Mutation(
         "what a list holds is another array",
-        "analysis/memory.py",
-        '                self.unite(self.element(op.inputs[0]), op.out)\n            elif op.kind == "list_copy"',
-        '                self.element(op.inputs[0])\n            elif op.kind == "list_copy"',
+        "ir/aliases.py",
+        "            self.unite(self.element(op.inputs[0]), v)",
+        "            self.element(op.inputs[0])",
         "tests/test_corpus.py -k 'list_of_arrays or list_of_buffers or append_same'",
     ),
     Mutation(
