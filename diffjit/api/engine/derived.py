@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from diffjit.api.engine import shared
 from diffjit.api.engine.programs import Arguments, Building, Compiled, fixed_key, flatten_call, glance
 from diffjit.api.engine.tracebacks import P, R, boundary, shorten
 from diffjit.errors import UsageError
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 MAX_SPECIALISATIONS = 256
 MAX_SHORTCUTS = 4096  # of calls with arrays of certain shapes
+
+
+_NO_OPTIONS = frozenset(
+    {*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_cache", "_fixed", "_shortcuts", "_templates", "function"}
+)
 
 
 class Derived:
@@ -37,6 +43,7 @@ class Derived:
         self._cache: dict[Any, tuple[Compiled, Any]] = {}
         self._fixed: dict[Any, frozenset[int]] = {}
         self._shortcuts: dict[Any, tuple[Any, Compiled, Callable[[tuple[Any, ...]], Any]]] = {}
+        self._templates: dict[Any, Any] = {}  # what was made for functions of the same code
         functools.update_wrapper(self, function, updated=())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -50,7 +57,7 @@ class Derived:
         """
         if _stands_in_its_module(self):
             return vars(self)["__qualname__"]
-        made = (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_cache", "_fixed", "_shortcuts")
+        made = _NO_OPTIONS - {"function"}
         return _made_again, (type(self),), {k: v for k, v in vars(self).items() if k not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -102,6 +109,7 @@ class Derived:
     def made(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
         """The executable, made by this thread if none has made it."""
         backend = self.backend or settings.backend
+        self.share(call)
         found = self.known(call)
         if found is not None and found[0].valid():
             return found
@@ -123,13 +131,45 @@ class Derived:
         self.keep(call, backend, program.fixed, made)
         return made
 
+    def share(self, call: Arguments) -> None:
+        """Take over what was made for others that are made like this one (`shared`)."""
+        own = shared.kept(self)
+        self._cache, self._fixed, self._shortcuts = own.cache, own.fixed, own.shortcuts
+        self._templates = own.templates
+        if self._templates and self.known(call) is None:
+            self._take(call)
+
+    def _take(self, call: Arguments) -> None:
+        """A program that was made for another function of the same code."""
+        mode = self.backend or settings.backend, settings.form
+        fixed = self._templates.get((call.key, mode))
+        values = () if fixed is None else tuple(fixed_key(call.leaves, k) for k in sorted(fixed))
+        found = self._templates.get((call.key, mode, values))
+        compiled = None if found is None else shared.attached(found[0], root(self))
+        if compiled is not None and found is not None and fixed is not None:
+            self._hold(call, mode[0], fixed, (compiled, found[1]))
+
+    def options(self) -> frozenset[tuple[str, type, Any]]:
+        """How it is made from its function, to be compared with others: TypeError where that cannot be."""
+        return frozenset((k, type(v), v) for k, v in vars(self).items() if k not in _NO_OPTIONS)
+
     def keep(self, call: Arguments, backend: str, fixed: frozenset[int], made: tuple[Compiled, Any]) -> None:
         """Keep a program for later calls; `fixed` leaves have the same values there."""
+        self._hold(call, backend, fixed, made)
+        template = shared.detached(made[0], root(self))
+        if template is not None:
+            mode = backend, settings.form
+            self._templates[call.key, mode] = fixed
+            values = tuple(fixed_key(call.leaves, k) for k in sorted(fixed))
+            self._templates[call.key, mode, values] = template, made[1]
+
+    def _hold(self, call: Arguments, backend: str, fixed: frozenset[int], made: tuple[Compiled, Any]) -> None:
         if fixed:
             self._fixed[call.key] = fixed
         if len(self._cache) >= MAX_SPECIALISATIONS:
             self._cache.clear()
             self._shortcuts.clear()
+            self._templates.clear()
         self._cache[call.key, (backend, settings.form), tuple(fixed_key(call.leaves, k) for k in sorted(fixed))] = made
 
     def recall(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any] | None:
@@ -164,6 +204,13 @@ class Derived:
 
     def __repr__(self) -> str:
         return f"<diffjit.{type(self).__name__.lower()} of {getattr(self.function, '__name__', self.function)}>"
+
+
+def root(derived: Any) -> Any:
+    """The function that everything starts from."""
+    while isinstance(derived, Derived):
+        derived = derived.function
+    return derived
 
 
 def _made_again(cls: type[Derived]) -> Derived:

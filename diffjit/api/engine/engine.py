@@ -142,4 +142,5 @@ def executable(
         program.arg_names,
         place,
         program.followed,
+        program.portable,
     )

@@ -82,7 +82,9 @@ def _recalled(
     function = native.load(made)
     if function is None:
         return None
-    compiled = Compiled(entry.wrapper(described, function), *parts, followed={f: f.__code__ for f in followed})
+    compiled = Compiled(
+        entry.wrapper(described, function), *parts, followed={f: f.__code__ for f in followed}, portable=True
+    )
     return compiled, result, fixed
 
 

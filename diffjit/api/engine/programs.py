@@ -163,6 +163,7 @@ class Compiled:
     names: list[str] = field(default_factory=list)
     place: Loc | None = None  # where the function is defined
     followed: dict[Any, Any] = field(default_factory=dict)  # the functions in it, and their code
+    portable: bool = False  # it rests on guards and captures alone
     valid: Callable[[], bool] = field(init=False)  # whether everything outside is still the same
 
     def __post_init__(self) -> None:
