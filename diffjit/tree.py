@@ -6,7 +6,11 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
+import functools
+import sys
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,13 +30,13 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Something static: compared by value where it can be hashed, else by identity."""
+    """Something static, by what a program can tell of it (`static_key`)."""
 
     value: Any
     key: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Fixed) and self.key == other.key and type(self.value) is type(other.value)
+        return isinstance(other, Fixed) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -53,6 +57,7 @@ class Structure:
 
     spec: Any  # an optree treespec; None for one number or array
     slots: tuple[Leaf | Fixed | Record, ...]
+    keys: tuple[Any, ...] = ()  # of the dicts, as they stand there: optree tells neither their order nor 1 from True
 
     def unflatten(self, leaves: Any) -> Any:
         """The tree with these leaves (an iterator)."""
@@ -112,9 +117,10 @@ def is_record(value: Any) -> bool:
         return False
     if callable(value) and hasattr(value, "__wrapped__"):
         return False
+    if not hasattr(value, "__dict__"):
+        return bool(slots(type(value)))
     return (
-        hasattr(value, "__dict__")
-        and not isinstance(value, (types.ModuleType, types.FunctionType, types.MethodType, BaseException))
+        not isinstance(value, (types.ModuleType, types.FunctionType, types.MethodType, BaseException))
         and not hasattr(value, "__diffjit_inline__")
         and not hasattr(type(value), "_member_map_")
     )
@@ -122,9 +128,25 @@ def is_record(value: Any) -> bool:
 
 def attributes(value: Any) -> dict[str, Any]:
     """The attributes of a record."""
-    if hasattr(value, "__dict__"):
-        return dict(value.__dict__)
-    return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    found = {name: getattr(value, name) for name in slots(type(value)) if hasattr(value, name)}
+    return found | getattr(value, "__dict__", {})
+
+
+@functools.cache
+def slots(cls: type) -> tuple[str, ...]:
+    """The slots of a class that is not of Python's library: its instances change."""
+    if cls.__module__.split(".")[0] in sys.stdlib_module_names:
+        return ()
+    names: dict[str, None] = {}
+    for base in reversed(cls.__mro__):
+        own = vars(base).get("__slots__", ())
+        given = (own,) if isinstance(own, str) else tuple(own)
+        for name in given:
+            if name.startswith("__") and not name.endswith("__"):
+                name = f"_{base.__name__.lstrip('_')}{name}"  # noqa: PLW2901 - as Python names what is private
+            if name not in ("__dict__", "__weakref__"):
+                names[name] = None
+    return tuple(names)
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
@@ -146,8 +168,21 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
             leaves += more
             slots.append(Record(type(item), tuple(fields), inner))
         else:
-            slots.append(Fixed(item, _key(item)))
-    return leaves, Structure(spec, tuple(slots))
+            slots.append(Fixed(item, static_key(item)))
+    return leaves, Structure(spec, tuple(slots), tuple(_dict_keys(tree)))
+
+
+def _dict_keys(tree: Any) -> Iterator[Any]:
+    """The keys of all dicts in a tree, in the order in which a program finds them."""
+    if isinstance(tree, (tuple, list)):
+        for item in tree:
+            if isinstance(item, (tuple, list, dict)):
+                yield from _dict_keys(item)
+    elif isinstance(tree, dict):
+        yield tuple([(k if type(k) is str else static_key(k)) for k in tree])
+        for key, item in tree.items():
+            if isinstance(item, (tuple, list, dict)):
+                yield (key if type(key) is str else static_key(key)), tuple(_dict_keys(item))
 
 
 SMALL = 4  # the longest vector that a specialisation knows the length of
@@ -187,12 +222,32 @@ def leaf_key(leaf: Any) -> Any:
     return type(leaf)
 
 
-def _key(item: Any) -> Any:
-    try:
-        hash(item)
-    except TypeError:
-        return ("id", id(item))
-    return item
+_BY_VALUE = frozenset({type(None), bool, int, str, bytes, np.dtype})
+
+
+def static_key(value: Any) -> Any:
+    """What is equal for two values only if no program can tell them apart.
+
+    1, 1.0 and True are equal, so are 0.0 and -0.0, range(0, 3, 2) and range(0, 4, 2), and whatever a class says.
+    """
+    kind = type(value)
+    if kind in _BY_VALUE:
+        return kind, value
+    if isinstance(value, (float, complex, np.generic)):
+        return kind, repr(value)
+    if isinstance(value, (int, str, bytes)):
+        return kind, value if isinstance(value, enum.Enum) else repr(value)
+    if isinstance(value, tuple):
+        return kind, tuple([static_key(v) for v in value])
+    if isinstance(value, (set, frozenset)):
+        return kind, frozenset([static_key(v) for v in value])
+    if isinstance(value, range):
+        return kind, (value.start, value.stop, value.step)
+    if isinstance(value, slice):
+        return kind, (static_key(value.start), static_key(value.stop), static_key(value.step))
+    if kind.__eq__ is object.__eq__ or isinstance(value, (type, types.BuiltinFunctionType, types.MethodType)):
+        return kind, value
+    return kind, ("id", id(value))
 
 
 def sign_of(number: Any) -> int:

@@ -10,6 +10,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from diffjit import tree
 from diffjit.frontend.entry.places import Absent, Attribute, Global
 
@@ -102,8 +104,15 @@ def _written(*counts: int) -> Callable[..., Callable[[], bool]]:
     return scope["make"]
 
 
+_VALUES = (int, float, complex, np.generic, str, bytes, tuple, frozenset, set, range)
+
+
 def _same(a: Any, b: Any) -> bool:
     try:
-        return type(a) is type(b) and bool(a == b) and (not isinstance(a, float) or repr(a) == repr(b))  # -0.0 == 0.0
+        return (
+            type(a) is type(b)
+            and bool(a == b)
+            and (not isinstance(a, _VALUES) or tree.static_key(a) == tree.static_key(b))
+        )
     except (TypeError, ValueError):
         return False

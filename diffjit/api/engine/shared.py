@@ -158,7 +158,7 @@ def _placed(getter: Any, same: dict[Any, Any]) -> Any:
             return getter
         case places.Item():
             return places.Item(_placed(getter.owner, same), getter.key)
-        case places.Length() | places.Keys() | places.Shape() | places.Sign() | places.AsArray():
+        case places.Length() | places.Kind() | places.Keys() | places.Shape() | places.Sign() | places.AsArray():
             return type(getter)(_placed(getter.owner, same))
         case _:
             raise _Elsewhere

@@ -17,7 +17,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.errors import TypeProblem
-from diffjit.frontend.entry.places import AsArray, Cell, Default, Global, Item, Keys, Length, Shape, Sign
+from diffjit.frontend.entry.places import AsArray, Cell, Default, Global, Item, Keys, Kind, Length, Shape, Sign
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
@@ -82,6 +82,7 @@ class Lifting(Mixin):
         self.param_paths: dict[Value, Any] = {}
         self.signs: dict[Any, int] = {}  # those of ints from outside on which the types of powers hang
         self.slice_syms = {}
+        self.flat_of: dict[Value, Value] = {}  # copies that stand for `a.flat`, and their arrays
         self.exceptions: list[Any] = []
         self.frame_loops: dict[int, list[Any]] = {}
         self.loops: list[Any] = []
@@ -172,9 +173,11 @@ class Lifting(Mixin):
         if isinstance(value, tuple):
             items = tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))
             self.guards[key] = Guard(Length(getter), len(value))
+            self.guards[key, "kind"] = Guard(Kind(getter), type(value))
             return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
         if isinstance(value, list):
             self.guards[key] = Guard(Length(getter), len(value))
+            self.guards[key, "kind"] = Guard(Kind(getter), type(value))
             if len(value) > 64 and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value):
                 return self.capture(key, array_type(np.array(value)), AsArray(getter), hint)
             return self.outside(
@@ -183,6 +186,7 @@ class Lifting(Mixin):
         if isinstance(value, (dict, set, frozenset)):
             keys = tuple(value)
             self.guards[key] = Guard(Keys(getter), keys)
+            self.guards[key, "kind"] = Guard(Kind(getter), type(value))
             if not isinstance(value, dict):
                 return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True))
             items = {

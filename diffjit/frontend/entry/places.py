@@ -94,6 +94,16 @@ class Length:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """The class of a container."""
+
+    owner: Getter
+
+    def __call__(self) -> Any:
+        return type(self.owner())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Keys:
     """The keys of a dict, or the members of a set."""
 

@@ -34,6 +34,7 @@ from diffjit.frontend.values.templates import Apart, Live, Widen
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Loc, Value
+from diffjit.ir.text.names import identifier
 from diffjit.ir.types import Array, Dim
 from diffjit.ir.walk import dce, unused_but_raising, walk
 
@@ -180,6 +181,7 @@ def _specialise(
     body.results = outs
     interpreter.review_questions(body)
     captures = list(interpreter.captures.values())
+    _make_identifiers([*params, *(c.param for c in captures)])
     ir = Function(
         getattr(function, "__name__", "program").replace("<lambda>", "lambda_"),
         [*params, *(c.param for c in captures)],
@@ -225,11 +227,17 @@ def _name(params: list[Value], places: list[Place]) -> None:
         param.name = name if taken[name] == 1 else re.sub(r"\W", "_", "_".join(map(str, place)))
 
 
+def _make_identifiers(params: list[Value]) -> None:
+    """Names that generated text can have: `params["lambda"]` is none."""
+    for param in params:
+        param.name = None if param.name is None else identifier(param.name)
+
+
 def _short_name(place: Place) -> str:
     """The last word of a place, and the numbers on the way."""
     words = [part for part in place if isinstance(part, str) and part.isidentifier()]
     numbers = [str(part) for part in place if isinstance(part, int)]
-    return "_".join([words[-1], *numbers]) if words else "arg"
+    return re.sub(r"\W", "_", "_".join([words[-1], *numbers])) if words else "arg"
 
 
 def _note_source(ir: Function, function: Callable[..., Any]) -> None:

@@ -83,7 +83,7 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
             raise TypeProblem(
                 "DJ319", f"the function returns an object of its own class `{held.cls.__name__}`", cure=cure
             )
-        return RecordOut(held.cls, {n: output(interpreter, v, outs) for n, v in held.fields.items()})
+        return RecordOut(held.cls, {n: output(interpreter, v, outs) for n, v in interpreter.all_fields(held).items()})
     if isinstance(held, DynList) and len(held.lists) == 1:
         outs.append(held.lists[0])
         return Out(len(outs) - 1)

@@ -12,9 +12,9 @@ from typing import Any
 
 from diffjit.frontend.calls.classes import LOCAL
 from diffjit.frontend.entry.lift import Guard
-from diffjit.frontend.entry.places import Absent, Attribute, Global
+from diffjit.frontend.entry.places import Absent, Attribute, Global, Keys
 from diffjit.frontend.syntax.mixin import Mixin
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import NONE, Static
 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a class that Python itself does not let anybody change
 
@@ -64,6 +64,16 @@ class Watching(Mixin):
             self.guards["own", id(obj)] = Guard(Attribute(obj, "__dict__"), own)
             self.watch_absent(obj, own, name)
         self.keep_alive.append(obj)
+
+    def all_fields(self, held: Any) -> dict[str, Any]:
+        """The attributes of an object; those of one from outside are lifted, which happens as they are read."""
+        if held.origin is None:
+            return dict(held.fields)
+        obj, getter = held.origin
+        own = getattr(obj, "__dict__", {})
+        if own:
+            self.guards["names", id(obj)] = Guard(Keys(lambda: vars(getter())), tuple(own))
+        return {name: self.object_attribute(NONE, held, name, None) for name in own} | dict(held.fields)
 
     def object_has(self, held: Any, name: str) -> bool:
         """Whether an object has an attribute that its class has not."""

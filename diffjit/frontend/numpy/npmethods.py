@@ -43,7 +43,7 @@ class NumpyMethods(Mixin):
                 return value
             return self.ew(name, value)
         if name == "flat":
-            return self.np_reshape(value, Static(-1))
+            return self.flat(value)
         if name == "itemsize":
             return Static(value.type.dtype.itemsize)
         if name == "nbytes":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,22 @@ class NumpyShapes(Mixin):
     def flatten(self, a: Value, order: Any = Static("C")) -> Value:
         """All elements in one dimension, as a copy."""
         return self.flat_copy(self.as_rows(a, order))
+
+    def flat(self, a: Any) -> Value:
+        """`a.flat`: a view where the elements stand in C's order, else a copy that knows of what."""
+        if not isinstance(a, Value) or not isinstance(a.type, Array) or a.type.layout == "C" or a.type.ndim == 0:
+            return self.np_reshape(a, Static(-1))
+        if a.type.ndim == 1:
+            return self.build.value("view", [a], a.type, spec=(":",))
+        made = self.flatten(a)
+        self.flat_of[made] = a
+        return made
+
+    def write_flat(self, a: Value, write: Callable[[Value], None]) -> None:
+        """Change `a.flat` where it is a copy: all of it is written back."""
+        made = self.flatten(a)
+        write(made)
+        self.assign_array(a, self.np_reshape(made, self.get_attribute(a, "shape", None)))
 
     def as_rows(self, a: Value, order: Any) -> Value:
         """An array whose elements in C order are those of `a` in another order."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.dataclass_calls import OPTIONS
 from diffjit.frontend.syntax.managers import is_manager
@@ -205,10 +206,12 @@ class Objects(Mixin):
         if name in held.fields:
             return held.fields[name]
         if name == "__dict__":
-            return self.new(av.DictC(dict(held.fields), frozen="is an object's __dict__, of which diffjit has a copy"))
+            return self.new(
+                av.DictC(self.all_fields(held), frozen="is an object's __dict__, of which diffjit has a copy")
+            )
         if held.origin is not None:
             obj, getter = held.origin
-            if name in getattr(obj, "__dict__", {}) or name in getattr(type(obj), "__slots__", ()):
+            if name in tree.attributes(obj):
                 return self.lift_at(
                     ("attr", id(obj), name), getattr(obj, name), lambda: getattr(getter(), name), keep=obj
                 )
@@ -283,8 +286,11 @@ class Objects(Mixin):
         if isinstance(owner, Value) and isinstance(owner.type, Array) and name == "shape":
             raise self.unsupported("DJ101", "assignment to `.shape`", node, "use reshape")
         if isinstance(owner, Value) and isinstance(owner.type, Array) and name in ("real", "imag", "flat"):
-            target = self.array_attribute(owner, name, node) if name != "flat" else self.np_reshape(owner, Static(-1))
-            self.assign_array(target, value, node)
+            target = self.array_attribute(owner, name, node)
+            if target in self.flat_of:
+                self.write_flat(owner, lambda made: self.assign_array(made, value, node))
+            else:
+                self.assign_array(target, value, node)
             return
         raise self.unsupported("DJ127", f"attribute `{name}` of {describe(owner)} is assigned", node)
 

@@ -56,7 +56,7 @@ class Indexing(Mixin):
             else:
                 return self.get_item(av.Tup(tuple(self.lift_static(x) for x in owner.obj)), index, node)
         if isinstance(owner, Value) and isinstance(owner.type, Array):
-            return self.array_get(owner, index, node)
+            return self.array_get(self.flatten(self.flat_of[owner]) if owner in self.flat_of else owner, index, node)
         if isinstance(owner, Value):
             if isinstance(index, av.Tup) and not index.items:
                 return owner
@@ -89,7 +89,10 @@ class Indexing(Mixin):
             self.set_item(self.certain(owner), self.certain(index), value, node)
             return
         if isinstance(owner, Value) and isinstance(owner.type, Array):
-            self.array_set(owner, index, value, node)
+            if owner in self.flat_of:
+                self.write_flat(self.flat_of[owner], lambda made: self.array_set(made, index, value, node))
+            else:
+                self.array_set(owner, index, value, node)
             return
         if isinstance(owner, av.Ref):
             held = self.contents(owner)

@@ -9,7 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from diffjit.errors import TypeProblem
+from diffjit.errors import MemoryProblem, TypeProblem
 from diffjit.frontend.entry.subset import assigned_names
 from diffjit.frontend.syntax.loops import Tail
 from diffjit.frontend.syntax.mixin import Mixin
@@ -141,6 +141,11 @@ class Statements(Mixin):
     def assign_target(self, target: gast.AST, value: Any) -> None:
         """Bind, store into, or unpack into a target."""
         if isinstance(target, gast.Name):
+            if isinstance(value, Value) and value in self.flat_of:
+                raise self.error(
+                    MemoryProblem("DJ404", "`.flat` of an array that is not in C's order is kept under a name",
+                                  cure="index it at once, a.flat[k], or keep a.ravel(), which is a copy"), target
+                )  # fmt: skip
             self.bind(target.id, value, target)
         elif isinstance(target, (gast.Tuple, gast.List)):
             self.unpack_into(target.elts, value, target)
@@ -205,6 +210,7 @@ class Statements(Mixin):
         current = self.get_item(owner, index, target)
         updated = self.augmented(kind, current, self.eval(node.value), node)
         is_view = isinstance(updated, Value) and isinstance(updated.type, Array) and updated is current
+        is_view &= not (isinstance(owner, Value) and owner in self.flat_of)
         if not is_view or (updated.op is not None and updated.op.kind in ("gather", "mask_get")):
             self.set_item(owner, index, updated, target)
 

@@ -57,9 +57,9 @@ class SourcePrinter(Elementwise, OpPrinter):
 
     def begin(self, functions: Sequence[Function]) -> None:
         """Look whether the program has narrow floats, and which arrays need to be told their memory order."""
-        dtypes = {d for f in functions for d in _dtypes(f)}
-        self.narrow = any(d.name in NARROW for d in dtypes)
-        self.wraps = any(d.kind in "iu" and d != np.int64 for d in dtypes)
+        types = {ty for f in functions for ty in _types(f)}
+        self.narrow = any(ty.dtype.name in NARROW for ty in types)
+        self.wraps = any(ty.dtype.kind in "iu" and not (isinstance(ty, Scalar) and ty.weak) for ty in types)
         for f in functions:
             for op in walk(f.body):
                 if op.kind == "foreign":
@@ -426,16 +426,16 @@ def _ordered(op: Op, made: ast.expr) -> ast.expr:
     return syntax.call("np.ascontiguousarray" if ty.layout == "C" else "np.asfortranarray", made)
 
 
-def _dtypes(function: Function) -> set[np.dtype]:
-    """The dtypes of all numbers and arrays."""
+def _types(function: Function) -> set[Scalar | Array]:
+    """The types of all numbers and arrays."""
     types = {p.type for p in function.params}
     for block in blocks(function.body):
         types |= {v.type for op in block.ops for v in op.outputs}
-    found: set[np.dtype] = set()
+    found: set[Scalar | Array] = set()
     for ty in types:
         while not isinstance(ty, (Scalar, Array)):
             ty = ty.elem  # noqa: PLW2901
-        found.add(ty.dtype)
+        found.add(ty)
     return found
 
 

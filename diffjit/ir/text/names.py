@@ -42,7 +42,7 @@ def identifier(hint: str) -> str:
     cleaned = re.sub(r"\W", "_", hint)
     if not cleaned or cleaned[0].isdigit():
         cleaned = "_" + cleaned
-    return cleaned
+    return cleaned + "_" if keyword.iskeyword(cleaned) else cleaned
 
 
 class Names:

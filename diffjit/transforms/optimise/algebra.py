@@ -373,11 +373,8 @@ def _same_divisor(_: _Round, op: Op) -> Found:
 
 
 def _signed_number(at: _Round, op: Op) -> Found:
-    """-(c * x) is (-c) * x, -(c / x) is (-c) / x, and -(a - b) is b - a."""
+    """-(c * x) is (-c) * x, and -(c / x) is (-c) / x. But -(a - b) is -0.0 where b - a is 0.0."""
     v = op.inputs[0]
-    inner = at.alone(v, "subtract", op)
-    if inner is not None:
-        return "subtract", inner.inputs[::-1]
     inner = at.alone(v, "multiply", op) or at.alone(v, "divide", op)
     if inner is None:
         return None

@@ -1,0 +1,266 @@
+"""What a program was built for is told from what only looks like it: each call gives what Python gives."""
+
+import dataclasses
+import types
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+BACKENDS = ["python", "numba"]
+
+
+def right(f, derived, *args):
+    """Value and slope by the first argument, as Python and differences have them."""
+    value, slope = derived(*args)
+    x, *rest = args
+    np.testing.assert_allclose(value, f(x, *rest), rtol=1e-12)
+    np.testing.assert_allclose(slope, (f(x + 1e-6, *rest) - f(x - 1e-6, *rest)) / 2e-6, rtol=1e-6, atol=1e-8)
+
+
+def in_order(x, params):
+    total = x
+    for name, v in params.items():
+        total = total * v + (1.0 if name == "a" else 2.0)
+    return total
+
+
+def keyed(x, table):
+    total = 0.0
+    for key in table:
+        total = (
+            total + x * (1.0 if isinstance(key, bool) else 2.0 if isinstance(key, int) else 3.0) + np.copysign(x, key)
+        )
+    return total
+
+
+def spread(x, r):
+    return x * (r.stop - r.start) + x * len(r)
+
+
+def members(x, names):
+    return x * len(names) + (x if "a" in names else 0.0)
+
+
+class Slotted:
+    __slots__ = ("__private", "k", "name")
+
+    def __init__(self, k, name="a"):
+        self.k, self.name, self.__private = k, name, 2.0 * k
+
+    def __eq__(self, other):
+        return self.name == other.name
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def private(self):
+        return self.__private
+
+
+def slotted(x, s):
+    return x * s.k + s.private() + (x if s.name == "a" else 0.0)
+
+
+FLIPPED = [
+    (in_order, [{"a": 2.0, "b": 3.0}, {"b": 3.0, "a": 2.0}, {"a": 2.0, "b": 3.0}]),
+    (keyed, [{1: 0.0}, {1.0: 0.0}, {True: 0.0}, {-1: 0.0}, {0.0: 0.0}, {-0.0: 0.0}, {np.int8(1): 0.0}]),
+    (keyed, [frozenset([1]), frozenset([True]), (1,), (True,), (1.0,)]),
+    (spread, [range(0, 3, 2), range(0, 4, 2), range(0, 3, 2)]),
+    (slotted, [Slotted(1.0), Slotted(5.0), Slotted(5.0, "b"), Slotted(2.0)]),
+    (in_order, [{"a": 2.0, "c": {"z": 1.0}["z"]}, {"c": 1.0, "a": 2.0}]),
+]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("f", "values"), FLIPPED, ids=["orders", "keys", "members", "ranges", "slots", "other keys"])
+def test_arguments(f, values, backend):
+    derived = dj.value_and_grad(f, backend=backend)
+    for value in values:
+        right(f, derived, 1.5, value)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arguments_that_change(backend):
+    derived = dj.value_and_grad(members, backend=backend)
+    names = {"b"}
+    right(members, derived, 1.5, names)
+    names.add("a")
+    right(members, derived, 1.5, names)
+    derived, s = dj.value_and_grad(slotted, backend=backend), Slotted(1.0)
+    right(slotted, derived, 1.5, s)
+    s.k, s.name = 4.0, "b"
+    right(slotted, derived, 1.5, s)
+
+
+def test_nested_dicts():
+    def f(x, layers):
+        for layer in layers:
+            for name, w in layer.items():
+                x = np.sin(x) * w if name == "w" else x + w
+        return x
+
+    derived = dj.value_and_grad(f, backend="python")
+    right(f, derived, 0.7, [{"w": 2.0, "b": 1.0}])
+    right(f, derived, 0.7, [{"b": 1.0, "w": 2.0}])
+    value, slope = dj.jvp(f, (0.7, [{"w": 2.0, "b": 1.0}]), (1.0, [{"b": 0.0, "w": 0.0}]), backend="python")
+    np.testing.assert_allclose((value, slope), (2 * np.sin(0.7) + 1, 2 * np.cos(0.7)))
+
+
+Pair = namedtuple("Pair", "a b")  # noqa: PYI024 - its class is what the test is about
+Riap = namedtuple("Riap", "b a")  # noqa: PYI024
+HELD = None
+
+
+def of_held(x):
+    if isinstance(HELD, Pair | Riap):
+        return x * HELD.a + 10.0 * HELD.b
+    if isinstance(HELD, np.ndarray):
+        return x * (HELD + HELD)[1]
+    if isinstance(HELD, list):
+        return x * (HELD + HELD)[1] + 1.0
+    if isinstance(HELD, tuple):
+        return x * HELD[1] + 2.0
+    return x * sum(HELD.values() if isinstance(HELD, dict) else HELD) + (3.0 if isinstance(HELD, dict) else 4.0)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_containers_outside(backend, monkeypatch):
+    derived = dj.value_and_grad(of_held, backend=backend)
+    held = [[2.0, 3.0], (2.0, 3.0), Pair(2.0, 3.0), Riap(2.0, 3.0), (2.0, 3.0), np.array([2.0, 3.0]), {0: 2.0, 1: 3.0},
+            {0.0, 1.0}, {0: 1.0, 1: 2.0}, [1.0, 5.0]]  # fmt: skip
+    for value in held:
+        monkeypatch.setitem(globals(), "HELD", value)
+        right(of_held, derived, 1.5)
+
+
+class Model:
+    def __init__(self):
+        self.a, self.b, self.name = 2.0, 3.0, "m"
+
+    def norm(self, x):
+        return x * sum(v for v in vars(self).values() if not isinstance(v, str)) + len(self.__dict__)
+
+    def cached(self, x):
+        return x * 2.0 if "cache" in self.__dict__ else x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_attributes_of_objects_outside(backend):
+    model = Model()
+
+    def of_model(x):
+        return model.norm(x) + model.cached(x)
+
+    derived = dj.value_and_grad(of_model, backend=backend)
+    right(of_model, derived, 1.5)
+    model.c = 7.0
+    right(of_model, derived, 1.5)
+    model.cache = 1.0
+    right(of_model, derived, 1.5)
+    del model.c
+    right(of_model, derived, 1.5)
+    right(model.norm, dj.value_and_grad(model.norm, backend=backend), 1.5)
+
+
+@dataclasses.dataclass
+class Point:
+    u: float
+    v: float
+
+
+def test_an_object_outside_is_returned_whole():
+    point = Point(2.0, 3.0)
+
+    def f(x):
+        return x * point.u, point
+
+    value, found = dj.jit(f, backend="python")(1.5)
+    assert (value, found) == (3.0, point)
+
+
+def transposed(x):
+    a = np.arange(6.0).reshape(2, 3) * x
+    b = a.T
+    b.flat[1] = x * x
+    b.flat[::4] = 2.0 * x
+    b.flat[0] += x
+    b.flat[2:4] *= 3.0
+    return np.sum(a * np.arange(6.0).reshape(2, 3)) + b.flat[1] * b.flat[-1]
+
+
+def turned(x):
+    a = np.arange(6.0).reshape(3, 2) * x
+    a[::-1].flat[0] += x
+    a[:, ::-1].flat[3] = x * x
+    a[:, ::2].flat[2] = x
+    return np.sum(a * a)
+
+
+def by_columns(x):
+    a = np.zeros((3, 3), order="F")
+    a.flat[1] = x
+    a.T.flat = np.arange(9.0) * x
+    line = np.arange(8.0)[::-2]
+    line.flat[1] = x * x
+    return a[0, 1] * x + np.sum(line * a[1, 0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", [transposed, turned, by_columns], ids=lambda f: f.__name__)
+def test_flat(f, backend):
+    right(f, dj.value_and_grad(f, backend=backend), 1.5)
+
+
+def test_flat_under_a_name():
+    def f(x):
+        a = (np.arange(6.0).reshape(2, 3) * x).T
+        flat = a.flat
+        flat[1] = x
+        return np.sum(a)
+
+    with pytest.raises(dj.DiffjitError, match="DJ404"):
+        dj.grad(f)(1.5)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_signs_of_zero(backend):
+    def f(y, x):
+        return np.arctan2(0.0 * y, -(x - 1.0)) * y
+
+    right(f, dj.value_and_grad(f, backend=backend), 2.0, 1.0)
+
+    def g(y, a, b):
+        return y * np.copysign(2.0, -(a - b))
+
+    right(g, dj.value_and_grad(g, backend=backend), 2.0, 1.0, 1.0)
+
+
+def test_namespaces():
+    space = types.SimpleNamespace(a=2.0, b=3.0)
+
+    def f(x):
+        return x * space.a + space.b
+
+    derived = dj.value_and_grad(f, backend="python")
+    right(f, derived, 1.5)
+    space.a = 4.0
+    right(f, derived, 1.5)
+
+
+TABLE = {"lambda": 2.0, "if": 3.0, "a b": 4.0}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_keys_that_are_no_names(backend):
+    def f(x, params, **options):
+        return (
+            x * params["lambda"] + params["class"] * params["2x"] + options["in"] * TABLE["lambda"] * x * TABLE["a b"]
+        )
+
+    given = {"lambda": 2.0, "class": 3.0, "2x": 5.0}
+    x_bar, bars = dj.grad(f, argnums=(0, 1), backend=backend)(1.5, given, **{"in": 7.0})
+    assert x_bar == 58.0
+    assert bars == {"lambda": 1.5, "class": 5.0, "2x": 3.0}
