@@ -187,10 +187,7 @@ def _specialise(
         [*params, *(c.param for c in captures)],
         body,
     )
-    settle(ir)
-    decide_views(ir)
-    dce(ir, unused_but_raising)
-    check_values(ir)
+    _complete(ir)
     _note_source(ir, function)
     guards = [(g.getter, g.expected) for g in interpreter.guards.values()]
     return Program(
@@ -206,6 +203,14 @@ def _specialise(
         {f: code for f, code in interpreter.followed.items() if not (f.__module__ or "").startswith("diffjit.")},
         interpreter.portable,
     )
+
+
+def _complete(ir: Function) -> None:
+    """What is decided once all of a program is known."""
+    settle(ir)
+    decide_views(ir)
+    dce(ir, unused_but_raising)
+    check_values(ir)
 
 
 def _called(interpreter: Interpreter, function: Any, values: list[Any], keywords: dict[str, Any]) -> Any:
