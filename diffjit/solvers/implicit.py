@@ -49,7 +49,7 @@ class Implicit(Composed):
 
     def __init__(self, name: str, function: Any, options: Options) -> None:
         super().__init__(function, None)
-        self.name, self.options = name, options.checked(name)
+        self.name, self.choices = name, options.checked(name)
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         del kwargs
@@ -59,15 +59,15 @@ class Implicit(Composed):
         if field is None:
             return NONE
         near = None
-        if self.options.M is not None:
+        if self.choices.M is not None:
             point = [] if self.name == "linear_solve" else [state.tree()]
-            near = state.function(self.options.M, point, args[1:], node, what=f"{self.name}, as preconditioner,")
+            near = state.function(self.choices.M, point, args[1:], node, what=f"{self.name}, as preconditioner,")
             if near is None:
                 return NONE
         eps = float(np.finfo(state.precision()).eps)
-        tol = 8.0 * eps if self.options.tol is None else float(self.options.tol)
-        steps = self.options.maxiter or solvers.STEPS[self.name]
-        plan = [Static(o) for o in (self.name, field, near, self.options.solver, tol, eps, steps)]
+        tol = 8.0 * eps if self.choices.tol is None else float(self.choices.tol)
+        steps = self.choices.maxiter or solvers.STEPS[self.name]
+        plan = [Static(o) for o in (self.name, field, near, self.choices.solver, tol, eps, steps)]
         given = [field.given(field.floats), field.given(field.others)]
         given += [av.Tup(()), av.Tup(())] if near is None else [near.given(near.floats), near.given(near.others)]
         parts = av.Tup(tuple(state.parts))
