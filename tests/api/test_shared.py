@@ -209,3 +209,15 @@ def test_closures_are_let_go():
         step()
     gc.collect()
     assert sum(r() is not None for r in alive) <= 4
+
+
+def test_functions_and_options_that_are_like_none():
+    def cube(x, y=1.0):
+        return x * x * x * y
+
+    cube.options = {"order": 3}
+    assert dj.grad(cube)(2.0) == 12.0
+    assert dj.grad(cube, argnums=[0, 1])(2.0, 1.0) == (12.0, 8.0)
+    _, pullback = dj.vjp(cube, 2.0)
+    assert dj.jit(pullback)(1.0) == (12.0,)
+    assert dj.fixed_point(lambda x: 0.5 * (x + 4.0 / x), 1.0) == 2.0

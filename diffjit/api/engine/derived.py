@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +133,7 @@ class Derived:
 
     def share(self, call: Arguments) -> None:
         """Take over what was made for others that are made like this one (`shared`)."""
-        own = shared.kept(self)
+        own = shared.kept(self, root(self), _ways(self))
         self._cache, self._fixed, self._shortcuts = own.cache, own.fixed, own.shortcuts
         self._templates = own.templates
         if self._templates and self.known(call) is None:
@@ -211,6 +211,13 @@ def root(derived: Any) -> Any:
     while isinstance(derived, Derived):
         derived = derived.function
     return derived
+
+
+def _ways(derived: Any) -> Iterator[tuple[type, frozenset[Any]]]:
+    """How it is made from the function that everything starts from, step by step."""
+    while isinstance(derived, Derived):
+        yield type(derived), derived.options()
+        derived = derived.function
 
 
 def _made_again(cls: type[Derived]) -> Derived:

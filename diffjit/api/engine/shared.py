@@ -14,7 +14,7 @@ the last `FEW` others; and of each code what was made of it, without the functio
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -43,15 +43,10 @@ _others: dict[Any, Kept] = {}
 _by_code: dict[Any, dict[Any, Any]] = {}
 
 
-def kept(derived: Derived) -> Kept:
-    """What is kept for functions that are derived like this one."""
-    ways: list[Any] = []
-    function: Any = derived
-    while hasattr(function, "options"):
-        ways.append((type(function), function.options()))
-        function = function.function
+def kept(derived: Derived, function: Any, steps: Iterable[Any]) -> Kept:
+    """What is kept for functions that are derived like this one: from this function, by these steps."""
     try:
-        hash(tuple(ways))
+        ways = tuple(steps)
     except TypeError:  # options that cannot be compared
         return Kept(derived, {})
     plain = type(function) is types.FunctionType and function.__closure__ is None
