@@ -9,24 +9,20 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.api.engine.composed import Composed
+from diffjit.api.engine.composed import Call, Composed, applied
 from diffjit.api.engine.inline import conformed, nest, plain
 from diffjit.api.engine.programs import flatten_call
-from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.gradients import zero_like
 from diffjit.api.product_programs import float_leaves
-from diffjit.api.products import cached
 from diffjit.errors import UsageError
 from diffjit.frontend.calls.nested import Entry
 from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, TableOut
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE
 from diffjit.transforms.modes.jet import jet_program
 from diffjit.transforms.pipeline import finish
 
-_JETS: dict[Any, Jet] = {}
-_COEFFICIENTS: dict[Any, Coefficients] = {}
 _CURE = "dj.jet(f, (x,), ((x_1, x_2),)): for each primal, as many terms as there are orders"
 
 
@@ -46,10 +42,27 @@ class Coefficients(Jet):
     scaled = False
 
 
-@boundary
-def jet(
-    fun: Any, primals: Any, series: Any, factorial_scaled: bool = True, *, backend: str | None = None
-) -> tuple[Any, Any]:
+def _checked(primals: Any, series: Any) -> tuple[Any, Any]:
+    """Tuples of primals and series; arrays of terms have the shapes of their primals."""
+    if not isinstance(primals, (tuple, list)) or not isinstance(series, (tuple, list)):
+        raise UsageError("DJ507", "jet takes a tuple of primals and a tuple of their series", cure=_CURE)
+    primals, series = tuple(primals), tuple(series)
+    leaves = tree.flatten(primals)[0]
+    for m, terms in enumerate(_by_order(primals, series)):
+        for leaf, term in zip(leaves, tree.flatten(terms)[0], strict=True):
+            if np.shape(term) != np.shape(leaf):
+                problem = f"a term of order {m + 1} has shape {np.shape(term)}, its primal has shape {np.shape(leaf)}"
+                raise UsageError("DJ507", problem, cure="shapes must agree")
+    return primals, series
+
+
+def _missing(verb: str, parameter: str, form: str) -> UsageError:
+    del form
+    return UsageError("DJ507", f"{verb} is called without its {parameter}", cure=_CURE)
+
+
+@applied(checked=_checked, missing=_missing, fun=plain, factorial_scaled=plain, backend=plain)
+def jet(fun: Any, primals: Any, series: Any, factorial_scaled: bool = True, *, backend: str | None = None) -> Call:
     """Value and derivatives along a curve x(t), at t = 0: all orders in one pass, `(primal_out, series_out)`.
 
     fun                 the function; it gets as many positional arguments as there are primals
@@ -66,22 +79,7 @@ def jet(
 
     Raises UsageError (DJ507) where primals and series do not fit together.
     """
-    if not isinstance(primals, (tuple, list)) or not isinstance(series, (tuple, list)):
-        raise UsageError("DJ507", "jet takes a tuple of primals and a tuple of their series", cure=_CURE)
-    table, cls = (_JETS, Jet) if factorial_scaled else (_COEFFICIENTS, Coefficients)
-    made = cached(table, cls, fun, backend)
-    _check_shapes(tuple(primals), tuple(series))
-    return made(tuple(primals), tuple(series))
-
-
-def _check_shapes(primals: tuple[Any, ...], series: tuple[Any, ...]) -> None:
-    """Arrays of terms have the shapes of their primals."""
-    leaves = tree.flatten(primals)[0]
-    for m, terms in enumerate(_by_order(primals, series)):
-        for leaf, term in zip(leaves, tree.flatten(terms)[0], strict=True):
-            if np.shape(term) != np.shape(leaf):
-                problem = f"a term of order {m + 1} has shape {np.shape(term)}, its primal has shape {np.shape(leaf)}"
-                raise UsageError("DJ507", problem, cure="shapes must agree")
+    return Call(Jet if factorial_scaled else Coefficients, (fun, backend), (primals, series))
 
 
 def _by_order(primals: tuple[Any, ...], series: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -184,17 +182,3 @@ def _series_spec(spec: Any, terms: Callable[[int], list[Out]], order: int) -> An
             return {key: _series_spec(s, terms, order) for key, s in spec.items()}
         case _:
             return [0.0] * order if tree.is_numeric(spec) else spec
-
-
-def _jet_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-    names = ("fun", "primals", "series", "factorial_scaled")
-    given = dict(zip(names, args, strict=False)) | kwargs
-    missing = [name for name in names[:3] if name not in given]
-    if missing:
-        raise UsageError("DJ507", f"jet is called without its {missing[0]}", cure=_CURE)
-    scaled = bool(plain(interpreter, given.get("factorial_scaled", Static(True))))
-    function = plain(interpreter, given["fun"])
-    return inline_jet(interpreter, function, given["primals"], given["series"], scaled=scaled, node=node)
-
-
-jet.__diffjit_inline__ = _jet_inside  # type: ignore[attr-defined]

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from diffjit.api.engine.composed import Marked
-from diffjit.api.engine.derived import Derived, verb
+from diffjit.api.engine.derived import Derived, cached, verb
 from diffjit.api.engine.engine import compile_ir, executable
 from diffjit.api.engine.inline import Inside, conformed, inline_vjp, nest, plain
 from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
 from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.product_programs import float_leaves, forward_program, reversible
-from diffjit.api.products import LinearMap, ReverseProduct, cached, matching, points_of, tangent_spec, vjp, zero
+from diffjit.api.products import LinearMap, ReverseProduct, matching, points_of, tangent_spec, vjp, zero
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.nested import Entry, Inner
 from diffjit.frontend.entry.outputs import Out, mapped, rebuild
@@ -29,9 +29,6 @@ from diffjit.transforms.modes.linear import hangs_on, transposed
 from diffjit.transforms.pipeline import finish
 from diffjit.transforms.prepare import own_copy
 from diffjit.transforms.reverse.split import split
-
-_LINEARIZED: dict[Any, Linearized] = {}
-_REVERSE: dict[Any, ReverseProduct] = {}
 
 
 @dataclass(slots=True, eq=False)
@@ -90,7 +87,7 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
     The map may be called any number of times; the value is computed once. With `has_aux`, fun returns (value, aux), and
     the result is (value, tangent_map, aux).
     """
-    product = cached(_LINEARIZED, Linearized, fun, backend)
+    product = cached(Linearized, fun, backend)
     call = flatten_call(primals, {})
     compiled, (program, made, apply) = product.lookup(call, primals, {})
     outs = compiled(call.leaves)
@@ -218,7 +215,7 @@ def linear_transpose(fun: Any, *primals: Any, backend: str | None = None) -> Cal
     Raises `UsageError` where fun is not linear.
     """
     points = tuple(_zeros(p) for p in primals)
-    product = cached(_REVERSE, ReverseProduct, fun, backend)
+    product = cached(ReverseProduct, fun, backend)
     call = flatten_call(points, {})
     _, (program, made, _) = product.lookup(call, points, {})
     refuse_nonlinear(program, made)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.api.engine.derived import Derived
+from diffjit.api.engine.derived import Derived, cached
 from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
 from diffjit.api.engine.tracebacks import boundary, shorten
 from diffjit.api.grad import gradient_leaf
@@ -18,11 +18,6 @@ from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, rebuild
 
 if TYPE_CHECKING:
     from diffjit.frontend.entry.results import Program
-
-MAX_CACHED = 512  # functions that a verb keeps derivatives of
-
-_FORWARD: dict[Any, ForwardProduct] = {}
-_REVERSE: dict[Any, ReverseProduct] = {}
 
 
 class ForwardProduct(Derived):
@@ -50,7 +45,7 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend
         raise UsageError(
             "DJ507", "jvp takes a tuple of primals and a tuple of as many tangents", cure="dj.jvp(f, (x,), (x_dot,))"
         )
-    product = cached(_FORWARD, ForwardProduct, fun, backend)
+    product = cached(ForwardProduct, fun, backend)
     call = flatten_call(tuple(primals), {})
     compiled, (program, wrt, positions) = product.lookup(call, tuple(primals), {})
     dots = matching(call, tuple(tangents))
@@ -69,21 +64,6 @@ def _run(compiled: Compiled, leaves: list[Any], more: list[Any]) -> tuple[Any, .
     if compiled.mutated:
         compiled.check_memory(inputs)
     return compiled.run(*inputs, *more)
-
-
-def cached(table: dict[Any, Any], cls: Any, fun: Any, backend: str | None) -> Any:
-    """The object that specialises a function, the same for every call of a verb."""
-    try:
-        key = (fun, backend)
-        hash(key)
-    except TypeError:
-        return cls(fun, backend)
-    made = table.get(key)
-    if made is None:
-        if len(table) >= MAX_CACHED:
-            table.clear()
-        made = table.setdefault(key, cls(fun, backend))  # another thread may have made it
-    return made
 
 
 def matching(call: Arguments, tangents: tuple[Any, ...]) -> dict[int, Any]:
@@ -249,7 +229,7 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
     The pullback may be called any number of times; it does not see later changes of the caller's arrays.
     With `has_aux`, fun returns (value, aux), and the result is (value, pullback, aux).
     """
-    product = cached(_REVERSE, ReverseProduct, fun, backend)
+    product = cached(ReverseProduct, fun, backend)
     call = flatten_call(primals, {})
     compiled, (program, made, second) = product.lookup(call, primals, {})
     seeds = made.seeds

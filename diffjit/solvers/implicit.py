@@ -8,15 +8,13 @@ arguments, so that closures have derivatives, too.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from diffjit.api.engine.composed import Composed
+from diffjit.api.engine.composed import Call, Composed, applied
 from diffjit.api.engine.inline import plain
-from diffjit.api.engine.tracebacks import boundary
 from diffjit.errors import UsageError
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
@@ -79,33 +77,10 @@ def _refused(problem: str, cure: str) -> UsageError:
     return UsageError("DJ530", problem, cure=cure)
 
 
-def _run(name: str, function: Any, start: Any, args: tuple[Any, ...], options: Options) -> Any:
-    return _made(name, function, options)(start, *args)
+_equation = applied(("tol", "maxiter", "solver"), f=plain, matvec=plain, M=plain)
 
 
-@functools.lru_cache(maxsize=256)
-def _made(name: str, function: Any, options: Options) -> Implicit:
-    return Implicit(name, function, options)
-
-
-def _inside(name: str) -> Any:
-    def inline(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        given: dict[str, Any] = {}
-        for option, value in kwargs.items():
-            if option not in Options.__slots__:
-                raise _refused(
-                    f"{name}: there is no option `{option}`", f"the options are {', '.join(Options.__slots__)}"
-                )
-            if not isinstance(value, Static) and option != "M":
-                raise _refused(f"{name}: `{option}` is only known at run time", "write it as a constant")
-            given[option] = plain(interpreter, value)
-        made = Implicit(name, plain(interpreter, args[0]), Options(**given))
-        return made.__diffjit_inline__(interpreter, args[1:], {}, node)
-
-    return inline
-
-
-@boundary
+@_equation
 def fixed_point(
     f: Any,
     x0: Any,
@@ -114,7 +89,7 @@ def fixed_point(
     maxiter: int | None = None,
     solver: str = "auto",
     M: Any = None,
-) -> Any:
+) -> Call:
     """The x with `x == f(x, *args)`, found by iterating from x0.
 
     f         gives a tree of the form of x0
@@ -132,10 +107,10 @@ def fixed_point(
     solver does not converge; `ValueError` for an f that gives another shape; `UsageError` for one that gives another
     form, and for options that there are not.
     """
-    return _run("fixed_point", f, x0, args, Options(tol, maxiter, solver, M))
+    return Call(Implicit, ("fixed_point", f, Options(tol, maxiter, solver, M)), (x0, *args))
 
 
-@boundary
+@_equation
 def root(
     f: Any,
     x0: Any,
@@ -144,16 +119,16 @@ def root(
     maxiter: int | None = None,
     solver: str = "auto",
     M: Any = None,
-) -> Any:
+) -> Call:
     """The x with `f(x, *args) == 0`, found by Newton's method from x0.
 
     As `fixed_point`; solver and M are those of Newton's steps, too, and M is near the inverse of the derivative of f.
     tol bounds the last step, relative to x, and maxiter the number of steps (100).
     """
-    return _run("root", f, x0, args, Options(tol, maxiter, solver, M))
+    return Call(Implicit, ("root", f, Options(tol, maxiter, solver, M)), (x0, *args))
 
 
-@boundary
+@_equation
 def linear_solve(
     matvec: Any,
     b: Any,
@@ -162,7 +137,7 @@ def linear_solve(
     maxiter: int | None = None,
     solver: str = "auto",
     M: Any = None,
-) -> Any:
+) -> Call:
     """The x with `matvec(x, *args) == b`, where matvec is linear in x.
 
     matvec    gives a tree of the form of its first argument; for complex numbers, linear by real factors will do
@@ -177,10 +152,10 @@ def linear_solve(
     Differentiable in b, in args and in what matvec reads of its surroundings; M has no derivative.
     Raises as `fixed_point` does.
     """
-    return _run("linear_solve", matvec, b, args, Options(tol, maxiter, solver, M))
+    return Call(Implicit, ("linear_solve", matvec, Options(tol, maxiter, solver, M)), (b, *args))
 
 
-@boundary
+@_equation
 def minimize_implicit(
     f: Any,
     x0: Any,
@@ -189,16 +164,13 @@ def minimize_implicit(
     maxiter: int | None = None,
     solver: str = "auto",
     M: Any = None,
-) -> Any:
+) -> Call:
     """A minimum of f, which gives a float, over its first argument, found by Newton's method from x0.
 
     As `root`, for the gradient of f; "auto" is "dense" up to 100 real numbers, else "cg". Steps are found by conjugate
     gradients. In a derivative, a point that is no strict minimum raises `RuntimeError`.
     """
-    return _run("minimize_implicit", f, x0, args, Options(tol, maxiter, solver, M))
+    return Call(Implicit, ("minimize_implicit", f, Options(tol, maxiter, solver, M)), (x0, *args))
 
-
-for _verb in (fixed_point, root, linear_solve, minimize_implicit):
-    _verb.__diffjit_inline__ = _inside(_verb.__name__)  # type: ignore[attr-defined]
 
 __all__ = ["fixed_point", "linear_solve", "minimize_implicit", "root"]

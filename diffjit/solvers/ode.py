@@ -6,14 +6,12 @@ right-hand side is interpreted once, and what it reads of its surroundings becom
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 
-from diffjit.api.engine.composed import Composed
+from diffjit.api.engine.composed import Call, Composed, applied
 from diffjit.api.engine.inline import plain
-from diffjit.api.engine.tracebacks import boundary
 from diffjit.errors import UsageError
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
@@ -23,7 +21,6 @@ from diffjit.solvers.ode_solution import Event, OdeSolution
 from diffjit.solvers.states import State
 
 DEFAULTS = {"rtol": 1.4e-8, "atol": 1.4e-8, "hmax": np.inf, "mxstep": 100_000}
-OPTIONS = (*DEFAULTS, "adjoint", "events", "dense", "method")
 METHODS = ("dopri5", "rodas5p")
 
 
@@ -51,7 +48,7 @@ class OdeInt(Composed):
         if field is None:
             return NONE
         ts = self.times(interpreter, args[1], node)
-        numbers = [interpreter.number(kwargs.get(name, Static(value))) for name, value in DEFAULTS.items()]
+        numbers = [interpreter.number(kwargs[name]) for name in DEFAULTS]
         parts = av.Tup(tuple(state.parts))
         given = [field.given(field.floats), field.given(field.others)]
         if not self.events and not self.dense:
@@ -109,12 +106,14 @@ def _events(events: Any) -> tuple[Event, ...]:
     return tuple(e if isinstance(e, Event) else Event(e) for e in several)
 
 
-@functools.lru_cache(maxsize=256)
-def _made(function: Any, events: tuple[Event, ...], adjoint: str, dense: bool, method: str) -> OdeInt:
-    return OdeInt(function, events, adjoint, dense, method)
+def _events_inside(interpreter: Any, value: Any) -> tuple[Event, ...]:
+    held = interpreter.contents(value) if isinstance(value, av.Ref) else None
+    if isinstance(value, av.Tup) or isinstance(held, av.ListC):
+        return tuple(e for item in interpreter.sequence_items(value, None) for e in _events_inside(interpreter, item))
+    return _events(plain(interpreter, value))
 
 
-@boundary
+@applied(("adjoint", "dense", "method"), options="the options are: {}", func=plain, events=_events_inside)
 def odeint(
     func: Any,
     y0: Any,
@@ -128,7 +127,7 @@ def odeint(
     events: Any = (),
     dense: bool = False,
     method: str = "dopri5",
-) -> Any:
+) -> Call:
     """The solution of `dy/dt = func(y, t, *args)` with `y(t[0]) = y0`, at the times t.
 
     func      gives a slope of the form of the state
@@ -152,44 +151,8 @@ def odeint(
     derivative, where an event function touches zero without crossing it; `ValueError` for times out of order and
     slopes of another shape; `UsageError` for functions that give another form.
     """
-    made = _made(func, _events(events), adjoint, dense, method)
-    return made(y0, t, *args, rtol=rtol, atol=atol, hmax=hmax, mxstep=mxstep)
-
-
-def _odeint_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-    unknown = [name for name in kwargs if name not in OPTIONS]
-    given = list(args)
-    for name in ("func", "y0", "t")[len(args) :]:
-        if name not in kwargs:
-            raise _refused(f"the argument `{name}` is missing", "odeint(func, y0, t, *args)")
-        given.append(kwargs[name])
-        unknown.remove(name)
-    if unknown:
-        raise _refused(f"there is no option `{unknown[0]}`", f"the options are: {', '.join(OPTIONS)}")
-    options = {name: _constant(kwargs, name) for name in ("adjoint", "dense", "method") if name in kwargs}
-    events = _events_inside(interpreter, kwargs.get("events"))
-    function = plain(interpreter, given[0])
-    given_method = options.get("method", "dopri5")
-    made = OdeInt(function, events, options.get("adjoint", "discrete"), options.get("dense", False), given_method)
-    numbers = {name: kwargs[name] for name in DEFAULTS if name in kwargs}
-    return made.__diffjit_inline__(interpreter, given[1:], numbers, node)
-
-
-def _constant(kwargs: dict[str, Any], name: str) -> Any:
-    value = kwargs[name]
-    if not isinstance(value, Static):
-        raise _refused(f"`{name}` is only known at run time", "write it as a constant")
-    return value.obj
-
-
-def _events_inside(interpreter: Any, value: Any) -> tuple[Event, ...]:
-    if value is None:
-        return ()
-    held = interpreter.contents(value) if isinstance(value, av.Ref) else None
-    if isinstance(value, av.Tup) or isinstance(held, av.ListC):
-        return tuple(e for item in interpreter.sequence_items(value, None) for e in _events_inside(interpreter, item))
-    found = plain(interpreter, value)
-    return (found if isinstance(found, Event) else Event(found),)
+    numbers = {"rtol": rtol, "atol": atol, "hmax": hmax, "mxstep": mxstep}
+    return Call(OdeInt, (func, _events(events), adjoint, dense, method), (y0, t, *args), numbers)
 
 
 def event_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -201,7 +164,5 @@ def event_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node
     direction = interpreter.static_int(given.get("direction", Static(0)), "`direction`", node)
     return Static(Event(plain(interpreter, given["function"]), terminal, direction))
 
-
-odeint.__diffjit_inline__ = _odeint_inside  # type: ignore[attr-defined]
 
 __all__ = ["Event", "OdeSolution", "odeint"]

@@ -487,11 +487,10 @@ def test_the_schedule_can_be_read():
 
 @pytest.fixture
 def _marked(monkeypatch):
-    from diffjit.api import products
+    from diffjit.api.engine import derived
     from diffjit.frontend.objects import iterate
 
-    for cache in ("_FORWARD", "_REVERSE"):  # other tests take the same programs as they are
-        monkeypatch.setattr(products, cache, {})
+    monkeypatch.setattr(derived, "_CACHED", {})  # other tests take the same programs as they are
 
     class Marked(iterate.Loop):
         def __init__(self, *args, **facts):

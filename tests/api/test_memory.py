@@ -193,12 +193,13 @@ def test_bytes_are_those_of_the_variables_at_the_turn(name):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_bytes_are_those_of_the_residuals(name, backend, monkeypatch):
     """What the forward half of split code returns beside the value, in both backends."""
-    from diffjit.api.products import _REVERSE
+    from diffjit.api.engine.derived import cached
+    from diffjit.api.products import ReverseProduct
 
     f, args = PROGRAMS[name]
     size = dj.memory(f, *args, backend=backend)
     dj.vjp(f, *args, backend=backend)
-    compiled, (_, made, _) = next(iter(_REVERSE[f, backend]._cache.values()))
+    compiled, (_, made, _) = next(iter(cached(ReverseProduct, f, backend)._cache.values()))
     types = [v.type for v in made.forward.results[made.n_primal :]]
     residuals = compiled(list(args))[made.n_primal :]
     if name == "until":
@@ -216,8 +217,9 @@ def test_bytes_are_those_of_the_residuals(name, backend, monkeypatch):
 
 @pytest.mark.parametrize("name", [name for name in sorted(CORPUS) if not CORPUS[name].kwargs][::9])
 def test_programs_of_the_corpus(name):
+    from diffjit.api.engine.derived import cached
     from diffjit.api.engine.programs import flatten_call
-    from diffjit.api.products import _REVERSE
+    from diffjit.api.products import ReverseProduct
 
     program = CORPUS[name]
     f = program.function
@@ -228,7 +230,7 @@ def test_programs_of_the_corpus(name):
     size = dj.memory(f, *program.args(), backend="python")
     args = program.args()
     call = flatten_call(tuple(args), {})
-    compiled, (_, made, _) = _REVERSE[f, "python"].lookup(call, tuple(args), {})
+    compiled, (_, made, _) = cached(ReverseProduct, f, "python").lookup(call, tuple(args), {})
     if not made.is_split or size.bytes is None:
         assert all(row.why for row in size.unknown)
         return

@@ -223,13 +223,14 @@ def test_shapes_and_structures_that_do_not_fit():
 
 
 def test_no_recompilation_for_a_new_length():
-    from diffjit.api.products import _REVERSE
+    from diffjit.api.engine.derived import cached
+    from diffjit.api.products import ReverseProduct
 
     f = lambda x: np.cumsum(x * x)
     for n in (5, 6, 8):
         _, pullback = vjp(f, np.ones(n))
         np.testing.assert_array_equal(pullback(np.ones(n))[0], 2 * np.arange(n, 0, -1))
-    assert len(_REVERSE[f, "python"]._cache) == 1
+    assert len(cached(ReverseProduct, f, "python")._cache) == 1
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -192,7 +192,7 @@ def fresh_products():
 
 @pytest.mark.parametrize("step", [fresh_closure, fresh_products])
 def test_fresh_closures_do_not_add_up(step, monkeypatch):
-    monkeypatch.setattr("diffjit.api.products.MAX_CACHED", 20)  # it begins anew as often in both parts
+    monkeypatch.setattr("diffjit.api.engine.derived.MAX_CACHED", 20)  # it begins anew as often in both parts
     assert growth(step, 100, 40) < 2000
 
 

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from diffjit.api.engine import shared
 from diffjit.api.engine.programs import Arguments, Building, Compiled, fixed_key, flatten_call, glance
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 MAX_SPECIALISATIONS = 256
 MAX_SHORTCUTS = 4096  # of calls with arrays of certain shapes
+MAX_CACHED = 2048  # functions and settings that verbs keep derivatives of
+
+_CACHED: dict[Any, Derived] = {}
 
 
 _NO_OPTIONS = frozenset(
@@ -204,6 +207,23 @@ class Derived:
 
     def __repr__(self) -> str:
         return f"<diffjit.{type(self).__name__.lower()} of {getattr(self.function, '__name__', self.function)}>"
+
+
+D = TypeVar("D", bound=Derived)
+
+
+def cached(cls: type[D], *settings: Any) -> D:
+    """The function of this class and these settings, the same for every call of a verb."""
+    key = cls, *settings
+    try:
+        made = _CACHED.get(key)
+    except TypeError:  # settings that cannot be compared
+        return cls(*settings)
+    if made is None:
+        if len(_CACHED) >= MAX_CACHED:
+            _CACHED.clear()
+        made = _CACHED.setdefault(key, cls(*settings))  # another thread may have made it
+    return made  # type: ignore[return-value]
 
 
 def root(derived: Any) -> Any:
