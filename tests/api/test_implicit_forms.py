@@ -348,3 +348,14 @@ def test_forms_and_options_that_do_not_fit():
     for options in ({"solver": "lu"}, {"solver": "dense", "M": near}):
         with pytest.raises(dj.UsageError, match="DJ530"):
             dj.root(front, np.zeros(3), 1.0, **options)
+
+
+def test_programs_call_solvers_as_python_does():
+    def front_of(a):
+        return dj.root(f=lambda x: x * x - a, x0=1.0, M=None)
+
+    assert dj.jit(front_of)(4.0) == front_of(4.0) == 2.0
+    with pytest.raises(dj.UsageError, match="DJ530.*the argument `x0` is missing"):
+        dj.jit(lambda a: dj.root(lambda x: x * x - a))(4.0)
+    with pytest.raises(dj.UsageError, match="DJ530.*no option `f`"):
+        dj.jit(lambda a: dj.root(lambda x: x * x - a, 1.0, f=front_of))(4.0)
