@@ -355,7 +355,7 @@ def test_programs_call_solvers_as_python_does():
         return dj.root(f=lambda x: x * x - a, x0=1.0, M=None)
 
     assert dj.jit(front_of)(4.0) == front_of(4.0) == 2.0
-    with pytest.raises(dj.UsageError, match="DJ530.*the argument `x0` is missing"):
+    with pytest.raises(dj.UsageError, match=r"DJ530.*the argument `x0` is missing"):
         dj.jit(lambda a: dj.root(lambda x: x * x - a))(4.0)
-    with pytest.raises(dj.UsageError, match="DJ530.*no option `f`"):
+    with pytest.raises(dj.UsageError, match=r"DJ530.*no option `f`"):
         dj.jit(lambda a: dj.root(lambda x: x * x - a, 1.0, f=front_of))(4.0)
