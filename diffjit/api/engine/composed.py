@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ParamSpec
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple, ParamSpec
 
 from diffjit.api.engine.derived import Derived, cached
 from diffjit.api.engine.engine import executable, program_of
@@ -82,14 +83,13 @@ class Marked(Composed):
             raise
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A call of a composed function: its class and settings, and what it is called with."""
 
     made: type[Composed]
     settings: tuple[Any, ...]
     args: tuple[Any, ...]
-    named: dict[str, Any] = field(default_factory=dict[str, Any])
+    named: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def applied(
         def inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
             given, named = parameters.bound(interpreter, args, kwargs)
             call = describe(*given, **named)  # pyright: ignore[reportCallIssue]
-            return call.made(*call.settings).__diffjit_inline__(interpreter, list(call.args), call.named, node)
+            return call.made(*call.settings).__diffjit_inline__(interpreter, list(call.args), dict(call.named), node)
 
         @functools.wraps(describe)
         def verb(*args: P.args, **kwargs: P.kwargs) -> Any:
