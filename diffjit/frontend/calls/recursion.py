@@ -49,14 +49,6 @@ RESULT = "result of the call", None  # no argument has such a name
 MAX_DEPTH = 8  # of tuples and objects in each other
 
 
-class Outline(Exception):
-    """A function turned out to be recursive: start again and make it a program of its own."""
-
-    def __init__(self, node: Any) -> None:
-        super().__init__()
-        self.node = node
-
-
 class Bottom(Exception):
     """The result of a recursive call that nothing is known of yet: this path does not arrive."""
 

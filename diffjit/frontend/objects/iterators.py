@@ -12,10 +12,9 @@ import numpy as np
 
 from diffjit.frontend.objects.iterate import Indexed, UnknownLength
 from diffjit.frontend.syntax.handlers import core
-from diffjit.frontend.syntax.loops import Resumed
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import DynList
+from diffjit.frontend.values.templates import DynList, Learn
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
@@ -59,7 +58,7 @@ class Iterators(Mixin):
             return iterable
         if ("used", iterable.serial) in self.cells:
             if iterable.serial in self.cursor_sites:
-                raise Resumed(self.cursor_sites[iterable.serial])
+                raise Learn("cursors", {self.cursor_sites[iterable.serial]})
             message, cure = "an iterator that was used before", "make a list of it first: list(...)"
             raise self.unsupported("DJ115", message, None, cure)
         self.cells["used", iterable.serial] = USED

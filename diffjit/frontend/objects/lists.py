@@ -9,22 +9,19 @@ import numpy as np
 
 from diffjit.errors import MemoryProblem, TypeProblem
 from diffjit.frontend.objects.iterate import UnknownLength
-from diffjit.frontend.objects.tables import Tabulate
 from diffjit.frontend.syntax.control import SHARED
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import item_template, join_all, join_items, same_items
 from diffjit.frontend.values.leaves import instantiate, item_leaves, list_types
 from diffjit.frontend.values.templates import (
-    Apart,
     Bad,
     Boxed,
     Changeable,
     DynList,
     ItemOf,
-    Live,
+    Learn,
     Side,
-    Widen,
     describe,
 )
 from diffjit.frontend.values.values import NONE, Static, is_none
@@ -52,9 +49,9 @@ class Lists(Mixin):
             self.make_dynamic(ref)  # an earlier attempt found that it grows at run time
         return ref
 
-    def grows(self, ref: av.Ref) -> Widen:
+    def grows(self, ref: av.Ref) -> Learn:
         """What to raise where a list has to be one that grows at run time."""
-        return Widen(self.sites.of[ref.uid], None)
+        return Learn("lists", {self.sites.of[ref.uid]: None})
 
     def contents(self, ref: av.Ref) -> Any:
         """What an object holds now."""
@@ -75,7 +72,7 @@ class Lists(Mixin):
         if isinstance(reason, Changeable):
             raise reason.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
         if reason == SHARED and not self.learned.apart:
-            raise Apart
+            raise Learn("apart", {SHARED})
         if reason:
             cure = "make a new object instead of changing this one, or change it before"
             raise self.error(MemoryProblem("DJ402", f"{describe(held)} is changed here, but it {reason}", cure=cure))
@@ -94,7 +91,7 @@ class Lists(Mixin):
         if isinstance(container, av.ListC):
             again: Exception = self.grows(owner)
         elif isinstance(container, av.DictC) and self.may_tabulate(container.site):
-            again = Tabulate((container.site,), doubtful=False)
+            again = Learn("tables", {container.site: False})
         else:
             return
         self.cells["h", found.uid] = replace(held, frozen=Changeable(SHARED, again))
@@ -284,7 +281,7 @@ class Lists(Mixin):
             cure = "keep one type of item per list"
             raise self.error(TypeProblem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure))
         if not same_items(elem, held.elem):
-            raise Widen(held.site, elem)
+            raise Learn("lists", {held.site: elem})
         side = Side(self.cells, self.build, self.sites)
         leaves = item_leaves(value, elem, side)
         for uid in side.copied:
@@ -397,7 +394,7 @@ class Lists(Mixin):
         item = self.item_of(held, [self.take("list_get", x, i) for x in held.lists])
         if isinstance(held.elem, Boxed) and held.site is not None:
             found = self.cells["h", item.uid]
-            self.cells["h", item.uid] = replace(found, frozen=Changeable(found.frozen, Live(held.site)))
+            self.cells["h", item.uid] = replace(found, frozen=Changeable(found.frozen, Learn("live", {held.site})))
         return item
 
     def take(self, kind: str, items: Value, index: Value) -> Value:

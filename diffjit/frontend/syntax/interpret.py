@@ -29,7 +29,7 @@ from diffjit.frontend.calls.introspect import Introspection
 from diffjit.frontend.calls.methods import Methods
 from diffjit.frontend.calls.nested import Nested
 from diffjit.frontend.calls.questions import Questions
-from diffjit.frontend.calls.recursion import Bottom, Outline, Recursion
+from diffjit.frontend.calls.recursion import Bottom, Recursion
 from diffjit.frontend.entry.lift import Lifting
 from diffjit.frontend.entry.source import source_of
 from diffjit.frontend.entry.subset import local_names, own_nodes
@@ -65,7 +65,7 @@ from diffjit.frontend.syntax.statements import Statements
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.portable import Portable
 from diffjit.frontend.values.sums import Sums
-from diffjit.frontend.values.templates import Sites, describe, kind_of, split
+from diffjit.frontend.values.templates import Learn, Sites, describe, kind_of, split
 from diffjit.frontend.values.values import NONE, UNBOUND, Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Loc, Value
@@ -96,7 +96,7 @@ class Interpreter(
         self.build.before = self.guard_operation
         self.rule_mode = rule_mode
         self.learned = learned or Learned()
-        self.sites = Sites(hints=self.learned.lists, apart=self.learned.apart)
+        self.sites = Sites(hints=self.learned.lists, apart=bool(self.learned.apart))
         self.cells: dict[Any, Any] = {}
         self.dead = False
         self.frames: list[Frame] = []
@@ -271,7 +271,7 @@ class Interpreter(
             return self.outline(fn, bound, node)
         active = [f for f in self.frames if f.fn.node is fn.node and not f.comprehension]
         if active and self.forks > active[-1].forks and not self.ends_by_itself(active, bound):
-            raise Outline(fn.node)
+            raise Learn("outlined", {fn.node})
         return self.run_body(fn, bound, node)
 
     def ends_by_itself(self, active: list[Frame], bound: dict[str, Any]) -> bool:

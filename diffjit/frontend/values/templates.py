@@ -25,13 +25,13 @@ class Unjoinable(Exception):
     """Two values have no common form; the text says why."""
 
 
-class Widen(Exception):
-    """A growing list made at `site` gets items of another type: specialisation starts again with the wider type."""
+class Learn(Exception):
+    """An attempt found facts for a table of `Learned` (`syntax.frames`): specialisation starts again with them."""
 
-    def __init__(self, site: Any, elem: Any) -> None:
-        super().__init__()
-        self.site = site
-        self.elem = elem
+    def __init__(self, table: str, facts: Any) -> None:
+        super().__init__(table)
+        self.table = table
+        self.facts = facts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,18 +146,6 @@ class DynList:
     elem: Any
     site: Any = None
     frozen: str = ""
-
-
-class Live(Exception):
-    """Items of the growing list made at `site` are changed in place: start again, and read them through the list."""
-
-    def __init__(self, site: Any) -> None:
-        super().__init__()
-        self.site = site
-
-
-class Apart(Exception):
-    """One of several objects, chosen by a branch, is changed: start again, and keep them apart."""
 
 
 class Changeable(str):
