@@ -341,12 +341,7 @@ class Indexing(Mixin):
         arrays = [i for i in items if isinstance(i, Value) and isinstance(i.type, Array)]
         if not arrays:
             return self.basic_get(array, items, scalar_ok=not self._has_ellipsis(index))
-        if (
-            len(arrays) == 1
-            and arrays[0].type.dtype.kind == "b"
-            and items[0] is arrays[0]
-            and all(_is_full(i) for i in items[1:])
-        ):
+        if arrays[0].type.dtype.kind == "b" and items[0] is arrays[0] and all(map(_is_full, items[1:])):
             return self.mask_get(array, arrays[0])
         base, spec, indices = self.advanced(array, items, node)
         dims = self.advanced_dims(base, spec, indices)
@@ -379,12 +374,7 @@ class Indexing(Mixin):
             target = self.basic_get(array, items, scalar_ok=False)
             self.assign_array(target, value, node)
             return
-        if (
-            len(arrays) == 1
-            and arrays[0].type.dtype.kind == "b"
-            and items[0] is arrays[0]
-            and all(_is_full(i) for i in items[1:])
-        ):
+        if arrays[0].type.dtype.kind == "b" and items[0] is arrays[0] and all(map(_is_full, items[1:])):
             self.build.op("mask_set", [array, arrays[0], self.as_dtype(value, array.type.dtype, scattered=True)])
             return
         base, spec, indices = self.advanced(array, items, node)

@@ -42,6 +42,7 @@ from diffjit.frontend.values.templates import (
 from diffjit.frontend.values.values import UNBOUND, Static
 from diffjit.ir.nodes import Block, Value, is_pure
 from diffjit.ir.types import BOOL, INT, Array, fresh_lengths
+from diffjit.ir.walk import rename
 
 MAX_ATTEMPTS = 30
 MAX_PEELS = 2
@@ -353,7 +354,7 @@ class Loops(Mixin):
             attempt.cond_block.results = [self.number(Static(True) if attempt.go_on is None else attempt.go_on)]
         attempt.cond_block.args = attempt.args
         body_args = [Value(a.type, a.name) for a in attempt.args]
-        _substitute(attempt.block, dict(zip(attempt.args, body_args, strict=True)))
+        rename(attempt.block, dict(zip(attempt.args, body_args, strict=True)))
         attempt.block.args = body_args
         return [attempt.cond_block, attempt.block]
 
@@ -487,11 +488,3 @@ def _move(source: Block, target: Block) -> None:
             out.block = target
     target.ops.extend(source.ops)
     source.ops = []
-
-
-def _substitute(block: Block, mapping: dict[Value, Value]) -> None:
-    for op in block.ops:
-        op.inputs = [mapping.get(v, v) for v in op.inputs]
-        for region in op.regions:
-            _substitute(region, mapping)
-    block.results = [mapping.get(v, v) for v in block.results]

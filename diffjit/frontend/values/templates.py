@@ -321,19 +321,22 @@ def with_parts(node: Node, children: Any) -> Node:
     return Node(node.kind, tuple(children), node.like)
 
 
-def transform(template: Any, leaf: Any) -> Any:
-    """The template with `leaf` applied to every leaf."""
+def transform(template: Any, leaf: Any, bad: Any = lambda template: template) -> Any:
+    """The template with `leaf` applied to every leaf, and `bad` to every part without a common form."""
+    again = lambda part: transform(part, leaf, bad)  # noqa: E731
     match template:
         case Leaf():
             return leaf(template)
+        case Bad():
+            return bad(template)
         case Node():
-            return with_parts(template, (transform(c, leaf) for c in template.children))
+            return with_parts(template, map(again, template.children))
         case OptT() | MaybeT():
-            return template if template.inner is None else type(template)(transform(template.inner, leaf))
+            return template if template.inner is None else type(template)(again(template.inner))
         case SumT():
-            return SumT(tuple(transform(v, leaf) for v in template.variants))
+            return SumT(tuple(map(again, template.variants)))
         case Heap():
-            return Heap(template.uid, transform(template.contents, leaf))
+            return Heap(template.uid, again(template.contents))
         case _:
             return template
 
@@ -360,19 +363,7 @@ def older_than(template: Any, mark: int) -> Any:
 
 def blamed(template: Any, site: Any) -> Any:
     """The template with every failure to join put down to this loop."""
-    match template:
-        case Bad():
-            return template if template.loop is not None else replace(template, loop=site)
-        case Node():
-            return Node(template.kind, tuple(blamed(c, site) for c in template.children), template.like)
-        case OptT() | MaybeT():
-            return type(template)(None if template.inner is None else blamed(template.inner, site))
-        case SumT():
-            return SumT(tuple(blamed(v, site) for v in template.variants))
-        case Heap():
-            return Heap(template.uid, blamed(template.contents, site))
-        case _:
-            return template
+    return transform(template, lambda leaf: leaf, lambda bad: bad if bad.loop is not None else replace(bad, loop=site))
 
 
 def contains_bad(template: Any) -> bool:
