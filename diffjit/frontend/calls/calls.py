@@ -51,10 +51,8 @@ class Calls(Mixin):
             return self.builtin_method(function.receiver, function.name, args, kwargs, node)
         if isinstance(function, av.Ref):
             return self.call_method(function, "__call__", args, kwargs)
-        if isinstance(function, av.Iter) and function.kind in ("constant", "item", "spread"):
+        if isinstance(function, av.Iter) and function.kind in ("item", "spread"):
             return self.call_helper(function, args, node)
-        if isinstance(function, av.Iter) and function.kind == "getter":
-            return self.call_getter(function, args[0])
         if isinstance(function, av.Opt):
             return self.call(self.not_none(function), args, kwargs, node)
         if isinstance(function, av.Sum):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from diffjit.errors import TypeProblem
+from diffjit.frontend.objects.sets import SET_METHODS
 from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -37,6 +38,8 @@ class Methods(Mixin):
         if isinstance(receiver, av.Range):
             receiver = av.Tup(tuple(self.sequence_items(receiver, node)))
         held = self.contents(receiver) if isinstance(receiver, av.Ref) else receiver
+        if name in SET_METHODS and isinstance(held, av.DictC) and held.is_set:
+            return self.set_method(receiver, name, *args)
         family = "dict" if isinstance(held, av.DictC) else "tuple" if isinstance(held, av.Tup) else "list"
         method = getattr(self, f"{family}_{name.strip('_')}", None) if name in _KNOWN[family] else None
         if method is None:
@@ -246,29 +249,6 @@ class Methods(Mixin):
             self.out_of_range(item, KeyError)
         return self.dict_discard(ref, item)
 
-    def dict_union(self, ref: av.Ref, *others: Any) -> Any:
-        items = dict(self.contents(ref).items)
-        for other in others:
-            items.update(self.contents(self.py_set(other)).items)
-        return self.new(av.DictC(items, is_set=True))
-
-    def dict_intersection(self, ref: av.Ref, other: Any) -> Any:
-        kept = self.contents(self.py_set(other)).items
-        return self.new(av.DictC({k: v for k, v in self.contents(ref).items.items() if k in kept}, is_set=True))
-
-    def dict_difference(self, ref: av.Ref, other: Any) -> Any:
-        gone = self.contents(self.py_set(other)).items
-        return self.new(av.DictC({k: v for k, v in self.contents(ref).items.items() if k not in gone}, is_set=True))
-
-    def dict_symmetric_difference(self, ref: av.Ref, other: Any) -> Any:
-        return self.dict_union(self.dict_difference(ref, other), self.dict_difference(self.py_set(other), ref))
-
-    def dict_issubset(self, ref: av.Ref, other: Any) -> Any:
-        return self.compare_keyed("less_equal", ref, self.py_set(other), None)
-
-    def dict_issuperset(self, ref: av.Ref, other: Any) -> Any:
-        return self.compare_keyed("greater_equal", ref, self.py_set(other), None)
-
 
 _KNOWN: dict[str, frozenset[str]] = {
     "list": frozenset({
@@ -277,6 +257,5 @@ _KNOWN: dict[str, frozenset[str]] = {
     "tuple": frozenset({"index", "count", "_replace", "_asdict"}),
     "dict": frozenset({
         "items", "keys", "values", "get", "pop", "setdefault", "update", "copy", "clear", "add", "discard", "remove",
-        "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
     }),
 }  # fmt: skip

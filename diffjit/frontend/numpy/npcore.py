@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from diffjit.errors import TypeProblem
 from diffjit.frontend.objects.iterate import UnknownLength
-from diffjit.frontend.syntax.handlers import CORE, core
+from diffjit.frontend.syntax.handlers import CORE, core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, Sub, describe
@@ -25,8 +26,8 @@ class NumpyCore(Mixin):
 
     def handler_of(self, obj: Any) -> Any:
         """The interpreter's own implementation of a function, if it has one."""
-        name = CORE.get(obj)
-        return getattr(self, name) if name is not None else None
+        found = CORE.get(obj)
+        return functools.partial(getattr(self, found[0]), *found[1:]) if found is not None else None
 
     def dtype_of(self, value: Any) -> np.dtype:
         """A dtype argument."""
@@ -235,13 +236,9 @@ class NumpyCore(Mixin):
         ty = Array(np.dtype(dtype), dims, order if len(dims) > 1 else "C")
         return self.build.value(kind, [self.number(n) for n in lengths], ty, order=order)
 
-    @core(np.empty)
-    def np_empty(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
-        return self.empty(self.lengths_of(shape), self.dtype_of(dtype), order=order.obj or "C")
-
-    @core(np.zeros)
-    def np_zeros(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
-        return self.empty(self.lengths_of(shape), self.dtype_of(dtype), kind="zeros", order=order.obj or "C")
+    @kinds(empty=np.empty, zeros=np.zeros)
+    def np_empty(self, kind: str, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
+        return self.empty(self.lengths_of(shape), self.dtype_of(dtype), kind=kind, order=order.obj or "C")
 
     @core(np.ones)
     def np_ones(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
@@ -324,13 +321,9 @@ class NumpyCore(Mixin):
             out = self.basic_get(out, [None, *[av.Slice(NONE, NONE, NONE)] * out.type.ndim], scalar_ok=False)
         return out
 
-    @core(np.ascontiguousarray)
-    def np_ascontiguousarray(self, a: Any, dtype: Any = NONE, **_: Any) -> Any:
-        return self.in_order(self.np_asarray(a, dtype), "C")
-
-    @core(np.asfortranarray)
-    def np_asfortranarray(self, a: Any, dtype: Any = NONE, **_: Any) -> Any:
-        return self.in_order(self.np_asarray(a, dtype), "F")
+    @kinds(C=np.ascontiguousarray, F=np.asfortranarray)
+    def np_ordered(self, kind: str, a: Any, dtype: Any = NONE, **_: Any) -> Any:
+        return self.in_order(self.np_asarray(a, dtype), kind)
 
     def in_order(self, a: Value, order: str) -> Value:
         """The array itself where its elements are known to stand in this order, else a copy that has them so."""

@@ -8,10 +8,10 @@ import numpy as np
 
 from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import broadcast_dims
-from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, Array, Dim, Scalar, Sym
 from diffjit.primitives import spectral
@@ -43,15 +43,17 @@ class NumpyReductions(Mixin):
             axes.append(k % a.type.ndim)
         return tuple(sorted(axes))
 
+    @kinds(max=np.amax, min=np.amin)
+    @kinds(sum=np.sum, prod=np.prod, max=np.max, min=np.min, any=np.any, all=np.all)
     def reduce(
         self,
         kind: str,
         a: Any,
-        axis: Any,
-        keepdims: Any,
+        axis: Any = NONE,
         dtype: Any = NONE,
-        where: Any = Static(True),
+        keepdims: Any = Static(False),
         initial: Any = NONE,
+        where: Any = Static(True),
     ) -> Any:
         """A reduction along axes."""
         a = self.array(a)
@@ -64,10 +66,10 @@ class NumpyReductions(Mixin):
             a = self.ew("where", where, a, Static(identity) if identity is not None else initial, weak=False)
         if kind in ("any", "all") and a.type.dtype.kind != "b":
             a = self.ew("not_equal", a, Static(0))
-        if isinstance(dtype, Static) and dtype.obj is not None:
-            a = self.cast(a, self.dtype_of(dtype))
-        elif kind in ("sum", "prod"):
-            a = self.widened(a)
+        if kind in ("sum", "prod"):
+            a = self.widened(a, dtype)
+        elif not is_none(dtype):
+            raise TypeError(kind)
         axes = self.axes_of(a, axis)
         keep = bool(keepdims.obj) if isinstance(keepdims, Static) else False
         dims = tuple((1 if k in axes else d) for k, d in enumerate(a.type.dims) if keep or k not in axes)
@@ -79,58 +81,17 @@ class NumpyReductions(Mixin):
             {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}[kind], result, initial, weak=False
         )
 
-    @core(np.sum)
-    def np_sum(
-        self,
-        a: Any,
-        axis: Any = NONE,
-        dtype: Any = NONE,
-        keepdims: Any = Static(False),
-        initial: Any = NONE,
-        where: Any = Static(True),
-    ) -> Any:
-        return self.reduce("sum", a, axis, keepdims, dtype, where, initial)
-
-    @core(np.prod)
-    def np_prod(
-        self,
-        a: Any,
-        axis: Any = NONE,
-        dtype: Any = NONE,
-        keepdims: Any = Static(False),
-        initial: Any = NONE,
-        where: Any = Static(True),
-    ) -> Any:
-        return self.reduce("prod", a, axis, keepdims, dtype, where, initial)
-
-    @core(np.max, np.amax)
-    def np_max(
-        self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), initial: Any = NONE, where: Any = Static(True)
-    ) -> Any:
-        return self.reduce("max", a, axis, keepdims, where=where, initial=initial)
-
-    @core(np.min, np.amin)
-    def np_min(
-        self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), initial: Any = NONE, where: Any = Static(True)
-    ) -> Any:
-        return self.reduce("min", a, axis, keepdims, where=where, initial=initial)
-
-    @core(np.any)
-    def np_any(self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), where: Any = Static(True)) -> Any:
-        return self.reduce("any", a, axis, keepdims, where=where)
-
-    @core(np.all)
-    def np_all(self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), where: Any = Static(True)) -> Any:
-        return self.reduce("all", a, axis, keepdims, where=where)
-
-    def widened(self, a: Value) -> Value:
-        """An array as sums and products take it: narrow ints with 64 bits."""
+    def widened(self, a: Value, dtype: Any = NONE) -> Value:
+        """An array as sums and products take it: narrow ints with 64 bits, where no other type is given."""
+        if not is_none(dtype):
+            return self.cast(a, self.dtype_of(dtype))
         ty = a.type.dtype
         if ty.kind not in "biu" or ty.itemsize == 8:
             return a
         return self.cast(a, np.uint64 if ty.kind == "u" else np.int64)
 
-    def arg_reduce(self, kind: str, a: Any, axis: Any, keepdims: Any) -> Any:
+    @kinds(argmax=np.argmax, argmin=np.argmin)
+    def arg_reduce(self, kind: str, a: Any, axis: Any = NONE, *, keepdims: Any = Static(False)) -> Any:
         a = self.array(a)
         k = None if isinstance(axis, Static) and axis.obj is None else self.static_int(axis, "the axis") % a.type.ndim
         keep = isinstance(keepdims, Static) and keepdims.obj is True
@@ -142,51 +103,26 @@ class NumpyReductions(Mixin):
             out = Array(ty, dims) if dims else Scalar(ty)
         return self.build.value(kind, [a], out, axis=k, keepdims=keep)
 
-    @core(np.argmax)
-    def np_argmax(self, a: Any, axis: Any = NONE, *, keepdims: Any = Static(False)) -> Any:
-        return self.arg_reduce("argmax", a, axis, keepdims)
-
-    @core(np.argmin)
-    def np_argmin(self, a: Any, axis: Any = NONE, *, keepdims: Any = Static(False)) -> Any:
-        return self.arg_reduce("argmin", a, axis, keepdims)
-
-    def scan(self, kind: str, a: Any, axis: Any, dtype: Any) -> Any:
+    @kinds(cumsum=np.cumsum, cumprod=np.cumprod)
+    def scan(self, kind: str, a: Any, axis: Any = NONE, dtype: Any = NONE) -> Any:
         a = self.array(a)
         if isinstance(a.type, Scalar):
             a = self.array_from(a)
         if isinstance(axis, Static) and axis.obj is None:
             a = self.np_ravel(a)
             axis = Static(0)
-        if isinstance(dtype, Static) and dtype.obj is not None:
-            a = self.cast(a, self.dtype_of(dtype))
-        else:
-            a = self.widened(a)
+        a = self.widened(a, dtype)
         k = self.static_int(axis, "the axis") % a.type.ndim
         return self.build.value(kind, [a], Array(a.type.dtype, a.type.dims, "C"), axis=k)
 
-    @core(np.cumsum)
-    def np_cumsum(self, a: Any, axis: Any = NONE, dtype: Any = NONE) -> Any:
-        return self.scan("cumsum", a, axis, dtype)
-
-    @core(np.cumprod)
-    def np_cumprod(self, a: Any, axis: Any = NONE, dtype: Any = NONE) -> Any:
-        return self.scan("cumprod", a, axis, dtype)
-
-    def sorting(self, kind: str, a: Any, axis: Any) -> Any:
+    @kinds(sort=np.sort, argsort=np.argsort)
+    def sorting(self, kind: str, /, a: Any, axis: Any = Static(-1), **_: Any) -> Any:
         a = self.array(a)
         if isinstance(axis, Static) and axis.obj is None:
             a, axis = self.np_ravel(a), Static(-1)
         k = self.static_int(axis, "the axis") % a.type.ndim
         ty = a.type.dtype if kind == "sort" else np.dtype(np.int64)
         return self.build.value(kind, [a], Array(ty, a.type.dims, "C"), axis=k)
-
-    @core(np.sort)
-    def np_sort(self, a: Any, axis: Any = Static(-1), **_: Any) -> Any:
-        return self.sorting("sort", a, axis)
-
-    @core(np.argsort)
-    def np_argsort(self, a: Any, axis: Any = Static(-1), **_: Any) -> Any:
-        return self.sorting("argsort", a, axis)
 
     # Selection
 

@@ -129,9 +129,10 @@ class NumpyShapes(Mixin):
         # Unlike reshape, it copies whatever is not contiguous, even where a view would do.
         return self.flat_copy(a, **{MERGED: tuple(range(a.type.ndim)), EXACT: True, CONTIGUOUS: True})
 
-    def flatten(self, a: Value, order: Any = Static("C")) -> Value:
+    @core(np.ndarray.flatten)
+    def flatten(self, a: Any, order: Any = Static("C")) -> Value:
         """All elements in one dimension, as a copy."""
-        return self.flat_copy(self.as_rows(a, order))
+        return self.flat_copy(self.as_rows(self.array(a), order))
 
     def flat(self, a: Any) -> Value:
         """`a.flat`: a view where the elements stand in C's order, else a copy that knows of what."""
@@ -212,8 +213,9 @@ class NumpyShapes(Mixin):
         flat = isinstance(axis, Static) and axis.obj is None
         rank = arrays.type.ndim - 1 if isinstance(arrays, Value) and isinstance(arrays.type, Array) else 0
         function, rank = (joining.joined, rank) if rank > 0 else (containers.concatenated, self._rank_of_items(arrays))
-        if not flat and (rank > 1 or function is joining.joined):
-            joined = self.call_plain(function, arrays, Static(self.static_int(axis, "the axis") % rank), node=None)
+        if rank > 0 and not (flat and function is joining.joined):
+            place = axis if flat else Static(self.static_int(axis, "the axis") % rank)
+            joined = self.call_plain(function, arrays, place, node=None)
             plain = isinstance(dtype, Static) and dtype.obj is None
             return joined if plain else self.cast(joined, self.dtype_of(dtype))
         parts = self._parts(arrays)
@@ -240,9 +242,9 @@ class NumpyShapes(Mixin):
         return held.lists[0].type.elem.ndim
 
     def _parts(self, arrays: Any) -> list[Value]:
-
-        if isinstance(arrays, av.Ref) and isinstance(self.contents(arrays), DynList):
-            return self._parts_of_dynamic(arrays)
+        if self.is_growing(arrays):
+            message = "np.concatenate of a growing list of arrays of this kind"
+            raise self.unsupported("DJ118", message, None, "np.array(list) stacks equal shapes")
         try:
             items = self.sequence_items(arrays, None)
         except UnknownLength:
@@ -251,30 +253,6 @@ class NumpyShapes(Mixin):
             p if isinstance(p := self.array(i), Value) and isinstance(p.type, Array) else self.array_from(p)
             for i in items
         ]
-
-    def _parts_of_dynamic(self, arrays: av.Ref) -> list[Value]:
-        held = self.contents(arrays)
-        items = held.lists[0]
-        elem = items.type.elem
-        if not isinstance(elem, Array) or elem.ndim != 1:
-            raise self.unsupported(
-                "DJ118",
-                "np.concatenate of a growing list of arrays of this kind",
-                None,
-                "np.array(list) stacks equal shapes",
-            )
-        total = self.accumulate(
-            arrays, Static(0), lambda s, x: self.ew("add", s, self.dim(x, 0)), ("concat", self.place())
-        )
-        out = self.empty((total,), elem.dtype)
-
-        def copy_in(position: Any, x: Any) -> Any:
-            end = self.ew("add", position, self.dim(x, 0))
-            self.array_set(out, av.Slice(position, end, NONE), x)
-            return end
-
-        self.accumulate(arrays, Static(0), copy_in, ("joined", self.place()))
-        return [out]
 
 
 def merged_axes(ty: Array, dims: tuple[Dim, ...]) -> tuple[tuple[int, ...], bool]:

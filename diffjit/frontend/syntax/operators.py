@@ -316,7 +316,7 @@ class Operators(Mixin):
             if isinstance(held, av.ObjC):
                 return self.truth(self.call_method(container, "__contains__", [item]), node)
         if isinstance(container, Value) and isinstance(container.type, Array):
-            return self.np_any(self.ew("equal", container, item))
+            return self.reduce("any", self.ew("equal", container, item))
         if isinstance(container, Static):
             return self.any_equal(item, [self.lift_static(x) for x in container.obj], node)
         try:
