@@ -126,17 +126,15 @@ class BuiltinCalls(Mixin):
             start, stop = Static(0), start
         for part in (start, stop, step):
             if isinstance(part, Value) and (not isinstance(part.type, Scalar) or part.type.dtype.kind not in "iu"):
-                raise self.error(
-                    TypeProblem(
-                        "DJ308",
-                        f"range() takes ints, not {describe(part)}",
-                        cure="use int(...) or np.arange",
-                        python=TypeError,
-                    )
+                raise self.type_problem(
+                    "DJ308",
+                    f"range() takes ints, not {describe(part)}",
+                    cure="use int(...) or np.arange",
+                    python=TypeError,
                 )
             if isinstance(part, Static) and isinstance(part.obj, float):
-                raise self.error(
-                    TypeProblem("DJ308", "range() takes ints, not a float", cure="use int(...)", python=TypeError)
+                raise self.type_problem(
+                    "DJ308", "range() takes ints, not a float", cure="use int(...)", python=TypeError
                 )
         parts = [
             self.cast(p, np.int64, weak=True) if isinstance(p, Value) else Static(operator.index(p.obj))

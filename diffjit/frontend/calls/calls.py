@@ -60,7 +60,7 @@ class Calls(Mixin):
         if isinstance(function, Static):
             return self.call_static(function.obj, args, kwargs, node)
         problem = f"{describe(function)} is called like a function"
-        raise self.error(TypeProblem("DJ308", problem, python=self.wrong_type(function)), node)
+        raise self.type_problem("DJ308", problem, node, python=self.wrong_type(function))
 
     def call_static(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Call a Python object known while specialising."""
@@ -329,14 +329,12 @@ class Calls(Mixin):
             if all(d == 1 for d in number.type.dims):
                 number = self.item(number)
             else:
-                raise self.error(
-                    TypeProblem(
-                        "DJ302",
-                        f"`math.{kind}` takes one number, not an array",
-                        cure="use the NumPy function of the same name",
-                        python=TypeError,
-                    ),
+                raise self.type_problem(
+                    "DJ302",
+                    f"`math.{kind}` takes one number, not an array",
                     node,
+                    cure="use the NumPy function of the same name",
+                    python=TypeError,
                 )
         if kind in ("gcd", "lcm"):
             return self.cast(number, np.int64, weak=True)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -30,9 +29,7 @@ class Complexes(Mixin):
             ty = value.type if isinstance(value, Value) else None
             if np.iscomplexobj(known) or (isinstance(ty, (Scalar, Array)) and ty.dtype.kind == "c"):
                 cure = "take the real part, z.real, or the absolute value; cmath has functions of complex numbers"
-                raise self.error(
-                    TypeProblem("DJ302", f"{what} does not take complex numbers", cure=cure, python=TypeError)
-                )
+                raise self.type_problem("DJ302", f"{what} does not take complex numbers", cure=cure, python=TypeError)
 
     @kinds(
         exp=cmath.exp, log10=cmath.log10, sqrt=cmath.sqrt, sin=cmath.sin, cos=cmath.cos, tan=cmath.tan, sinh=cmath.sinh,

@@ -7,7 +7,6 @@ import dataclasses
 import types
 from typing import Any
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.classes import FIELDS, LOCAL
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
@@ -70,7 +69,7 @@ class DataclassCalls(Mixin):
         missing = [n for n in names if n not in values]
         if unknown or missing or len(args) > len(names):
             problem = f"needs the field `{missing[0]}`" if missing else f"has no field `{(unknown or ['...'])[0]}`"
-            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` {problem}", python=TypeError))
+            raise self.type_problem("DJ306", f"`{cls.__name__}` {problem}", python=TypeError)
         self.write(ref, av.ObjC(cls, values))
         if self.class_has(cls, "__post_init__"):
             self.call_method(ref, "__post_init__", [])
@@ -87,7 +86,7 @@ class DataclassCalls(Mixin):
         cls = self.object_class(value)
         if not _is_dataclass(cls):
             problem = f"{function}() of {describe(value)}, which is no dataclass's instance"
-            raise self.error(TypeProblem("DJ308", problem, python=TypeError))
+            raise self.type_problem("DJ308", problem, python=TypeError)
         return cls
 
     @core(dataclasses.replace)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -74,7 +73,7 @@ class Introspection(Mixin):
                 return set if held.is_set else dict
             if getattr(held, "frozen", "") == OR_EMPTY_TUPLE:
                 problem = f"whether this is a list hangs on the path taken: it {OR_EMPTY_TUPLE}"
-                raise self.error(TypeProblem("DJ304", problem, cure="give `[]` in place of `()`"))
+                raise self.type_problem("DJ304", problem, cure="give `[]` in place of `()`")
             return list
         if isinstance(value, av.Range):
             return range

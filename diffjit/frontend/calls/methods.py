@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.objects.sets import SET_METHODS
 from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.syntax.mixin import Mixin
@@ -83,7 +82,7 @@ class Methods(Mixin):
             if isinstance(found, property):
                 return self.call(self.method_fn(found.fget, base), [instance], {}, node)
             return self.call(self.method_fn(getattr(found, "__func__", found), base), [instance, *args], kwargs, node)
-        raise self.error(TypeProblem("DJ317", f"super() has no `{name}`"), node)
+        raise self.type_problem("DJ317", f"super() has no `{name}`", node)
 
     # Lists (append, extend and copy are in `lists`)
 

@@ -112,13 +112,13 @@ class Lifting(Mixin):
             try:
                 value = cell.cell_contents
             except ValueError:
-                raise self.error(TypeProblem("DJ303", f"closure variable `{name}` has no value yet"), node) from None
+                raise self.type_problem("DJ303", f"closure variable `{name}` has no value yet", node) from None
             return self.lift_at(("cell", id(cell)), value, Cell(pyfunc, index), keep=cell, hint=name)
         if name in scope.namespace:
             return self.lift_name_in(scope.namespace, name)
         if hasattr(builtins, name):
             return self.builtin(name, scope.namespace)
-        raise self.error(TypeProblem("DJ303", f"name `{name}` is not defined", python=NameError), node)
+        raise self.type_problem("DJ303", f"name `{name}` is not defined", node, python=NameError)
 
     def lift_name_in(self, namespace: dict[str, Any], name: str) -> Any:
         """A module's variable."""

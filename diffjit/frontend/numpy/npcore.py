@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.handlers import CORE, core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
@@ -33,7 +32,7 @@ class NumpyCore(Mixin):
         """A dtype argument."""
         if isinstance(value, Static):
             return np.dtype(value.obj)
-        raise self.error(TypeProblem("DJ308", f"a dtype must be known while specialising, not {describe(value)}"))
+        raise self.type_problem("DJ308", f"a dtype must be known while specialising, not {describe(value)}")
 
     def array(self, value: Any, what: str = "an array") -> Value:
         """An abstract value as an IR array or scalar; sequences become arrays."""
@@ -63,7 +62,7 @@ class NumpyCore(Mixin):
             return self._from_dynamic(held, dtype)
         if self.keyed(value) is not None or self.object_class(value) is not None:
             problem = f"{describe(value)} is used where an array is needed"
-            raise self.error(TypeProblem("DJ301", problem, cure="make a list of its values first"))
+            raise self.type_problem("DJ301", problem, cure="make a list of its values first")
         if isinstance(value, (av.Tup, av.Ref, av.Range, av.Iter)):
             try:
                 items = self.sequence_items(value, None)
@@ -89,13 +88,11 @@ class NumpyCore(Mixin):
         first = parts[0]
         dims = first.type.dims if isinstance(first.type, Array) else ()
         if any((p.type.ndim if isinstance(p.type, Array) else 0) != len(dims) for p in parts):
-            raise self.error(
-                TypeProblem(
-                    "DJ310",
-                    "an array is made of items of different dimensions",
-                    cure="give all items the same shape",
-                    python=ValueError,
-                )
+            raise self.type_problem(
+                "DJ310",
+                "an array is made of items of different dimensions",
+                cure="give all items the same shape",
+                python=ValueError,
             )
         lengths = [self.dim(first, k) for k in range(len(dims))]
         for part in parts[1:]:
@@ -183,12 +180,10 @@ class NumpyCore(Mixin):
             return tuple(Static(int(n)) for n in shape.obj)
         if isinstance(shape, Value) and isinstance(shape.type, Scalar):
             if shape.type.dtype.kind not in "iu":
-                raise self.error(
-                    TypeProblem(
-                        "DJ308",
-                        f"a length must be an int, not {describe(shape)}",
-                        cure="use int(...); ints and floats in one list that grows become floats",
-                    )
+                raise self.type_problem(
+                    "DJ308",
+                    f"a length must be an int, not {describe(shape)}",
+                    cure="use int(...); ints and floats in one list that grows become floats",
                 )
             return (shape,)
         return tuple(self.sequence_items(shape, None))
@@ -199,7 +194,7 @@ class NumpyCore(Mixin):
         for n in lengths:
             if isinstance(n, Static):
                 if n.obj < 0:
-                    raise self.error(TypeProblem("DJ318", "negative dimensions are not allowed", python=ValueError))
+                    raise self.type_problem("DJ318", "negative dimensions are not allowed", python=ValueError)
                 out.append(int(n.obj))
             elif n.op is not None and n.op.kind == "dim":
                 out.append(n.op.inputs[0].type.dims[n.op.attrs["axis"]])

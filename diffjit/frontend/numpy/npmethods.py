@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.syntax.handlers import CORE
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -52,7 +51,7 @@ class NumpyMethods(Mixin):
         if name in own or self.array_function(name) is not None:
             return av.Method(a if isinstance(a, Static) else value, name)
         python = None if hasattr(self.class_of(a), name) else AttributeError
-        raise self.error(TypeProblem("DJ317", f"an array's attribute `{name}` is not supported", python=python), node)
+        raise self.type_problem("DJ317", f"an array's attribute `{name}` is not supported", node, python=python)
 
     def array_method(self, a: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A method of an array or number."""

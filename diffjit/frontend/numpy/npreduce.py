@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import broadcast_dims
 from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
@@ -33,12 +32,10 @@ class NumpyReductions(Mixin):
         for item in items:
             k = self.static_int(item, "the axis")
             if not -a.type.ndim <= k < a.type.ndim:
-                raise self.error(
-                    TypeProblem(
-                        "DJ318",
-                        f"axis {k} is out of bounds for an array of {a.type.ndim} dimensions",
-                        python=np.exceptions.AxisError,
-                    )
+                raise self.type_problem(
+                    "DJ318",
+                    f"axis {k} is out of bounds for an array of {a.type.ndim} dimensions",
+                    python=np.exceptions.AxisError,
                 )
             axes.append(k % a.type.ndim)
         return tuple(sorted(axes))
@@ -62,7 +59,7 @@ class NumpyReductions(Mixin):
         identity = {"sum": 0, "prod": 1, "any": False, "all": True}.get(kind)
         if not (isinstance(where, Static) and where.obj is True):
             if identity is None and isinstance(initial, Static) and initial.obj is None:
-                raise self.error(TypeProblem("DJ308", f"np.{kind} with `where` needs `initial`"))
+                raise self.type_problem("DJ308", f"np.{kind} with `where` needs `initial`")
             a = self.ew("where", where, a, Static(identity) if identity is not None else initial, weak=False)
         if kind in ("any", "all") and a.type.dtype.kind != "b":
             a = self.ew("not_equal", a, Static(0))
@@ -173,19 +170,17 @@ class NumpyReductions(Mixin):
     def matmul(self, a: Value, b: Value) -> Value:
         """`a @ b`."""
         if not isinstance(a.type, Array) or not isinstance(b.type, Array):
-            raise self.error(TypeProblem("DJ302", "`@` needs arrays on both sides", cure="use * for numbers"))
+            raise self.type_problem("DJ302", "`@` needs arrays on both sides", cure="use * for numbers")
         ta, tb = a.type, b.type
         ty = np.result_type(ta.dtype, tb.dtype)
         a, b = self.cast(a, ty), self.cast(b, ty)
         inner_a, inner_b = ta.dims[-1], tb.dims[-2] if tb.ndim > 1 else tb.dims[0]
         if isinstance(inner_a, int) and isinstance(inner_b, int) and inner_a != inner_b:
-            raise self.error(
-                TypeProblem(
-                    "DJ310",
-                    f"matrix product of lengths {inner_a} and {inner_b}",
-                    cure="the inner lengths must agree",
-                    python=ValueError,
-                )
+            raise self.type_problem(
+                "DJ310",
+                f"matrix product of lengths {inner_a} and {inner_b}",
+                cure="the inner lengths must agree",
+                python=ValueError,
             )
         rows = ta.dims[-2:-1] if ta.ndim > 1 else ()
         columns = tb.dims[-1:] if tb.ndim > 1 else ()
@@ -196,7 +191,7 @@ class NumpyReductions(Mixin):
     def _matrix(self, a: Any) -> Value:
         a = self.array(a)
         if not isinstance(a.type, Array) or a.type.ndim < 2:
-            raise self.error(TypeProblem("DJ302", "a matrix is needed here"))
+            raise self.type_problem("DJ302", "a matrix is needed here")
         return a if a.type.dtype.kind in "fc" else self.cast(a, np.float64)
 
     def failing(self, exception: type) -> bool:

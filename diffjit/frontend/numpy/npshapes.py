@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.failures import words
 from diffjit.frontend.numpy.reshapes import CONTIGUOUS, EXACT, MERGED, TAKEN
 from diffjit.frontend.objects.iterate import UnknownLength
@@ -190,7 +189,7 @@ class NumpyShapes(Mixin):
         dims = self.known_dims(lengths)
         if len(dims) < a.type.ndim:
             message = f"an array of {a.type.ndim} dimensions is broadcast to {len(dims)}"
-            raise self.error(TypeProblem("DJ310", message, python=ValueError))
+            raise self.type_problem("DJ310", message, python=ValueError)
         self.broadcast([dims, a.type.dims])
         return self.build.value("broadcast_to", [a, *(self.number(n) for n in lengths)], Array(a.type.dtype, dims, "A"))
 
@@ -225,7 +224,7 @@ class NumpyShapes(Mixin):
         ndim = parts[0].type.ndim
         if any(p.type.ndim != ndim for p in parts):
             message, cure = "arrays of different numbers of dimensions are joined", "give all parts the same number"
-            raise self.error(TypeProblem("DJ310", message, cure=cure, python=ValueError))
+            raise self.type_problem("DJ310", message, cure=cure, python=ValueError)
         k = self.static_int(axis, "the axis") % ndim
         ty = self._common(parts) if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
         parts = [self.cast(p, ty) for p in parts]

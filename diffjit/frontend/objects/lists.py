@@ -177,8 +177,8 @@ class Lists(Mixin):
             return None
         if isinstance(count, Value) and count.type.dtype.kind not in "biu":
             cure = "use int(...); ints and floats in one list that grows become floats"
-            raise self.error(
-                TypeProblem("DJ308", f"a list is repeated {describe(count)} times", cure=cure, python=TypeError), node
+            raise self.type_problem(
+                "DJ308", f"a list is repeated {describe(count)} times", node, cure=cure, python=TypeError
             )
         if isinstance(sequence, av.Ref):
             held = self.contents(sequence)
@@ -235,7 +235,7 @@ class Lists(Mixin):
             return Static(len(value.items))
         if isinstance(value, Value) and isinstance(value.type, Array):
             if value.type.ndim == 0:
-                raise self.error(TypeProblem("DJ308", "len() of a 0-d array", python=TypeError), node)
+                raise self.type_problem("DJ308", "len() of a 0-d array", node, python=TypeError)
             return self.dim(value, 0)
         if isinstance(value, av.Range):
             return self.trip(value.start, value.stop, value.step)
@@ -254,9 +254,7 @@ class Lists(Mixin):
             return self.call_method(value, "__len__", [])
         if isinstance(value, av.Format):
             number = next(p[0] for p in value.parts if not isinstance(p, str))
-            error = self.error(
-                TypeProblem("DJ307", "the length of this text must be known before the program runs"), node
-            )
+            error = self.type_problem("DJ307", "the length of this text must be known before the program runs", node)
             raise self.need_static(number, error) if isinstance(number, Value) else error
         problem = TypeProblem("DJ308", f"len() of {describe(value)}", python=self.wrong_type(value))
         raise self.error(problem, node)
@@ -279,7 +277,7 @@ class Lists(Mixin):
         elem = join_items(held.elem, item_template(value, self.cells, self.sites))
         if isinstance(elem, Bad):
             cure = "keep one type of item per list"
-            raise self.error(TypeProblem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure))
+            raise self.type_problem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure)
         if not same_items(elem, held.elem):
             raise Learn("lists", {held.site: elem})
         side = Side(self.cells, self.build, self.sites)
@@ -299,7 +297,7 @@ class Lists(Mixin):
         elem = join_items(elem, self.sites.hints.get(site))
         if isinstance(elem, Bad):
             cure = "keep one type of item per list"
-            raise self.error(TypeProblem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure))
+            raise self.type_problem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure)
         self.write(ref, self.dynamic(held.items, elem, site))
         return self.contents(ref)
 
@@ -472,7 +470,7 @@ class Lists(Mixin):
         """The contents of a dict."""
         if isinstance(value, av.Ref) and isinstance(self.contents(value), av.DictC):
             return self.contents(value)
-        raise self.error(TypeProblem("DJ308", f"{describe(value)} is used where a dict is needed"), node)
+        raise self.type_problem("DJ308", f"{describe(value)} is used where a dict is needed", node)
 
 
 def split_slice(index: av.Slice) -> tuple[Any, Any, Any]:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.dataclass_calls import OPTIONS
 from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
@@ -64,7 +63,7 @@ class Objects(Mixin):
         elif isinstance(init, (types.FunctionType, av.Member)):
             self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
         elif args or kwargs:
-            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` takes no arguments", python=TypeError), node)
+            raise self.type_problem("DJ306", f"`{cls.__name__}` takes no arguments", node, python=TypeError)
         return ref
 
     def member_of_value(self, cls: type[enum.Enum], value: Any) -> Any:
@@ -113,12 +112,12 @@ class Objects(Mixin):
             elif field.default_factory is not dataclasses.MISSING:
                 fields[field.name] = self.call(self.lift_static(field.default_factory), [], {}, node)
             elif field.init:
-                raise self.error(
-                    TypeProblem("DJ306", f"`{cls.__name__}` needs the field `{field.name}`", python=TypeError), node
+                raise self.type_problem(
+                    "DJ306", f"`{cls.__name__}` needs the field `{field.name}`", node, python=TypeError
                 )
         if given:
-            raise self.error(
-                TypeProblem("DJ306", f"`{cls.__name__}` has no field `{next(iter(given))}`", python=TypeError), node
+            raise self.type_problem(
+                "DJ306", f"`{cls.__name__}` has no field `{next(iter(given))}`", node, python=TypeError
             )
         self.write(ref, av.ObjC(cls, fields))
         if self.class_has(cls, "__post_init__"):
@@ -172,13 +171,13 @@ class Objects(Mixin):
             return self.super_attribute(owner, name, node)
         if isinstance(owner, (av.Format, av.Range, av.Iter)):
             return av.Method(owner, name)
-        raise self.error(TypeProblem("DJ317", f"{describe(owner)} has no attribute `{name}`"), node)
+        raise self.type_problem("DJ317", f"{describe(owner)} has no attribute `{name}`", node)
 
     def static_attribute(self, obj: Any, name: str, node: Any) -> Any:
         try:
             value = getattr(obj, name)
         except AttributeError as error:
-            raise self.error(TypeProblem("DJ317", str(error), python=AttributeError), node) from error
+            raise self.type_problem("DJ317", str(error), node, python=AttributeError) from error
         if isinstance(value, av.Member):
             if isinstance(obj, enum.Enum):
                 return self.member_attribute(Static(obj), value, type(obj), name)
@@ -227,14 +226,12 @@ class Objects(Mixin):
             asked = self.class_lookup(cls, "__getattr__")
             if isinstance(asked, types.FunctionType):
                 return self.call(self.method_fn(asked, cls), [owner, Static(name)], {}, node)
-            raise self.error(
-                TypeProblem(
-                    "DJ317",
-                    f"`{cls.__name__}` object has no attribute `{name}`",
-                    cure="set it on every path before it is read",
-                    python=AttributeError,
-                ),
+            raise self.type_problem(
+                "DJ317",
+                f"`{cls.__name__}` object has no attribute `{name}`",
                 node,
+                cure="set it on every path before it is read",
+                python=AttributeError,
             )
         if isinstance(found, av.Member):
             return self.member_attribute(owner, found, cls, name)
@@ -258,7 +255,7 @@ class Objects(Mixin):
         if issubclass(cls, BaseException) and isinstance(found, _MADE_IN_C):
             return self.exception_attribute(held=self.contents(owner), name=name)
         if isinstance(found, types.MemberDescriptorType) or found is None:
-            raise self.error(TypeProblem("DJ317", f"attribute `{name}` is not set here", python=AttributeError), node)
+            raise self.type_problem("DJ317", f"attribute `{name}` is not set here", node, python=AttributeError)
         if hasattr(found, "py_func"):
             return av.Bound(owner, self.fn_of(found.py_func))
         return self.static_attribute(cls, name, node)
@@ -276,9 +273,7 @@ class Objects(Mixin):
                 return
             if isinstance(setter, property):
                 if setter.fset is None:
-                    raise self.error(
-                        TypeProblem("DJ317", f"property `{name}` has no setter", python=AttributeError), node
-                    )
+                    raise self.type_problem("DJ317", f"property `{name}` has no setter", node, python=AttributeError)
                 self.call(self.method_fn(setter.fset, held.cls), [owner, value], {}, node)
                 return
             self.write(owner, dataclasses.replace(held, fields={**held.fields, name: value}))

@@ -131,7 +131,7 @@ class Loops(Mixin):
             self.loop_hints[loop.site] = dict(carried)
             return self._close(loop, carried, attempt)
         cure = "give each variable one type before the loop"
-        error = self.error(TypeProblem("DJ304", "the types in this loop do not settle", cure=cure), loop.node)
+        error = self.type_problem("DJ304", "the types in this loop do not settle", loop.node, cure=cure)
         raise NeedStatic(error, [("loop", whole(loop.site))]) if loop.can_unroll else error
 
     def _run_once(self, loop: Loop, start: Cells) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 import gast
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.objects.tables import is_run_time_key
@@ -117,7 +116,7 @@ class Operators(Mixin):
         try:
             return Static(PYTHON_OPERATORS[kind](a, b))
         except TypeError as error:
-            raise self.error(TypeProblem("DJ309", str(error), python=TypeError), node) from error
+            raise self.type_problem("DJ309", str(error), node, python=TypeError) from error
 
     def user_operator(self, kind: str, left: Any, right: Any) -> Any:
         """`__add__` and the like of a user's class."""
@@ -381,14 +380,12 @@ class Operators(Mixin):
         """The truth value: Static(bool) or an IR bool."""
         if isinstance(value, Static):
             if isinstance(value.obj, np.ndarray) and value.obj.size > 1:
-                raise self.error(
-                    TypeProblem(
-                        "DJ311",
-                        "the truth value of an array is ambiguous",
-                        cure="use .any() or .all()",
-                        python=ValueError,
-                    ),
+                raise self.type_problem(
+                    "DJ311",
+                    "the truth value of an array is ambiguous",
                     node,
+                    cure="use .any() or .all()",
+                    python=ValueError,
                 )
             return Static(bool(value.obj))
         if isinstance(value, av.Opt):
@@ -411,8 +408,8 @@ class Operators(Mixin):
         """The truth value of an array: only one element has one."""
         cure = "use .any() or .all()"
         if any(not_one(d) for d in value.type.dims):
-            raise self.error(
-                TypeProblem("DJ311", "the truth value of an array is ambiguous", cure=cure, python=ValueError), node
+            raise self.type_problem(
+                "DJ311", "the truth value of an array is ambiguous", node, cure=cure, python=ValueError
             )
         if any(d != 1 for d in value.type.dims):
             several = self.compare_kind("not_equal", self.np_size(value), Static(1))
