@@ -92,11 +92,8 @@ class BuiltinCalls(Mixin):
             return self.to_int(self.ew("rint", number))
         if isinstance(number, Value) and number.type == FLOAT:
             return self.as_weak(self.call_plain(numbers.round_decimal, number, ndigits, node=None))
-        return (
-            self.call_static(np.round, [number, ndigits], {}, None)
-            if not self.is_weak(number)
-            else self.as_weak(self.call_static(np.round, [number, ndigits], {}, None))
-        )
+        rounded = self.call_static(np.round, [number, ndigits], {}, None)
+        return self.as_weak(rounded) if self.is_weak(number) else rounded
 
     @core(math.log)
     def py_log(self, x: Any, base: Any = None) -> Any:

@@ -45,14 +45,18 @@ class Methods(Mixin):
             raise self.unsupported("DJ118", f"the {family} method `{name}`", node)
         return method(receiver, *args, **kwargs)
 
-    def super_attribute(self, receiver: av.Iter, name: str, node: Any) -> Any:
-        """super().name: a property's value, a constant of the class, or a method that is about to be called."""
+    def behind(self, receiver: av.Iter, name: str) -> tuple[Any, type, Any]:
+        """Of super().name: the instance, the class that has it, and what it is there."""
         owner, instance = receiver.parts
         cls = self.object_class(instance) or self.class_of(instance)
         mro = cls.__mro__
         self.watch(cls, name, after=owner)
         base = next((b for b in mro[mro.index(owner) + 1 :] if name in vars(b)), object)
-        found = vars(base).get(name)
+        return instance, base, vars(base).get(name)
+
+    def super_attribute(self, receiver: av.Iter, name: str, node: Any) -> Any:
+        """super().name: a property's value, a constant of the class, or a method that is about to be called."""
+        instance, base, found = self.behind(receiver, name)
         if isinstance(found, property):
             return self.call(self.method_fn(found.fget, base), [instance], {}, node)
         if isinstance(found, av.Member):
@@ -63,26 +67,20 @@ class Methods(Mixin):
 
     def super_method(self, receiver: av.Iter, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """super().name(...)."""
-        owner, instance = receiver.parts
-        cls = self.object_class(instance) or self.class_of(instance)
-        mro = cls.__mro__
-        self.watch(cls, name, after=owner)
-        for base in mro[mro.index(owner) + 1 :]:
-            if name not in vars(base):
-                continue
-            if issubclass(base, BaseException) and base.__module__ == "builtins":
-                held = self.contents(instance)
-                self.write(instance, replace(held, fields={**held.fields, "args": av.Tup(tuple(args))}))
-                return NONE
-            if base is object:
-                return NONE
-            found = vars(base)[name]
-            if isinstance(found, av.Member):
-                return self.call(self.member_attribute(instance, found, base, name), args, kwargs, node)
-            if isinstance(found, property):
-                return self.call(self.method_fn(found.fget, base), [instance], {}, node)
-            return self.call(self.method_fn(getattr(found, "__func__", found), base), [instance, *args], kwargs, node)
-        raise self.type_problem("DJ317", f"super() has no `{name}`", node)
+        instance, base, found = self.behind(receiver, name)
+        if name not in vars(base):
+            raise self.type_problem("DJ317", f"super() has no `{name}`", node)
+        if issubclass(base, BaseException) and base.__module__ == "builtins":
+            held = self.contents(instance)
+            self.write(instance, replace(held, fields={**held.fields, "args": av.Tup(tuple(args))}))
+            return NONE
+        if base is object:
+            return NONE
+        if isinstance(found, av.Member):
+            return self.call(self.member_attribute(instance, found, base, name), args, kwargs, node)
+        if isinstance(found, property):
+            return self.call(self.method_fn(found.fget, base), [instance], {}, node)
+        return self.call(self.method_fn(getattr(found, "__func__", found), base), [instance, *args], kwargs, node)
 
     # Lists (append, extend and copy are in `lists`)
 

@@ -56,9 +56,9 @@ class Objects(Mixin):
             return self.new(av.ObjC(cls, dict(kwargs)))
         ref = self.new(av.ObjC(cls, {}))
         init = self.class_lookup(cls, "__init__")
-        if hasattr(cls, OPTIONS) and not isinstance(init, av.Member):
-            self.local_dataclass_init(ref, cls, args, kwargs)
-        elif dataclasses.is_dataclass(cls) and _generated_init(cls):
+        if (hasattr(cls, OPTIONS) and not isinstance(init, av.Member)) or (
+            dataclasses.is_dataclass(cls) and _generated_init(cls)
+        ):
             self.dataclass_init(ref, cls, args, kwargs, node)
         elif isinstance(init, (types.FunctionType, av.Member)):
             self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
@@ -97,31 +97,6 @@ class Objects(Mixin):
         """A method's function, which remembers its class for super()."""
         fn = self.fn_of(function)
         return dataclasses.replace(fn, owner=next((c for c in owner.__mro__ if function in vars(c).values()), owner))
-
-    def dataclass_init(self, ref: av.Ref, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> None:
-        """What a dataclass's generated __init__ does."""
-        fields: dict[str, Any] = {}
-        parameters = [f for f in dataclasses.fields(cls) if f.init]
-        given = dict(zip([f.name for f in parameters if not f.kw_only], args, strict=False))
-        given.update(kwargs)
-        for field in dataclasses.fields(cls):
-            if field.name in given:
-                fields[field.name] = given.pop(field.name)
-            elif field.default is not dataclasses.MISSING:
-                fields[field.name] = self.lift_static(field.default)
-            elif field.default_factory is not dataclasses.MISSING:
-                fields[field.name] = self.call(self.lift_static(field.default_factory), [], {}, node)
-            elif field.init:
-                raise self.type_problem(
-                    "DJ306", f"`{cls.__name__}` needs the field `{field.name}`", node, python=TypeError
-                )
-        if given:
-            raise self.type_problem(
-                "DJ306", f"`{cls.__name__}` has no field `{next(iter(given))}`", node, python=TypeError
-            )
-        self.write(ref, av.ObjC(cls, fields))
-        if self.class_has(cls, "__post_init__"):
-            self.call_method(ref, "__post_init__", [])
 
     def call_method(self, ref: av.Ref, name: str, args: list[Any], kwargs: dict[str, Any] | None = None) -> Any:
         """Call a method of an object by name."""

@@ -66,12 +66,7 @@ class Operators(Mixin):
     @for_each
     def binary(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:
         """A binary operator on any two values."""
-        if (
-            isinstance(left, Static)
-            and isinstance(right, Static)
-            and not isinstance(left.obj, np.ndarray)
-            and not isinstance(right.obj, np.ndarray)
-        ):
+        if all(isinstance(v, Static) and not isinstance(v.obj, np.ndarray) for v in (left, right)):
             return self.static_binary(kind, left, right, node)
         left, right = self.certain(left), self.certain(right)
         user = self.user_operator(kind, left, right)
@@ -346,15 +341,9 @@ class Operators(Mixin):
         test = self.truth(first, node)
         if isinstance(test, Static):
             return self.bool_chain(is_and, nodes[1:], node) if bool(test.obj) == is_and else first
-        if is_and:
-            return self.choose(
-                test,
-                lambda: self.bool_chain(is_and, nodes[1:], node),
-                lambda: first if first is not test else Static(False),
-            )
-        return self.choose(
-            test, lambda: first if first is not test else Static(True), lambda: self.bool_chain(is_and, nodes[1:], node)
-        )
+        rest = lambda: self.bool_chain(is_and, nodes[1:], node)  # noqa: E731
+        known = lambda: first if first is not test else Static(not is_and)  # noqa: E731
+        return self.choose(test, rest, known) if is_and else self.choose(test, known, rest)
 
     def test(self, node: gast.AST) -> Any:
         """The truth of an expression that stands as a condition: the operands of `and` and `or` may be of any types."""
@@ -371,9 +360,8 @@ class Operators(Mixin):
         if isinstance(first, Static):
             return self._test_chain(is_and, nodes[1:]) if bool(first.obj) == is_and else first
         rest = lambda: self._test_chain(is_and, nodes[1:])  # noqa: E731
-        if is_and:
-            return self.choose(first, rest, lambda: Static(False))
-        return self.choose(first, lambda: Static(True), rest)
+        known = lambda: Static(not is_and)  # noqa: E731
+        return self.choose(first, rest, known) if is_and else self.choose(first, known, rest)
 
     @for_each
     def truth(self, value: Any, node: gast.AST | None = None) -> Any:
