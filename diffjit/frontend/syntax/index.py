@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import MemoryProblem, TypeProblem
+from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.numpy.index_tricks import is_index_trick
 from diffjit.frontend.objects.lists import split_slice
@@ -559,10 +559,6 @@ class Indexing(Mixin):
         full = av.Slice(NONE, NONE, NONE)
         items = [index, *([full] * (array.type.ndim - 1))]
         return self.basic_get(array, items, scalar_ok=True)
-
-    def check_memory(self, message: str, cure: str, node: Any) -> MemoryProblem:
-        """A DJ4xx error at a node."""
-        return MemoryProblem("DJ401", message, loc=self.loc(node), cure=cure)
 
 
 _TRACEABLE = frozenset({
