@@ -39,16 +39,9 @@ class Introspection(Mixin):
                 flat.append(item.obj)
         if isinstance(value, av.Opt):
             inner = self.isinstance(value.value, classes)
-            none = type(None) in flat
-            return (
-                value.is_none
-                if none and not inner.obj
-                else Static(True)
-                if none
-                else self.logical_not(value.is_none)
-                if inner.obj
-                else Static(False)
-            )
+            if type(None) in flat:
+                return Static(True) if inner.obj else value.is_none
+            return self.logical_not(value.is_none) if inner.obj else Static(False)
         return Static(self.ask(value, lambda cls: issubclass(cls, tuple(flat))))
 
     def class_of(self, value: Any) -> type:
