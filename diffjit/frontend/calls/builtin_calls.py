@@ -19,7 +19,7 @@ from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, describe, rebuild, split
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
 from diffjit.primitives.library import containers, numbers
@@ -88,7 +88,7 @@ class BuiltinCalls(Mixin):
     def py_round(self, number: Any, ndigits: Any = NONE) -> Any:
         if isinstance(number, Static) and isinstance(ndigits, Static):
             return Static(self.evaluated(round, number.obj, ndigits.obj))
-        if isinstance(ndigits, Static) and ndigits.obj is None:
+        if is_none(ndigits):
             return self.to_int(self.ew("rint", number))
         if isinstance(number, Value) and number.type == FLOAT:
             return self.as_weak(self.call_plain(numbers.round_decimal, number, ndigits, node=None))
@@ -119,7 +119,7 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.range)
     def py_range(self, start: Any, stop: Any = NONE, step: Any = Static(1)) -> Any:
-        if isinstance(stop, Static) and stop.obj is None:
+        if is_none(stop):
             start, stop = Static(0), start
         for part in (start, stop, step):
             if isinstance(part, Value) and (not isinstance(part.type, Scalar) or part.type.dtype.kind not in "iu"):
@@ -267,7 +267,7 @@ class BuiltinCalls(Mixin):
             args = (items,)
         iterable = av.Tup(args) if len(args) > 1 else self.unordered(args[0])  # pyright: ignore[reportGeneralTypeIssues]
         message = f"{'max' if kind == 'greater' else 'min'}() arg is an empty sequence"
-        plain = isinstance(key, Static) and key.obj is None
+        plain = is_none(key)
 
         def keyed(x: Any) -> av.Tup:  # the key of each item is computed once
             return av.Tup((x,) if plain else (x, self.call(key, [x], {})))
@@ -312,7 +312,7 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.sorted)
     def py_sorted(self, iterable: Any, *, key: Any = NONE, reverse: Any = Static(False)) -> Any:
-        plain = isinstance(key, Static) and key.obj is None
+        plain = is_none(key)
         source = self.py_list(self.unordered(iterable) if plain else iterable)
         held = self.contents(source)
         falling = self.static_truth(reverse, "`reverse`")

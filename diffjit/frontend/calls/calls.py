@@ -19,7 +19,7 @@ from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import learn
@@ -267,7 +267,7 @@ class Calls(Mixin):
         result = handler(*args, **kwargs)
         if isinstance(out, av.Tup):
             out = out.items[0]
-        if isinstance(out, Static) and out.obj is None:
+        if is_none(out):
             return result
         self.assign_array(self.receiver(out, node), result, node)
         return out
@@ -296,12 +296,12 @@ class Calls(Mixin):
             raise self.unsupported("DJ118", f"argument {name} of `{getattr(obj, '__name__', kind)}`", node)
         if isinstance(out, av.Tup):
             out = out.items[0]
-        if not (isinstance(dtype, Static) and dtype.obj is None):
+        if not is_none(dtype):
             args = [self.cast(a, self.dtype_of(dtype)) for a in args]
         args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
         if from_math:
             args = [self.as_python_float(kind, a, node) for a in args]
-        has_out = not (isinstance(out, Static) and out.obj is None)
+        has_out = not is_none(out)
         if has_out:
             self.receiver(out, node)
         masked = not (isinstance(where, Static) and where.obj is True)

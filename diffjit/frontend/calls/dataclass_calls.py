@@ -12,7 +12,7 @@ from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 
 OPTIONS = "__diffjit_dataclass__"  # of a local class: the decorator's arguments
 
@@ -22,7 +22,7 @@ class DataclassCalls(Mixin):
 
     @core(dataclasses.dataclass)
     def dc_dataclass(self, cls: Any = NONE, **options: Any) -> Any:
-        if isinstance(cls, Static) and cls.obj is None:
+        if is_none(cls):
             return av.Partial(Static(dataclasses.dataclass), (), options)
         if cls.obj.__module__ != LOCAL:
             raise self.unsupported(

@@ -12,7 +12,7 @@ from diffjit.frontend.syntax.handlers import CORE, core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, Sub, describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Block, Value, const_of, is_const
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
 from diffjit.primitives.library import containers
@@ -237,14 +237,12 @@ class NumpyCore(Mixin):
 
     @core(np.ones)
     def np_ones(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
-        return self.np_full(
-            shape, Static(1), dtype if not (isinstance(dtype, Static) and dtype.obj is None) else Static(float), order
-        )
+        return self.np_full(shape, Static(1), dtype if not is_none(dtype) else Static(float), order)
 
     @core(np.full)
     def np_full(self, shape: Any, fill_value: Any, dtype: Any = NONE, order: Any = Static("C"), **_: Any) -> Value:
         value = self.array(fill_value)
-        ty = value.type.dtype if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        ty = value.type.dtype if is_none(dtype) else self.dtype_of(dtype)
         lengths = self.lengths_of(shape)
         if isinstance(value.type, Array):
             out = self.empty(lengths, ty, order=order.obj or "C")
@@ -261,8 +259,8 @@ class NumpyCore(Mixin):
 
     def _like(self, kind: str, a: Any, dtype: Any, shape: Any = NONE) -> Any:
         a = self.array(a)
-        ty = a.type.dtype if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
-        if not (isinstance(shape, Static) and shape.obj is None):
+        ty = a.type.dtype if is_none(dtype) else self.dtype_of(dtype)
+        if not is_none(shape):
             return self.empty(self.lengths_of(shape), ty, kind=kind)
         if isinstance(a.type, Scalar):
             return self.empty((), ty, kind=kind)
@@ -306,7 +304,7 @@ class NumpyCore(Mixin):
         ndmin: Any = Static(0),
         **_: Any,
     ) -> Any:
-        wanted = None if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        wanted = None if is_none(dtype) else self.dtype_of(dtype)
         if isinstance(copy, Static) and not copy.obj:
             return self.np_asarray(object, dtype)
         out = self.array_from(object, wanted)
@@ -326,7 +324,7 @@ class NumpyCore(Mixin):
 
     @core(np.asarray, np.asanyarray)
     def np_asarray(self, a: Any, dtype: Any = NONE, order: Any = NONE, **_: Any) -> Any:
-        wanted = None if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        wanted = None if is_none(dtype) else self.dtype_of(dtype)
         if isinstance(a, Static) and isinstance(a.obj, np.ndarray):
             a = self.lift_constant(a.obj)
         if isinstance(a, Value) and isinstance(a.type, Array):
@@ -337,7 +335,7 @@ class NumpyCore(Mixin):
     def np_arange(
         self, start: Any = Static(0), stop: Any = NONE, step: Any = Static(1), dtype: Any = NONE, **_: Any
     ) -> Value:
-        if isinstance(stop, Static) and stop.obj is None:
+        if is_none(stop):
             start, stop = Static(0), start
         parts = [self.number(p) for p in (start, stop, step)]
         ty = np.result_type(*(p.type.dtype for p in parts))
@@ -369,7 +367,7 @@ class NumpyCore(Mixin):
             out = self.build.value(
                 "arange", [as_int(self, p) for p in (start, stop, step)], Array(np.dtype(np.int64), dims, "C")
             )
-        if isinstance(dtype, Static) and dtype.obj is None:
+        if is_none(dtype):
             return out
         return self.cast(out, self.dtype_of(dtype))
 

@@ -21,7 +21,7 @@ class NumpyReductions(Mixin):
 
     def axes_of(self, a: Value, axis: Any) -> tuple[int, ...]:
         """An axis argument as a sorted tuple."""
-        if isinstance(axis, Static) and axis.obj is None:
+        if is_none(axis):
             return tuple(range(a.type.ndim))
         items = (
             self.sequence_items(axis, None)
@@ -58,7 +58,7 @@ class NumpyReductions(Mixin):
             a = self.array_from(a)
         identity = {"sum": 0, "prod": 1, "any": False, "all": True}.get(kind)
         if not (isinstance(where, Static) and where.obj is True):
-            if identity is None and isinstance(initial, Static) and initial.obj is None:
+            if identity is None and is_none(initial):
                 raise self.type_problem("DJ308", f"np.{kind} with `where` needs `initial`")
             a = self.ew("where", where, a, Static(identity) if identity is not None else initial, weak=False)
         if kind in ("any", "all") and a.type.dtype.kind != "b":
@@ -72,7 +72,7 @@ class NumpyReductions(Mixin):
         dims = tuple((1 if k in axes else d) for k, d in enumerate(a.type.dims) if keep or k not in axes)
         ty = np.dtype(np.bool_) if kind in ("any", "all") else a.type.dtype
         result = self.build.value(kind, [a], Array(ty, dims, "C") if dims else Scalar(ty), axes=axes, keepdims=keep)
-        if isinstance(initial, Static) and initial.obj is None:
+        if is_none(initial):
             return result
         return self.ew(
             {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}[kind], result, initial, weak=False
@@ -90,7 +90,7 @@ class NumpyReductions(Mixin):
     @kinds(argmax=np.argmax, argmin=np.argmin)
     def arg_reduce(self, kind: str, a: Any, axis: Any = NONE, *, keepdims: Any = Static(False)) -> Any:
         a = self.array(a)
-        k = None if isinstance(axis, Static) and axis.obj is None else self.static_int(axis, "the axis") % a.type.ndim
+        k = None if is_none(axis) else self.static_int(axis, "the axis") % a.type.ndim
         keep = isinstance(keepdims, Static) and keepdims.obj is True
         ty = np.dtype(np.int64)
         if k is None:
@@ -105,7 +105,7 @@ class NumpyReductions(Mixin):
         a = self.array(a)
         if isinstance(a.type, Scalar):
             a = self.array_from(a)
-        if isinstance(axis, Static) and axis.obj is None:
+        if is_none(axis):
             a = self.np_ravel(a)
             axis = Static(0)
         a = self.widened(a, dtype)
@@ -115,7 +115,7 @@ class NumpyReductions(Mixin):
     @kinds(sort=np.sort, argsort=np.argsort)
     def sorting(self, kind: str, /, a: Any, axis: Any = Static(-1), **_: Any) -> Any:
         a = self.array(a)
-        if isinstance(axis, Static) and axis.obj is None:
+        if is_none(axis):
             a, axis = self.np_ravel(a), Static(-1)
         k = self.static_int(axis, "the axis") % a.type.ndim
         ty = a.type.dtype if kind == "sort" else np.dtype(np.int64)

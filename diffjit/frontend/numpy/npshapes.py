@@ -14,7 +14,7 @@ from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one, permuted_layout
 from diffjit.primitives.library import containers, joining, windows
@@ -73,7 +73,7 @@ class NumpyShapes(Mixin):
         a = self.array(a)
         if isinstance(a.type, Scalar):
             a = self.array_from(a)
-        if isinstance(shape, Static) and shape.obj is None:
+        if is_none(shape):
             shape = newshape
         lengths = list(self.lengths_of(shape))
         if self.reads_columns(a, order.obj) and (a.type.ndim > 1 or len(lengths) > 1):
@@ -172,7 +172,7 @@ class NumpyShapes(Mixin):
     def np_transpose(self, a: Any, axes: Any = NONE) -> Any:
         a = self.array(a)
         ndim = a.type.ndim if isinstance(a.type, Array) else 0
-        if isinstance(axes, Static) and axes.obj is None:
+        if is_none(axes):
             perm = tuple(range(ndim))[::-1]
         else:
             perm = tuple(self.static_int(x, "an axis") % ndim for x in self.sequence_items(axes, None))
@@ -209,16 +209,16 @@ class NumpyShapes(Mixin):
 
     @core(np.concatenate)
     def np_concatenate(self, arrays: Any, axis: Any = Static(0), dtype: Any = NONE, **_: Any) -> Any:
-        flat = isinstance(axis, Static) and axis.obj is None
+        flat = is_none(axis)
         rank = arrays.type.ndim - 1 if isinstance(arrays, Value) and isinstance(arrays.type, Array) else 0
         function, rank = (joining.joined, rank) if rank > 0 else (containers.concatenated, self._rank_of_items(arrays))
         if rank > 0 and not (flat and function is joining.joined):
             place = axis if flat else Static(self.static_int(axis, "the axis") % rank)
             joined = self.call_plain(function, arrays, place, node=None)
-            plain = isinstance(dtype, Static) and dtype.obj is None
+            plain = is_none(dtype)
             return joined if plain else self.cast(joined, self.dtype_of(dtype))
         parts = self._parts(arrays)
-        if isinstance(axis, Static) and axis.obj is None:
+        if is_none(axis):
             parts = [self.np_ravel(p) for p in parts]
             axis = Static(0)
         ndim = parts[0].type.ndim
@@ -226,7 +226,7 @@ class NumpyShapes(Mixin):
             message, cure = "arrays of different numbers of dimensions are joined", "give all parts the same number"
             raise self.type_problem("DJ310", message, cure=cure, python=ValueError)
         k = self.static_int(axis, "the axis") % ndim
-        ty = self._common(parts) if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        ty = self._common(parts) if is_none(dtype) else self.dtype_of(dtype)
         parts = [self.cast(p, ty) for p in parts]
         dims = list(parts[0].type.dims)
         known = [p.type.dims[k] for p in parts]

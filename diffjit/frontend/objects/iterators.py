@@ -103,7 +103,7 @@ class Iterators(Mixin):
             self._generated(iterable, body, node)
 
     def _filtered(self, function: Any, inner: Any, body: Body, node: Any) -> None:
-        always = isinstance(function, Static) and function.obj is None
+        always = is_none(function)
 
         def filtered(item: Any) -> None:
             keep = self.truth(item if always else self.call(function, [item], {}, node), node)
@@ -235,7 +235,7 @@ class Iterators(Mixin):
             iterable = self.collect(iterable)
         number = (
             self.static_int(self.length(iterable), "the number of items")
-            if isinstance(r, Static) and r.obj is None
+            if is_none(r)
             else self.static_int(r, "the number of items chosen")
         )
         generator = containers.CHOICES.get((kind, number))
@@ -290,7 +290,7 @@ class Iterators(Mixin):
 
     @core(itertools.accumulate)
     def it_accumulate(self, iterable: Any, func: Any = NONE, *, initial: Any = NONE) -> Any:
-        plain = isinstance(func, Static) and func.obj is None
+        plain = is_none(func)
         combine = (lambda a, b: self.binary("add", a, b)) if plain else (lambda a, b: self.call(func, [a, b], {}))
         first, rest = (
             (initial, iterable) if not is_none(initial) else self.first_and_rest(iterable, "accumulate() of nothing")

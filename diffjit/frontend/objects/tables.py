@@ -14,7 +14,7 @@ from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, Learn, describe
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.primitives.library import tables
 
@@ -115,7 +115,7 @@ class Tables(Mixin):
         """Make a dict a defaultdict."""
         held = self.contents(ref)
         if isinstance(held, av.DictC):
-            none = isinstance(factory, Static) and factory.obj is None
+            none = is_none(factory)
             self.write(ref, replace(held, factory=None if none else factory))
         else:
             self.set_attribute(ref, "made_by", factory)
