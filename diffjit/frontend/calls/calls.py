@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import DiffjitError, NoRule, TypeProblem
+from diffjit.errors import DiffjitError, NoRule
 from diffjit.frontend.calls.foreign import routine_for
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Keys
@@ -252,10 +252,9 @@ class Calls(Mixin):
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, UnknownLength) as error:
             name = getattr(obj, "__name__", str(obj))
             given = ", ".join([describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()])
-            problem = TypeProblem(
-                "DJ320", f"`{name}` does not take ({given})", cure="see its documentation for what it takes"
-            )
-            raise self.error(problem, node) from error
+            raise self.type_problem(
+                "DJ320", f"`{name}` does not take ({given})", node, cure="see its documentation for what it takes"
+            ) from error
 
     def with_out(self, function: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """The `out` argument, for every function at once; what follows it by position is passed on by name."""
@@ -277,8 +276,7 @@ class Calls(Mixin):
         if isinstance(out, Value) and isinstance(out.type, Array):
             return out
         cure = "out= takes an array; arctan2(y, x), not arctan(y, x), is the angle of a point"
-        problem = TypeProblem("DJ302", f"{describe(out)} cannot receive a result", cure=cure, python=TypeError)
-        raise self.error(problem, node)
+        raise self.type_problem("DJ302", f"{describe(out)} cannot receive a result", node, cure=cure, python=TypeError)
 
     def call_elementwise(self, obj: Any, kind: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A ufunc or math function, with `out`, `where` and `dtype`."""

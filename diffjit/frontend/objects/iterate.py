@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem, UnsupportedSyntax
+from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.objects.sets import in_order_of_a_set
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.loops import Loop
@@ -386,8 +386,9 @@ class Iteration(Mixin):
             pass
         inner = self.indexed(value, node)
         if inner is None:
-            problem = TypeProblem("DJ312", f"{describe(value)} cannot be unpacked", python=self.wrong_type(value))
-            raise self.error(problem, node)
+            raise self.type_problem(
+                "DJ312", f"{describe(value)} cannot be unpacked", node, python=self.wrong_type(value)
+            )
         if count is None:
             message = f"unpacking of {describe(value)} into a star, where its length is only known at run time"
             error = self.unsupported("DJ117", message, node, "index it, or slice it, instead")

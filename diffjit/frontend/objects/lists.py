@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import MemoryProblem, TypeProblem
+from diffjit.errors import MemoryProblem
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.control import SHARED
 from diffjit.frontend.syntax.mixin import Mixin
@@ -256,8 +256,7 @@ class Lists(Mixin):
             number = next(p[0] for p in value.parts if not isinstance(p, str))
             error = self.type_problem("DJ307", "the length of this text must be known before the program runs", node)
             raise self.need_static(number, error) if isinstance(number, Value) else error
-        problem = TypeProblem("DJ308", f"len() of {describe(value)}", python=self.wrong_type(value))
-        raise self.error(problem, node)
+        raise self.type_problem("DJ308", f"len() of {describe(value)}", node, python=self.wrong_type(value))
 
     # Growing lists
 
