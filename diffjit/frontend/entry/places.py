@@ -5,6 +5,7 @@ They are data, so that the cache can name them in another process (`api/engine/m
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -115,7 +116,7 @@ class Keys(Part):
 class Shape(Part):
     """The shape of an array."""
 
-    of = staticmethod(np.shape)
+    of = staticmethod(operator.attrgetter("shape"))
 
 
 class Sign(Part):
