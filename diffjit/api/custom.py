@@ -27,7 +27,7 @@ from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Function, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar, is_float
-from diffjit.ir.walk import dce, walk
+from diffjit.ir.walk import dce, rename, walk
 from diffjit.transforms.custom import Rules, floats
 from diffjit.transforms.prepare import own_copy
 
@@ -364,13 +364,13 @@ class _Call:
                 again[p] = by[v]
             else:
                 by[v] = p
-        _renamed(function, again)
+        rename(function.body, again)
         params = [by.pop(v, None) or Value(v.type, v.name) for v in order]
         read = _read(function)
         by = {v: p for v, p in by.items() if p in read}
         consts = Builder()
         numbers = {p: consts.const(const_of(v), v.type) for v, p in by.items() if is_const(v)}
-        _renamed(function, numbers)
+        rename(function.body, numbers)
         function.body.ops[:0] = consts.block.ops
         by = {v: p for v, p in by.items() if p not in numbers}
         function.params = [*params, *by.values()]
@@ -497,13 +497,6 @@ def _fits(ty: Array, wanted: Array) -> bool:
 
 def _first(pair: tuple[int, Any]) -> int:
     return pair[0]
-
-
-def _renamed(function: Function, mapping: dict[Value, Value]) -> None:
-    from diffjit.transforms.custom import rename
-
-    if mapping:
-        rename(function.body, mapping)
 
 
 def _static_key(spec: Any) -> Any:

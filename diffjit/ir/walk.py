@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.raising import UNUSED, raises_in_python, tests_index
@@ -23,6 +23,14 @@ def blocks(block: Block) -> Iterator[Block]:
     for op in block.ops:
         for region in op.regions:
             yield from blocks(region)
+
+
+def rename(block: Block, mapping: Mapping[Value, Value]) -> None:
+    """In place: other values in a block."""
+    for inner in blocks(block):
+        for op in inner.ops:
+            op.inputs = [mapping.get(v, v) for v in op.inputs]
+        inner.results = [mapping.get(v, v) for v in inner.results]
 
 
 def uses(function: Function) -> dict[Value, list[Op | Block]]:

@@ -22,7 +22,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Op, Value
 from diffjit.ir.passes import Phase
 from diffjit.ir.types import Array, Scalar, is_float
-from diffjit.ir.walk import callees, clone_op, dce, walk
+from diffjit.ir.walk import callees, clone_op, dce, rename, walk
 
 LINK = "custom_link"  # outputs are the results that `ahead` gave; their cotangents go to the arguments, through `back`
 
@@ -153,15 +153,6 @@ def defined_as(into: Block, start: int, results: list[Value], outputs: list[Valu
         op.outputs = [new if v is old else v for v in op.outputs]
         new.op, new.block = op, into
     return renamed
-
-
-def rename(block: Block, mapping: dict[Value, Value]) -> None:
-    """In place: other values in a block."""
-    for op in block.ops:
-        op.inputs = [mapping.get(v, v) for v in op.inputs]
-        for region in op.regions:
-            rename(region, mapping)
-    block.results = [mapping.get(v, v) for v in block.results]
 
 
 def replace(block: Block, made: Callable[[Op, Block], list[Op] | None]) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.memory import Memory
 from diffjit.errors import MemoryProblem
-from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.nodes import Function, Op, Value
 from diffjit.ir.types import Array
-from diffjit.ir.walk import clone_block, walk
+from diffjit.ir.walk import clone_block, rename, walk
 from diffjit.transforms.optimise.logarithms import reroute
 
 
@@ -52,7 +52,7 @@ def copied_params(function: Function) -> tuple[Function, dict[int, Value]]:
             out.op, out.block = op, f.body
             copies.append(op)
             mapping[p] = positions[k] = out
-    _replace(f.body, mapping)
+    rename(f.body, mapping)
     f.body.ops[:0] = copies
     return f, positions
 
@@ -69,11 +69,3 @@ def _refuse_strides(function: Function, memory: Memory, param: Value) -> None:
                 loc=op.loc,
                 cure="copy the argument first: x = np.array(x)",
             )
-
-
-def _replace(block: Block, mapping: dict[Value, Value]) -> None:
-    for op in block.ops:
-        op.inputs = [mapping.get(v, v) for v in op.inputs]
-        for region in op.regions:
-            _replace(region, mapping)
-    block.results = [mapping.get(v, v) for v in block.results]

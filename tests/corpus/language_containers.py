@@ -246,3 +246,14 @@ def tuples_as_values(a, t):
     if (2, 2) == a.shape and len(joined) == 6:
         x = x * joined[-1]
     return x * y + joined[2] * joined[3]
+
+
+@program(args=lambda: (np.array([0.4, -0.9, 1.3]),), wrt=("x",), tags=("language",))
+def algebra_of_sets(x):
+    """Operators, comparisons and methods of sets whose items are known."""
+    a, b = {0, 1}, frozenset([1, 2])
+    total = sum(x[k] * (k + 1) for k in a | b) + sum(x[k] ** 2 for k in a & b) + sum(x[k] ** 3 for k in a - b)
+    total += sum(x[k] * x[2] for k in a.symmetric_difference(b)) + sum(x[k] for k in a.union(b, [0]).difference([2]))
+    if a <= a | b and not a < a and a.isdisjoint({7, 8}) and a != b and a.issubset([0, 1, 2]):
+        total = total * x[0]
+    return total

@@ -275,3 +275,14 @@ def moments_of_an_optimiser(x):
             step = means[k] / (1 - 0.9**t) / (np.sqrt(squares[k] / (1 - 0.99**t)) + 1e-6)
             parameters[k] = parameters[k] - 0.05 * step
     return np.sum(parameters["w"] ** 2) + parameters["b"]
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def matrices_of_a_growing_list_in_one_row(x):
+    """`np.concatenate` of a list that grows: along an axis, and with `axis=None`."""
+    rows, matrices = [], []
+    for k in range(len(x) // 2):
+        rows.append(x[: k + 1] * k)
+        matrices.append(np.outer(x[:2], x[2:4]) * (k + 1))
+    flat = np.concatenate(matrices, axis=None)
+    return np.sum(np.concatenate(rows) ** 2) + np.sum(flat * np.arange(flat.size)) + np.concatenate(matrices, 1)[1, -1]

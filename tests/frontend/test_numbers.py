@@ -239,3 +239,15 @@ def test_the_sign_of_a_negative_zero_is_zero(backend):
     run = dj.jit(np.sign, backend=backend)
     assert [math.copysign(1.0, run(x)) for x in (-0.0, 0.0, -2.0)] == [1.0, 1.0, -1.0]
     assert math.isnan(run(NAN))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_fsum_loses_nothing(backend):
+    x = np.array([1e16, 1.0, -1e16, 0.5])
+
+    def program(x):
+        return math.fsum(x)
+
+    value, slope = dj.value_and_grad(program, backend=backend)(x)
+    assert value == math.fsum(x) == 1.5
+    assert np.array_equal(slope, np.ones(4))

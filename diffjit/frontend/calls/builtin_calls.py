@@ -15,24 +15,26 @@ import numpy as np
 from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.read_only import COPIED_DEEPLY
 from diffjit.frontend.objects.iterate import UnknownLength
-from diffjit.frontend.syntax.handlers import CORE, core
+from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, describe, rebuild, split
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
 from diffjit.primitives.library import containers, numbers
 
-_OPERATOR_KINDS = {
-    operator.add: "add", operator.sub: "subtract", operator.mul: "multiply", operator.truediv: "divide",
-    operator.floordiv: "floor_divide", operator.mod: "remainder", operator.pow: "power", operator.matmul: "matmul",
-    operator.neg: "negative",
-}  # fmt: skip
-
 
 class BuiltinCalls(Mixin):
     """Mixin of the interpreter: builtins."""
+
+    @kinds(
+        add=operator.add, subtract=operator.sub, multiply=operator.mul, divide=operator.truediv,
+        floor_divide=operator.floordiv, remainder=operator.mod, power=operator.pow, matmul=operator.matmul,
+        negative=operator.neg,
+    )  # fmt: skip
+    def py_operator(self, kind: str, *args: Any) -> Any:
+        return self.binary(kind, *args) if len(args) > 1 else self.ew(kind, *args)
 
     @core(operator.getitem)
     def op_getitem(self, a: Any, b: Any) -> Any:
@@ -86,55 +88,22 @@ class BuiltinCalls(Mixin):
     def py_round(self, number: Any, ndigits: Any = NONE) -> Any:
         if isinstance(number, Static) and isinstance(ndigits, Static):
             return Static(self.evaluated(round, number.obj, ndigits.obj))
-        if isinstance(ndigits, Static) and ndigits.obj is None:
+        if is_none(ndigits):
             return self.to_int(self.ew("rint", number))
         if isinstance(number, Value) and number.type == FLOAT:
             return self.as_weak(self.call_plain(numbers.round_decimal, number, ndigits, node=None))
-        return (
-            self.call_static(np.round, [number, ndigits], {}, None)
-            if not self.is_weak(number)
-            else self.as_weak(self.call_static(np.round, [number, ndigits], {}, None))
-        )
-
-    @core(math.floor)
-    def py_floor(self, x: Any) -> Any:
-        return self.to_int(self.ew("floor", x))
-
-    @core(math.ceil)
-    def py_ceil(self, x: Any) -> Any:
-        return self.to_int(self.ew("ceil", x))
-
-    @core(math.trunc)
-    def py_trunc(self, x: Any) -> Any:
-        return self.to_int(self.ew("trunc", x))
+        rounded = self.call_static(np.round, [number, ndigits], {}, None)
+        return self.as_weak(rounded) if self.is_weak(number) else rounded
 
     @core(math.log)
     def py_log(self, x: Any, base: Any = None) -> Any:
         log = lambda v: self.call_elementwise(math.log, "log", [v], {}, None)  # noqa: E731
         return log(x) if base is None else self.arithmetic("divide", log(x), log(base))
 
-    @core(builtins.divmod)
-    def py_divmod(self, x: Any, y: Any) -> Any:
-        return av.Tup((self.binary("floor_divide", x, y), self.binary("remainder", x, y)))
-
-    @core(np.divmod)
-    def np_divmod(self, x: Any, y: Any) -> Any:
-        return av.Tup((self.ew("floor_divide", x, y, weak=False), self.ew("remainder", x, y, weak=False)))
-
-    @core(np.modf, math.modf)
-    def np_modf(self, x: Any) -> Any:
-        whole = self.ew("trunc", x)
-        return av.Tup((self.ew("subtract", x, whole), whole))
-
-    @core(builtins.pow)
-    def py_pow(self, base: Any, exp: Any, mod: Any = NONE) -> Any:
-        result = self.binary("power", base, exp)
-        return result if isinstance(mod, Static) and mod.obj is None else self.binary("remainder", result, mod)
-
-    def add_at(self, a: Any, indices: Any, values: Any, sign: int) -> Any:
-        """np.add.at and np.subtract.at."""
-        value = self.stored_value(values, None)
-        value = self.as_dtype(value if sign > 0 else self.ew("negative", value, weak=False), a.type.dtype)
+    @kinds(add=np.add.at, subtract=np.subtract.at)
+    def add_at(self, kind: str, a: Any, indices: Any, b: Any) -> Any:
+        value = self.stored_value(b, None)
+        value = self.as_dtype(value if kind == "add" else self.ew("negative", value, weak=False), a.type.dtype)
         items = self.index_items(a, indices, None)
         if not any(isinstance(i, Value) and isinstance(i.type, Array) for i in items):
             target = self.basic_get(a, items, scalar_ok=False)
@@ -144,35 +113,25 @@ class BuiltinCalls(Mixin):
         self.build.op("scatter_add", [base, value, *positions], spec=spec)
         return NONE
 
-    @core(np.add.at)
-    def np_add_at(self, a: Any, indices: Any, b: Any) -> Any:
-        return self.add_at(a, indices, b, 1)
-
-    @core(np.subtract.at)
-    def np_subtract_at(self, a: Any, indices: Any, b: Any) -> Any:
-        return self.add_at(a, indices, b, -1)
-
     @core(builtins.len)
     def py_len(self, x: Any) -> Any:
         return self.length(x)
 
     @core(builtins.range)
     def py_range(self, start: Any, stop: Any = NONE, step: Any = Static(1)) -> Any:
-        if isinstance(stop, Static) and stop.obj is None:
+        if is_none(stop):
             start, stop = Static(0), start
         for part in (start, stop, step):
             if isinstance(part, Value) and (not isinstance(part.type, Scalar) or part.type.dtype.kind not in "iu"):
-                raise self.error(
-                    TypeProblem(
-                        "DJ308",
-                        f"range() takes ints, not {describe(part)}",
-                        cure="use int(...) or np.arange",
-                        python=TypeError,
-                    )
+                raise self.type_problem(
+                    "DJ308",
+                    f"range() takes ints, not {describe(part)}",
+                    cure="use int(...) or np.arange",
+                    python=TypeError,
                 )
             if isinstance(part, Static) and isinstance(part.obj, float):
-                raise self.error(
-                    TypeProblem("DJ308", "range() takes ints, not a float", cure="use int(...)", python=TypeError)
+                raise self.type_problem(
+                    "DJ308", "range() takes ints, not a float", cure="use int(...)", python=TypeError
                 )
         parts = [
             self.cast(p, np.int64, weak=True) if isinstance(p, Value) else Static(operator.index(p.obj))
@@ -274,14 +233,6 @@ class BuiltinCalls(Mixin):
         item, rest = self.first_and_rest(iterable, "sum() of nothing, where the items would be arrays")
         return self.accumulate(rest, add(start, item), add, ("sum", self.place(), "rest"))
 
-    @core(math.fsum)
-    def py_fsum(self, iterable: Any) -> Any:
-        return self.accumulate(iterable, Static(0.0), lambda acc, x: self.binary("add", acc, x), ("fsum", self.place()))
-
-    @core(math.prod)
-    def py_prod(self, iterable: Any, *, start: Any = Static(1)) -> Any:
-        return self.accumulate(iterable, start, lambda acc, x: self.binary("multiply", acc, x), ("prod", self.place()))
-
     @core(builtins.any)
     def py_any(self, iterable: Any) -> Any:
         return self._found(self.unordered(iterable), lambda test: test)
@@ -307,15 +258,8 @@ class BuiltinCalls(Mixin):
             return b if b.obj else a
         return self.ew("logical_or", a, b)
 
-    @core(builtins.max)
-    def py_max(self, *args: Any, key: Any = NONE, default: Any = None) -> Any:
-        return self._extreme("greater", args, key, default)
-
-    @core(builtins.min)
-    def py_min(self, *args: Any, key: Any = NONE, default: Any = None) -> Any:
-        return self._extreme("less", args, key, default)
-
-    def _extreme(self, kind: str, args: tuple[Any, ...], key: Any, default: Any) -> Any:
+    @kinds(greater=builtins.max, less=builtins.min)
+    def py_extreme(self, kind: str, *args: Any, key: Any = NONE, default: Any = None) -> Any:
         """max/min as Python does: the first of equals."""
         if isinstance(args[-1], av.Iter) and args[-1].kind == "starred":
             items = self.new(av.ListC(tuple(args[:-1])))
@@ -323,7 +267,7 @@ class BuiltinCalls(Mixin):
             args = (items,)
         iterable = av.Tup(args) if len(args) > 1 else self.unordered(args[0])  # pyright: ignore[reportGeneralTypeIssues]
         message = f"{'max' if kind == 'greater' else 'min'}() arg is an empty sequence"
-        plain = isinstance(key, Static) and key.obj is None
+        plain = is_none(key)
 
         def keyed(x: Any) -> av.Tup:  # the key of each item is computed once
             return av.Tup((x,) if plain else (x, self.call(key, [x], {})))
@@ -368,7 +312,7 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.sorted)
     def py_sorted(self, iterable: Any, *, key: Any = NONE, reverse: Any = Static(False)) -> Any:
-        plain = isinstance(key, Static) and key.obj is None
+        plain = is_none(key)
         source = self.py_list(self.unordered(iterable) if plain else iterable)
         held = self.contents(source)
         falling = self.static_truth(reverse, "`reverse`")
@@ -405,7 +349,7 @@ class BuiltinCalls(Mixin):
                 raise self.unsupported("DJ118", "sorting of items that are not numbers", None, cure)
             if falling:  # stable in both directions, as Python's
                 array = self.ew("negative", self.cast(array, np.int64) if array.type.dtype.kind == "b" else array)
-            step = self.np_argsort(array if order is None else self.array_get(array, order))
+            step = self.sorting("argsort", array if order is None else self.array_get(array, order))
             order = step if order is None else self.array_get(order, step)
         assert order is not None
         return order
@@ -527,14 +471,6 @@ class BuiltinCalls(Mixin):
         )
         return result
 
-
-for _function, _kind in _OPERATOR_KINDS.items():
-
-    def _apply(self: Any, *args: Any, _kind: str = _kind) -> Any:
-        return self.binary(_kind, *args) if len(args) > 1 else self.ew(_kind, *args)
-
-    setattr(BuiltinCalls, f"operator_{_kind}", _apply)
-    CORE[_function] = f"operator_{_kind}"
 
 __all__ = ["INT", "BuiltinCalls"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import DiffjitError, NoRule, TypeProblem
+from diffjit.errors import DiffjitError, NoRule
 from diffjit.frontend.calls.foreign import routine_for
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Keys
@@ -19,7 +19,7 @@ from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import learn
@@ -51,10 +51,8 @@ class Calls(Mixin):
             return self.builtin_method(function.receiver, function.name, args, kwargs, node)
         if isinstance(function, av.Ref):
             return self.call_method(function, "__call__", args, kwargs)
-        if isinstance(function, av.Iter) and function.kind in ("constant", "item", "spread"):
+        if isinstance(function, av.Iter) and function.kind in ("item", "spread"):
             return self.call_helper(function, args, node)
-        if isinstance(function, av.Iter) and function.kind == "getter":
-            return self.call_getter(function, args[0])
         if isinstance(function, av.Opt):
             return self.call(self.not_none(function), args, kwargs, node)
         if isinstance(function, av.Sum):
@@ -62,7 +60,7 @@ class Calls(Mixin):
         if isinstance(function, Static):
             return self.call_static(function.obj, args, kwargs, node)
         problem = f"{describe(function)} is called like a function"
-        raise self.error(TypeProblem("DJ308", problem, python=self.wrong_type(function)), node)
+        raise self.type_problem("DJ308", problem, node, python=self.wrong_type(function))
 
     def call_static(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Call a Python object known while specialising."""
@@ -254,10 +252,9 @@ class Calls(Mixin):
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, UnknownLength) as error:
             name = getattr(obj, "__name__", str(obj))
             given = ", ".join([describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()])
-            problem = TypeProblem(
-                "DJ320", f"`{name}` does not take ({given})", cure="see its documentation for what it takes"
-            )
-            raise self.error(problem, node) from error
+            raise self.type_problem(
+                "DJ320", f"`{name}` does not take ({given})", node, cure="see its documentation for what it takes"
+            ) from error
 
     def with_out(self, function: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """The `out` argument, for every function at once; what follows it by position is passed on by name."""
@@ -269,7 +266,7 @@ class Calls(Mixin):
         result = handler(*args, **kwargs)
         if isinstance(out, av.Tup):
             out = out.items[0]
-        if isinstance(out, Static) and out.obj is None:
+        if is_none(out):
             return result
         self.assign_array(self.receiver(out, node), result, node)
         return out
@@ -279,8 +276,7 @@ class Calls(Mixin):
         if isinstance(out, Value) and isinstance(out.type, Array):
             return out
         cure = "out= takes an array; arctan2(y, x), not arctan(y, x), is the angle of a point"
-        problem = TypeProblem("DJ302", f"{describe(out)} cannot receive a result", cure=cure, python=TypeError)
-        raise self.error(problem, node)
+        raise self.type_problem("DJ302", f"{describe(out)} cannot receive a result", node, cure=cure, python=TypeError)
 
     def call_elementwise(self, obj: Any, kind: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A ufunc or math function, with `out`, `where` and `dtype`."""
@@ -298,12 +294,12 @@ class Calls(Mixin):
             raise self.unsupported("DJ118", f"argument {name} of `{getattr(obj, '__name__', kind)}`", node)
         if isinstance(out, av.Tup):
             out = out.items[0]
-        if not (isinstance(dtype, Static) and dtype.obj is None):
+        if not is_none(dtype):
             args = [self.cast(a, self.dtype_of(dtype)) for a in args]
         args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
         if from_math:
             args = [self.as_python_float(kind, a, node) for a in args]
-        has_out = not (isinstance(out, Static) and out.obj is None)
+        has_out = not is_none(out)
         if has_out:
             self.receiver(out, node)
         masked = not (isinstance(where, Static) and where.obj is True)
@@ -331,14 +327,12 @@ class Calls(Mixin):
             if all(d == 1 for d in number.type.dims):
                 number = self.item(number)
             else:
-                raise self.error(
-                    TypeProblem(
-                        "DJ302",
-                        f"`math.{kind}` takes one number, not an array",
-                        cure="use the NumPy function of the same name",
-                        python=TypeError,
-                    ),
+                raise self.type_problem(
+                    "DJ302",
+                    f"`math.{kind}` takes one number, not an array",
                     node,
+                    cure="use the NumPy function of the same name",
+                    python=TypeError,
                 )
         if kind in ("gcd", "lcm"):
             return self.cast(number, np.int64, weak=True)

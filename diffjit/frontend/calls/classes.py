@@ -12,7 +12,6 @@ from typing import Any
 
 import gast
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.entry.subset import assigned_in_order, assigned_names
 from diffjit.frontend.syntax.frames import Frame
 from diffjit.frontend.syntax.handlers import core
@@ -125,7 +124,7 @@ class Classes(Mixin):
         ):
             return False
         if member.value.setter is None:
-            raise self.error(TypeProblem("DJ317", f"property `{name}` has no setter", python=AttributeError))
+            raise self.type_problem("DJ317", f"property `{name}` has no setter", python=AttributeError)
         self.call(member.value.setter, [owner, value], {})
         return True
 

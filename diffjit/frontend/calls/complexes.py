@@ -7,19 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
-from diffjit.frontend.syntax.handlers import CORE, core
+from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
-
-_KINDS = {
-    cmath.exp: "exp", cmath.log10: "log10", cmath.sqrt: "sqrt", cmath.sin: "sin", cmath.cos: "cos", cmath.tan: "tan",
-    cmath.sinh: "sinh", cmath.cosh: "cosh", cmath.tanh: "tanh", cmath.asin: "arcsin", cmath.acos: "arccos",
-    cmath.atan: "arctan", cmath.asinh: "arcsinh", cmath.acosh: "arccosh", cmath.atanh: "arctanh",
-}  # fmt: skip
 
 
 class Complexes(Mixin):
@@ -36,9 +29,15 @@ class Complexes(Mixin):
             ty = value.type if isinstance(value, Value) else None
             if np.iscomplexobj(known) or (isinstance(ty, (Scalar, Array)) and ty.dtype.kind == "c"):
                 cure = "take the real part, z.real, or the absolute value; cmath has functions of complex numbers"
-                raise self.error(
-                    TypeProblem("DJ302", f"{what} does not take complex numbers", cure=cure, python=TypeError)
-                )
+                raise self.type_problem("DJ302", f"{what} does not take complex numbers", cure=cure, python=TypeError)
+
+    @kinds(
+        exp=cmath.exp, log10=cmath.log10, sqrt=cmath.sqrt, sin=cmath.sin, cos=cmath.cos, tan=cmath.tan, sinh=cmath.sinh,
+        cosh=cmath.cosh, tanh=cmath.tanh, arcsin=cmath.asin, arccos=cmath.acos, arctan=cmath.atan,
+        arcsinh=cmath.asinh, arccosh=cmath.acosh, arctanh=cmath.atanh,
+    )  # fmt: skip
+    def cm_elementwise(self, kind: str, x: Any) -> Any:
+        return self.ew(kind, self.complex_number(x))
 
     @core(cmath.log)
     def cm_log(self, x: Any, base: Any = None) -> Any:
@@ -58,12 +57,3 @@ class Complexes(Mixin):
     @core(cmath.polar)
     def cm_polar(self, x: Any) -> Any:
         return av.Tup((self.py_abs(self.complex_number(x)), self.cm_phase(x)))
-
-
-for _function, _kind in _KINDS.items():
-
-    def _apply(self: Any, x: Any, _kind: str = _kind) -> Any:
-        return self.ew(_kind, self.complex_number(x))
-
-    setattr(Complexes, f"cm_{_kind}", _apply)
-    CORE[_function] = f"cm_{_kind}"

@@ -7,13 +7,12 @@ import dataclasses
 import types
 from typing import Any
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.classes import FIELDS, LOCAL
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 
 OPTIONS = "__diffjit_dataclass__"  # of a local class: the decorator's arguments
 
@@ -23,7 +22,7 @@ class DataclassCalls(Mixin):
 
     @core(dataclasses.dataclass)
     def dc_dataclass(self, cls: Any = NONE, **options: Any) -> Any:
-        if isinstance(cls, Static) and cls.obj is None:
+        if is_none(cls):
             return av.Partial(Static(dataclasses.dataclass), (), options)
         if cls.obj.__module__ != LOCAL:
             raise self.unsupported(
@@ -40,8 +39,9 @@ class DataclassCalls(Mixin):
     def dataclass_fields(self, cls: type) -> dict[str, dict[str, Any]]:
         """The fields of a dataclass, each with the arguments of `field`."""
         if not hasattr(cls, OPTIONS):
-            names = ("init", "compare", "kw_only")
-            return {f.name: {n: getattr(f, n) for n in names} for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+            names = ("init", "compare", "kw_only", "default", "default_factory")
+            found = {f.name: {n: getattr(f, n) for n in names} for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+            return {f: {n: v for n, v in given.items() if v is not dataclasses.MISSING} for f, given in found.items()}
         return {n: self._local_field(cls, n) for c in reversed(cls.__mro__) for n in vars(c).get(FIELDS, ())}
 
     def _local_field(self, cls: type, name: str) -> dict[str, Any]:
@@ -50,27 +50,30 @@ class DataclassCalls(Mixin):
             return {"init": True, "compare": True}
         if not isinstance(member.value, av.Descriptor) or member.value.kind != "field":
             return {"init": True, "compare": True, "default": member.value}
-        given = {k: getattr(v, "obj", v) if k in ("init", "compare") else v for k, v in member.value.function.items()}
+        given = {
+            k: getattr(v, "obj", v) if k in ("init", "compare", "kw_only") else v
+            for k, v in member.value.function.items()
+        }
         return {"init": True, "compare": True, **given}
 
-    def local_dataclass_init(self, ref: av.Ref, cls: type, args: list[Any], kwargs: dict[str, Any]) -> None:
-        """What the generated __init__ of a local dataclass does."""
-        fields = self.dataclass_fields(cls)
+    def dataclass_init(self, ref: av.Ref, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> None:
+        """What the generated __init__ of a dataclass does."""
+        fields, lift = self.dataclass_fields(cls), (lambda v: v) if hasattr(cls, OPTIONS) else self.lift_static
         names = [n for n, options in fields.items() if options["init"]]
-        given = dict(zip(names, args, strict=False)) | kwargs
+        given = dict(zip([n for n in names if not fields[n].get("kw_only")], args, strict=False)) | kwargs
         values: dict[str, Any] = {}
         for name, options in fields.items():
             if name in given:
                 values[name] = given[name]
             elif "default" in options:
-                values[name] = options["default"]
+                values[name] = lift(options["default"])
             elif "default_factory" in options:
-                values[name] = self.call(options["default_factory"], [], {})
+                values[name] = self.call(lift(options["default_factory"]), [], {}, node)
         unknown = [n for n in given if n not in names]
         missing = [n for n in names if n not in values]
         if unknown or missing or len(args) > len(names):
             problem = f"needs the field `{missing[0]}`" if missing else f"has no field `{(unknown or ['...'])[0]}`"
-            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` {problem}", python=TypeError))
+            raise self.type_problem("DJ306", f"`{cls.__name__}` {problem}", node, python=TypeError)
         self.write(ref, av.ObjC(cls, values))
         if self.class_has(cls, "__post_init__"):
             self.call_method(ref, "__post_init__", [])
@@ -87,7 +90,7 @@ class DataclassCalls(Mixin):
         cls = self.object_class(value)
         if not _is_dataclass(cls):
             problem = f"{function}() of {describe(value)}, which is no dataclass's instance"
-            raise self.error(TypeProblem("DJ308", problem, python=TypeError))
+            raise self.type_problem("DJ308", problem, python=TypeError)
         return cls
 
     @core(dataclasses.replace)

@@ -174,8 +174,9 @@ class ForeignCalls(Mixin):
             found = ufunc.resolve_dtypes((*asked, *[None] * ufunc.nout))
         except TypeError as error:
             told = ", ".join(str(t.dtype) for t in types)
-            problem = TypeProblem("DJ302", f"`{routine.name}` does not take {told}", cure="convert the operands first")
-            raise self.error(problem, node) from error
+            raise self.type_problem(
+                "DJ302", f"`{routine.name}` does not take {told}", node, cure="convert the operands first"
+            ) from error
         letters = [dtype.char for dtype in found]
         return "".join(letters[: ufunc.nin]) + "->" + "".join(letters[ufunc.nin :])
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -40,16 +39,9 @@ class Introspection(Mixin):
                 flat.append(item.obj)
         if isinstance(value, av.Opt):
             inner = self.isinstance(value.value, classes)
-            none = type(None) in flat
-            return (
-                value.is_none
-                if none and not inner.obj
-                else Static(True)
-                if none
-                else self.logical_not(value.is_none)
-                if inner.obj
-                else Static(False)
-            )
+            if type(None) in flat:
+                return Static(True) if inner.obj else value.is_none
+            return self.logical_not(value.is_none) if inner.obj else Static(False)
         return Static(self.ask(value, lambda cls: issubclass(cls, tuple(flat))))
 
     def class_of(self, value: Any) -> type:
@@ -74,7 +66,7 @@ class Introspection(Mixin):
                 return set if held.is_set else dict
             if getattr(held, "frozen", "") == OR_EMPTY_TUPLE:
                 problem = f"whether this is a list hangs on the path taken: it {OR_EMPTY_TUPLE}"
-                raise self.error(TypeProblem("DJ304", problem, cure="give `[]` in place of `()`"))
+                raise self.type_problem("DJ304", problem, cure="give `[]` in place of `()`")
             return list
         if isinstance(value, av.Range):
             return range

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from diffjit.errors import TypeProblem
+from diffjit.frontend.objects.sets import SET_METHODS
 from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -37,20 +37,26 @@ class Methods(Mixin):
         if isinstance(receiver, av.Range):
             receiver = av.Tup(tuple(self.sequence_items(receiver, node)))
         held = self.contents(receiver) if isinstance(receiver, av.Ref) else receiver
+        if name in SET_METHODS and isinstance(held, av.DictC) and held.is_set:
+            return self.set_method(receiver, name, *args)
         family = "dict" if isinstance(held, av.DictC) else "tuple" if isinstance(held, av.Tup) else "list"
         method = getattr(self, f"{family}_{name.strip('_')}", None) if name in _KNOWN[family] else None
         if method is None:
             raise self.unsupported("DJ118", f"the {family} method `{name}`", node)
         return method(receiver, *args, **kwargs)
 
-    def super_attribute(self, receiver: av.Iter, name: str, node: Any) -> Any:
-        """super().name: a property's value, a constant of the class, or a method that is about to be called."""
+    def behind(self, receiver: av.Iter, name: str) -> tuple[Any, type, Any]:
+        """Of super().name: the instance, the class that has it, and what it is there."""
         owner, instance = receiver.parts
         cls = self.object_class(instance) or self.class_of(instance)
         mro = cls.__mro__
         self.watch(cls, name, after=owner)
         base = next((b for b in mro[mro.index(owner) + 1 :] if name in vars(b)), object)
-        found = vars(base).get(name)
+        return instance, base, vars(base).get(name)
+
+    def super_attribute(self, receiver: av.Iter, name: str, node: Any) -> Any:
+        """super().name: a property's value, a constant of the class, or a method that is about to be called."""
+        instance, base, found = self.behind(receiver, name)
         if isinstance(found, property):
             return self.call(self.method_fn(found.fget, base), [instance], {}, node)
         if isinstance(found, av.Member):
@@ -61,26 +67,20 @@ class Methods(Mixin):
 
     def super_method(self, receiver: av.Iter, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """super().name(...)."""
-        owner, instance = receiver.parts
-        cls = self.object_class(instance) or self.class_of(instance)
-        mro = cls.__mro__
-        self.watch(cls, name, after=owner)
-        for base in mro[mro.index(owner) + 1 :]:
-            if name not in vars(base):
-                continue
-            if issubclass(base, BaseException) and base.__module__ == "builtins":
-                held = self.contents(instance)
-                self.write(instance, replace(held, fields={**held.fields, "args": av.Tup(tuple(args))}))
-                return NONE
-            if base is object:
-                return NONE
-            found = vars(base)[name]
-            if isinstance(found, av.Member):
-                return self.call(self.member_attribute(instance, found, base, name), args, kwargs, node)
-            if isinstance(found, property):
-                return self.call(self.method_fn(found.fget, base), [instance], {}, node)
-            return self.call(self.method_fn(getattr(found, "__func__", found), base), [instance, *args], kwargs, node)
-        raise self.error(TypeProblem("DJ317", f"super() has no `{name}`"), node)
+        instance, base, found = self.behind(receiver, name)
+        if name not in vars(base):
+            raise self.type_problem("DJ317", f"super() has no `{name}`", node)
+        if issubclass(base, BaseException) and base.__module__ == "builtins":
+            held = self.contents(instance)
+            self.write(instance, replace(held, fields={**held.fields, "args": av.Tup(tuple(args))}))
+            return NONE
+        if base is object:
+            return NONE
+        if isinstance(found, av.Member):
+            return self.call(self.member_attribute(instance, found, base, name), args, kwargs, node)
+        if isinstance(found, property):
+            return self.call(self.method_fn(found.fget, base), [instance], {}, node)
+        return self.call(self.method_fn(getattr(found, "__func__", found), base), [instance, *args], kwargs, node)
 
     # Lists (append, extend and copy are in `lists`)
 
@@ -246,29 +246,6 @@ class Methods(Mixin):
             self.out_of_range(item, KeyError)
         return self.dict_discard(ref, item)
 
-    def dict_union(self, ref: av.Ref, *others: Any) -> Any:
-        items = dict(self.contents(ref).items)
-        for other in others:
-            items.update(self.contents(self.py_set(other)).items)
-        return self.new(av.DictC(items, is_set=True))
-
-    def dict_intersection(self, ref: av.Ref, other: Any) -> Any:
-        kept = self.contents(self.py_set(other)).items
-        return self.new(av.DictC({k: v for k, v in self.contents(ref).items.items() if k in kept}, is_set=True))
-
-    def dict_difference(self, ref: av.Ref, other: Any) -> Any:
-        gone = self.contents(self.py_set(other)).items
-        return self.new(av.DictC({k: v for k, v in self.contents(ref).items.items() if k not in gone}, is_set=True))
-
-    def dict_symmetric_difference(self, ref: av.Ref, other: Any) -> Any:
-        return self.dict_union(self.dict_difference(ref, other), self.dict_difference(self.py_set(other), ref))
-
-    def dict_issubset(self, ref: av.Ref, other: Any) -> Any:
-        return self.compare_keyed("less_equal", ref, self.py_set(other), None)
-
-    def dict_issuperset(self, ref: av.Ref, other: Any) -> Any:
-        return self.compare_keyed("greater_equal", ref, self.py_set(other), None)
-
 
 _KNOWN: dict[str, frozenset[str]] = {
     "list": frozenset({
@@ -277,6 +254,5 @@ _KNOWN: dict[str, frozenset[str]] = {
     "tuple": frozenset({"index", "count", "_replace", "_asdict"}),
     "dict": frozenset({
         "items", "keys", "values", "get", "pop", "setdefault", "update", "copy", "clear", "add", "discard", "remove",
-        "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
     }),
 }  # fmt: skip

@@ -16,6 +16,7 @@ from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS, numpy_result, scalar_result
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values.leaves import JOINED
+from diffjit.frontend.values.templates import Learn
 from diffjit.ir.nodes import Block, Loc, Op, Value
 from diffjit.ir.types import List, Scalar
 from diffjit.ir.walk import walk
@@ -31,14 +32,6 @@ class Question:
     answer: Callable[[type], Any]
     loc: Loc | None
     site: Any = None  # where the program may decide by itself when it runs
-
-
-class Doubt(Exception):
-    """The answers to questions depend on the path: start again, and decide at these places when the program runs."""
-
-    def __init__(self, sites: set[Any]) -> None:
-        super().__init__()
-        self.sites = sites
 
 
 class Questions(Mixin):
@@ -73,7 +66,7 @@ class Questions(Mixin):
                 cure = "make it one of them on all paths: float(v), int(v), np.float64(v)"
                 raise TypeProblem("DJ304", message, loc=question.loc, cure=cure)
         if sites:
-            raise Doubt(sites)
+            raise Learn("doubts", sites)
 
 
 @dataclass(slots=True, eq=False)

@@ -42,19 +42,11 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.same_lists import SameLists
 from diffjit.ir.types import Array, fresh_lengths
-from diffjit.ir.walk import walk
+from diffjit.ir.walk import rename, walk
 
 MAX_ATTEMPTS = 30
 RESULT = "result of the call", None  # no argument has such a name
 MAX_DEPTH = 8  # of tuples and objects in each other
-
-
-class Outline(Exception):
-    """A function turned out to be recursive: start again and make it a program of its own."""
-
-    def __init__(self, node: Any) -> None:
-        super().__init__()
-        self.node = node
 
 
 class Bottom(Exception):
@@ -524,13 +516,5 @@ def close(function: Function) -> list[Value]:
     free.update(dict.fromkeys(v for v in body.results if v not in defined))
     mapping = {v: Value(v.type, v.name) for v in free}
     function.params += list(mapping.values())
-    _substitute(body, mapping)
+    rename(body, mapping)
     return list(free)
-
-
-def _substitute(block: Block, mapping: dict[Value, Value]) -> None:
-    for op in block.ops:
-        op.inputs = [mapping.get(v, v) for v in op.inputs]
-        for region in op.regions:
-            _substitute(region, mapping)
-    block.results = [mapping.get(v, v) for v in block.results]

@@ -71,6 +71,16 @@ def refuse_unusual(array: np.ndarray) -> None:
     raise TypeProblem("DJ323", what, cure=cure)
 
 
+_NOT_FOLLOWED = (
+    type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, np.dtype, np.ufunc, str,
+    bytes, range, slice,
+)  # fmt: skip
+_LIBRARIES = frozenset({
+    "builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "contextlib", "warnings", "_thread", "typing",
+    "types", "ctypes", "_ctypes",
+})  # fmt: skip
+
+
 class Lifting(Mixin):
     """Mixin of the interpreter: outside objects as abstract values."""
 
@@ -112,13 +122,13 @@ class Lifting(Mixin):
             try:
                 value = cell.cell_contents
             except ValueError:
-                raise self.error(TypeProblem("DJ303", f"closure variable `{name}` has no value yet"), node) from None
+                raise self.type_problem("DJ303", f"closure variable `{name}` has no value yet", node) from None
             return self.lift_at(("cell", id(cell)), value, Cell(pyfunc, index), keep=cell, hint=name)
         if name in scope.namespace:
             return self.lift_name_in(scope.namespace, name)
         if hasattr(builtins, name):
             return self.builtin(name, scope.namespace)
-        raise self.error(TypeProblem("DJ303", f"name `{name}` is not defined", python=NameError), node)
+        raise self.type_problem("DJ303", f"name `{name}` is not defined", node, python=NameError)
 
     def lift_name_in(self, namespace: dict[str, Any], name: str) -> Any:
         """A module's variable."""
@@ -214,42 +224,12 @@ class Lifting(Mixin):
 
     def is_plain_object(self, value: Any) -> bool:
         """An instance of a user's class, whose attributes are followed."""
-        if isinstance(
-            value,
-            (
-                type,
-                types.ModuleType,
-                types.FunctionType,
-                types.BuiltinFunctionType,
-                types.MethodType,
-                np.dtype,
-                np.ufunc,
-                str,
-                bytes,
-                range,
-                slice,
-            ),
-        ):
+        if isinstance(value, _NOT_FOLLOWED):
             return False
         if value is None or value is Ellipsis or hasattr(value, "py_func") or hasattr(value, "__diffjit_inline__"):
             return False
         module = type(value).__module__.split(".")[0]
-        return module not in (
-            "builtins",
-            "numpy",
-            "functools",
-            "numba",
-            "jax",
-            "jaxlib",
-            "scipy",
-            "contextlib",
-            "warnings",
-            "_thread",
-            "typing",
-            "types",
-            "ctypes",
-            "_ctypes",
-        )
+        return module not in _LIBRARIES
 
     def lift_static(self, value: Any) -> Any:
         """An object that is certain not to change: a constant in the source, a library's attribute."""
@@ -282,11 +262,10 @@ class Lifting(Mixin):
         """An array known while specialising becomes a capture that always reads the same array."""
         if array.dtype.kind not in "biufc":
             what = "objects" if array.dtype.kind == "O" else f"dtype {array.dtype}"
-            raise TypeProblem(
-                "DJ323",
+            message, cure = (
                 f"an array of {what} is used where numbers are needed",
-                loc=self.build.loc,
-                cure="a.astype(float) makes numbers of it",
+                "a.astype(float) makes numbers of it",
             )
+            raise TypeProblem("DJ323", message, loc=self.build.loc, cure=cure)
         key = ("constant", id(array))
         return self.lift_at(key, array, lambda: array, keep=array)

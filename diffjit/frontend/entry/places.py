@@ -5,9 +5,10 @@ They are data, so that the cache can name them in another process (`api/engine/m
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -84,60 +85,47 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Length:
+class Part:
+    """What a function gives of a container, array or number."""
+
+    owner: Getter
+    of: ClassVar[Any]
+
+    def __call__(self) -> Any:
+        return self.of(self.owner())
+
+
+class Length(Part):
     """The length of a container."""
 
-    owner: Getter
-
-    def __call__(self) -> Any:
-        return len(self.owner())
+    of = staticmethod(len)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class Kind(Part):
     """The class of a container."""
 
-    owner: Getter
-
-    def __call__(self) -> Any:
-        return type(self.owner())
+    of = type
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Keys:
+class Keys(Part):
     """The keys of a dict, or the members of a set."""
 
-    owner: Getter
-
-    def __call__(self) -> Any:
-        return tuple(self.owner())
+    of = tuple
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class Shape(Part):
     """The shape of an array."""
 
-    owner: Getter
-
-    def __call__(self) -> Any:
-        return self.owner().shape
+    of = staticmethod(operator.attrgetter("shape"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sign:
+class Sign(Part):
     """The sign of a number."""
 
-    owner: Getter
-
-    def __call__(self) -> Any:
-        return tree.sign_of(self.owner())
+    of = staticmethod(tree.sign_of)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AsArray:
+class AsArray(Part):
     """A long list of numbers."""
 
-    owner: Getter
-
-    def __call__(self) -> Any:
-        return np.array(self.owner())
+    of = staticmethod(np.array)

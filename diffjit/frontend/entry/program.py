@@ -15,8 +15,6 @@ import optree
 
 from diffjit import tree
 from diffjit.errors import DiffjitError, UsageError
-from diffjit.frontend.calls.questions import Doubt
-from diffjit.frontend.calls.recursion import Outline
 from diffjit.frontend.entry.lift import array_type
 from diffjit.frontend.entry.outputs import Change
 from diffjit.frontend.entry.results import Program, output
@@ -24,13 +22,11 @@ from diffjit.frontend.entry.source import line_text
 from diffjit.frontend.entry.writeback import Arguments
 from diffjit.frontend.numpy.finite import check_values
 from diffjit.frontend.numpy.read_only import decide_views
-from diffjit.frontend.objects.tables import Tabulate
 from diffjit.frontend.syntax.frames import Learned, NeedStatic
 from diffjit.frontend.syntax.interpret import Interpreter
-from diffjit.frontend.syntax.loops import WHOLE, Peel, Resumed
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.mixed import settle
-from diffjit.frontend.values.templates import Apart, Live, Widen
+from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Loc, Value
@@ -79,22 +75,8 @@ def specialise(
             if code is not None:
                 error.at(Loc(code.co_filename, code.co_firstlineno, 0, 0, code.co_name))
             raise error from error.__cause__
-        except Tabulate as tabulate:
-            learned.tables.update(dict.fromkeys(tabulate.sites, tabulate.doubtful))
-        except Outline as outline:
-            learned.outlined.add(outline.node)
-        except Apart:
-            learned.apart = True
-        except Resumed as resumed:
-            learned.cursors.add(resumed.site)
-        except Live as live:
-            learned.live.add(live.site)
-        except Widen as widen:
-            learned.lists[widen.site] = widen.elem
-        except Doubt as doubt:
-            learned.doubts |= doubt.sites
-        except Peel as peel:
-            learned.peels[peel.loop] = min(WHOLE, learned.peels.get(peel.loop, 0) + peel.more)
+        except Learn as found:
+            getattr(learned, found.table).update(found.facts)
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
 
 

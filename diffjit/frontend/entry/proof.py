@@ -9,7 +9,10 @@ from __future__ import annotations
 import __future__
 
 import ast
+import bisect
 import functools
+import itertools
+import re
 import sys
 import types
 import warnings
@@ -22,6 +25,7 @@ _FUTURES = functools.reduce(
     lambda flags, name: flags | getattr(__future__, name).compiler_flag, __future__.all_feature_names, 0
 )
 _REWRITER = "_pytest.assertion.rewrite"
+_BEGINNING = re.compile(r"[\w@]")  # of a line with which a statement of a module begins
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,11 +57,27 @@ class _Way:
 
 def prove(text: str, code: types.CodeType, loader: Any = None) -> Proven | None:
     """The function of a text that a code object was certainly compiled from; None where there is none."""
-    for way in _ways(code, loader):
-        found = _definition(text, way, code)
-        if found is not None:
-            return Proven(found, asserts=way.rewritten or way.level == 0, debug=way.level == 0)
+    for part in (_statement(text, code.co_firstlineno), text):
+        for way in _ways(code, loader):
+            found = _definition(part, way, code)
+            if found is not None:
+                return Proven(found, asserts=way.rewritten or way.level == 0, debug=way.level == 0)
     return None
+
+
+def _statement(text: str, line: int) -> str:
+    """The imports of a module, and the function or class in which a line seems to stand, at their places.
+
+    That is the small part to look at first: what calls are compiled to hangs on what is imported.
+    """
+    lines = text.split("\n")
+    begins = [k for k, content in enumerate(lines) if _BEGINNING.match(content)]
+    begins = [k for k, before in zip(begins, [-1, *begins], strict=False) if before < 0 or lines[before][0] != "@"]
+    begun, kept = bisect.bisect_left(begins, line), list(lines)
+    for k, (first, last) in enumerate(itertools.pairwise([0, *begins, len(lines)])):
+        if k != begun and not lines[first].startswith(("import ", "from ")):
+            kept[first:last] = [""] * (last - first)
+    return "\n".join(kept)
 
 
 def _ways(code: types.CodeType, loader: Any) -> Iterator[_Way]:

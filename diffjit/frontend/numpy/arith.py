@@ -174,7 +174,7 @@ class Arith(Mixin):
             return self.array_from(value)
         wrong = isinstance(value, Static) and (value.obj is None or isinstance(value.obj, str))
         problem = f"{describe(value)} is used where {what} is needed"
-        raise self.error(TypeProblem("DJ301", problem, python=TypeError if wrong else None))
+        raise self.type_problem("DJ301", problem, python=TypeError if wrong else None)
 
     def ew(self, kind: str, *args: Any, weak: bool = True, name: str | None = None) -> Any:
         """Apply an elementwise kind. `weak`: Python's operator on Python numbers gives one; NumPy's does not."""
@@ -254,8 +254,8 @@ class Arith(Mixin):
             return numpy_result(kind, types)
         except TypeError as error:
             kinds = ", ".join(str(t.dtype) for t in types)
-            raise self.error(
-                TypeProblem("DJ302", f"`{kind}` does not take {kinds}", cure="convert the operands first")
+            raise self.type_problem(
+                "DJ302", f"`{kind}` does not take {kinds}", cure="convert the operands first"
             ) from error
 
     def _weak_type(self, kind: str, types: list[Scalar], args: tuple[Any, ...]) -> Scalar:
@@ -416,17 +416,15 @@ class Arith(Mixin):
         """
         if isinstance(value.type, Scalar) and value.type.dtype != dtype:
             if value.type.dtype.kind == "c" and dtype.kind != "c":
-                raise self.error(
-                    TypeProblem("DJ313", "a complex number is stored into a real array", cure="take .real first")
+                raise self.type_problem(
+                    "DJ313", "a complex number is stored into a real array", cure="take .real first"
                 )
             by_int = value.type.weak or (dtype.kind == "i" and not scattered)
             if dtype.kind in "iu" and by_int and not np.can_cast(value.type.dtype, dtype):
                 value = self.to_int(value)
             return self.cast(value, dtype)
         if value.type.dtype.kind == "c" and dtype.kind != "c":
-            raise self.error(
-                TypeProblem("DJ313", "complex numbers are stored into a real array", cure="take .real first")
-            )
+            raise self.type_problem("DJ313", "complex numbers are stored into a real array", cure="take .real first")
         return value
 
 

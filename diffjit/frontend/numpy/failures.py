@@ -250,7 +250,7 @@ class Failures(Mixin):
                 inside = self.ew("logical_and", inside, self.ew("greater_equal", index, self.ew("negative", length)))
             ok, wrong = inside, index
             if isinstance(index.type, Array):
-                ok = self.np_all(inside)
+                ok = self.reduce("all", inside)
                 wrong = self.call_fn(self.fn_of(selecting.first_beyond), [ok, index, inside], {}, None)
                 wrong = wrong.value if isinstance(wrong, av.Opt) else wrong
             parts = ("index ", (wrong, ""), f" is out of bounds for axis {axis} with size ", (length, ""))
@@ -270,7 +270,7 @@ class Failures(Mixin):
         self.check_mask(kind, inputs, attrs)
         values = self.product(self.lengths(inputs[2])[:1])
         if isinstance(inputs[2].type, Array) and self.catches(ValueError):
-            places = self.as_weak(self.np_sum(inputs[1]))
+            places = self.as_weak(self.reduce("sum", inputs[1]))
             ok = self.either(self.compare_kind("equal", values, Static(1)), self.compare_kind("equal", values, places))
             self.demand(ok, ValueError, av.inexact("NumPy boolean array indexing assignment cannot assign the values"))
 

@@ -149,74 +149,44 @@ def test(build: Builder, suspect: Suspect, tested: str) -> None:
 
 
 class _Tests:
-    """The condition of a test."""
+    """The condition of a test, for each element where elements are compared with elements."""
 
     def __init__(self, build: Builder, suspect: Suspect, tested: str) -> None:
         self.build, self.suspect, self.tested = build, suspect, tested
+        ty = suspect.out.type
+        by_element = suspect.lanewise and isinstance(ty, Array) and ty.ndim
+        self.type: Type = Array(np.dtype(bool), ty.dims, "C") if by_element else BOOL
 
     def bad(self) -> Value:
         """NaN out of none, or something not finite out of finite numbers."""
         out, given = self.suspect.out, self.suspect.given
-        if self.suspect.lanewise and isinstance(out.type, Array) and out.type.ndim:
-            shape = out.type.dims
-
-            def lanes(kind: str, v: Value) -> Value:
-                ty = Array(np.dtype(bool), v.type.dims, "C") if isinstance(v.type, Array) and v.type.ndim else BOOL
-                return self.build.value(kind, [self._number(v)], ty)
-
-            def joined(kind: str, a: Value, b: Value) -> Value:
-                return self.build.value(kind, [a, b], Array(np.dtype(bool), shape, "C"))
-
-            def negated(v: Value) -> Value:
-                return self.build.value("logical_not", [v], v.type)
-
-            nan = lanes("isnan", out)
-            for v in given:
-                nan = joined("logical_and", nan, negated(lanes("isnan", v)))
-            total = self._any(nan)
-            if self.tested == ALL:
-                new = negated(lanes("isfinite", out))
-                for v in given:
-                    new = joined("logical_and", new, lanes("isfinite", v))
-                total = self.build.value("logical_or", [total, self._any(new)], BOOL)
-            return total
-        nan = self._some("isnan", out)
+        nan = self._of("isnan", out)
         for v in given:
-            nan = self._and(nan, self._not(self._some("isnan", v)))
+            nan = self._and(nan, self._not(self._of("isnan", v)))
+        nan = self._reduced("any", nan)
         if self.tested == NAN:
             return nan
-        new = self._not(self._every("isfinite", out))
+        new = self._not(self._of("isfinite", out))
         for v in given:
-            new = self._and(new, self._every("isfinite", v))
-        return self.build.value("logical_or", [nan, new], BOOL)
+            new = self._and(new, self._of("isfinite", v))
+        return self.build.value("logical_or", [nan, self._reduced("any", new)], BOOL)
 
-    def _number(self, v: Value) -> Value:
-        """The one element of an array without dimensions."""
-        if isinstance(v.type, Array) and not v.type.ndim:
-            return self.build.value("load", [v], Scalar(v.type.dtype))
-        return v
-
-    def _of_all(self, kind: str, v: Value, reduction: str) -> Value:
+    def _of(self, kind: str, v: Value) -> Value:
+        """Whether a value is finite, or has a NaN."""
         if isinstance(v.type, Scalar) or not v.type.ndim:
-            return self.build.value(kind, [self._number(v)], BOOL)
+            number = v if isinstance(v.type, Scalar) else self.build.value("load", [v], Scalar(v.type.dtype))
+            return self.build.value(kind, [number], BOOL)
         lanes = self.build.value(kind, [v], Array(np.dtype(bool), v.type.dims, "C"))
-        return self._reduced(reduction, lanes)
+        return lanes if self.type is not BOOL else self._reduced("any" if kind == "isnan" else "all", lanes)
 
-    def _some(self, kind: str, v: Value) -> Value:
-        return self._of_all(kind, v, "any")
-
-    def _every(self, kind: str, v: Value) -> Value:
-        return self._of_all(kind, v, "all")
-
-    def _reduced(self, kind: str, lanes: Value) -> Value:
-        axes = tuple(range(lanes.type.ndim))
-        return self.build.value(kind, [lanes], Scalar(np.dtype(bool)), axes=axes, keepdims=False)
-
-    def _any(self, lanes: Value) -> Value:
-        return self._reduced("any", lanes)
+    def _reduced(self, kind: str, v: Value) -> Value:
+        """One truth value of those of all elements."""
+        if isinstance(v.type, Scalar):
+            return v
+        return self.build.value(kind, [v], Scalar(np.dtype(bool)), axes=tuple(range(v.type.ndim)), keepdims=False)
 
     def _not(self, v: Value) -> Value:
-        return self.build.value("logical_not", [v], BOOL)
+        return self.build.value("logical_not", [v], v.type)
 
     def _and(self, a: Value, b: Value) -> Value:
-        return self.build.value("logical_and", [a, b], BOOL)
+        return self.build.value("logical_and", [a, b], self.type)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.objects.iterate import UnknownLength
-from diffjit.frontend.syntax.handlers import CORE, core
+from diffjit.frontend.syntax.handlers import CORE, core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, Sub, describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Block, Value, const_of, is_const
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
 from diffjit.primitives.library import containers
@@ -25,14 +25,14 @@ class NumpyCore(Mixin):
 
     def handler_of(self, obj: Any) -> Any:
         """The interpreter's own implementation of a function, if it has one."""
-        name = CORE.get(obj)
-        return getattr(self, name) if name is not None else None
+        found = CORE.get(obj)
+        return functools.partial(getattr(self, found[0]), *found[1:]) if found is not None else None
 
     def dtype_of(self, value: Any) -> np.dtype:
         """A dtype argument."""
         if isinstance(value, Static):
             return np.dtype(value.obj)
-        raise self.error(TypeProblem("DJ308", f"a dtype must be known while specialising, not {describe(value)}"))
+        raise self.type_problem("DJ308", f"a dtype must be known while specialising, not {describe(value)}")
 
     def array(self, value: Any, what: str = "an array") -> Value:
         """An abstract value as an IR array or scalar; sequences become arrays."""
@@ -62,7 +62,7 @@ class NumpyCore(Mixin):
             return self._from_dynamic(held, dtype)
         if self.keyed(value) is not None or self.object_class(value) is not None:
             problem = f"{describe(value)} is used where an array is needed"
-            raise self.error(TypeProblem("DJ301", problem, cure="make a list of its values first"))
+            raise self.type_problem("DJ301", problem, cure="make a list of its values first")
         if isinstance(value, (av.Tup, av.Ref, av.Range, av.Iter)):
             try:
                 items = self.sequence_items(value, None)
@@ -88,13 +88,11 @@ class NumpyCore(Mixin):
         first = parts[0]
         dims = first.type.dims if isinstance(first.type, Array) else ()
         if any((p.type.ndim if isinstance(p.type, Array) else 0) != len(dims) for p in parts):
-            raise self.error(
-                TypeProblem(
-                    "DJ310",
-                    "an array is made of items of different dimensions",
-                    cure="give all items the same shape",
-                    python=ValueError,
-                )
+            raise self.type_problem(
+                "DJ310",
+                "an array is made of items of different dimensions",
+                cure="give all items the same shape",
+                python=ValueError,
             )
         lengths = [self.dim(first, k) for k in range(len(dims))]
         for part in parts[1:]:
@@ -182,12 +180,10 @@ class NumpyCore(Mixin):
             return tuple(Static(int(n)) for n in shape.obj)
         if isinstance(shape, Value) and isinstance(shape.type, Scalar):
             if shape.type.dtype.kind not in "iu":
-                raise self.error(
-                    TypeProblem(
-                        "DJ308",
-                        f"a length must be an int, not {describe(shape)}",
-                        cure="use int(...); ints and floats in one list that grows become floats",
-                    )
+                raise self.type_problem(
+                    "DJ308",
+                    f"a length must be an int, not {describe(shape)}",
+                    cure="use int(...); ints and floats in one list that grows become floats",
                 )
             return (shape,)
         return tuple(self.sequence_items(shape, None))
@@ -198,7 +194,7 @@ class NumpyCore(Mixin):
         for n in lengths:
             if isinstance(n, Static):
                 if n.obj < 0:
-                    raise self.error(TypeProblem("DJ318", "negative dimensions are not allowed", python=ValueError))
+                    raise self.type_problem("DJ318", "negative dimensions are not allowed", python=ValueError)
                 out.append(int(n.obj))
             elif n.op is not None and n.op.kind == "dim":
                 out.append(n.op.inputs[0].type.dims[n.op.attrs["axis"]])
@@ -235,24 +231,18 @@ class NumpyCore(Mixin):
         ty = Array(np.dtype(dtype), dims, order if len(dims) > 1 else "C")
         return self.build.value(kind, [self.number(n) for n in lengths], ty, order=order)
 
-    @core(np.empty)
-    def np_empty(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
-        return self.empty(self.lengths_of(shape), self.dtype_of(dtype), order=order.obj or "C")
-
-    @core(np.zeros)
-    def np_zeros(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
-        return self.empty(self.lengths_of(shape), self.dtype_of(dtype), kind="zeros", order=order.obj or "C")
+    @kinds(empty=np.empty, zeros=np.zeros)
+    def np_empty(self, kind: str, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
+        return self.empty(self.lengths_of(shape), self.dtype_of(dtype), kind=kind, order=order.obj or "C")
 
     @core(np.ones)
     def np_ones(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
-        return self.np_full(
-            shape, Static(1), dtype if not (isinstance(dtype, Static) and dtype.obj is None) else Static(float), order
-        )
+        return self.np_full(shape, Static(1), dtype if not is_none(dtype) else Static(float), order)
 
     @core(np.full)
     def np_full(self, shape: Any, fill_value: Any, dtype: Any = NONE, order: Any = Static("C"), **_: Any) -> Value:
         value = self.array(fill_value)
-        ty = value.type.dtype if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        ty = value.type.dtype if is_none(dtype) else self.dtype_of(dtype)
         lengths = self.lengths_of(shape)
         if isinstance(value.type, Array):
             out = self.empty(lengths, ty, order=order.obj or "C")
@@ -269,8 +259,8 @@ class NumpyCore(Mixin):
 
     def _like(self, kind: str, a: Any, dtype: Any, shape: Any = NONE) -> Any:
         a = self.array(a)
-        ty = a.type.dtype if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
-        if not (isinstance(shape, Static) and shape.obj is None):
+        ty = a.type.dtype if is_none(dtype) else self.dtype_of(dtype)
+        if not is_none(shape):
             return self.empty(self.lengths_of(shape), ty, kind=kind)
         if isinstance(a.type, Scalar):
             return self.empty((), ty, kind=kind)
@@ -314,7 +304,7 @@ class NumpyCore(Mixin):
         ndmin: Any = Static(0),
         **_: Any,
     ) -> Any:
-        wanted = None if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        wanted = None if is_none(dtype) else self.dtype_of(dtype)
         if isinstance(copy, Static) and not copy.obj:
             return self.np_asarray(object, dtype)
         out = self.array_from(object, wanted)
@@ -324,13 +314,9 @@ class NumpyCore(Mixin):
             out = self.basic_get(out, [None, *[av.Slice(NONE, NONE, NONE)] * out.type.ndim], scalar_ok=False)
         return out
 
-    @core(np.ascontiguousarray)
-    def np_ascontiguousarray(self, a: Any, dtype: Any = NONE, **_: Any) -> Any:
-        return self.in_order(self.np_asarray(a, dtype), "C")
-
-    @core(np.asfortranarray)
-    def np_asfortranarray(self, a: Any, dtype: Any = NONE, **_: Any) -> Any:
-        return self.in_order(self.np_asarray(a, dtype), "F")
+    @kinds(C=np.ascontiguousarray, F=np.asfortranarray)
+    def np_ordered(self, kind: str, a: Any, dtype: Any = NONE, **_: Any) -> Any:
+        return self.in_order(self.np_asarray(a, dtype), kind)
 
     def in_order(self, a: Value, order: str) -> Value:
         """The array itself where its elements are known to stand in this order, else a copy that has them so."""
@@ -338,7 +324,7 @@ class NumpyCore(Mixin):
 
     @core(np.asarray, np.asanyarray)
     def np_asarray(self, a: Any, dtype: Any = NONE, order: Any = NONE, **_: Any) -> Any:
-        wanted = None if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        wanted = None if is_none(dtype) else self.dtype_of(dtype)
         if isinstance(a, Static) and isinstance(a.obj, np.ndarray):
             a = self.lift_constant(a.obj)
         if isinstance(a, Value) and isinstance(a.type, Array):
@@ -349,7 +335,7 @@ class NumpyCore(Mixin):
     def np_arange(
         self, start: Any = Static(0), stop: Any = NONE, step: Any = Static(1), dtype: Any = NONE, **_: Any
     ) -> Value:
-        if isinstance(stop, Static) and stop.obj is None:
+        if is_none(stop):
             start, stop = Static(0), start
         parts = [self.number(p) for p in (start, stop, step)]
         ty = np.result_type(*(p.type.dtype for p in parts))
@@ -381,7 +367,7 @@ class NumpyCore(Mixin):
             out = self.build.value(
                 "arange", [as_int(self, p) for p in (start, stop, step)], Array(np.dtype(np.int64), dims, "C")
             )
-        if isinstance(dtype, Static) and dtype.obj is None:
+        if is_none(dtype):
             return out
         return self.cast(out, self.dtype_of(dtype))
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.syntax.handlers import CORE
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
-from diffjit.primitives.registry import COMPOSITES
+from diffjit.primitives.registry import COMPOSITES, FUNCTIONS
 
 
 class NumpyMethods(Mixin):
@@ -48,30 +47,11 @@ class NumpyMethods(Mixin):
             return Static(value.type.dtype.itemsize)
         if name == "nbytes":
             return self.ew("multiply", self.np_size(value), Static(value.type.dtype.itemsize))
-        if (
-            name in ARRAY_METHODS
-            or self.array_function(name) is not None
-            or name
-            in (
-                "astype",
-                "copy",
-                "fill",
-                "item",
-                "tolist",
-                "flatten",
-                "sort",
-                "reshape",
-                "transpose",
-                "view",
-                "dot",
-                "setflags",
-                "is_integer",
-                "conjugate",
-            )
-        ):
+        own = ("astype", "item", "tolist", "view", "setflags", "is_integer")
+        if name in own or self.array_function(name) is not None:
             return av.Method(a if isinstance(a, Static) else value, name)
         python = None if hasattr(self.class_of(a), name) else AttributeError
-        raise self.error(TypeProblem("DJ317", f"an array's attribute `{name}` is not supported", python=python), node)
+        raise self.type_problem("DJ317", f"an array's attribute `{name}` is not supported", node, python=python)
 
     def array_method(self, a: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A method of an array or number."""
@@ -85,11 +65,6 @@ class NumpyMethods(Mixin):
             value = self.array(a)
             order = args[0].obj if args else kwargs.get("order", Static("C")).obj
             return self.copy(value, order) if isinstance(value.type, Array) else value
-        if name == "flatten":
-            return self.flatten(self.array(a), *args, **kwargs)
-        if name == "fill":
-            self.assign_array(a, self.number(args[0]))
-            return NONE
         if name == "item":
             if args:
                 several = len(args) > 1 or isinstance(args[0], av.Tup)
@@ -98,10 +73,6 @@ class NumpyMethods(Mixin):
             return self.as_weak(self.item(a) if isinstance(a, Value) and isinstance(a.type, Array) else a)
         if name == "tolist":
             return self.tolist(self.array(a))
-        if name == "sort":
-            axis = args[0] if args else kwargs.get("axis", Static(-1))
-            self.assign_array(a, self.np_sort(a, axis))
-            return NONE
         if name == "reshape":
             shape = args[0] if len(args) == 1 else av.Tup(tuple(args))
             return self.np_reshape(a, shape, kwargs.get("order", Static("C")))
@@ -114,13 +85,13 @@ class NumpyMethods(Mixin):
             return NONE
         if name == "view":
             return self.viewed(self.array(a), args, node)
-        return self.call_static(self.array_function(name) or ARRAY_METHODS[name], [a, *args], kwargs, node)
+        return self.call_static(self.array_function(name), [a, *args], kwargs, node)
 
     def array_function(self, name: str) -> Any:
         """The function that a method of arrays is a shorthand for, as far as there is an implementation of it."""
-        for owner in (np.ndarray, np):
+        for owner in (np.ndarray, np) if hasattr(np.ndarray, name) else ():
             found = getattr(owner, name, None)
-            if callable(found) and (found in COMPOSITES or found in CORE):
+            if callable(found) and any(found in known for known in (CORE, COMPOSITES, FUNCTIONS)):
                 return found
         return None
 
@@ -149,13 +120,3 @@ class NumpyMethods(Mixin):
             key=("tolist", self.place(), value.type.ndim),
         )
         return result
-
-
-ARRAY_METHODS: dict[str, Any] = {
-    "sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "max": np.max, "min": np.min,
-    "argmax": np.argmax, "argmin": np.argmin, "any": np.any, "all": np.all, "cumsum": np.cumsum,
-    "cumprod": np.cumprod, "dot": np.dot, "trace": np.trace, "diagonal": np.diagonal, "ravel": np.ravel,
-    "swapaxes": np.swapaxes, "squeeze": np.squeeze, "repeat": np.repeat, "take": np.take, "clip": np.clip,
-    "round": np.round, "conj": np.conj, "conjugate": np.conj, "argsort": np.argsort, "nonzero": np.nonzero,
-    "ptp": np.ptp,
-}  # fmt: skip

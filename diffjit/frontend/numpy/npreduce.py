@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import broadcast_dims
-from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, Array, Dim, Scalar, Sym
 from diffjit.primitives import spectral
@@ -22,7 +21,7 @@ class NumpyReductions(Mixin):
 
     def axes_of(self, a: Value, axis: Any) -> tuple[int, ...]:
         """An axis argument as a sorted tuple."""
-        if isinstance(axis, Static) and axis.obj is None:
+        if is_none(axis):
             return tuple(range(a.type.ndim))
         items = (
             self.sequence_items(axis, None)
@@ -33,25 +32,25 @@ class NumpyReductions(Mixin):
         for item in items:
             k = self.static_int(item, "the axis")
             if not -a.type.ndim <= k < a.type.ndim:
-                raise self.error(
-                    TypeProblem(
-                        "DJ318",
-                        f"axis {k} is out of bounds for an array of {a.type.ndim} dimensions",
-                        python=np.exceptions.AxisError,
-                    )
+                raise self.type_problem(
+                    "DJ318",
+                    f"axis {k} is out of bounds for an array of {a.type.ndim} dimensions",
+                    python=np.exceptions.AxisError,
                 )
             axes.append(k % a.type.ndim)
         return tuple(sorted(axes))
 
+    @kinds(max=np.amax, min=np.amin)
+    @kinds(sum=np.sum, prod=np.prod, max=np.max, min=np.min, any=np.any, all=np.all)
     def reduce(
         self,
         kind: str,
         a: Any,
-        axis: Any,
-        keepdims: Any,
+        axis: Any = NONE,
         dtype: Any = NONE,
-        where: Any = Static(True),
+        keepdims: Any = Static(False),
         initial: Any = NONE,
+        where: Any = Static(True),
     ) -> Any:
         """A reduction along axes."""
         a = self.array(a)
@@ -59,80 +58,39 @@ class NumpyReductions(Mixin):
             a = self.array_from(a)
         identity = {"sum": 0, "prod": 1, "any": False, "all": True}.get(kind)
         if not (isinstance(where, Static) and where.obj is True):
-            if identity is None and isinstance(initial, Static) and initial.obj is None:
-                raise self.error(TypeProblem("DJ308", f"np.{kind} with `where` needs `initial`"))
+            if identity is None and is_none(initial):
+                raise self.type_problem("DJ308", f"np.{kind} with `where` needs `initial`")
             a = self.ew("where", where, a, Static(identity) if identity is not None else initial, weak=False)
         if kind in ("any", "all") and a.type.dtype.kind != "b":
             a = self.ew("not_equal", a, Static(0))
-        if isinstance(dtype, Static) and dtype.obj is not None:
-            a = self.cast(a, self.dtype_of(dtype))
-        elif kind in ("sum", "prod"):
-            a = self.widened(a)
+        if kind in ("sum", "prod"):
+            a = self.widened(a, dtype)
+        elif not is_none(dtype):
+            raise TypeError(kind)
         axes = self.axes_of(a, axis)
         keep = bool(keepdims.obj) if isinstance(keepdims, Static) else False
         dims = tuple((1 if k in axes else d) for k, d in enumerate(a.type.dims) if keep or k not in axes)
         ty = np.dtype(np.bool_) if kind in ("any", "all") else a.type.dtype
         result = self.build.value(kind, [a], Array(ty, dims, "C") if dims else Scalar(ty), axes=axes, keepdims=keep)
-        if isinstance(initial, Static) and initial.obj is None:
+        if is_none(initial):
             return result
         return self.ew(
             {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}[kind], result, initial, weak=False
         )
 
-    @core(np.sum)
-    def np_sum(
-        self,
-        a: Any,
-        axis: Any = NONE,
-        dtype: Any = NONE,
-        keepdims: Any = Static(False),
-        initial: Any = NONE,
-        where: Any = Static(True),
-    ) -> Any:
-        return self.reduce("sum", a, axis, keepdims, dtype, where, initial)
-
-    @core(np.prod)
-    def np_prod(
-        self,
-        a: Any,
-        axis: Any = NONE,
-        dtype: Any = NONE,
-        keepdims: Any = Static(False),
-        initial: Any = NONE,
-        where: Any = Static(True),
-    ) -> Any:
-        return self.reduce("prod", a, axis, keepdims, dtype, where, initial)
-
-    @core(np.max, np.amax)
-    def np_max(
-        self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), initial: Any = NONE, where: Any = Static(True)
-    ) -> Any:
-        return self.reduce("max", a, axis, keepdims, where=where, initial=initial)
-
-    @core(np.min, np.amin)
-    def np_min(
-        self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), initial: Any = NONE, where: Any = Static(True)
-    ) -> Any:
-        return self.reduce("min", a, axis, keepdims, where=where, initial=initial)
-
-    @core(np.any)
-    def np_any(self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), where: Any = Static(True)) -> Any:
-        return self.reduce("any", a, axis, keepdims, where=where)
-
-    @core(np.all)
-    def np_all(self, a: Any, axis: Any = NONE, keepdims: Any = Static(False), where: Any = Static(True)) -> Any:
-        return self.reduce("all", a, axis, keepdims, where=where)
-
-    def widened(self, a: Value) -> Value:
-        """An array as sums and products take it: narrow ints with 64 bits."""
+    def widened(self, a: Value, dtype: Any = NONE) -> Value:
+        """An array as sums and products take it: narrow ints with 64 bits, where no other type is given."""
+        if not is_none(dtype):
+            return self.cast(a, self.dtype_of(dtype))
         ty = a.type.dtype
         if ty.kind not in "biu" or ty.itemsize == 8:
             return a
         return self.cast(a, np.uint64 if ty.kind == "u" else np.int64)
 
-    def arg_reduce(self, kind: str, a: Any, axis: Any, keepdims: Any) -> Any:
+    @kinds(argmax=np.argmax, argmin=np.argmin)
+    def arg_reduce(self, kind: str, a: Any, axis: Any = NONE, *, keepdims: Any = Static(False)) -> Any:
         a = self.array(a)
-        k = None if isinstance(axis, Static) and axis.obj is None else self.static_int(axis, "the axis") % a.type.ndim
+        k = None if is_none(axis) else self.static_int(axis, "the axis") % a.type.ndim
         keep = isinstance(keepdims, Static) and keepdims.obj is True
         ty = np.dtype(np.int64)
         if k is None:
@@ -142,51 +100,26 @@ class NumpyReductions(Mixin):
             out = Array(ty, dims) if dims else Scalar(ty)
         return self.build.value(kind, [a], out, axis=k, keepdims=keep)
 
-    @core(np.argmax)
-    def np_argmax(self, a: Any, axis: Any = NONE, *, keepdims: Any = Static(False)) -> Any:
-        return self.arg_reduce("argmax", a, axis, keepdims)
-
-    @core(np.argmin)
-    def np_argmin(self, a: Any, axis: Any = NONE, *, keepdims: Any = Static(False)) -> Any:
-        return self.arg_reduce("argmin", a, axis, keepdims)
-
-    def scan(self, kind: str, a: Any, axis: Any, dtype: Any) -> Any:
+    @kinds(cumsum=np.cumsum, cumprod=np.cumprod)
+    def scan(self, kind: str, a: Any, axis: Any = NONE, dtype: Any = NONE) -> Any:
         a = self.array(a)
         if isinstance(a.type, Scalar):
             a = self.array_from(a)
-        if isinstance(axis, Static) and axis.obj is None:
+        if is_none(axis):
             a = self.np_ravel(a)
             axis = Static(0)
-        if isinstance(dtype, Static) and dtype.obj is not None:
-            a = self.cast(a, self.dtype_of(dtype))
-        else:
-            a = self.widened(a)
+        a = self.widened(a, dtype)
         k = self.static_int(axis, "the axis") % a.type.ndim
         return self.build.value(kind, [a], Array(a.type.dtype, a.type.dims, "C"), axis=k)
 
-    @core(np.cumsum)
-    def np_cumsum(self, a: Any, axis: Any = NONE, dtype: Any = NONE) -> Any:
-        return self.scan("cumsum", a, axis, dtype)
-
-    @core(np.cumprod)
-    def np_cumprod(self, a: Any, axis: Any = NONE, dtype: Any = NONE) -> Any:
-        return self.scan("cumprod", a, axis, dtype)
-
-    def sorting(self, kind: str, a: Any, axis: Any) -> Any:
+    @kinds(sort=np.sort, argsort=np.argsort)
+    def sorting(self, kind: str, /, a: Any, axis: Any = Static(-1), **_: Any) -> Any:
         a = self.array(a)
-        if isinstance(axis, Static) and axis.obj is None:
+        if is_none(axis):
             a, axis = self.np_ravel(a), Static(-1)
         k = self.static_int(axis, "the axis") % a.type.ndim
         ty = a.type.dtype if kind == "sort" else np.dtype(np.int64)
         return self.build.value(kind, [a], Array(ty, a.type.dims, "C"), axis=k)
-
-    @core(np.sort)
-    def np_sort(self, a: Any, axis: Any = Static(-1), **_: Any) -> Any:
-        return self.sorting("sort", a, axis)
-
-    @core(np.argsort)
-    def np_argsort(self, a: Any, axis: Any = Static(-1), **_: Any) -> Any:
-        return self.sorting("argsort", a, axis)
 
     # Selection
 
@@ -237,19 +170,17 @@ class NumpyReductions(Mixin):
     def matmul(self, a: Value, b: Value) -> Value:
         """`a @ b`."""
         if not isinstance(a.type, Array) or not isinstance(b.type, Array):
-            raise self.error(TypeProblem("DJ302", "`@` needs arrays on both sides", cure="use * for numbers"))
+            raise self.type_problem("DJ302", "`@` needs arrays on both sides", cure="use * for numbers")
         ta, tb = a.type, b.type
         ty = np.result_type(ta.dtype, tb.dtype)
         a, b = self.cast(a, ty), self.cast(b, ty)
         inner_a, inner_b = ta.dims[-1], tb.dims[-2] if tb.ndim > 1 else tb.dims[0]
         if isinstance(inner_a, int) and isinstance(inner_b, int) and inner_a != inner_b:
-            raise self.error(
-                TypeProblem(
-                    "DJ310",
-                    f"matrix product of lengths {inner_a} and {inner_b}",
-                    cure="the inner lengths must agree",
-                    python=ValueError,
-                )
+            raise self.type_problem(
+                "DJ310",
+                f"matrix product of lengths {inner_a} and {inner_b}",
+                cure="the inner lengths must agree",
+                python=ValueError,
             )
         rows = ta.dims[-2:-1] if ta.ndim > 1 else ()
         columns = tb.dims[-1:] if tb.ndim > 1 else ()
@@ -260,7 +191,7 @@ class NumpyReductions(Mixin):
     def _matrix(self, a: Any) -> Value:
         a = self.array(a)
         if not isinstance(a.type, Array) or a.type.ndim < 2:
-            raise self.error(TypeProblem("DJ302", "a matrix is needed here"))
+            raise self.type_problem("DJ302", "a matrix is needed here")
         return a if a.type.dtype.kind in "fc" else self.cast(a, np.float64)
 
     def failing(self, exception: type) -> bool:

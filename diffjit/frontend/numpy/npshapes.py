@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.failures import words
 from diffjit.frontend.numpy.reshapes import CONTIGUOUS, EXACT, MERGED, TAKEN
 from diffjit.frontend.objects.iterate import UnknownLength
@@ -15,7 +14,7 @@ from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one, permuted_layout
 from diffjit.primitives.library import containers, joining, windows
@@ -74,7 +73,7 @@ class NumpyShapes(Mixin):
         a = self.array(a)
         if isinstance(a.type, Scalar):
             a = self.array_from(a)
-        if isinstance(shape, Static) and shape.obj is None:
+        if is_none(shape):
             shape = newshape
         lengths = list(self.lengths_of(shape))
         if self.reads_columns(a, order.obj) and (a.type.ndim > 1 or len(lengths) > 1):
@@ -129,9 +128,10 @@ class NumpyShapes(Mixin):
         # Unlike reshape, it copies whatever is not contiguous, even where a view would do.
         return self.flat_copy(a, **{MERGED: tuple(range(a.type.ndim)), EXACT: True, CONTIGUOUS: True})
 
-    def flatten(self, a: Value, order: Any = Static("C")) -> Value:
+    @core(np.ndarray.flatten)
+    def flatten(self, a: Any, order: Any = Static("C")) -> Value:
         """All elements in one dimension, as a copy."""
-        return self.flat_copy(self.as_rows(a, order))
+        return self.flat_copy(self.as_rows(self.array(a), order))
 
     def flat(self, a: Any) -> Value:
         """`a.flat`: a view where the elements stand in C's order, else a copy that knows of what."""
@@ -172,7 +172,7 @@ class NumpyShapes(Mixin):
     def np_transpose(self, a: Any, axes: Any = NONE) -> Any:
         a = self.array(a)
         ndim = a.type.ndim if isinstance(a.type, Array) else 0
-        if isinstance(axes, Static) and axes.obj is None:
+        if is_none(axes):
             perm = tuple(range(ndim))[::-1]
         else:
             perm = tuple(self.static_int(x, "an axis") % ndim for x in self.sequence_items(axes, None))
@@ -189,7 +189,7 @@ class NumpyShapes(Mixin):
         dims = self.known_dims(lengths)
         if len(dims) < a.type.ndim:
             message = f"an array of {a.type.ndim} dimensions is broadcast to {len(dims)}"
-            raise self.error(TypeProblem("DJ310", message, python=ValueError))
+            raise self.type_problem("DJ310", message, python=ValueError)
         self.broadcast([dims, a.type.dims])
         return self.build.value("broadcast_to", [a, *(self.number(n) for n in lengths)], Array(a.type.dtype, dims, "A"))
 
@@ -209,23 +209,24 @@ class NumpyShapes(Mixin):
 
     @core(np.concatenate)
     def np_concatenate(self, arrays: Any, axis: Any = Static(0), dtype: Any = NONE, **_: Any) -> Any:
-        flat = isinstance(axis, Static) and axis.obj is None
+        flat = is_none(axis)
         rank = arrays.type.ndim - 1 if isinstance(arrays, Value) and isinstance(arrays.type, Array) else 0
         function, rank = (joining.joined, rank) if rank > 0 else (containers.concatenated, self._rank_of_items(arrays))
-        if not flat and (rank > 1 or function is joining.joined):
-            joined = self.call_plain(function, arrays, Static(self.static_int(axis, "the axis") % rank), node=None)
-            plain = isinstance(dtype, Static) and dtype.obj is None
+        if rank > 0 and not (flat and function is joining.joined):
+            place = axis if flat else Static(self.static_int(axis, "the axis") % rank)
+            joined = self.call_plain(function, arrays, place, node=None)
+            plain = is_none(dtype)
             return joined if plain else self.cast(joined, self.dtype_of(dtype))
         parts = self._parts(arrays)
-        if isinstance(axis, Static) and axis.obj is None:
+        if is_none(axis):
             parts = [self.np_ravel(p) for p in parts]
             axis = Static(0)
         ndim = parts[0].type.ndim
         if any(p.type.ndim != ndim for p in parts):
             message, cure = "arrays of different numbers of dimensions are joined", "give all parts the same number"
-            raise self.error(TypeProblem("DJ310", message, cure=cure, python=ValueError))
+            raise self.type_problem("DJ310", message, cure=cure, python=ValueError)
         k = self.static_int(axis, "the axis") % ndim
-        ty = self._common(parts) if isinstance(dtype, Static) and dtype.obj is None else self.dtype_of(dtype)
+        ty = self._common(parts) if is_none(dtype) else self.dtype_of(dtype)
         parts = [self.cast(p, ty) for p in parts]
         dims = list(parts[0].type.dims)
         known = [p.type.dims[k] for p in parts]
@@ -240,9 +241,9 @@ class NumpyShapes(Mixin):
         return held.lists[0].type.elem.ndim
 
     def _parts(self, arrays: Any) -> list[Value]:
-
-        if isinstance(arrays, av.Ref) and isinstance(self.contents(arrays), DynList):
-            return self._parts_of_dynamic(arrays)
+        if self.is_growing(arrays):
+            message = "np.concatenate of a growing list of arrays of this kind"
+            raise self.unsupported("DJ118", message, None, "np.array(list) stacks equal shapes")
         try:
             items = self.sequence_items(arrays, None)
         except UnknownLength:
@@ -251,30 +252,6 @@ class NumpyShapes(Mixin):
             p if isinstance(p := self.array(i), Value) and isinstance(p.type, Array) else self.array_from(p)
             for i in items
         ]
-
-    def _parts_of_dynamic(self, arrays: av.Ref) -> list[Value]:
-        held = self.contents(arrays)
-        items = held.lists[0]
-        elem = items.type.elem
-        if not isinstance(elem, Array) or elem.ndim != 1:
-            raise self.unsupported(
-                "DJ118",
-                "np.concatenate of a growing list of arrays of this kind",
-                None,
-                "np.array(list) stacks equal shapes",
-            )
-        total = self.accumulate(
-            arrays, Static(0), lambda s, x: self.ew("add", s, self.dim(x, 0)), ("concat", self.place())
-        )
-        out = self.empty((total,), elem.dtype)
-
-        def copy_in(position: Any, x: Any) -> Any:
-            end = self.ew("add", position, self.dim(x, 0))
-            self.array_set(out, av.Slice(position, end, NONE), x)
-            return end
-
-        self.accumulate(arrays, Static(0), copy_in, ("joined", self.place()))
-        return [out]
 
 
 def merged_axes(ty: Array, dims: tuple[Dim, ...]) -> tuple[tuple[int, ...], bool]:

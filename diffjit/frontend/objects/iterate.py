@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem, UnsupportedSyntax
+from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.objects.sets import in_order_of_a_set
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.loops import Loop
@@ -289,18 +289,16 @@ class Iteration(Mixin):
             inner = self.getters(parts[0], node)
             number = functools.partial(self.ew, "add", parts[1])
             return [lambda k=k, get=get: av.Tup((number(Static(k)), get())) for k, get in enumerate(inner)]
-        if iterable.kind == "zip":
-            rows = zip(*(self.getters(p, node) for p in parts), strict=False)
-            return [lambda row=row: av.Tup(tuple(get() for get in row)) for row in rows]
+        if iterable.kind in ("zip", "map"):
+            rows = zip(*(self.getters(p, node) for p in self.iter_sources(iterable)), strict=False)
+            make = self._maker(iterable, node)
+            return [lambda row=row: make([get() for get in row]) for row in rows]
         if iterable.kind == "reversed":
             return self.getters(parts[0], node)[::-1]
         if iterable.kind == "iter":
             return self.getters(parts[0], node)
         if iterable.kind == "view":
             return self.view_getters(*parts)
-        if iterable.kind == "map":
-            rows = zip(*(self.getters(p, node) for p in parts[1:]), strict=False)
-            return [lambda row=row: self.call(parts[0], [get() for get in row], {}, node) for row in rows]
         raise UnknownLength
 
     def indexed(self, iterable: Any, node: Any) -> Indexed | None:
@@ -322,6 +320,12 @@ class Iteration(Mixin):
             return self._indexed_iter(iterable, node)
         return None
 
+    def _maker(self, iterable: av.Iter, node: Any) -> Callable[[list[Any]], Any]:
+        """What a `zip` or a `map` makes of one item of each of its sources."""
+        if iterable.kind == "zip":
+            return lambda row: av.Tup(tuple(row))
+        return lambda row: self.call(iterable.parts[0], row, {}, node)
+
     def _indexed_iter(self, iterable: av.Iter, node: Any) -> Indexed | None:
         parts = iterable.parts
         if iterable.kind == "enumerate":
@@ -330,15 +334,16 @@ class Iteration(Mixin):
                 inner.length,
                 lambda i: av.Tup((self.ew("add", i, parts[1]) if not _zero(parts[1]) else i, inner.item(i))),
             )
-        if iterable.kind == "zip":
-            inners: list[Any] = [self.indexed(p, node) for p in parts]
+        if iterable.kind in ("zip", "map"):
+            inners: list[Any] = [self.indexed(p, node) for p in self.iter_sources(iterable)]
             if any(i is None for i in inners):
                 return None
             length = inners[0].length
             for inner in inners[1:]:
                 if inner.length is not length:
                     length = self.number(self.py_min_max("minimum", length, inner.length))
-            return Indexed(length, lambda i: av.Tup(tuple(inner.item(i) for inner in inners)))
+            make = self._maker(iterable, node)
+            return Indexed(length, lambda i: make([inner.item(i) for inner in inners]))
         if iterable.kind == "iter":
             return self.indexed(parts[0], node)
         if iterable.kind == "reversed":
@@ -347,14 +352,6 @@ class Iteration(Mixin):
                 return None
             last = self.ew("subtract", inner.length, Static(1))
             return Indexed(inner.length, lambda i: inner.item(self.ew("subtract", last, i)))
-        if iterable.kind == "map":
-            inners: list[Any] = [self.indexed(p, node) for p in parts[1:]]
-            if any(i is None for i in inners):
-                return None
-            length = inners[0].length
-            for inner in inners[1:]:
-                length = self.number(self.py_min_max("minimum", length, inner.length))
-            return Indexed(length, lambda i: self.call(parts[0], [inner.item(i) for inner in inners], {}, node))
         return None
 
     def view_getters(self, ref: av.Ref, what: Static) -> list[Callable[[], Any]]:
@@ -386,8 +383,9 @@ class Iteration(Mixin):
             pass
         inner = self.indexed(value, node)
         if inner is None:
-            problem = TypeProblem("DJ312", f"{describe(value)} cannot be unpacked", python=self.wrong_type(value))
-            raise self.error(problem, node)
+            raise self.type_problem(
+                "DJ312", f"{describe(value)} cannot be unpacked", node, python=self.wrong_type(value)
+            )
         if count is None:
             message = f"unpacking of {describe(value)} into a star, where its length is only known at run time"
             error = self.unsupported("DJ117", message, node, "index it, or slice it, instead")

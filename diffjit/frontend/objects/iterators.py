@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from diffjit.frontend.objects.iterate import Indexed, UnknownLength
-from diffjit.frontend.syntax.handlers import core
-from diffjit.frontend.syntax.loops import Resumed
+from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import DynList
+from diffjit.frontend.values.templates import DynList, Learn
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
@@ -26,7 +24,7 @@ Body = Callable[[Any], Any]
 
 
 USED = Static(True)
-_HELPERS = ("constant", "item", "spread", "getter", "super")  # of maps: functions, not iterators
+_HELPERS = ("item", "spread", "super")  # of maps: functions, not iterators
 ENDLESS = 2**50  # iterations of a loop that only `break` ends
 
 
@@ -59,7 +57,7 @@ class Iterators(Mixin):
             return iterable
         if ("used", iterable.serial) in self.cells:
             if iterable.serial in self.cursor_sites:
-                raise Resumed(self.cursor_sites[iterable.serial])
+                raise Learn("cursors", {self.cursor_sites[iterable.serial]})
             message, cure = "an iterator that was used before", "make a list of it first: list(...)"
             raise self.unsupported("DJ115", message, None, cure)
         self.cells["used", iterable.serial] = USED
@@ -105,7 +103,7 @@ class Iterators(Mixin):
             self._generated(iterable, body, node)
 
     def _filtered(self, function: Any, inner: Any, body: Body, node: Any) -> None:
-        always = isinstance(function, Static) and function.obj is None
+        always = is_none(function)
 
         def filtered(item: Any) -> None:
             keep = self.truth(item if always else self.call(function, [item], {}, node), node)
@@ -225,14 +223,19 @@ class Iterators(Mixin):
         found = self.static_items(self.written_out(iterable), None)
         return None if found is None else [get() for get in found]
 
-    def _choices(self, kind: Any, iterable: Any, r: Any) -> Any:
+    @core(itertools.permutations)
+    def it_permutations(self, iterable: Any, r: Any = NONE) -> Any:
+        return self.it_choices("permutations", iterable, r)
+
+    @kinds(combinations=itertools.combinations, combinations_with_replacement=itertools.combinations_with_replacement)
+    def it_choices(self, kind: str, iterable: Any, r: Any) -> Any:
         iterable = self.as_iterable(iterable)
         places = self._places(iterable)
         if isinstance(iterable, av.Iter) and not iterable.claimed and places is None:
             iterable = self.collect(iterable)
         number = (
             self.static_int(self.length(iterable), "the number of items")
-            if isinstance(r, Static) and r.obj is None
+            if is_none(r)
             else self.static_int(r, "the number of items chosen")
         )
         generator = containers.CHOICES.get((kind, number))
@@ -248,39 +251,7 @@ class Iterators(Mixin):
                 items = self.unpack(iterable, None, None)
             else:
                 return self.call_plain(generator, self._kept(iterable), node=None)
-        return av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in kind(items, number))),))
-
-    @core(itertools.combinations)
-    def it_combinations(self, iterable: Any, r: Any) -> Any:
-        return self._choices(itertools.combinations, iterable, r)
-
-    @core(itertools.permutations)
-    def it_permutations(self, iterable: Any, r: Any = NONE) -> Any:
-        return self._choices(itertools.permutations, iterable, r)
-
-    @core(itertools.combinations_with_replacement)
-    def it_combinations_with_replacement(self, iterable: Any, r: Any) -> Any:
-        return self._choices(itertools.combinations_with_replacement, iterable, r)
-
-    @core(itertools.chain)
-    def it_chain(self, *iterables: Any) -> Any:
-        place = self.place()
-
-        def drive(body: Body) -> None:
-            for k, part in enumerate(iterables):
-                self.unless_jumped(lambda p=part, k=k: self.iterate(p, body, None, key=("chain", place, k)))
-
-        return av.Iter("lazy", (drive,))
-
-    @core(itertools.chain.from_iterable)
-    def it_chain_from_iterable(self, iterables: Any) -> Any:
-        place = self.place()
-
-        def drive(body: Body) -> None:
-            inner = lambda part: self.iterate(part, body, None, key=("inner", place))  # noqa: E731
-            self.iterate(iterables, inner, None, key=("outer", place))
-
-        return av.Iter("lazy", (drive,))
+        return av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in getattr(itertools, kind)(items, number))),))
 
     @core(itertools.groupby)
     def it_groupby(self, iterable: Any, key: Any = NONE) -> Any:
@@ -319,7 +290,7 @@ class Iterators(Mixin):
 
     @core(itertools.accumulate)
     def it_accumulate(self, iterable: Any, func: Any = NONE, *, initial: Any = NONE) -> Any:
-        plain = isinstance(func, Static) and func.obj is None
+        plain = is_none(func)
         combine = (lambda a, b: self.binary("add", a, b)) if plain else (lambda a, b: self.call(func, [a, b], {}))
         first, rest = (
             (initial, iterable) if not is_none(initial) else self.first_and_rest(iterable, "accumulate() of nothing")
@@ -370,11 +341,6 @@ class Iterators(Mixin):
         items = self.get_item(source if isinstance(source, Value) else self.py_list(source), av.Slice(*parts))
         return av.Iter("iter", (items,))
 
-    @core(itertools.repeat)
-    def it_repeat(self, item: Any, times: Any = None) -> Any:
-        numbers = self.it_count() if times is None else self.py_range(times)
-        return av.Iter("map", (av.Iter("constant", (item,)), numbers))
-
     @core(itertools.count)
     def it_count(self, start: Any = Static(0), step: Any = Static(1)) -> Any:
         if not all(self.is_int(n) for n in (start, step)):
@@ -382,15 +348,9 @@ class Iterators(Mixin):
         far = self.ew("multiply", step, self.build.const(ENDLESS))  # not known while specialising: nobody unrolls it
         return av.Range(start, self.ew("add", start, far), step)
 
-    @core(itertools.starmap)
-    def it_starmap(self, function: Any, iterable: Any) -> Any:
-        return av.Iter("map", (av.Iter("spread", (function,)), iterable))
-
     def call_helper(self, helper: av.Iter, args: list[Any], node: Any) -> Any:
-        """Functions made by the iterators above."""
+        """A call of a getter by index, or of a function whose argument holds its arguments."""
         (held,) = helper.parts
-        if helper.kind == "constant":
-            return held
         if helper.kind == "item":
             return held.item(args[0])
         return self.call(held, self.unpack(args[0], None, node), {}, node)
@@ -406,16 +366,6 @@ class Iterators(Mixin):
         places = self.np_ndindex(self.np_shape(array))
         pair = lambda place: av.Tup((place, self.array_get(array, place)))  # noqa: E731
         return av.Iter("lazy", (lambda body: self.iterate_lazily(places, lambda place: body(pair(place)), None),))
-
-    @core(operator.itemgetter)
-    def op_itemgetter(self, *items: Any) -> Any:
-        return av.Iter("getter", (items,))
-
-    def call_getter(self, getter: av.Iter, owner: Any) -> Any:
-        """operator.itemgetter(...)(owner)."""
-        (items,) = getter.parts
-        found = tuple(self.get_item(owner, i) for i in items)
-        return found[0] if len(found) == 1 else av.Tup(found)
 
     def next_item(self, iterator: Any, default: Any) -> Any:
         """`next(iterator, default)` of an iterator made right there: its first item."""

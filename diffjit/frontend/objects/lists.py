@@ -7,24 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import MemoryProblem, TypeProblem
+from diffjit.errors import MemoryProblem
 from diffjit.frontend.objects.iterate import UnknownLength
-from diffjit.frontend.objects.tables import Tabulate
 from diffjit.frontend.syntax.control import SHARED
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import item_template, join_all, join_items, same_items
 from diffjit.frontend.values.leaves import instantiate, item_leaves, list_types
 from diffjit.frontend.values.templates import (
-    Apart,
     Bad,
     Boxed,
     Changeable,
     DynList,
     ItemOf,
-    Live,
+    Learn,
     Side,
-    Widen,
     describe,
 )
 from diffjit.frontend.values.values import NONE, Static, is_none
@@ -52,9 +49,9 @@ class Lists(Mixin):
             self.make_dynamic(ref)  # an earlier attempt found that it grows at run time
         return ref
 
-    def grows(self, ref: av.Ref) -> Widen:
+    def grows(self, ref: av.Ref) -> Learn:
         """What to raise where a list has to be one that grows at run time."""
-        return Widen(self.sites.of[ref.uid], None)
+        return Learn("lists", {self.sites.of[ref.uid]: None})
 
     def contents(self, ref: av.Ref) -> Any:
         """What an object holds now."""
@@ -75,7 +72,7 @@ class Lists(Mixin):
         if isinstance(reason, Changeable):
             raise reason.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
         if reason == SHARED and not self.learned.apart:
-            raise Apart
+            raise Learn("apart", {SHARED})
         if reason:
             cure = "make a new object instead of changing this one, or change it before"
             raise self.error(MemoryProblem("DJ402", f"{describe(held)} is changed here, but it {reason}", cure=cure))
@@ -94,7 +91,7 @@ class Lists(Mixin):
         if isinstance(container, av.ListC):
             again: Exception = self.grows(owner)
         elif isinstance(container, av.DictC) and self.may_tabulate(container.site):
-            again = Tabulate((container.site,), doubtful=False)
+            again = Learn("tables", {container.site: False})
         else:
             return
         self.cells["h", found.uid] = replace(held, frozen=Changeable(SHARED, again))
@@ -180,8 +177,8 @@ class Lists(Mixin):
             return None
         if isinstance(count, Value) and count.type.dtype.kind not in "biu":
             cure = "use int(...); ints and floats in one list that grows become floats"
-            raise self.error(
-                TypeProblem("DJ308", f"a list is repeated {describe(count)} times", cure=cure, python=TypeError), node
+            raise self.type_problem(
+                "DJ308", f"a list is repeated {describe(count)} times", node, cure=cure, python=TypeError
             )
         if isinstance(sequence, av.Ref):
             held = self.contents(sequence)
@@ -238,7 +235,7 @@ class Lists(Mixin):
             return Static(len(value.items))
         if isinstance(value, Value) and isinstance(value.type, Array):
             if value.type.ndim == 0:
-                raise self.error(TypeProblem("DJ308", "len() of a 0-d array", python=TypeError), node)
+                raise self.type_problem("DJ308", "len() of a 0-d array", node, python=TypeError)
             return self.dim(value, 0)
         if isinstance(value, av.Range):
             return self.trip(value.start, value.stop, value.step)
@@ -257,12 +254,9 @@ class Lists(Mixin):
             return self.call_method(value, "__len__", [])
         if isinstance(value, av.Format):
             number = next(p[0] for p in value.parts if not isinstance(p, str))
-            error = self.error(
-                TypeProblem("DJ307", "the length of this text must be known before the program runs"), node
-            )
+            error = self.type_problem("DJ307", "the length of this text must be known before the program runs", node)
             raise self.need_static(number, error) if isinstance(number, Value) else error
-        problem = TypeProblem("DJ308", f"len() of {describe(value)}", python=self.wrong_type(value))
-        raise self.error(problem, node)
+        raise self.type_problem("DJ308", f"len() of {describe(value)}", node, python=self.wrong_type(value))
 
     # Growing lists
 
@@ -282,9 +276,9 @@ class Lists(Mixin):
         elem = join_items(held.elem, item_template(value, self.cells, self.sites))
         if isinstance(elem, Bad):
             cure = "keep one type of item per list"
-            raise self.error(TypeProblem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure))
+            raise self.type_problem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure)
         if not same_items(elem, held.elem):
-            raise Widen(held.site, elem)
+            raise Learn("lists", {held.site: elem})
         side = Side(self.cells, self.build, self.sites)
         leaves = item_leaves(value, elem, side)
         for uid in side.copied:
@@ -302,7 +296,7 @@ class Lists(Mixin):
         elem = join_items(elem, self.sites.hints.get(site))
         if isinstance(elem, Bad):
             cure = "keep one type of item per list"
-            raise self.error(TypeProblem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure))
+            raise self.type_problem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure)
         self.write(ref, self.dynamic(held.items, elem, site))
         return self.contents(ref)
 
@@ -397,7 +391,7 @@ class Lists(Mixin):
         item = self.item_of(held, [self.take("list_get", x, i) for x in held.lists])
         if isinstance(held.elem, Boxed) and held.site is not None:
             found = self.cells["h", item.uid]
-            self.cells["h", item.uid] = replace(found, frozen=Changeable(found.frozen, Live(held.site)))
+            self.cells["h", item.uid] = replace(found, frozen=Changeable(found.frozen, Learn("live", {held.site})))
         return item
 
     def take(self, kind: str, items: Value, index: Value) -> Value:
@@ -475,7 +469,7 @@ class Lists(Mixin):
         """The contents of a dict."""
         if isinstance(value, av.Ref) and isinstance(self.contents(value), av.DictC):
             return self.contents(value)
-        raise self.error(TypeProblem("DJ308", f"{describe(value)} is used where a dict is needed"), node)
+        raise self.type_problem("DJ308", f"{describe(value)} is used where a dict is needed", node)
 
 
 def split_slice(index: av.Slice) -> tuple[Any, Any, Any]:

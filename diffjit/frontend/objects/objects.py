@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.dataclass_calls import OPTIONS
 from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
@@ -57,14 +56,14 @@ class Objects(Mixin):
             return self.new(av.ObjC(cls, dict(kwargs)))
         ref = self.new(av.ObjC(cls, {}))
         init = self.class_lookup(cls, "__init__")
-        if hasattr(cls, OPTIONS) and not isinstance(init, av.Member):
-            self.local_dataclass_init(ref, cls, args, kwargs)
-        elif dataclasses.is_dataclass(cls) and _generated_init(cls):
+        if (hasattr(cls, OPTIONS) and not isinstance(init, av.Member)) or (
+            dataclasses.is_dataclass(cls) and _generated_init(cls)
+        ):
             self.dataclass_init(ref, cls, args, kwargs, node)
         elif isinstance(init, (types.FunctionType, av.Member)):
             self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
         elif args or kwargs:
-            raise self.error(TypeProblem("DJ306", f"`{cls.__name__}` takes no arguments", python=TypeError), node)
+            raise self.type_problem("DJ306", f"`{cls.__name__}` takes no arguments", node, python=TypeError)
         return ref
 
     def member_of_value(self, cls: type[enum.Enum], value: Any) -> Any:
@@ -98,31 +97,6 @@ class Objects(Mixin):
         """A method's function, which remembers its class for super()."""
         fn = self.fn_of(function)
         return dataclasses.replace(fn, owner=next((c for c in owner.__mro__ if function in vars(c).values()), owner))
-
-    def dataclass_init(self, ref: av.Ref, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> None:
-        """What a dataclass's generated __init__ does."""
-        fields: dict[str, Any] = {}
-        parameters = [f for f in dataclasses.fields(cls) if f.init]
-        given = dict(zip([f.name for f in parameters if not f.kw_only], args, strict=False))
-        given.update(kwargs)
-        for field in dataclasses.fields(cls):
-            if field.name in given:
-                fields[field.name] = given.pop(field.name)
-            elif field.default is not dataclasses.MISSING:
-                fields[field.name] = self.lift_static(field.default)
-            elif field.default_factory is not dataclasses.MISSING:
-                fields[field.name] = self.call(self.lift_static(field.default_factory), [], {}, node)
-            elif field.init:
-                raise self.error(
-                    TypeProblem("DJ306", f"`{cls.__name__}` needs the field `{field.name}`", python=TypeError), node
-                )
-        if given:
-            raise self.error(
-                TypeProblem("DJ306", f"`{cls.__name__}` has no field `{next(iter(given))}`", python=TypeError), node
-            )
-        self.write(ref, av.ObjC(cls, fields))
-        if self.class_has(cls, "__post_init__"):
-            self.call_method(ref, "__post_init__", [])
 
     def call_method(self, ref: av.Ref, name: str, args: list[Any], kwargs: dict[str, Any] | None = None) -> Any:
         """Call a method of an object by name."""
@@ -172,13 +146,13 @@ class Objects(Mixin):
             return self.super_attribute(owner, name, node)
         if isinstance(owner, (av.Format, av.Range, av.Iter)):
             return av.Method(owner, name)
-        raise self.error(TypeProblem("DJ317", f"{describe(owner)} has no attribute `{name}`"), node)
+        raise self.type_problem("DJ317", f"{describe(owner)} has no attribute `{name}`", node)
 
     def static_attribute(self, obj: Any, name: str, node: Any) -> Any:
         try:
             value = getattr(obj, name)
         except AttributeError as error:
-            raise self.error(TypeProblem("DJ317", str(error), python=AttributeError), node) from error
+            raise self.type_problem("DJ317", str(error), node, python=AttributeError) from error
         if isinstance(value, av.Member):
             if isinstance(obj, enum.Enum):
                 return self.member_attribute(Static(obj), value, type(obj), name)
@@ -227,14 +201,12 @@ class Objects(Mixin):
             asked = self.class_lookup(cls, "__getattr__")
             if isinstance(asked, types.FunctionType):
                 return self.call(self.method_fn(asked, cls), [owner, Static(name)], {}, node)
-            raise self.error(
-                TypeProblem(
-                    "DJ317",
-                    f"`{cls.__name__}` object has no attribute `{name}`",
-                    cure="set it on every path before it is read",
-                    python=AttributeError,
-                ),
+            raise self.type_problem(
+                "DJ317",
+                f"`{cls.__name__}` object has no attribute `{name}`",
                 node,
+                cure="set it on every path before it is read",
+                python=AttributeError,
             )
         if isinstance(found, av.Member):
             return self.member_attribute(owner, found, cls, name)
@@ -258,7 +230,7 @@ class Objects(Mixin):
         if issubclass(cls, BaseException) and isinstance(found, _MADE_IN_C):
             return self.exception_attribute(held=self.contents(owner), name=name)
         if isinstance(found, types.MemberDescriptorType) or found is None:
-            raise self.error(TypeProblem("DJ317", f"attribute `{name}` is not set here", python=AttributeError), node)
+            raise self.type_problem("DJ317", f"attribute `{name}` is not set here", node, python=AttributeError)
         if hasattr(found, "py_func"):
             return av.Bound(owner, self.fn_of(found.py_func))
         return self.static_attribute(cls, name, node)
@@ -276,9 +248,7 @@ class Objects(Mixin):
                 return
             if isinstance(setter, property):
                 if setter.fset is None:
-                    raise self.error(
-                        TypeProblem("DJ317", f"property `{name}` has no setter", python=AttributeError), node
-                    )
+                    raise self.type_problem("DJ317", f"property `{name}` has no setter", node, python=AttributeError)
                 self.call(self.method_fn(setter.fset, held.cls), [owner, value], {}, node)
                 return
             self.write(owner, dataclasses.replace(held, fields={**held.fields, name: value}))

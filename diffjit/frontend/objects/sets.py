@@ -8,10 +8,12 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
 
-_METHODS = {
-    "bitwise_or": "dict_union", "bitwise_and": "dict_intersection", "subtract": "dict_difference",
-    "bitwise_xor": "dict_symmetric_difference",
+_OPERATORS = {
+    "bitwise_or": "union", "bitwise_and": "intersection", "subtract": "difference",
+    "bitwise_xor": "symmetric_difference", "equal": "__eq__", "less": "__lt__", "less_equal": "__le__",
+    "greater": "__gt__", "greater_equal": "__ge__",
 }  # fmt: skip
+SET_METHODS = frozenset({*list(_OPERATORS.values())[:4], "issubset", "issuperset", "isdisjoint"})
 
 
 class SetOperators(Mixin):
@@ -29,7 +31,15 @@ class SetOperators(Mixin):
             return None
         if not a.is_set:
             return self.new(av.DictC({**a.items, **b.items})) if kind == "bitwise_or" else None
-        return getattr(self, _METHODS[kind])(left, right) if kind in _METHODS else None
+        return self.set_method(left, _OPERATORS[kind], right) if kind in _OPERATORS else None
+
+    def set_method(self, ref: av.Ref, name: str, *others: Any) -> Any:
+        """What Python's own sets of these keys give: another set, or a truth value."""
+        held = [self.contents(s).items for s in (ref, *map(self.py_set, others))]
+        found = getattr(set(held[0]), name)(*map(set, held[1:]))
+        if isinstance(found, bool):
+            return Static(found)
+        return self.new(av.DictC({k: next(items[k] for items in held if k in items) for k in found}, is_set=True))
 
     def compare_keyed(self, kind: str, left: Any, right: Any, node: Any) -> Any:
         """A comparison of sets, or of dicts; None for anything else."""
@@ -40,13 +50,11 @@ class SetOperators(Mixin):
             return self.logical_not(self.compare_keyed("equal", left, right, node))
         if a is None or b is None or a.is_set != b.is_set:
             return Static(False) if kind == "equal" else None
-        ours, theirs = set(a.items), set(b.items)
         if a.is_set:
-            test = {"equal": ours == theirs, "less": ours < theirs, "less_equal": ours <= theirs}
-            return Static({**test, "greater": ours > theirs, "greater_equal": ours >= theirs}[kind])
+            return self.set_method(left, _OPERATORS[kind], right)
         if kind != "equal":
             return None
-        result: Any = Static(ours == theirs)
+        result: Any = Static(set(a.items) == set(b.items))
         for key in a.items if result.obj else ():
             result = self.both(result, self.truth(self.compare_kind("equal", a.items[key], b.items[key], node)))
         return result

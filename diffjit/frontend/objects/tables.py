@@ -13,22 +13,10 @@ from diffjit.errors import TypeProblem
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import DynList, describe
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.templates import DynList, Learn, describe
+from diffjit.frontend.values.values import Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.primitives.library import tables
-
-
-class Tabulate(Exception):
-    """A dict made at `sites` has keys that are only known at run time: specialisation starts again.
-
-    `doubtful`: writing loops out, or fixing lengths, would make them known.
-    """
-
-    def __init__(self, sites: Any, *, doubtful: bool) -> None:
-        super().__init__()
-        self.sites = sites
-        self.doubtful = doubtful
 
 
 class Tables(Mixin):
@@ -48,7 +36,7 @@ class Tables(Mixin):
         )
         if in_short_loops or not self.may_tabulate(site):
             return self.static_key(value, node)
-        raise Tabulate((site,), doubtful=self.can_be_known(value))
+        raise Learn("tables", {site: self.can_be_known(value)})
 
     def may_tabulate(self, site: Any) -> bool:
         """Whether what is made at a place may be given run-time keys by another attempt."""
@@ -98,7 +86,7 @@ class Tables(Mixin):
         if any(is_run_time_key(k) or (k is None and self.is_table(v)) for k, v in pairs):
             made = self.new(av.DictC({}))
             if not self.is_table(made):
-                raise Tabulate((self.contents(made).site,), doubtful=False)
+                raise Learn("tables", {self.contents(made).site: False})
             for key, value in pairs:
                 if key is None:
                     self.call_method(made, "update", [value])
@@ -127,7 +115,7 @@ class Tables(Mixin):
         """Make a dict a defaultdict."""
         held = self.contents(ref)
         if isinstance(held, av.DictC):
-            none = isinstance(factory, Static) and factory.obj is None
+            none = is_none(factory)
             self.write(ref, replace(held, factory=None if none else factory))
         else:
             self.set_attribute(ref, "made_by", factory)

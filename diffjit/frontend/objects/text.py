@@ -39,9 +39,6 @@ class Text(Mixin):
     def _formatted(self, piece: gast.AST, value: Any, spec: Static) -> list[Any]:
         """A piece of an f-string as parts of a text."""
         conversion = {114: "!r", 115: "!s", 97: "!a"}.get(piece.conversion, "")
-        if isinstance(value, Static) and not av.is_number(value.obj):
-            obj = repr(value.obj) if conversion == "!r" else value.obj
-            return [format(obj, spec.obj)]
         if isinstance(value, Static):
             return [format(repr(value.obj) if conversion == "!r" else value.obj, spec.obj)]
         if isinstance(value, Value) or spec.obj:
@@ -106,20 +103,15 @@ class Text(Mixin):
         """`"..." % values`."""
         items = list(right.items) if isinstance(right, av.Tup) else [right]
         parts: list[Any] = []
-        position = 0
-        for match in re.finditer(r"%(%|[-+ 0#]*\d*(?:\.\d+)?[sdifeEgGr])", template):
-            parts.append(template[position : match.start()])
-            position = match.end()
-            spec = match.group(1)
-            if spec == "%":
-                parts.append("%")
+        for k, piece in enumerate(re.split(r"%(%|[-+ 0#]*\d*(?:\.\d+)?[sdifeEgGr])", template)):
+            if k % 2 == 0 or piece == "%":
+                parts.append(piece)
                 continue
             item = items.pop(0)
             if isinstance(item, Static):
-                parts.append(("%" + spec) % (item.obj,))
+                parts.append(("%" + piece) % (item.obj,))
             else:
-                parts.append((item, "" if spec in ("s", "r") else spec.replace("i", "d")))
-        parts.append(template[position:])
+                parts.append((item, "" if piece in ("s", "r") else piece.replace("i", "d")))
         return self.text(parts)
 
     def print_parts(self, parts: tuple[Any, ...]) -> tuple[list[Value], tuple[Any, ...]]:
@@ -176,15 +168,11 @@ class Text(Mixin):
     def format_text(self, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """`"...".format(...)`."""
         parts: list[Any] = []
-        position = 0
+        unnamed = list(args)
         for literal, field, spec, _ in string.Formatter().parse(template):
             parts.append(literal)
             if field is None:
                 continue
-            if field == "":
-                value = args[position]
-                position += 1
-            else:
-                value = args[int(field)] if field.isdigit() else kwargs[field]
+            value = unnamed.pop(0) if field == "" else args[int(field)] if field.isdigit() else kwargs[field]
             parts.append(format(value.obj, spec or "") if isinstance(value, Static) else (value, spec or ""))
         return self.text(parts)

@@ -7,7 +7,6 @@ from typing import Any
 
 import gast
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.entry.subset import assigned_names
 from diffjit.frontend.syntax.frames import Frame
 from diffjit.frontend.syntax.mixin import Mixin
@@ -89,7 +88,7 @@ class Comprehensions(Mixin):
             test = self.test(tests[0])
             if isinstance(test, Value) and self.in_library():
                 message = "which items are taken here must be known before the program runs"
-                raise self.need_static(test, self.error(TypeProblem("DJ307", message), tests[0]))
+                raise self.need_static(test, self.type_problem("DJ307", message, tests[0]))
             self.when(test, lambda: self._where(tests[1:], action))
         else:
             action()

@@ -21,11 +21,11 @@ from diffjit.frontend.values.templates import (
     Changeable,
     DynList,
     ItemOf,
+    Learn,
     MaybeT,
     Node,
     Side,
     Unjoinable,
-    Widen,
     blamed,
     contains_bad,
     kind_of,
@@ -350,7 +350,7 @@ class Control(Mixin):
         """The reason to freeze objects that became one; lists of known length were copied, others need not be."""
         static = [uid for cells, uid in objects if isinstance(self.sites.held(cells, uid), av.ListC)]
         sites = [site for uid in static if (site := self.sites.of.get(uid)) is not None]
-        return Changeable(SHARED, Widen(sites[0], None)) if sites else SHARED
+        return Changeable(SHARED, Learn("lists", {sites[0]: None})) if sites else SHARED
 
     def freeze(self, cells: Cells, uid: int, reason: str) -> None:
         """Forbid further changes of an object; a reference to a list that grows is that list, unless it was copied."""

@@ -19,7 +19,7 @@ from diffjit.errors import DiffjitError
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Block
 
 
@@ -154,7 +154,7 @@ class Exceptions(Mixin):
             raise self.unsupported("DJ118", what, None, cure)
         if node.cause is not None:
             cause = self.eval(node.cause)
-            if not (isinstance(cause, Static) and cause.obj is None):
+            if not is_none(cause):
                 cause = self.as_exception(cause, node)
             held = self.contents(value)
             self.write(value, replace(held, fields={**held.fields, "__cause__": cause}))

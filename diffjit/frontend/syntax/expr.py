@@ -9,7 +9,6 @@ from typing import Any
 import gast
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
@@ -41,9 +40,7 @@ class Expressions(Mixin):
             self.here, self.step = outer
         if isinstance(value, av.Poison):
             cure = "give it one type on all paths"
-            raise self.unusable(
-                value, self.error(TypeProblem("DJ304", f"this value is {value.reason}", cure=cure), node)
-            )
+            raise self.unusable(value, self.type_problem("DJ304", f"this value is {value.reason}", node, cure=cure))
         if self.memo is not None:
             self.memo[id(node)] = value
         self.settle()

@@ -35,10 +35,10 @@ class Learned:
     captures: set[Any] = field(default_factory=set)  # numbers and lengths from outside that must be known
     signs: set[Any] = field(default_factory=set)  # ints from outside whose sign must be known
     outlined: set[Any] = field(default_factory=set)  # recursive functions that are programs of their own
-    tables: dict[Any, bool] = field(default_factory=dict)  # dicts with run-time keys -> whether that is doubtful
+    tables: dict[Any, bool] = field(default_factory=dict)  # dicts with run-time keys -> whether known ones would do
     spelled: dict[Any, bool] = field(default_factory=dict)  # dicts whose keys have to be known after all
     cursors: set[Any] = field(default_factory=set)  # where iter(...) has to make an object that knows its place
-    apart: bool = False  # objects that branches choose from are changed later
+    apart: set[Any] = field(default_factory=set)  # not empty: objects that branches choose from are changed later
     live: set[Any] = field(default_factory=set)  # lists whose items are objects that are changed in place
     doubts: set[Any] = field(default_factory=set)  # divisions of numbers that are Python's or NumPy's by path
     peels: dict[Any, int] = field(default_factory=dict)  # loop -> how many first iterations are written out

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import MemoryProblem, TypeProblem
+from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.numpy.index_tricks import is_index_trick
 from diffjit.frontend.objects.lists import split_slice
@@ -62,7 +62,7 @@ class Indexing(Mixin):
                 return owner
             if not owner.type.weak and self._only_axes(index):  # a NumPy scalar is an array without axes there
                 return self.array_get(self.array_from(owner), index, node)
-            raise self.error(TypeProblem("DJ314", "a number cannot be indexed", python=TypeError), node)
+            raise self.type_problem("DJ314", "a number cannot be indexed", node, python=TypeError)
         if isinstance(owner, av.Tup):
             return self.sequence_get(list(owner.items), index, node, lambda items: av.Tup(tuple(items)))
         if isinstance(owner, av.Range):
@@ -80,7 +80,7 @@ class Indexing(Mixin):
                 return self.dict_item(owner, held, index, node)
             return self.call_method(owner, "__getitem__", [index])
         problem = f"{describe(owner)} cannot be indexed"
-        raise self.error(TypeProblem("DJ314", problem, python=self.wrong_type(owner)), node)
+        raise self.type_problem("DJ314", problem, node, python=self.wrong_type(owner))
 
     @for_each
     def set_item(self, owner: Any, index: Any, value: Any, node: Any = None) -> None:
@@ -108,7 +108,7 @@ class Indexing(Mixin):
             self.call_method(owner, "__setitem__", [index, value])
             return
         python = TypeError if isinstance(owner, av.Tup) else self.wrong_type(owner)
-        raise self.error(TypeProblem("DJ314", f"{describe(owner)} cannot be assigned into", python=python), node)
+        raise self.type_problem("DJ314", f"{describe(owner)} cannot be assigned into", node, python=python)
 
     def certain(self, value: Any) -> Any:
         """A value that may be None, where it must not be."""
@@ -279,14 +279,11 @@ class Indexing(Mixin):
             if i is not None and i is not Ellipsis
         )
         if sum(1 for i in out if i is Ellipsis) > 1:
-            raise self.error(TypeProblem("DJ314", "an index can only have a single ellipsis"), node)
+            raise self.type_problem("DJ314", "an index can only have a single ellipsis", node)
         missing = array.type.ndim - consumed
         if missing < 0:
-            raise self.error(
-                TypeProblem(
-                    "DJ314", f"{consumed} indices for an array of {array.type.ndim} dimensions", python=IndexError
-                ),
-                node,
+            raise self.type_problem(
+                "DJ314", f"{consumed} indices for an array of {array.type.ndim} dimensions", node, python=IndexError
             )
         full = av.Slice(NONE, NONE, NONE)
         if Ellipsis in [i for i in out if i is Ellipsis]:
@@ -325,14 +322,12 @@ class Indexing(Mixin):
                 return item
             if isinstance(item.type, Scalar) and item.type.dtype.kind == "b":
                 raise self.unsupported("DJ126", "a bool as an index", node, "use int(...) or a mask array")
-        raise self.error(
-            TypeProblem(
-                "DJ314",
-                f"{describe(item)} cannot be an index",
-                cure="indices are ints, slices, masks and int arrays",
-                python=IndexError if isinstance(item, Static | Value) else None,
-            ),
+        raise self.type_problem(
+            "DJ314",
+            f"{describe(item)} cannot be an index",
             node,
+            cure="indices are ints, slices, masks and int arrays",
+            python=IndexError if isinstance(item, Static | Value) else None,
         )
 
     def array_get(self, array: Value, index: Any, node: Any = None) -> Any:
@@ -341,12 +336,7 @@ class Indexing(Mixin):
         arrays = [i for i in items if isinstance(i, Value) and isinstance(i.type, Array)]
         if not arrays:
             return self.basic_get(array, items, scalar_ok=not self._has_ellipsis(index))
-        if (
-            len(arrays) == 1
-            and arrays[0].type.dtype.kind == "b"
-            and items[0] is arrays[0]
-            and all(_is_full(i) for i in items[1:])
-        ):
+        if arrays[0].type.dtype.kind == "b" and items[0] is arrays[0] and all(map(_is_full, items[1:])):
             return self.mask_get(array, arrays[0])
         base, spec, indices = self.advanced(array, items, node)
         dims = self.advanced_dims(base, spec, indices)
@@ -379,12 +369,7 @@ class Indexing(Mixin):
             target = self.basic_get(array, items, scalar_ok=False)
             self.assign_array(target, value, node)
             return
-        if (
-            len(arrays) == 1
-            and arrays[0].type.dtype.kind == "b"
-            and items[0] is arrays[0]
-            and all(_is_full(i) for i in items[1:])
-        ):
+        if arrays[0].type.dtype.kind == "b" and items[0] is arrays[0] and all(map(_is_full, items[1:])):
             self.build.op("mask_set", [array, arrays[0], self.as_dtype(value, array.type.dtype, scattered=True)])
             return
         base, spec, indices = self.advanced(array, items, node)
@@ -404,9 +389,7 @@ class Indexing(Mixin):
             if value.type.ndim == 0 or all(d == 1 for d in value.type.dims):
                 value = self.item(value)
             else:
-                raise self.error(
-                    TypeProblem("DJ314", "an array is assigned to a single element", python=ValueError), node
-                )
+                raise self.type_problem("DJ314", "an array is assigned to a single element", node, python=ValueError)
         return self.as_dtype(value, array.type.dtype)
 
     def assign_array(self, target: Value, value: Any, node: Any = None) -> None:
@@ -419,13 +402,11 @@ class Indexing(Mixin):
                     source, [Static(0)] * extra + [av.Slice(NONE, NONE, NONE)] * target.type.ndim, scalar_ok=True
                 )
             else:
-                raise self.error(
-                    TypeProblem(
-                        "DJ310",
-                        f"an array of {source.type.ndim} dimensions is stored into one of {target.type.ndim}",
-                        python=ValueError,
-                    ),
+                raise self.type_problem(
+                    "DJ310",
+                    f"an array of {source.type.ndim} dimensions is stored into one of {target.type.ndim}",
                     node,
+                    python=ValueError,
                 )
         if isinstance(source.type, Array) and not may_fit(source.type.dims, target.type.dims):
             shapes = f"from shape {shape_text(source.type.dims)} into shape {shape_text(target.type.dims)}"
@@ -578,10 +559,6 @@ class Indexing(Mixin):
         full = av.Slice(NONE, NONE, NONE)
         items = [index, *([full] * (array.type.ndim - 1))]
         return self.basic_get(array, items, scalar_ok=True)
-
-    def check_memory(self, message: str, cure: str, node: Any) -> MemoryProblem:
-        """A DJ4xx error at a node."""
-        return MemoryProblem("DJ401", message, loc=self.loc(node), cure=cure)
 
 
 _TRACEABLE = frozenset({

@@ -29,7 +29,7 @@ from diffjit.frontend.calls.introspect import Introspection
 from diffjit.frontend.calls.methods import Methods
 from diffjit.frontend.calls.nested import Nested
 from diffjit.frontend.calls.questions import Questions
-from diffjit.frontend.calls.recursion import Bottom, Outline, Recursion
+from diffjit.frontend.calls.recursion import Bottom, Recursion
 from diffjit.frontend.entry.lift import Lifting
 from diffjit.frontend.entry.source import source_of
 from diffjit.frontend.entry.subset import local_names, own_nodes
@@ -65,7 +65,7 @@ from diffjit.frontend.syntax.statements import Statements
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.portable import Portable
 from diffjit.frontend.values.sums import Sums
-from diffjit.frontend.values.templates import Sites, describe, kind_of, split
+from diffjit.frontend.values.templates import Learn, Sites, describe, kind_of, split
 from diffjit.frontend.values.values import NONE, UNBOUND, Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Loc, Value
@@ -96,7 +96,7 @@ class Interpreter(
         self.build.before = self.guard_operation
         self.rule_mode = rule_mode
         self.learned = learned or Learned()
-        self.sites = Sites(hints=self.learned.lists, apart=self.learned.apart)
+        self.sites = Sites(hints=self.learned.lists, apart=bool(self.learned.apart))
         self.cells: dict[Any, Any] = {}
         self.dead = False
         self.frames: list[Frame] = []
@@ -148,6 +148,12 @@ class Interpreter(
         """A construct outside the subset."""
         return UnsupportedSyntax(code, message, loc=self.loc(node), cure=cure)
 
+    def type_problem(
+        self, code: str, message: str, node: gast.AST | None = None, *, cure: str = "", python: Any = None
+    ) -> TypeProblem:
+        """A value of a type that does not fit."""
+        return TypeProblem(code, message, loc=self.loc(node), cure=cure, python=python)
+
     @contextmanager
     def at(self, node: gast.AST) -> Iterator[None]:
         """Operations built meanwhile belong to this node's line."""
@@ -178,21 +184,19 @@ class Interpreter(
         if value is UNBOUND and self.recursions and self.recursions[-1].result is None:
             raise Bottom  # bound where the function calls itself, of which nothing is known yet
         if value is UNBOUND:
-            raise self.error(
-                TypeProblem(
-                    "DJ303",
-                    f"variable `{name}` is not bound here",
-                    cure=f"give `{name}` a value on every path before",
-                    python=UnboundLocalError,
-                ),
+            raise self.type_problem(
+                "DJ303",
+                f"variable `{name}` is not bound here",
                 node,
+                cure=f"give `{name}` a value on every path before",
+                python=UnboundLocalError,
             )
         if isinstance(value, av.Maybe):
             value = self.bound(value, name)
             self.cells["v", uid, name] = value
         if isinstance(value, av.Poison):
             cure = f"give `{name}` one type on all paths"
-            error = self.error(TypeProblem("DJ304", f"variable `{name}` is {value.reason}", cure=cure), node)
+            error = self.type_problem("DJ304", f"variable `{name}` is {value.reason}", node, cure=cure)
             raise self.unusable(value, error)
         return value
 
@@ -209,7 +213,7 @@ class Interpreter(
         if isinstance(value.value, av.Poison):
             cure = "give it one type on all paths, and each object one name"
             reason = f"what is not None here is {value.value.reason}"
-            raise self.unusable(value.value, self.error(TypeProblem("DJ304", reason, cure=cure)))
+            raise self.unusable(value.value, self.type_problem("DJ304", reason, cure=cure))
         self.raise_if(value.is_none, TypeError, av.inexact("a value is None where a number is needed [DJ305]"))
         return value.value
 
@@ -271,7 +275,7 @@ class Interpreter(
             return self.outline(fn, bound, node)
         active = [f for f in self.frames if f.fn.node is fn.node and not f.comprehension]
         if active and self.forks > active[-1].forks and not self.ends_by_itself(active, bound):
-            raise Outline(fn.node)
+            raise Learn("outlined", {fn.node})
         return self.run_body(fn, bound, node)
 
     def ends_by_itself(self, active: list[Frame], bound: dict[str, Any]) -> bool:
@@ -352,13 +356,11 @@ class Interpreter(
         bound: dict[str, Any] = dict(zip(names, args, strict=False))
         if len(args) > len(names):
             if spec.vararg is None:
-                raise self.error(
-                    TypeProblem(
-                        "DJ306",
-                        f"`{fn.name}` takes {len(names)} positional arguments but {len(args)} were given",
-                        python=TypeError,
-                    ),
+                raise self.type_problem(
+                    "DJ306",
+                    f"`{fn.name}` takes {len(names)} positional arguments but {len(args)} were given",
                     node,
+                    python=TypeError,
                 )
             bound[spec.vararg.id] = av.Tup(tuple(args[len(names) :]))
         if starred is not None:
@@ -373,11 +375,8 @@ class Interpreter(
             elif spec.kwarg is not None and key not in keyword_names:
                 extra[key] = value
             else:
-                raise self.error(
-                    TypeProblem(
-                        "DJ306", f"`{fn.name}` got an unexpected or repeated argument `{key}`", python=TypeError
-                    ),
-                    node,
+                raise self.type_problem(
+                    "DJ306", f"`{fn.name}` got an unexpected or repeated argument `{key}`", node, python=TypeError
                 )
         if spec.kwarg is not None:
             bound[spec.kwarg.id] = self.new(av.DictC(extra))
@@ -387,9 +386,7 @@ class Interpreter(
             bound.setdefault(name, value)
         missing = [n for n in (*names, *(a.id for a in spec.kwonlyargs)) if n not in bound]
         if missing:
-            raise self.error(
-                TypeProblem("DJ306", f"`{fn.name}` needs the argument `{missing[0]}`", python=TypeError), node
-            )
+            raise self.type_problem("DJ306", f"`{fn.name}` needs the argument `{missing[0]}`", node, python=TypeError)
         return bound
 
     def is_generator(self, node: gast.AST) -> bool:
@@ -433,7 +430,7 @@ class Interpreter(
                 cure="pass it as a plain int argument or constant",
             )
             raise self.need_static(value, self.error(error, node))
-        raise self.error(TypeProblem("DJ308", f"{what} must be an int, not {describe(value)}"), node)
+        raise self.type_problem("DJ308", f"{what} must be an int, not {describe(value)}", node)
 
 
 def in_standard_library(file: str) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from diffjit.errors import DiffjitError, TypeProblem
-from diffjit.frontend.objects.tables import Tabulate
 from diffjit.frontend.syntax.control import reachable
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.mixin import Mixin
@@ -27,6 +26,7 @@ from diffjit.frontend.values.templates import (
     HeapAgain,
     ItemOf,
     Leaf,
+    Learn,
     MaybeT,
     Node,
     OptT,
@@ -42,28 +42,11 @@ from diffjit.frontend.values.templates import (
 from diffjit.frontend.values.values import UNBOUND, Static
 from diffjit.ir.nodes import Block, Value, is_pure
 from diffjit.ir.types import BOOL, INT, Array, fresh_lengths
+from diffjit.ir.walk import rename
 
 MAX_ATTEMPTS = 30
 MAX_PEELS = 2
 WHOLE = 100  # iterations of a `while` loop that are written out as long as its condition is known
-
-
-class Peel(Exception):
-    """A variable has no common form in a loop: start again, with more of that loop's first iterations written out."""
-
-    def __init__(self, loop: Any, error: DiffjitError, more: int) -> None:
-        super().__init__(str(error))
-        self.loop = loop
-        self.error = error
-        self.more = more
-
-
-class Resumed(Exception):
-    """An iterator of a sequence made at `site` is used again: start again, with an object that knows its place."""
-
-    def __init__(self, site: Any) -> None:
-        super().__init__()
-        self.site = site
 
 
 @dataclass(slots=True, eq=False)
@@ -148,7 +131,7 @@ class Loops(Mixin):
             self.loop_hints[loop.site] = dict(carried)
             return self._close(loop, carried, attempt)
         cure = "give each variable one type before the loop"
-        error = self.error(TypeProblem("DJ304", "the types in this loop do not settle", cure=cure), loop.node)
+        error = self.type_problem("DJ304", "the types in this loop do not settle", loop.node, cure=cure)
         raise NeedStatic(error, [("loop", whole(loop.site))]) if loop.can_unroll else error
 
     def _run_once(self, loop: Loop, start: Cells) -> Any:
@@ -272,7 +255,7 @@ class Loops(Mixin):
             if key[0] == "used":
                 if key not in start and key[1] < attempt.serial:
                     if key[1] in self.cursor_sites:
-                        raise Resumed(self.cursor_sites[key[1]])
+                        raise Learn("cursors", {self.cursor_sites[key[1]]})
                     message, cure = (
                         "an iterator made before the loop is used in it",
                         "make a list of it first: list(...)",
@@ -371,7 +354,7 @@ class Loops(Mixin):
             attempt.cond_block.results = [self.number(Static(True) if attempt.go_on is None else attempt.go_on)]
         attempt.cond_block.args = attempt.args
         body_args = [Value(a.type, a.name) for a in attempt.args]
-        _substitute(attempt.block, dict(zip(attempt.args, body_args, strict=True)))
+        rename(attempt.block, dict(zip(attempt.args, body_args, strict=True)))
         attempt.block.args = body_args
         return [attempt.cond_block, attempt.block]
 
@@ -442,13 +425,13 @@ class Loops(Mixin):
     def unusable(self, value: av.Poison, error: DiffjitError) -> Exception:
         """What to raise when a value without a common form is used: perhaps another attempt gives it one."""
         if any(self.may_tabulate(site) for site in value.tables):
-            return Tabulate([site for site in value.tables if self.may_tabulate(site)], doubtful=True)
+            return Learn("tables", {site: True for site in value.tables if self.may_tabulate(site)})
         loop = whole(value.loop)
         tail = isinstance(loop, tuple) and loop[0] == "tail"
         peeled = self.learned.peels.get(loop, 0)
         if loop is None or peeled >= (1 if tail else WHOLE if loop in self.known_tests else MAX_PEELS):
             return error
-        return Peel(loop, error, WHOLE if peeled >= MAX_PEELS else 1)
+        return Learn("peels", {loop: WHOLE if peeled >= MAX_PEELS else peeled + 1})
 
 
 def _same_lengths(a: Any, b: Any) -> bool:
@@ -505,11 +488,3 @@ def _move(source: Block, target: Block) -> None:
             out.block = target
     target.ops.extend(source.ops)
     source.ops = []
-
-
-def _substitute(block: Block, mapping: dict[Value, Value]) -> None:
-    for op in block.ops:
-        op.inputs = [mapping.get(v, v) for v in op.inputs]
-        for region in op.regions:
-            _substitute(region, mapping)
-    block.results = [mapping.get(v, v) for v in block.results]

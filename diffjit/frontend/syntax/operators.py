@@ -8,7 +8,6 @@ from typing import Any
 import gast
 import numpy as np
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.objects.tables import is_run_time_key
@@ -67,12 +66,7 @@ class Operators(Mixin):
     @for_each
     def binary(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:
         """A binary operator on any two values."""
-        if (
-            isinstance(left, Static)
-            and isinstance(right, Static)
-            and not isinstance(left.obj, np.ndarray)
-            and not isinstance(right.obj, np.ndarray)
-        ):
+        if all(isinstance(v, Static) and not isinstance(v.obj, np.ndarray) for v in (left, right)):
             return self.static_binary(kind, left, right, node)
         left, right = self.certain(left), self.certain(right)
         user = self.user_operator(kind, left, right)
@@ -117,7 +111,7 @@ class Operators(Mixin):
         try:
             return Static(PYTHON_OPERATORS[kind](a, b))
         except TypeError as error:
-            raise self.error(TypeProblem("DJ309", str(error), python=TypeError), node) from error
+            raise self.type_problem("DJ309", str(error), node, python=TypeError) from error
 
     def user_operator(self, kind: str, left: Any, right: Any) -> Any:
         """`__add__` and the like of a user's class."""
@@ -316,7 +310,7 @@ class Operators(Mixin):
             if isinstance(held, av.ObjC):
                 return self.truth(self.call_method(container, "__contains__", [item]), node)
         if isinstance(container, Value) and isinstance(container.type, Array):
-            return self.np_any(self.ew("equal", container, item))
+            return self.reduce("any", self.ew("equal", container, item))
         if isinstance(container, Static):
             return self.any_equal(item, [self.lift_static(x) for x in container.obj], node)
         try:
@@ -347,15 +341,9 @@ class Operators(Mixin):
         test = self.truth(first, node)
         if isinstance(test, Static):
             return self.bool_chain(is_and, nodes[1:], node) if bool(test.obj) == is_and else first
-        if is_and:
-            return self.choose(
-                test,
-                lambda: self.bool_chain(is_and, nodes[1:], node),
-                lambda: first if first is not test else Static(False),
-            )
-        return self.choose(
-            test, lambda: first if first is not test else Static(True), lambda: self.bool_chain(is_and, nodes[1:], node)
-        )
+        rest = lambda: self.bool_chain(is_and, nodes[1:], node)  # noqa: E731
+        known = lambda: first if first is not test else Static(not is_and)  # noqa: E731
+        return self.choose(test, rest, known) if is_and else self.choose(test, known, rest)
 
     def test(self, node: gast.AST) -> Any:
         """The truth of an expression that stands as a condition: the operands of `and` and `or` may be of any types."""
@@ -372,23 +360,20 @@ class Operators(Mixin):
         if isinstance(first, Static):
             return self._test_chain(is_and, nodes[1:]) if bool(first.obj) == is_and else first
         rest = lambda: self._test_chain(is_and, nodes[1:])  # noqa: E731
-        if is_and:
-            return self.choose(first, rest, lambda: Static(False))
-        return self.choose(first, lambda: Static(True), rest)
+        known = lambda: Static(not is_and)  # noqa: E731
+        return self.choose(first, rest, known) if is_and else self.choose(first, known, rest)
 
     @for_each
     def truth(self, value: Any, node: gast.AST | None = None) -> Any:
         """The truth value: Static(bool) or an IR bool."""
         if isinstance(value, Static):
             if isinstance(value.obj, np.ndarray) and value.obj.size > 1:
-                raise self.error(
-                    TypeProblem(
-                        "DJ311",
-                        "the truth value of an array is ambiguous",
-                        cure="use .any() or .all()",
-                        python=ValueError,
-                    ),
+                raise self.type_problem(
+                    "DJ311",
+                    "the truth value of an array is ambiguous",
                     node,
+                    cure="use .any() or .all()",
+                    python=ValueError,
                 )
             return Static(bool(value.obj))
         if isinstance(value, av.Opt):
@@ -411,8 +396,8 @@ class Operators(Mixin):
         """The truth value of an array: only one element has one."""
         cure = "use .any() or .all()"
         if any(not_one(d) for d in value.type.dims):
-            raise self.error(
-                TypeProblem("DJ311", "the truth value of an array is ambiguous", cure=cure, python=ValueError), node
+            raise self.type_problem(
+                "DJ311", "the truth value of an array is ambiguous", node, cure=cure, python=ValueError
             )
         if any(d != 1 for d in value.type.dims):
             several = self.compare_kind("not_equal", self.np_size(value), Static(1))

@@ -6,7 +6,6 @@ from typing import Any
 
 import gast
 
-from diffjit.errors import TypeProblem
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
@@ -141,7 +140,7 @@ class Patterns(Mixin):
         plain = cls.obj in (int, float, str, bool)
         if len(pattern.patterns) > (1 if plain else len(names)):
             problem = f"{cls.obj.__name__}() accepts {len(names)} positional patterns"
-            raise self.error(TypeProblem("DJ306", problem, python=TypeError), pattern)
+            raise self.type_problem("DJ306", problem, pattern, python=TypeError)
         pairs = []
         for k, inner in enumerate(pattern.patterns):
             pairs.append(

@@ -9,7 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from diffjit.errors import MemoryProblem, TypeProblem
+from diffjit.errors import MemoryProblem
 from diffjit.frontend.entry.subset import assigned_names
 from diffjit.frontend.syntax.loops import Tail
 from diffjit.frontend.syntax.mixin import Mixin
@@ -168,7 +168,7 @@ class Statements(Mixin):
         items = self.unpack(value, len(targets), node)
         if len(items) != len(targets):
             message = f"{len(items)} values are unpacked into {len(targets)} names"
-            raise self.error(TypeProblem("DJ312", message, python=ValueError), node)
+            raise self.type_problem("DJ312", message, node, python=ValueError)
         for target, item in zip(targets, items, strict=True):
             self.assign_target(target, item)
 
@@ -184,7 +184,7 @@ class Statements(Mixin):
             middle, last = self.get_item(items, part), [self.get_item(items, Static(-k)) for k in range(behind, 0, -1)]
         elif len(items) < len(targets) - 1:
             message = f"{len(items)} values are too few for {len(targets)} names"
-            raise self.error(TypeProblem("DJ312", message, python=ValueError), node)
+            raise self.type_problem("DJ312", message, node, python=ValueError)
         else:
             first, last = items[:star], items[len(items) - behind :]
             middle = self.new(av.ListC(tuple(items[star : len(items) - behind])))
@@ -246,13 +246,11 @@ class Statements(Mixin):
         """NumPy refuses `int_array += float`."""
         ty = value.type if isinstance(value, Value) else None
         if isinstance(ty, (Array, Scalar)) and not np.can_cast(ty.dtype, target.type.dtype, "same_kind"):
-            raise self.error(
-                TypeProblem(
-                    "DJ313",
-                    f"{ty.dtype} cannot be added in place into an array of {target.type.dtype}",
-                    cure="convert the array first",
-                ),
+            raise self.type_problem(
+                "DJ313",
+                f"{ty.dtype} cannot be added in place into an array of {target.type.dtype}",
                 node,
+                cure="convert the array first",
             )
 
     def exec_Delete(self, node: gast.AST) -> None:

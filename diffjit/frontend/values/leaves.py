@@ -17,6 +17,7 @@ from diffjit.frontend.values.templates import (
     Heap,
     HeapAgain,
     Leaf,
+    Learn,
     MaybeT,
     Node,
     OptT,
@@ -25,7 +26,6 @@ from diffjit.frontend.values.templates import (
     Sub,
     SumT,
     Unjoinable,
-    Widen,
     describe,
     describe_type,
     fits,
@@ -154,7 +154,7 @@ def _convert_list(value: Any, template: Dyn, side: Side) -> list[Value]:
         if any(not same(v.type, ty) for v, ty in zip(value.lists, types, strict=False)) or len(value.lists) != len(
             types
         ):
-            raise Widen(value.site, template.elem)
+            raise Learn("lists", {value.site: template.elem})
         return list(value.lists)
     lists = [side.build.value("list_new", (), ty) for ty in types]
     for item in value.items:

@@ -14,7 +14,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import join_items, same_items
 from diffjit.frontend.values.leaves import list_types
-from diffjit.frontend.values.templates import Bad, DynList, Node, OptT, Same, Widen, kind_of, rebuild, split
+from diffjit.frontend.values.templates import Bad, DynList, Learn, Node, OptT, Same, kind_of, rebuild, split
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Sym, fresh_lengths
@@ -233,7 +233,7 @@ def widen_lists(a: Any, b: Any) -> None:
         for node, own in zip((a, b), elems, strict=True):
             static = not isinstance(node.like.like, DynList)
             if (static or not same_items(own, elem)) and not isinstance(elem, Bad) and node.like.site is not None:
-                raise Widen(node.like.site, elem)
+                raise Learn("lists", {node.like.site: elem})
     elif a.kind == b.kind:
         for x, y in zip(a.children, b.children, strict=True):
             widen_lists(x, y)

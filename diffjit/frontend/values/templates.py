@@ -25,13 +25,13 @@ class Unjoinable(Exception):
     """Two values have no common form; the text says why."""
 
 
-class Widen(Exception):
-    """A growing list made at `site` gets items of another type: specialisation starts again with the wider type."""
+class Learn(Exception):
+    """An attempt found facts for a table of `Learned` (`syntax.frames`): specialisation starts again with them."""
 
-    def __init__(self, site: Any, elem: Any) -> None:
-        super().__init__()
-        self.site = site
-        self.elem = elem
+    def __init__(self, table: str, facts: Any) -> None:
+        super().__init__(table)
+        self.table = table
+        self.facts = facts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,18 +146,6 @@ class DynList:
     elem: Any
     site: Any = None
     frozen: str = ""
-
-
-class Live(Exception):
-    """Items of the growing list made at `site` are changed in place: start again, and read them through the list."""
-
-    def __init__(self, site: Any) -> None:
-        super().__init__()
-        self.site = site
-
-
-class Apart(Exception):
-    """One of several objects, chosen by a branch, is changed: start again, and keep them apart."""
 
 
 class Changeable(str):
@@ -333,19 +321,22 @@ def with_parts(node: Node, children: Any) -> Node:
     return Node(node.kind, tuple(children), node.like)
 
 
-def transform(template: Any, leaf: Any) -> Any:
-    """The template with `leaf` applied to every leaf."""
+def transform(template: Any, leaf: Any, bad: Any = lambda template: template) -> Any:
+    """The template with `leaf` applied to every leaf, and `bad` to every part without a common form."""
+    again = lambda part: transform(part, leaf, bad)  # noqa: E731
     match template:
         case Leaf():
             return leaf(template)
+        case Bad():
+            return bad(template)
         case Node():
-            return with_parts(template, (transform(c, leaf) for c in template.children))
+            return with_parts(template, map(again, template.children))
         case OptT() | MaybeT():
-            return template if template.inner is None else type(template)(transform(template.inner, leaf))
+            return template if template.inner is None else type(template)(again(template.inner))
         case SumT():
-            return SumT(tuple(transform(v, leaf) for v in template.variants))
+            return SumT(tuple(map(again, template.variants)))
         case Heap():
-            return Heap(template.uid, transform(template.contents, leaf))
+            return Heap(template.uid, again(template.contents))
         case _:
             return template
 
@@ -372,19 +363,7 @@ def older_than(template: Any, mark: int) -> Any:
 
 def blamed(template: Any, site: Any) -> Any:
     """The template with every failure to join put down to this loop."""
-    match template:
-        case Bad():
-            return template if template.loop is not None else replace(template, loop=site)
-        case Node():
-            return Node(template.kind, tuple(blamed(c, site) for c in template.children), template.like)
-        case OptT() | MaybeT():
-            return type(template)(None if template.inner is None else blamed(template.inner, site))
-        case SumT():
-            return SumT(tuple(blamed(v, site) for v in template.variants))
-        case Heap():
-            return Heap(template.uid, blamed(template.contents, site))
-        case _:
-            return template
+    return transform(template, lambda leaf: leaf, lambda bad: bad if bad.loop is not None else replace(bad, loop=site))
 
 
 def contains_bad(template: Any) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import operator
 
 import numpy as np
 
@@ -90,7 +91,11 @@ def array_of_rows(rows):
 
 
 def concatenated(arrays, axis):
-    """np.concatenate of a list of arrays along one axis."""
+    """np.concatenate of a list of arrays, along one axis or of all that they hold."""
+    if len(arrays) == 0:
+        raise ValueError("need at least one array to concatenate")
+    if axis is None:
+        return concatenated([np.ravel(a) for a in arrays], 0)
     first, total = arrays[0], 0
     for a in arrays:
         total += a.shape[axis]
@@ -305,6 +310,37 @@ def numbered(sequence):
         number += 1
 
 
+@implements(itertools.chain.from_iterable)
+def chained(iterables):
+    """The items of each iterable in turn."""
+    for iterable in iterables:
+        yield from iterable
+
+
+@implements(itertools.chain)
+def chain(*iterables):
+    """The items of each of these in turn."""
+    return chained(iterables)
+
+
+@implements(itertools.starmap)
+def starmap(function, iterable):
+    """What a function makes of items that are its arguments."""
+    return map(lambda args: function(*args), iterable)  # noqa: C417 - a map has a length and places, if its source has
+
+
+@implements(itertools.repeat)
+def repeat(object, times=None):  # noqa: A002 - Python's name
+    """One item again and again."""
+    return map(lambda _: object, itertools.count() if times is None else range(times))  # noqa: C417 - the same
+
+
+@implements(operator.itemgetter)
+def itemgetter(item, /, *items):
+    """A function that looks items up."""
+    return (lambda owner: tuple([owner[k] for k in (item, *items)])) if items else lambda owner: owner[item]
+
+
 @implements(itertools.takewhile)
 def takewhile(predicate, iterable):
     """Items as long as they satisfy a condition."""
@@ -397,10 +433,10 @@ def pairs_and_squares(items):
 
 # What itertools gives of an iterable whose length is only known at run time.
 CHOICES = {
-    (itertools.combinations, 2): pairs,
-    (itertools.combinations, 3): triples,
-    (itertools.permutations, 2): ordered_pairs,
-    (itertools.combinations_with_replacement, 2): pairs_and_squares,
+    ("combinations", 2): pairs,
+    ("combinations", 3): triples,
+    ("permutations", 2): ordered_pairs,
+    ("combinations_with_replacement", 2): pairs_and_squares,
 }
 
 

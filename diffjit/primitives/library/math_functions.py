@@ -1,10 +1,11 @@
-"""Functions of `math` that are not one elementwise kind."""
+"""Functions of `math`, and builtins of numbers, that are not one elementwise kind."""
 
 # NumPy's signatures take whatever NumPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 
 from __future__ import annotations
 
+import builtins
 import math
 
 import numpy as np
@@ -12,10 +13,16 @@ import numpy as np
 from diffjit.primitives.registry import implements
 
 
-@implements(math.log)
-def log(x, base=None):
-    """Logarithm, natural or to a base."""
-    return np.log(x) if base is None else np.log(x) / np.log(base)
+@implements(builtins.divmod)
+def divmod_(x, y, /):
+    """Quotient rounded down, and remainder."""
+    return x // y, x % y
+
+
+@implements(builtins.pow)
+def pow_(base, exp, mod=None):
+    """A power, and its remainder."""
+    return base**exp if mod is None else base**exp % mod
 
 
 @implements(math.floor)

@@ -86,32 +86,29 @@ def nlargest(n, iterable, key=None):
     return sorted(iterable, key=key, reverse=True)[:n]
 
 
-@implements(bisect.bisect_left)
-def bisect_left(a, x, lo=0, hi=None, *, key=None):
-    """The first place at which an item keeps a list sorted."""
+def place(a, x, lo, hi, key, behind):
+    """A place at which an item keeps a list sorted, in front of its equals or behind them."""
     hi = len(a) if hi is None else hi
     while lo < hi:
         mid = (lo + hi) // 2
         item = a[mid] if key is None else key(a[mid])
-        if item < x:
+        if (not x < item) if behind else item < x:
             lo = mid + 1
         else:
             hi = mid
     return lo
+
+
+@implements(bisect.bisect_left)
+def bisect_left(a, x, lo=0, hi=None, *, key=None):
+    """The first place at which an item keeps a list sorted."""
+    return place(a, x, lo, hi, key, False)
 
 
 @implements(bisect.bisect_right)
 def bisect_right(a, x, lo=0, hi=None, *, key=None):
     """The last place at which an item keeps a list sorted."""
-    hi = len(a) if hi is None else hi
-    while lo < hi:
-        mid = (lo + hi) // 2
-        item = a[mid] if key is None else key(a[mid])
-        if x < item:
-            hi = mid
-        else:
-            lo = mid + 1
-    return lo
+    return place(a, x, lo, hi, key, True)
 
 
 @implements(bisect.insort_left)

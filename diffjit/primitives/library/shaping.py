@@ -76,12 +76,6 @@ def squeeze(a, axis=None):
     return a[tuple(0 if k in dropped else slice(None) for k in places(a.ndim))]
 
 
-@implements(np.ndarray.flatten)
-def flatten(a, order="C"):
-    """All elements in one dimension; a copy."""
-    return np.reshape(a, (-1,), order=order).copy()
-
-
 @implements(np.atleast_1d)
 def atleast_1d(*arys):
     """Scalars as arrays of one element."""

@@ -208,27 +208,24 @@ def count_nonzero(a, axis=None, *, keepdims=False):
     return np.sum(np.not_equal(a, 0), axis=axis, keepdims=keepdims)
 
 
+def cumulated(scan, x, axis, dtype, first):
+    """A running sum or product, with a leading number where one is given."""
+    x = np.asarray(x)
+    axis = 0 if axis is None else axis  # None is allowed for one dimension only
+    total = scan(x, axis=axis, dtype=dtype)
+    if first is None:
+        return total
+    head = np.full_like(total[along(one_axis(axis, x.ndim), slice(0, 1))], first)
+    return np.concatenate((head, total), axis=axis)
+
+
 @implements(*present(np, "cumulative_sum"))  # NumPy 2.1
 def cumulative_sum(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
     """cumsum, optionally with a leading 0."""
-    x = np.asarray(x)
-    if axis is None:
-        axis = 0  # allowed for one dimension only
-    total = np.cumsum(x, axis=axis, dtype=dtype)
-    if not include_initial:
-        return total
-    first = total[along(one_axis(axis, x.ndim), slice(0, 1))]
-    return np.concatenate((np.zeros_like(first), total), axis=axis)
+    return cumulated(np.cumsum, x, axis, dtype, 0 if include_initial else None)
 
 
 @implements(*present(np, "cumulative_prod"))  # NumPy 2.1
 def cumulative_prod(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
     """cumprod, optionally with a leading 1."""
-    x = np.asarray(x)
-    if axis is None:
-        axis = 0  # allowed for one dimension only
-    total = np.cumprod(x, axis=axis, dtype=dtype)
-    if not include_initial:
-        return total
-    first = total[along(one_axis(axis, x.ndim), slice(0, 1))]
-    return np.concatenate((np.ones_like(first), total), axis=axis)
+    return cumulated(np.cumprod, x, axis, dtype, 1 if include_initial else None)

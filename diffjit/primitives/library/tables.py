@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import collections
-import functools
 
 from diffjit.primitives.registry import implements
 
@@ -297,29 +296,6 @@ class RunTimeSet:  # noqa: PLW1641 - no set is a key
 def entries(iterable):
     """The items of an iterable; of a set, in whichever order they came."""
     return iterable.kept_keys if hasattr(iterable, "kept_keys") else iterable
-
-
-@implements(functools.cache)
-class Cached:
-    """A function that remembers its results."""
-
-    def __init__(self, function):
-        """Nothing is remembered yet."""
-        self.function = function
-        self.table = Table()
-
-    def __call__(self, *args):
-        """The function's result."""
-        if args not in self.table:
-            result = self.function(*args)
-            self.table[args] = result
-        return self.table[args]
-
-
-@implements(functools.lru_cache)
-def lru_cache(maxsize=128, typed=False):
-    """A decorator, or the decorated function."""
-    return Cached(maxsize) if callable(maxsize) else Cached
 
 
 @implements(collections.Counter)

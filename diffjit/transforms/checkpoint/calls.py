@@ -23,10 +23,10 @@ from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Value
 from diffjit.ir.types import is_ref
-from diffjit.ir.walk import dce, walk
+from diffjit.ir.walk import dce, rename, walk
 from diffjit.transforms.checkpoint.schedule import Schedule
 from diffjit.transforms.checkpoint.timeloop import TimeLoop
-from diffjit.transforms.custom import Rules, floats, rename
+from diffjit.transforms.custom import Rules, floats
 from diffjit.transforms.modes.forward import Forward
 from diffjit.transforms.outlined import own, silence, zeros
 from diffjit.transforms.prepare import clone

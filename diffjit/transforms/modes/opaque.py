@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from diffjit.frontend.calls.recursion import close
 from diffjit.ir.nodes import Block, Function, Op, Value, is_const, is_pure, is_view
 from diffjit.ir.types import is_float
-from diffjit.ir.walk import blocks, clone_op, walk
+from diffjit.ir.walk import blocks, clone_op, rename, walk
 from diffjit.transforms import custom
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def straightened(block: Block, results: list[Value]) -> list[Value]:
     for k, op in enumerate(block.ops):
         op.inputs = [mapping.get(v, v) for v in op.inputs]
         for region in op.regions:
-            custom.rename(region, mapping)
+            rename(region, mapping)
         if op.kind != "assign" or op.inputs[0] not in made or used[op.inputs[0]][0] != k:
             continue
         zeros, source = op.inputs
@@ -67,7 +67,7 @@ def _without_whole_views(block: Block) -> dict[Value, Value]:
         and all(part == ":" for part in op.attrs["spec"])
     }
     block.ops = [op for op in block.ops if not op.outputs or op.outputs[0] not in whole]
-    custom.rename(block, whole)
+    rename(block, whole)
     return whole
 
 

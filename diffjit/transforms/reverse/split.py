@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from diffjit.analysis.manager import analyses
 from diffjit.ir.nodes import Block, Function, Loc, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar, Stack
-from diffjit.ir.walk import blocks, walk
+from diffjit.ir.walk import blocks, rename, walk
 from diffjit.transforms.pipeline import finish
 from diffjit.transforms.prepare import clone
 from diffjit.transforms.reverse.reverse import Reverse
@@ -96,10 +96,10 @@ def split(function: Function, wrt: list[int], results: list[int]) -> Split | Non
         _copied(v, copies, f.body) if isinstance(v.type, Array) and memory.find(v) in held else v for v in r.primal
     ]
     whole = Block([], [*head, *copies], [*primal, *outs])
-    _substitute(whole, entry)
+    rename(whole, entry)
     whole.ops[:0] = entries
     body.ops = [*constants, *tail]
-    _substitute(body, mapping)
+    rename(body, mapping)
     body.results = [mapping.get(g, g) for g in gradients]
     pullback = Function(
         f"{function.name}_pullback", [*params, *r.seeds], body, "", f.source_file, f.source_line, f.comments
@@ -142,11 +142,3 @@ def _float(v: Value) -> bool:
 
 def _inner(op: Op) -> list[Op]:
     return [o for region in op.regions for o in walk(region)]
-
-
-def _substitute(block: Block, mapping: dict[Value, Value]) -> None:
-    for op in block.ops:
-        op.inputs = [mapping.get(v, v) for v in op.inputs]
-        for region in op.regions:
-            _substitute(region, mapping)
-    block.results = [mapping.get(v, v) for v in block.results]
