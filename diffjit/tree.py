@@ -245,9 +245,10 @@ def static_key(value: Any) -> Any:
         return kind, (value.start, value.stop, value.step)
     if isinstance(value, slice):
         return kind, (static_key(value.start), static_key(value.stop), static_key(value.step))
-    if kind.__eq__ is object.__eq__ or isinstance(value, (type, types.BuiltinFunctionType, types.MethodType)):
-        return kind, value
-    return kind, ("id", id(value))
+    if isinstance(value, types.MethodType):
+        return kind, value.__func__, id(value.__self__)
+    same = kind.__eq__ is object.__eq__ or isinstance(value, (type, types.BuiltinFunctionType))
+    return (kind, value) if same and kind.__hash__ is not None else (kind, ("id", id(value)))
 
 
 def sign_of(number: Any) -> int:

@@ -93,11 +93,13 @@ def check_grads(
 def clear_cache() -> None:
     """Remove generated modules, machine code and manifests from the cache folder (`settings.cache_dir`).
 
-    Programs that this process has compiled already stay; new ones are made from their source.
+    Functions that have been derived already stay compiled; new ones are made from their source.
     """
+    from diffjit.api.engine import shared
     from diffjit.lowering.calls import cache
 
     cache.clear()
+    shared.forget()
 
 
 @boundary

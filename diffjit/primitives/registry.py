@@ -40,9 +40,9 @@ def settle() -> None:
     _count["own"] = _count["declared"]
 
 
-def extended() -> bool:
-    """Whether something was declared beyond diffjit's own."""
-    return _count["declared"] > _count["own"]
+def extended() -> int:
+    """How much was declared beyond diffjit's own."""
+    return _count["declared"] - _count["own"]
 
 
 @dataclass(frozen=True, slots=True)

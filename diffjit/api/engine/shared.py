@@ -13,6 +13,7 @@ the last `FEW` others; and of each code what was made of it, without the functio
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -45,8 +46,9 @@ _by_code: dict[Any, dict[Any, Any]] = {}
 
 def kept(derived: Derived, function: Any, steps: Iterable[Any]) -> Kept:
     """What is kept for functions that are derived like this one: from this function, by these steps."""
+    registry = sys.modules.get("diffjit.primitives.registry")
     try:
-        ways = tuple(steps)
+        ways = (registry.extended() if registry is not None else 0, *steps)
     except TypeError:  # options that cannot be compared
         return Kept(derived, {})
     plain = type(function) is types.FunctionType and function.__closure__ is None
@@ -74,6 +76,12 @@ def _keep(table: dict[Any, Any], key: Any, value: Any, most: int) -> Any:
         table.pop(next(iter(table)), None)
     table[key] = value
     return value
+
+
+def forget() -> None:
+    """Keep nothing."""
+    for table in (_plain, _others, _by_code):
+        table.clear()
 
 
 # Programs of one function as those of another -------------------------------------------------------------------------
@@ -116,7 +124,10 @@ def detached(compiled: Compiled, function: Any) -> Compiled | None:
 
 def attached(template: Compiled, function: Any) -> Compiled | None:
     """The same program of a function of the same code; None where something is not as it was."""
-    functions: dict[Any, Any] = {next(f for f in template.followed if isinstance(f, Slot)): function}
+    start = next(f for f in template.followed if isinstance(f, Slot))
+    if not start.fits(function):
+        return None
+    functions: dict[Any, Any] = {start: function}
     guards: list[tuple[Any, Any]] = []
     try:
         for getter, expected in template.guards:
