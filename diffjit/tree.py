@@ -134,8 +134,8 @@ def attributes(value: Any) -> dict[str, Any]:
 
 @functools.cache
 def slots(cls: type) -> tuple[str, ...]:
-    """The slots of a class that is not of Python's library: its instances change."""
-    if cls.__module__.split(".")[0] in sys.stdlib_module_names:
+    """The slots of a user's class: its instances change, which those of Python's library do not."""
+    if cls.__module__.split(".")[0] in {*sys.stdlib_module_names, "diffjit"}:
         return ()
     names: dict[str, None] = {}
     for base in reversed(cls.__mro__):
@@ -247,8 +247,13 @@ def static_key(value: Any) -> Any:
         return kind, (static_key(value.start), static_key(value.stop), static_key(value.step))
     if isinstance(value, types.MethodType):
         return kind, value.__func__, id(value.__self__)
-    same = kind.__eq__ is object.__eq__ or isinstance(value, (type, types.BuiltinFunctionType))
-    return (kind, value) if same and kind.__hash__ is not None else (kind, ("id", id(value)))
+    if kind.__eq__ is object.__eq__ or isinstance(value, (type, types.BuiltinFunctionType)):
+        try:
+            hash(value)
+        except TypeError:  # functions of ctypes
+            return kind, ("id", id(value))
+        return kind, value
+    return kind, ("id", id(value))
 
 
 def sign_of(number: Any) -> int:
