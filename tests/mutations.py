@@ -208,6 +208,27 @@ MUTATIONS = (
         "if True:",
         "tests/analysis/test_manager.py",
     ),
+    Mutation(
+        "keys that are equal are the same",
+        "tree.py",
+        "        return kind, repr(value)\n    if isinstance(value, (int, str, bytes)):",
+        "        return value\n    if isinstance(value, (int, str, bytes)):",
+        "tests/frontend/test_told_apart.py",
+    ),
+    Mutation(
+        "dicts are the same in any order",
+        "tree.py",
+        "Structure(spec, tuple(slots), tuple(_dict_keys(tree)))",
+        "Structure(spec, tuple(slots))",
+        "tests/frontend/test_told_apart.py",
+    ),
+    Mutation(
+        "what was made for one closure serves another",
+        "api/engine/shared.py",
+        "    return made if made.valid() else None",
+        "    return made",
+        "tests/api/test_shared.py",
+    ),
     # Passes
     Mutation(
         "what changes is read once",
