@@ -15,7 +15,7 @@ elementwise("exp(x)", "out", numpy=np.exp, also=(math.exp,), overflows=True)
 elementwise("exp2(x)", "0.6931471805599453 * out", numpy=np.exp2, also=(math.exp2,), overflows=True)
 elementwise("expm1(x)", "out + 1", numpy=np.expm1, also=(math.expm1,), overflows=True)
 
-# Logarithms (math.log takes a base too: frontend/calls/builtin_calls.py) --------------------------------------------------
+# Logarithms (math.log takes a base too: frontend/calls/builtin_calls.py) ---------------------------------------------
 
 elementwise("log(x)", "1 / x", numpy=np.log, guarded=True)
 elementwise("log2(x)", "1.4426950408889634 / x", numpy=np.log2, also=(math.log2,), guarded=True)

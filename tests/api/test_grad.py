@@ -395,14 +395,12 @@ def test_static_things_outside_respecialise():
 
 
 def test_no_recompilation_for_a_new_length():
-    slope, made = grad(energy), []
+    slope = grad(lambda x, k: energy(x, k))  # a function of which nothing was made before
     for n in (6, 7, 9):
         np.testing.assert_allclose(slope(np.arange(1.0, n), 0.5), np.arange(1.0, n))
-        made.append(len(slope._cache))
-    assert made == made[:1] * 3
-    slope(np.float16([1, 2, 3, 4, 5]).astype(np.float32), 0.5)
-    slope(np.arange(5), 0.5)
-    assert len(slope._cache) > made[0]
+    assert len(slope._cache) == 1
+    slope(np.float32([1, 2, 3, 4, 5]), 0.5)
+    assert len(slope._cache) == 2
 
 
 def test_lengths_of_small_vectors_are_known():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import diffjit.primitives  # noqa: F401 - fills the tables
+from diffjit.frontend.syntax import interpret  # noqa: F401 - fills the table
 from diffjit.frontend.syntax.handlers import CORE
 from diffjit.primitives.registry import COMPOSITES, ELEMENTWISE, FUNCTIONS
 from diffjit.primitives.scipy_special import EXPORTS
