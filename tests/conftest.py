@@ -42,6 +42,12 @@ def pytest_configure(config):
     config.pluginmanager.register(Budget(None if hasattr(config, "workerinput") else config.getoption("times")))
 
 
+def pytest_runtest_setup():
+    """No test finds what another one has made."""
+    if "diffjit.api.engine.shared" in sys.modules:
+        sys.modules["diffjit.api.engine.shared"].forget()
+
+
 def pytest_runtest_teardown(item, nextitem):
     """Between files, let go of what JAX has compiled: a worker that runs all of them would hold gigabytes."""
     if nextitem is not None and nextitem.path == item.path:
