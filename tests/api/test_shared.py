@@ -221,3 +221,38 @@ def test_functions_and_options_that_are_like_none():
     _, pullback = dj.vjp(cube, 2.0)
     assert dj.jit(pullback)(1.0) == (12.0,)
     assert dj.fixed_point(lambda x: 0.5 * (x + 4.0 / x), 1.0) == 2.0
+
+
+def compared(f, g):
+    def h(x):
+        return np.sum(f(x) * 2.0) if f is g else np.sum(f(x) + g(x) * 5.0)
+
+    return h
+
+
+def squared():
+    def q(x):
+        return x * x
+
+    return q
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_functions_that_are_one_or_two(backend):
+    a, b = squared(), squared()
+    for f, g, factor in ((a, b, 12.0), (a, a, 4.0), (b, a, 12.0), (b, b, 4.0), (a, b, 12.0)):
+        np.testing.assert_allclose(dj.grad(compared(f, g), backend=backend)(X), factor * X)
+
+
+def of_two(u, v):
+    def h(x):
+        return np.sum(x * u.scale * v.scale) if u is v else np.sum(x * x * u.scale) + v.scale
+
+    return h
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_objects_that_are_one_or_two(backend):
+    one, two = Model(2.0), Model(3.0)
+    for u, v, slope in ((one, one, 4.0), (one, two, 4.0 * X), (two, two, 9.0), (one, one, 4.0)):
+        np.testing.assert_allclose(dj.grad(of_two(u, v), backend=backend)(X), slope)

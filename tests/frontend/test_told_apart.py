@@ -264,3 +264,27 @@ def test_keys_that_are_no_names(backend):
     x_bar, bars = dj.grad(f, argnums=(0, 1), backend=backend)(1.5, given, **{"in": 7.0})
     assert x_bar == 58.0
     assert bars == {"lambda": 1.5, "class": 5.0, "2x": 3.0}
+
+
+def test_powers_of_remainders():
+    def f(x):
+        return x * pow(3, 200, 7) + x * pow(-3, 5, 7) + x * pow(2, 10, -7)
+
+    right(f, dj.value_and_grad(f), 2.0)
+    with pytest.raises(ValueError, match="negative power"):
+        dj.jit(lambda x: x * pow(3, -1, 7))(2.0)
+
+
+def test_jumps_out_of_finally():
+    def f(x):
+        for k in range(3):
+            try:
+                return x * (k + 1)
+            finally:
+                x = x * 2
+                if k < 1:
+                    continue  # noqa: B012 - what the test is about
+        return x
+
+    with pytest.raises(dj.DiffjitError, match=r"DJ124.*continue"):
+        dj.grad(f)(1.5)

@@ -332,7 +332,7 @@ class _Writer(pickle.Pickler):
         if named:
             return ("named", obj.__module__, obj.__qualname__, _digest(obj))
         if id(obj) in self.known:
-            return ("reached", self.known[id(obj)], _digest(obj))
+            return ("reached", list(self.known).index(id(obj)), self.known[id(obj)], _digest(obj))
         raise Unportable
 
     def reducer_override(self, obj: Any) -> Any:
@@ -364,6 +364,7 @@ class _Reader(pickle.Unpickler):
     def __init__(self, file: Any, root: types.FunctionType) -> None:
         super().__init__(file)
         self.root = root
+        self.reached: dict[int, Any] = {}  # functions without names, by their numbers
 
     def find_class(self, module: str, name: str) -> Any:
         """A class or function that a manifest may name: our records and rules, numbers, and functions of libraries."""
@@ -395,9 +396,14 @@ class _Reader(pickle.Unpickler):
             return sys.modules[rest[0]]
         if kind == "ufunc":
             return getattr(sys.modules[rest[0]], rest[1])
-        found = _named(rest[0], rest[1]) if kind == "named" else rest[0]()
+        found = _named(rest[0], rest[1]) if kind == "named" else rest[1]()
         if type(found) is not types.FunctionType or _digest(found) != rest[-1]:
             raise Stale
+        if kind == "reached":
+            others = [f for number, f in self.reached.items() if number != rest[0]]
+            if any(found is f for f in (self.root, *others)):  # two functions there were two
+                raise Stale
+            self.reached[rest[0]] = found
         return found
 
 

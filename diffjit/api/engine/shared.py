@@ -134,7 +134,8 @@ def attached(template: Compiled, function: Any) -> Compiled | None:
             there = _placed(getter, functions)
             if isinstance(expected, Slot):
                 value = functions.get(expected) or _read(there)
-                if not expected.fits(value):
+                taken = expected not in functions and any(value is f for f in functions.values())
+                if taken or not expected.fits(value):  # two functions there were two
                     return None
                 functions[expected] = expected = value  # noqa: PLW2901
             guards.append((there, expected))

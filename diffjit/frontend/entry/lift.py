@@ -92,6 +92,7 @@ class Lifting(Mixin):
         self.param_paths: dict[Value, Any] = {}
         self.signs: dict[Any, int] = {}  # those of ints from outside on which the types of powers hang
         self.slice_syms = {}
+        self.objects: dict[int, av.Ref] = {}  # objects from outside by their identities; `guards` keep them
         self.flat_of: dict[Value, Value] = {}  # copies that stand for `a.flat`, and their arrays
         self.exceptions: list[Any] = []
         self.frame_loops: dict[int, list[Any]] = {}
@@ -205,9 +206,14 @@ class Lifting(Mixin):
             }
             return self.outside(av.DictC(items))
         self.guards[key] = Guard(getter, value)
-        if self.is_plain_object(value):
-            return self.outside(av.ObjC(type(value), {}, (value, getter)))
-        return Static(value)
+        if not self.is_plain_object(value):
+            return Static(value)
+        found = self.objects.get(id(value))
+        if found is None:
+            found = self.objects[id(value)] = self.outside(av.ObjC(type(value), {}, (value, getter)))
+        else:  # one object at two places
+            self.guards[key, "same"] = Guard(lambda: getter() is value, True)
+        return found
 
     def outside(self, contents: Any) -> av.Ref:
         """A heap object that stands for an outside one; it is the same in every state of the program."""

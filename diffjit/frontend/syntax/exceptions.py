@@ -8,7 +8,7 @@ handler.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -273,6 +273,10 @@ class Exceptions(Mixin):
             self.exceptions.pop()
 
     def _with_finally(self, node: gast.AST) -> None:
+        jump = next(_jumps(node.finalbody), None)
+        if jump is not None:  # it would take back what is on its way, as Python does
+            what = f"`{type(jump).__name__.lower()}` in a `finally` block"
+            raise self.unsupported("DJ124", what, jump, "leave the loop after the `try` statement")
         uid = next(self._uids)
         self.enter_try(uid, (BaseException,))
         try:
@@ -320,3 +324,15 @@ class Exceptions(Mixin):
         key = (handler[0], held.cls)
         self.cells["exc", *key] = exception
         self.jump("raise", *key)
+
+
+def _jumps(statements: list[gast.AST]) -> Iterator[gast.AST]:
+    """The `break` and `continue` of a loop around some statements."""
+    for statement in statements:
+        if isinstance(statement, (gast.Break, gast.Continue)):
+            yield statement
+        elif isinstance(statement, (gast.For, gast.While)):
+            yield from _jumps(statement.orelse)
+        elif not isinstance(statement, (gast.FunctionDef, gast.ClassDef)):
+            for name in ("body", "orelse", "handlers", "finalbody"):
+                yield from _jumps(getattr(statement, name, []))

@@ -22,7 +22,16 @@ def divmod_(x, y, /):
 @implements(builtins.pow)
 def pow_(base, exp, mod=None):
     """A power, and its remainder."""
-    return base**exp if mod is None else base**exp % mod
+    if mod is None:
+        return base**exp
+    if exp < 0:
+        raise ValueError("pow() to a negative power of a remainder is not supported")
+    result, base = 1 % mod, base % mod
+    while exp > 0:
+        if exp % 2:
+            result = result * base % mod
+        base, exp = base * base % mod, exp // 2
+    return result
 
 
 @implements(math.floor)
