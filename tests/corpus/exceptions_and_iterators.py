@@ -473,3 +473,12 @@ def rows_of_different_lengths(x, s, n):
         row = rows.pop()
         total += np.sum(row * rows[0][: len(row)])
     return total
+
+
+@program(args=lambda: (np.array([0.4, -1.2, 2.5, 0.3]),), wrt=("x",), tags=("language",))
+def items_that_do_not_hold(x):
+    """itertools.filterfalse, of a condition on numbers and of their truth."""
+    total = 0.0
+    for v in itertools.filterfalse(lambda v: v > 1.0, [x[0], x[2], 3.0 * x[1]]):
+        total = total + v * v
+    return total + len(list(itertools.filterfalse(None, [0, 1, 0]))) * x[3]

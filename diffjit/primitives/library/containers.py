@@ -329,6 +329,12 @@ def starmap(function, iterable):
     return map(lambda args: function(*args), iterable)  # noqa: C417 - a map has a length and places, if its source has
 
 
+@implements(itertools.filterfalse)
+def filterfalse(function, iterable):
+    """The items that a function does not hold for."""
+    return filter(lambda v: not (v if function is None else function(v)), iterable)
+
+
 @implements(itertools.repeat)
 def repeat(object, times=None):  # noqa: A002 - Python's name
     """One item again and again."""
