@@ -30,8 +30,8 @@ def mark_separate(function: Function) -> None:
 
 class _Marking:
     def __init__(self, function: Function) -> None:
-        self.order = analyses(function).order
-        self.memory = analyses(function).one_memory
+        known = analyses(function)
+        self.order, self.memory = known.order, known.one_memory
 
     def block(self, block: Block) -> None:
         for op in block.ops:

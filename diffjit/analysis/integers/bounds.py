@@ -117,12 +117,8 @@ class Bounds:
         return self.known[v]
 
     def _find(self, v: Value) -> Form:
-        found = self.sums.parts(v)
-        if found is not None:
-            constant, parts = found
-            total: Form = Affine(constant, {})
-            for times, part in parts:
-                total = total.plus(self.of(part), times)
+        total = self.sums.added(v, self.of)
+        if total is not None:
             return total
         op = v.op
         array = op.inputs[0].type if op is not None and op.kind == "dim" else None

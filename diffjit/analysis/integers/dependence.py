@@ -140,11 +140,8 @@ class _Case:
 
     def affine(self, v: Value, side: str) -> Form:
         """A number in terms of counters and of numbers that nothing is known of."""
-        found = self.sums.parts(v)
-        if found is not None:
-            total: Form = Affine(found[0], {})
-            for times, part in found[1]:
-                total = total.plus(self.affine(part, side), times)
+        total = self.sums.added(v, lambda part: self.affine(part, side))
+        if total is not None:
             return total
         ty = v.op.inputs[0].type if v.op is not None and v.op.kind == "dim" else None
         if v.op is not None and isinstance(ty, Array):

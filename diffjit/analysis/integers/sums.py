@@ -9,6 +9,7 @@ fit into their type.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -66,6 +67,16 @@ class Sums:
         if not all(isinstance(v.type, Scalar) and v.type.dtype.kind in "iub" for v in op.inputs):
             return False
         return ty.weak or exact(op) or self.intervals.fits(op)
+
+    def added(self, v: Value, form: Callable[[Value], Affine[Atom]]) -> Affine[Atom] | None:
+        """The forms of the numbers whose multiples add up to an integer, added up; None for one that is no sum."""
+        found = self.parts(v)
+        if found is None:
+            return None
+        total: Affine[Atom] = Affine(found[0], {})
+        for times, part in found[1]:
+            total = total.plus(form(part), times)
+        return total
 
     def parts(self, v: Value) -> tuple[int, Parts] | None:
         """A constant, and the numbers whose multiples add up to an integer with it; None for one that is no sum."""

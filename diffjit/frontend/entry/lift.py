@@ -17,7 +17,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.errors import TypeProblem
-from diffjit.frontend.entry.places import AsArray, Cell, Default, Global, Item, Keys, Kind, Length, Shape, Sign
+from diffjit.frontend.entry.places import AsArray, Cell, Default, Getter, Global, Item, Keys, Kind, Length, Shape, Sign
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
@@ -183,12 +183,10 @@ class Lifting(Mixin):
             return self.capture(key, array_type(value), getter, hint)
         if isinstance(value, tuple):
             items = tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))
-            self.guards[key] = Guard(Length(getter), len(value))
-            self.guards[key, "kind"] = Guard(Kind(getter), type(value))
+            self._guard_container(key, Length(getter), len(value), Kind(getter))
             return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
         if isinstance(value, list):
-            self.guards[key] = Guard(Length(getter), len(value))
-            self.guards[key, "kind"] = Guard(Kind(getter), type(value))
+            self._guard_container(key, Length(getter), len(value), Kind(getter))
             if len(value) > 64 and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value):
                 return self.capture(key, array_type(np.array(value)), AsArray(getter), hint)
             return self.outside(
@@ -196,8 +194,7 @@ class Lifting(Mixin):
             )
         if isinstance(value, (dict, set, frozenset)):
             keys = tuple(value)
-            self.guards[key] = Guard(Keys(getter), keys)
-            self.guards[key, "kind"] = Guard(Kind(getter), type(value))
+            self._guard_container(key, Keys(getter), keys, Kind(getter))
             if not isinstance(value, dict):
                 return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True))
             items = {
@@ -214,6 +211,11 @@ class Lifting(Mixin):
         else:  # one object at two places
             self.guards[key, "same"] = Guard(lambda: getter() is value, True)
         return found
+
+    def _guard_container(self, key: Any, extent: Getter, expected: Any, kind: Kind) -> None:
+        """A container is of its class, and has its length or its keys; what it holds is guarded item by item."""
+        self.guards[key] = Guard(extent, expected)
+        self.guards[key, "kind"] = Guard(kind, kind())
 
     def outside(self, contents: Any) -> av.Ref:
         """A heap object that stands for an outside one; it is the same in every state of the program."""

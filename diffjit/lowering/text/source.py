@@ -56,9 +56,8 @@ class LoweredPrinter(OpPrinter):
         self.lent = lent  # views that hold no reference
         self.sealed = sealed  # positions of results that leave as tapes
         self.uses = uses(function)
-        self.ranges = analyses(function).intervals
-        self.bounds = analyses(function).bounds
-        self.roots = analyses(function).roots
+        known = analyses(function)
+        self.ranges, self.bounds, self.roots = known.intervals, known.bounds, known.roots
         self.recursive = recursive  # ids of functions that may call themselves
         self.reserved = RUNTIME_NAMES  # type: ignore[misc]
         self.definitions: dict[str, str] = {}  # name -> what it is, for the head of the module

@@ -50,8 +50,8 @@ def enclose(function: Function, wrt: list[int], results: list[int], buffers: Seq
     from diffjit.transforms.checkpoint.calls import loop_rules
 
     while any(BUDGET in op.attrs for op in walk(function.body)):
-        order = analyses(function).order
-        memory = analyses(function).memory
+        known = analyses(function)
+        order, memory = known.order, known.memory
         useful = [*(function.results[k] for k in results), *(function.params[k] for k in buffers)]
         activity = Activity(function, memory, [function.params[k] for k in wrt], useful)
         found = _first(function.body, activity)

@@ -47,8 +47,8 @@ class Companions:
     def __init__(self, function: Function, wrt: list[int], count: int, *, nested: bool = False) -> None:
         self.f = self.prepared(clone(function) if nested else own_copy(function))
         self.count = count
-        self.order = analyses(self.f).order
-        self.memory = analyses(self.f).memory
+        known = analyses(self.f)
+        self.order, self.memory = known.order, known.memory
         self.inputs = [self.f.params[k] for k in wrt]
         outputs = [v for v in self.f.body.results if is_float(v.type)]
         if nested:  # what a recursive function leaves in its arguments is a result, too

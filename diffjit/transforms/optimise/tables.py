@@ -75,9 +75,8 @@ class _Tables:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.order = analyses(function).order
-        self.memory = analyses(function).memory
-        self.bounds = analyses(function).bounds
+        known = analyses(function)
+        self.order, self.memory, self.bounds = known.order, known.memory, known.bounds
         self.taken: set[Op] = set()
         self.found: list[tuple[_Place, dict[tuple[Op, ...], list[tuple[Op, _Slice]]]]] = []
         for loop in [op for op in walk(function.body) if op.kind in ("for", "while")]:
