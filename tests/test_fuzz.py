@@ -42,7 +42,7 @@ def programs(draw):
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.stem)
 def test_a_program_that_once_went_wrong(path, backend):
     source = path.read_text(encoding="utf-8")
-    for seed in range(3):
+    for seed in range(3 if backend == "python" else 1):
         outcome = check(source, seed, backend, second=True)
         assert outcome.kind == "ok", f"{outcome.kind}: {outcome.detail}"
 
@@ -60,7 +60,7 @@ def test_drawn_programs_in_python(source, seed):
     event(checked(source, seed, "python").kind)
 
 
-@settings(phases=PHASES, max_examples=5)
+@settings(phases=PHASES, max_examples=3)
 @given(source=programs())
 def test_drawn_programs_compiled(source):
     event(checked(source, 0, "numba").kind)

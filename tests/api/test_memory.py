@@ -122,7 +122,7 @@ def measured(found, arguments):
                 if isinstance(item, (list, np.ndarray)):
                     add(item, None)
                 else:
-                    total += 1 if isinstance(item, bool) else getattr(item, "nbytes", 8)
+                    total += {bool: 1, complex: 16}.get(type(item), getattr(item, "nbytes", 8))
 
     for x in found:
         add(x, None)
