@@ -11,6 +11,7 @@ starts a class of its own if nothing that it may refer to is written after the j
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from diffjit.analysis.integers.dependence import Access, Dependence, access, written
@@ -201,16 +202,19 @@ class Memory(Classes):
 
     def changes_after(self, ref: Value, reader: Op) -> bool:
         """Whether a write may change what `reader` reads through `ref`, before the forward sweep ends."""
+        return next(self.changing(ref, reader), None) is not None
+
+    def changing(self, ref: Value, reader: Op) -> Iterator[Op]:
+        """The writes that may change what `reader` reads through `ref`, before the forward sweep ends."""
         cls = self.find(ref)
         read = None
         for write in self.writes.get(cls, ()):
             if write is reader:
-                return True
-            if self._may_follow(reader, write, cls):
+                yield write
+            elif self._may_follow(reader, write, cls):
                 read = read or access(reader, ref, reader.inputs[1:] if reader.kind == "load" else [])
                 if not self._apart(read, write, cls):
-                    return True
-        return False
+                    yield write
 
     def written_within(self, ref: Value, loop: Op) -> bool:
         """Whether anything of the reference's class is written while a loop runs."""

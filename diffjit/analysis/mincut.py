@@ -8,11 +8,20 @@ kernels via Enzyme", SC 2021. Maximum flow by augmenting paths: Ford and Fulkers
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 V = TypeVar("V", bound=Hashable)
 
 _UNLIMITED = 1 << 100
+
+
+@dataclass(frozen=True, slots=True)
+class Cut(Generic[V]):
+    """The values to record, and what that and computing the others costs."""
+
+    chosen: set[V]
+    cost: int
 
 
 def minimum_cut(
@@ -20,7 +29,7 @@ def minimum_cut(
     operands: Callable[[V], Sequence[V] | None],
     recording: Callable[[V], int],
     computing: Callable[[V], int],
-) -> set[V]:
+) -> Cut[V]:
     """The values to record so that all of `wanted` can be computed.
 
     `operands(v)` are the values that `v` is computed from (none for a value at hand); None where it has to be recorded
@@ -49,9 +58,9 @@ def minimum_cut(
             if s not in seen:
                 seen.add(s)
                 pending.append(s)
-    graph.saturate()
+    cost = graph.saturate() + sum(map(recording, forced))
     reaches = graph.reaching_sink()
-    return forced | {v for v in seen if (v, True) in reaches and (v, False) not in reaches}
+    return Cut(forced | {v for v in seen if (v, True) in reaches and (v, False) not in reaches}, cost)
 
 
 _SOURCE, _SINK = "source", "sink"
@@ -67,13 +76,16 @@ class _Network:
         self.left.setdefault(a, {})[b] = capacity
         self.left.setdefault(b, {}).setdefault(a, 0)
 
-    def saturate(self) -> None:
-        """Send as much as goes from the source to the sink."""
+    def saturate(self) -> int:
+        """Send as much as goes from the source to the sink; how much that was."""
+        total = 0
         while (path := self._path()) is not None:
             room = min(self.left[a][b] for a, b in path)
             for a, b in path:
                 self.left[a][b] -= room
                 self.left[b][a] += room
+            total += room
+        return total
 
     def _path(self) -> list[tuple[Hashable, Hashable]] | None:
         """A shortest path with room."""

@@ -36,8 +36,8 @@ elementwise(
 
 # Trigonometric ------------------------------------------------------------------------------------------------------
 
-elementwise("sin(x)", "cos(x)", numpy=np.sin, also=(math.sin,))
-elementwise("cos(x)", "-sin(x)", numpy=np.cos, also=(math.cos,))
+elementwise("sin(x)", "cos(x)", numpy=np.sin, also=(math.sin,), along="cos")
+elementwise("cos(x)", "-sin(x)", numpy=np.cos, also=(math.cos,), along="sin")
 elementwise("tan(x)", "1 + out * out", numpy=np.tan, also=(math.tan,))
 # `one_minus_square` keeps the digits near 1 that 1 - x * x loses.
 elementwise("arcsin(x)", "1 / sqrt(one_minus_square(x))", numpy=np.arcsin, also=(math.asin,), guarded=True)

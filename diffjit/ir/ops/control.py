@@ -33,6 +33,8 @@ declare(
         raises=Raises.VALUES),
     Row("kept", "", "attrs of: a value of the way there that the way back reads (inside reverse mode alone)",
         raises=Raises.NEVER),
+    Row("undo", "", "attrs store: puts back what a store has overwritten (while a reverse sweep is built)",
+        raises=Raises.NEVER, effect=True),
     Row("stop_gradient", "x", "the identity; derivatives end here",
         raises=Raises.NEVER, constant=True, joins=True, reads=Reads.REFERENCE, like=0, name=""),
     Row("share", "a b", "may a and b overlap in memory? (np.may_share_memory) -> bool",

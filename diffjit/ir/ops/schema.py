@@ -96,6 +96,7 @@ class Row:
     kink: bool = False  # piecewise linear
     shared: bool = False  # computed again it is the same, if no memory has changed
     cost: Cost = Cost.DEAR
+    along: str = ""  # a function that takes hardly longer if this one of the same number is computed, too
 
     # Text
     operator: str = ""  # Python's

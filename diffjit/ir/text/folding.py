@@ -23,7 +23,7 @@ from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const, is_
 from diffjit.ir.raising import relies
 from diffjit.ir.roots import ANY, Root, Roots, is_fresh
 from diffjit.ir.text.strategy import OpPrinter
-from diffjit.ir.types import is_ref
+from diffjit.ir.types import INT, is_ref
 from diffjit.ir.walk import has_exit
 
 ALWAYS = frozenset({"const", "undef"})  # printed wherever they are used
@@ -86,6 +86,7 @@ class Folding:
         self.popping: set[Value] = set()  # folded values whose text pops from a stack
         self.results: dict[tuple[Value, int], Pending] = {}  # what the results of a block (by its id) are made of
         self.tails: dict[int, Op] = {}  # id of a block -> its tail
+        self.counters: set[Value] = set()  # of loops: they have one value throughout an iteration
         self.places = 0  # operations seen so far that may raise
         counted: dict[Value, list[User]] = defaultdict(list)
         self._count(function.body, counted)
@@ -112,7 +113,7 @@ class Folding:
             self._find_tail(block, block.results[0])
         overwritten = self._overwritten(block)
         for op in block.ops:
-            if op.kind in ALWAYS:
+            if op.kind in ALWAYS or self._is_beside_counter(op):
                 self.folded.add(op.out)
                 continue
             total.add(self._operation(op, block, pending, depth, overwritten))
@@ -125,6 +126,8 @@ class Folding:
     ) -> Summary:
         changes = Summary()
         inner = depth + 1
+        if op.kind == "for":
+            self.counters.add(op.regions[0].args[0])
         for region in op.regions:
             body = op if op.kind in ("for", "while") and region is op.regions[-1] else None
             changes.add(self._block(region, inner, body))
@@ -218,6 +221,12 @@ class Folding:
         if out in overwritten and op.kind != "pop":
             return self.printer.expressible(op)
         return self.printer.foldable(op)
+
+    def _is_beside_counter(self, op: Op) -> bool:
+        """Whether this is `i + 1` or `i - 1` of a loop's counter: shorter than a name for it, wherever it is used."""
+        if op.kind not in ("add", "subtract") or not op.attrs.get("nowrap") or op.out.name is not None:
+            return False
+        return is_const(op.inputs[1]) and op.inputs[0] in self.counters and op.out.type == INT
 
     def _is_conditional(self, op: Op) -> bool:
         """Whether an `if` with one output can be printed as `a if c else b`: nothing in its branches is a statement."""

@@ -14,7 +14,7 @@ from typing import Any
 from diffjit.analysis.integers.bounds import Bounds
 from diffjit.analysis.integers.running import Sum
 from diffjit.analysis.memory import Memory
-from diffjit.analysis.mincut import minimum_cut
+from diffjit.analysis.mincut import Cut, minimum_cut
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import fitting, relying
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
@@ -23,6 +23,7 @@ from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, nothing, walk
 from diffjit.transforms.optimise.tidy import labelled
 from diffjit.transforms.reverse.policy import Policy
+from diffjit.transforms.reverse.undo import Undo, needed
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +46,7 @@ class Context:
 class Keeper:
     """Decides how forward values reach the reverse sweep, and extends the forward sweep accordingly."""
 
-    def __init__(self, memory: Memory, bounds: Bounds, build: Builder) -> None:
+    def __init__(self, memory: Memory, bounds: Bounds, build: Builder, undo: Undo | None) -> None:
         self.order, self.bounds = memory.order, bounds
         self.memory = memory
         self.build = build
@@ -62,6 +63,7 @@ class Keeper:
         self.resolving = False
         self.recorded: set[Value] = set()
         self.descending: set[Value] = set()  # counters of mirrored loops that must run from the last to the first
+        self.undo = undo
         self.policy = Policy(self)
 
     def context(self, fwd: Block, parent: Context | None) -> Context:
@@ -201,8 +203,16 @@ class Keeper:
             dce(sweep, nothing)
         top.block.ops = sweep.body.ops
         contexts = {c.block: c for c in self.contexts}
-        wanted = [op.attrs["of"] for op in walk(top.block) if op.kind == "kept"]
-        self.recorded = minimum_cut(wanted, self.policy.operands, self.policy.recording, self.policy.computing)
+        self.policy.computed = {
+            (op.kind, v.op.attrs["of"])
+            for op in walk(top.block)
+            for v in op.inputs
+            if v.op is not None and v.op.kind == "kept" and op.row.along
+        }
+        if self.undo is not None:
+            self._decide_to_undo(sweep, self.undo)
+            top.block.ops = sweep.body.ops
+        self.recorded = self._cut(top.block).chosen
         for c in self.contexts:
             c.memo = {v: index for v, index in c.memo.items() if index.op is None}  # all but the loops' counters
         self.resolving = True
@@ -215,6 +225,38 @@ class Keeper:
                 op.inputs = [mapping.get(v, v) for v in op.inputs]
             block.results = [mapping.get(v, v) for v in block.results]
         return [mapping.get(v, v) for v in results]
+
+    def _cut(self, sweep: Block) -> Cut[Value]:
+        """What to record for all that the reverse sweep wants."""
+        wanted = [v for op in walk(sweep) for v in needed(op)]
+        return minimum_cut(wanted, self.policy.operands, self.policy.recording, self.policy.computing)
+
+    def _decide_to_undo(self, sweep: Function, undo: Undo) -> None:
+        """Undo the stores for which that is cheaper than to record what is read, and no others."""
+        undo.look(sweep.body, {c.fwd: c.block for c in self.contexts}, self.policy.operands)
+        if undo.overwritten:
+            with_undo = self._cut(sweep.body)
+            stores = undo.overwritten
+            undo.overwritten = {}
+            self.policy.forget()
+            if with_undo.cost < self._cut(sweep.body).cost:
+                undo.overwritten = {op: old for op, old in stores.items() if old in with_undo.chosen}
+                self.policy.forget()
+        with labelled(sweep):
+            for block in blocks(sweep.body):
+                block.ops = [op for op in block.ops if op.kind != "undo" or op.attrs["store"] in undo.overwritten]
+            dce(sweep, nothing)
+        for store, old in undo.overwritten.items():
+            assert old.op is not None
+            self.before.setdefault(store, []).append(old.op)
+
+    def _put_back(self, store: Op, c: Context) -> None:
+        """What a store has overwritten, back to where it was."""
+        assert self.undo is not None
+        old = self.kept(self.undo.overwritten[store], c)
+        inputs = [self.kept(store.inputs[0], c), old, *(self.kept(i, c) for i in store.inputs[2:])]
+        with self.build.inside(c.spot):
+            self.build.op("store", inputs, **relying(store, "undone"))
 
     def _rewrite(self, block: Block, contexts: dict[Block, Context], mapping: dict[Value, Value]) -> None:
         """Replace the placeholders of a block by what computes or reads their values, at the place of first need."""
@@ -232,6 +274,11 @@ class Keeper:
             if op.kind == "kept":
                 assert c is not None
                 mapping[op.out] = self.kept(op.attrs["of"], c)
+                labels |= {k: op.attrs[k] for k in LABELS if k in op.attrs}
+                new += c.spot.ops
+            elif op.kind == "undo":
+                assert c is not None
+                self._put_back(op.attrs["store"], c)
                 labels |= {k: op.attrs[k] for k in LABELS if k in op.attrs}
                 new += c.spot.ops
             else:
@@ -330,7 +377,8 @@ class Keeper:
             dims = tuple(Sym() for _ in lengths)
             tape = b.value("empty", lengths, Array(v.type.dtype, dims, "C"), name=name, order="C", record="tape")
         self.tapes[v] = tape
-        with self.forward_ops(self.at_end, c.fwd, c.fwd) as b:
+        store = self.undo.store_of.get(v) if self.undo is not None else None
+        with self.forward_ops(*((self.before, store) if store else (self.at_end, c.fwd)), c.fwd) as b:
             b.op("store", [tape, v, *self._index(b, shape)], **fitting(tape, "recording"))
         reached = self.kept(tape, c)
         index = self._index_back(c, shape)

@@ -39,6 +39,7 @@ class Policy:
         self.found: dict[Value, Op | None] = {}  # answers of `stored`
         self.settled: dict[Value, Settled | None] = {}  # answers of `snapshot`
         self.copies: dict[tuple[Value, Op], Settled] = {}
+        self.computed: set[tuple[str, Value]] = set()  # functions of numbers that the way back computes itself
         self.times: dict[Block, int] = {}  # answers of `often`
         for op in self.order.places:
             if op.kind == "store":
@@ -48,6 +49,9 @@ class Policy:
         """The values that a value is computed from again, none for one at hand; None: it must be recorded."""
         if self.keeper.in_scope(v) or v in self.keeper.exported or self.order.counted_by(v) is not None:
             return []
+        undo = self.keeper.undo
+        if undo is not None and undo.stands_for(v):
+            return None
         running = self.running.of(v)
         if running is not None:
             return running.operands(final=v.op is not None)
@@ -59,7 +63,14 @@ class Policy:
         if self._recomputable(op):
             return op.inputs
         settled = self.snapshot(v)
-        return None if settled is None else [settled.copy, *op.inputs[1:]]
+        if settled is not None:
+            return [settled.copy, *op.inputs[1:]]
+        put_back = undo.again(v) if undo is not None else None
+        return None if put_back is None else [*op.inputs, *put_back]
+
+    def forget(self) -> None:
+        """Other stores are undone than before."""
+        self.found = {}
 
     def snapshot(self, v: Value) -> Settled | None:
         """The copy that an element may be read from on the way back, if it is read of memory that changes later.
@@ -106,6 +117,7 @@ class Policy:
             if (
                 self.order.places[store].path[-1][0] is v.block
                 and target.dtype == v.type.dtype
+                and not (self.keeper.undo is not None and self.keeper.undo.touches(store))
                 and not self.memory.overwritten(store)
             ):
                 return store
@@ -117,9 +129,13 @@ class Policy:
             return True
         if op.kind == "load":
             return not self.memory.changes_after(op.inputs[0], op)
-        if not is_cheap(op) and not _small_power(op):
+        if not is_cheap(op) and not _small_power(op) and not self._comes_along(op):
             return False
         return isinstance(op.out.type, Scalar) or self._cheap_array(op)
+
+    def _comes_along(self, op: Op) -> bool:
+        """Whether the way back computes another function of the same number, which takes nearly all of the time."""
+        return isinstance(op.out.type, Scalar) and bool(op.row.along) and (op.row.along, op.inputs[0]) in self.computed
 
     def _cheap_array(self, op: Op) -> bool:
         """Elementwise, in a loop (else it is at hand), and nobody can tell it from a second one."""
@@ -136,7 +152,8 @@ class Policy:
         size = _size(v) if isinstance(v.type, (Array, Scalar)) else 10**6
         if v.block is None or not self.order.loops_around(v.block):
             return 5 * size
-        return 25 * size * self.often(v.block)
+        back = 8 if self.keeper.undo is not None and self.keeper.undo.stands_for(v) else 0  # ... and putting it back
+        return (25 + back) * size * self.often(v.block)
 
     def often(self, block: Block) -> int:
         """How many times a block runs, by guess."""
@@ -152,7 +169,7 @@ class Policy:
             return 2 * often
         if op is None or op.row.cost is Cost.FREE or is_view(op) or self.stored(v) is not None or self._invariant(op):
             return 0
-        return (6 if op.row.cost is Cost.SLOW else 2) * _size(v) * often
+        return (2 if op.row.cost <= Cost.CHEAP else 6) * _size(v) * often
 
     def _invariant(self, op: Op) -> bool:
         """Whether a number is the same in all iterations of the innermost loop: LLVM computes it once."""

@@ -31,6 +31,7 @@ from diffjit.transforms.prepare import clone, own_copy
 from diffjit.transforms.reverse.keep import Context, Keeper
 from diffjit.transforms.reverse.memory_rules import MemoryRules
 from diffjit.transforms.reverse.shadows import Shadows
+from diffjit.transforms.reverse.undo import Undo
 
 
 @dataclass(slots=True, eq=False)
@@ -55,12 +56,14 @@ class Reverse(MemoryRules):
         buffers: Sequence[int] = (),
         *,
         inside: bool = False,
+        undoing: bool = True,
     ) -> None:
         """`buffers`: arrays among `wrt` that the function may change, and whose cotangents are given as buffers.
 
         Their contents are the cotangents of what the function leaves in these arrays before the sweep, and the
         cotangents of what it found there after it. (`checkpoint.step`) `inside`: a part of another reverse sweep, so
-        that cotangents go in and out as they are.
+        that cotangents go in and out as they are. `undoing`: the sweep runs once, so that it may change the memory of
+        the way there (`transforms.reverse.undo`).
         """
         self.inside = inside
         self.f = own_copy(function) if not buffers else clone(function)
@@ -74,7 +77,8 @@ class Reverse(MemoryRules):
         self.outputs = [self.f.body.results[k] for k in results]
         useful = [*self.outputs, *(self.f.params[k] for k in buffers)]
         self.activity = Activity(self.f, self.memory, self.inputs, useful)
-        self.keep = Keeper(known.memory, known.bounds, self.build)
+        undo = Undo(self.f, known.memory, known.one_memory, self.f.body.results) if undoing else None
+        self.keep = Keeper(known.memory, known.bounds, self.build, undo)
         self.shadows = Shadows(self.f, self.memory, self.activity, self.keep, self.build)
         self.comment: str | None = None
         self.tested = finite.level()
@@ -159,6 +163,8 @@ class Reverse(MemoryRules):
             before = len(context.block.ops)
             with self.build.inside(context.block):
                 self.build.loc = op.loc
+                if self.keep.undo is not None and op in self.keep.undo.overwritten:
+                    self.build.op("undo", [], store=op)
                 self.reverse_op(op, context)
             self.explain(op, context, before)
 
@@ -264,6 +270,8 @@ class Reverse(MemoryRules):
         for o in scratch.ops:
             self._place(o, made, op, c, mapping, c.block)
         for v in wanted:
+            if self.keep.undo is not None:
+                self.keep.undo.lend(v)
             if v not in made and v not in mapping:
                 mapping[v] = (
                     self.keep.contents(v, op, c) if v is not op.out else self.keep.contents(v, op, c, after=True)

@@ -31,7 +31,7 @@ class Split:
 
 def split(function: Function, wrt: list[int], results: list[int]) -> Split | None:  # noqa: PLR0915 - one cut, read downwards
     """Cut the derivative in two; None where memory shadows made on the way there would be used up by one call."""
-    engine = Reverse(function, wrt, results)
+    engine = Reverse(function, wrt, results, undoing=False)
     r = engine.run()
     if engine.shadows.made or engine.shadows.of:
         return None
