@@ -6,13 +6,18 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import diffjit
 import diffjit.lowering.calls.cpu  # the kinds that lowering makes
 import diffjit.primitives
 from diffjit.ir.ops import ROWS, Raises, Reads, View
+from diffjit.ir.text.expressions import SourcePrinter
+from diffjit.ir.text.statements import STATEMENTS
+from diffjit.lowering.text.forms import form
 from diffjit.primitives.registry import ELEMENTWISE, RULES
+from diffjit.primitives.semantics import printed
 from diffjit.transforms.lengths import Lengths
 from diffjit.transforms.reverse import memory_rules, tapes
 
@@ -76,6 +81,21 @@ def test_a_row_is_complete(kind):
         assert operands == given
 
 
+@pytest.mark.parametrize("kind", sorted(ROWS))
+def test_a_kind_is_written_in_one_way(kind):
+    assert form(kind), "nothing says how machine code is made of it"
+
+
+@pytest.mark.parametrize("kind", sorted(ROWS))
+def test_a_kind_has_a_text(kind):
+    row = ROWS[kind]
+    if row.inner or row.literal or row.about.endswith("(made while lowering)") or kind in ("for", "while", "if"):
+        return
+    spelled = hasattr(SourcePrinter, f"op_{kind}") or hasattr(SourcePrinter, f"ew_{kind}")
+    known = row.operator or kind in printed() or any(hasattr(m, kind) for m in (np, np.linalg, np.fft))
+    assert spelled or kind in STATEMENTS or known or kind in ("call", "raise"), "nothing says how it is printed"
+
+
 ARRAYS = sorted(
     kind for kind, row in ROWS.items()
     if kind in RULES and not row.constant and not row.writes and row.cost and kind not in ("det", "gather", "mask_get")
@@ -127,6 +147,9 @@ def test_tables_of_kinds_do_not_grow():
 OWN = """
 import math
 import numpy as np
+from diffjit.ir.text.expressions import SourcePrinter
+from diffjit.ir.text.statements import STATEMENTS
+from diffjit.lowering.text.forms import form
 from diffjit.primitives.registry import elementwise
 
 
@@ -170,6 +193,9 @@ def test_a_function_of_our_own_is_one_row(tmp_path):
 LACKING = """
 import numpy as np
 from diffjit.ir.ops import Raises, Row, declare
+from diffjit.ir.text.expressions import SourcePrinter
+from diffjit.ir.text.statements import STATEMENTS
+from diffjit.lowering.text.forms import form
 from diffjit.primitives.registry import FUNCTIONS, elementwise
 
 

@@ -20,7 +20,7 @@ declare(
     Row("zeros_like", "a", "same shape and stride order; dtype from the output -> fresh array",
         raises=Raises.NEVER, constant=True, fill="zeros", makes=True, reads=Reads.LENGTHS, like=0),
     Row("copy", "a", 'attrs order ("C", "F", "K") -> fresh array',
-        raises=Raises.NEVER, makes=True, like=0, name="{}_copy"),
+        raises=Raises.NEVER, makes=True, same=True, like=0, name="{}_copy"),
     Row("arange", "start stop step", "-> fresh array of one dimension",
         raises=Raises.VALUES, shared=True, makes=True, name="indices"),
     # Views
@@ -48,5 +48,5 @@ declare(
     Row("nonzero", "a", "flat positions of True in a.ravel() (np.flatnonzero) -> fresh int array",
         raises=Raises.NEVER, constant=True, shared=True, name="where_{}"),
     Row("unbroadcast", "g like", "sums g to the shape of `like` -> same kind as `like`",
-        raises=Raises.NEVER, shared=True, like=1, name=""),
+        raises=Raises.NEVER, shared=True, same=True, like=1, name=""),
 )  # fmt: skip

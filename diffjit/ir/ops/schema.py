@@ -72,9 +72,15 @@ class Row:
     makes: bool = False  # an array of its own, which nobody else knows; there for that alone
     reads: Reads = Reads.CONTENTS
 
+    # Elements
+    same: bool = False  # of one number or element comes that number or element, cast
+    updates: bool = False  # it gives elements of operand 0 those of operand 1, whole arrays at once
+
     # Control
     control: bool = False  # what it does is done by its regions, or by another function
     effect: bool = False  # seen from outside
+    literal: bool = False  # written wherever it is used
+    inner: bool = False  # made and taken away again by one transform
 
     # Lengths of an array that comes out
     like: int | None = None  # those of this operand

@@ -26,7 +26,6 @@ from diffjit.ir.text.strategy import OpPrinter
 from diffjit.ir.types import INT, is_ref
 from diffjit.ir.walk import has_exit
 
-ALWAYS = frozenset({"const", "undef"})  # printed wherever they are used
 _STACKED = frozenset({"pop", "stack_copy"})
 _LAZY = frozenset({"logical_and", "logical_or", "select", "where"})  # Python may leave out an operand of these
 _INDENT = 4
@@ -113,7 +112,7 @@ class Folding:
             self._find_tail(block, block.results[0])
         overwritten = self._overwritten(block)
         for op in block.ops:
-            if op.kind in ALWAYS or self._is_beside_counter(op):
+            if op.row.literal or self._is_beside_counter(op):
                 self.folded.add(op.out)
                 continue
             total.add(self._operation(op, block, pending, depth, overwritten))
@@ -233,7 +232,7 @@ class Folding:
         if op.kind != "if":
             return False
         plain = all(
-            inner.kind in ALWAYS or (len(inner.outputs) == 1 and inner.out in self.folded)
+            inner.row.literal or (len(inner.outputs) == 1 and inner.out in self.folded)
             for region in op.regions
             for inner in region.ops
         )
@@ -297,7 +296,7 @@ class Folding:
 
     def _find_tail(self, block: Block, leave: Value) -> None:
         """Find the last `if` of a loop's body where it decides whether to leave: its branches print `break`."""
-        last = next((op for op in reversed(block.ops) if op.kind not in ALWAYS), None)
+        last = next((op for op in reversed(block.ops) if not op.row.literal), None)
         if last is None or last.kind != "if" or leave.op is not last:
             return
         if len(last.outputs) == 1 and all(is_pure(op) for region in last.regions for op in region.ops):

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value
 from diffjit.ir.text import syntax
 from diffjit.ir.text.coalesce import Coalescer
-from diffjit.ir.text.folding import ALWAYS, Folding
+from diffjit.ir.text.folding import Folding
 from diffjit.ir.text.liveness import Copy, Liveness
 from diffjit.ir.text.names import identifier
 from diffjit.ir.text.strategy import OpPrinter
@@ -117,7 +117,7 @@ class Emitter:
     def _ops(self, block: Block, out: list[ast.stmt]) -> None:
         known = len(out)
         for op in block.ops:
-            if op.kind in ALWAYS or (len(op.outputs) == 1 and op.out in self.folding.folded):
+            if op.row.literal or (len(op.outputs) == 1 and op.out in self.folding.folded):
                 continue
             self._note(op)
             if op.kind == "for":

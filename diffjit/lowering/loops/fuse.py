@@ -7,10 +7,6 @@ from collections.abc import Iterator
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 
-FILLS = frozenset({"zeros", "full", "zeros_like", "broadcast_to"})
-IDENTITIES = frozenset({"cast", "copy", "stop_gradient", "unbroadcast"})
-UPDATES = frozenset({"assign", "accum"})
-
 
 def is_elementwise(op: Op) -> bool:
     """Whether the output is an array whose elements depend on the operands' elements at the same place."""
@@ -18,12 +14,13 @@ def is_elementwise(op: Op) -> bool:
         return False
     if op.kind == "unbroadcast":
         return op.out.type.dims == getattr(op.inputs[0].type, "dims", None)
-    return op.row.by_element or op.kind in IDENTITIES
+    return op.row.by_element or op.row.same
 
 
 def is_fill(op: Op) -> bool:
     """Whether the output is an array of one number."""
-    return op.kind in FILLS and (op.kind != "broadcast_to" or isinstance(op.inputs[0].type, Scalar))
+    spread = op.kind == "broadcast_to" and isinstance(op.inputs[0].type, Scalar)
+    return spread or op.row.fill in ("zeros", "value")
 
 
 def is_reduction(op: Op) -> bool:
@@ -33,12 +30,12 @@ def is_reduction(op: Op) -> bool:
 
 def runs_in_loops(op: Op) -> bool:
     """Whether the operation is a nest of loops that may do other work as well."""
-    return is_elementwise(op) or is_reduction(op) or op.kind in UPDATES
+    return is_elementwise(op) or is_reduction(op) or op.row.updates
 
 
 def element_inputs(op: Op) -> list[Value]:
     """The operands that give elements (the others give lengths, or are written)."""
-    if op.kind in UPDATES:
+    if op.row.updates:
         return op.inputs[1:2]
     if op.row.reduces or op.kind in ("unbroadcast", "full", "broadcast_to"):
         return op.inputs[:1]

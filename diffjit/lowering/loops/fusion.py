@@ -111,7 +111,7 @@ class _Group:
         for v in fuse.array_inputs(op):
             if v not in self.made and v not in self.reads:
                 self.reads.append(v)
-        if op.kind in fuse.UPDATES:
+        if op.row.updates:
             self.writes.append(op.inputs[0])
         elif fuse.is_elementwise(op) or fuse.is_fill(op):
             self.made.add(op.out)
@@ -138,7 +138,7 @@ class _Lengths:
 
     def learn(self, op: Op) -> None:
         """Lengths that meet and cannot be 1 are equal."""
-        if not fuse.is_elementwise(op) and op.kind not in fuse.UPDATES:
+        if not fuse.is_elementwise(op) and not op.row.updates:
             return
         shapes = [fuse.dims_of(v) for v in op.inputs if isinstance(v.type, Array)]
         for k in range(1, max(map(len, shapes), default=0) + 1):
@@ -322,7 +322,7 @@ class _Scheduler:
 
     def _fusible(self, op: Op) -> None:
         melting = self._melting(op)
-        if op.kind in fuse.UPDATES:
+        if op.row.updates:
             behind = [o for v in melting for o in self.waiting[v]]
             if not self._is_aligned(op, behind):
                 self._place(melting)
@@ -352,9 +352,7 @@ class _Scheduler:
         op = ops[-1]
         inner = {o.out for o in ops[:-1]}
         inputs = [v for o in ops for v in o.inputs if v not in inner]
-        shapes_only = [
-            v for o in ops for v in o.inputs if v not in fuse.element_inputs(o) and o.kind not in fuse.UPDATES
-        ]
+        shapes_only = [v for o in ops for v in o.inputs if v not in fuse.element_inputs(o) and not o.row.updates]
         self._place([v for v in inputs if v in self.waiting])
         group = None if _stands_alone(op) else self._candidate(ops, inputs, shapes_only)
         if group is None:
@@ -378,7 +376,7 @@ class _Scheduler:
         op = ops[-1]
         space = fuse.space_of(op)
         reads = [v for o in ops for v in fuse.array_inputs(o) if v in inputs]
-        writes = [op.inputs[0]] if op.kind in fuse.UPDATES else []
+        writes = [op.inputs[0]] if op.row.updates else []
         first = max((self.position.get(v, -1) for v in inputs), default=-1)
         for table, touched in ((self.written, [*reads, *writes]), (self.read, writes)):
             for root, at in table.items():
@@ -486,7 +484,7 @@ class _Scheduler:
             or any(isinstance(u, Block) or id(u) not in inside for u in self.users.get(v, ()))
         ]
         outputs.sort(key=lambda v: v.id)
-        targets = {o.inputs[0] for o in group.members if o.kind in fuse.UPDATES}
+        targets = {o.inputs[0] for o in group.members if o.row.updates}
         attrs = {
             "members": group.members,
             "space": group.space,
@@ -526,7 +524,7 @@ def _may_fail(op: Op) -> bool:
 
 def _stands_alone(op: Op) -> bool:
     """Loops that would keep other work from becoming vector code."""
-    if fuse.is_elementwise(op) or op.kind in fuse.UPDATES:
+    if fuse.is_elementwise(op) or op.row.updates:
         return False
     if op.kind == "unbroadcast":
         axes = fuse.summed_axes(op) if isinstance(op.inputs[1].type, Array) else []

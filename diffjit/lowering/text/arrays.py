@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diffjit.errors import without_rule
 from diffjit.ir.nodes import Op, const_of
 from diffjit.ir.text import syntax
 from diffjit.ir.types import Array, Scalar
 from diffjit.lowering.calls import failures
 from diffjit.lowering.loops.checked import PROMISE
 from diffjit.lowering.loops.fuse import element_type
-from diffjit.lowering.loops.reuse import HOLD
 from diffjit.lowering.marks import INSIDE, LENT, TESTED, WRAPS
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text import loops, rows, scalars
+from diffjit.lowering.text.forms import Expression, Statement, expression, statement
 from diffjit.lowering.text.lines import Lines, said, subscript, tuple_text
-from diffjit.lowering.text.scalars import COMPUTED
 from diffjit.settings import settings
 
 if TYPE_CHECKING:
@@ -29,46 +26,72 @@ if TYPE_CHECKING:
 # Expressions ----------------------------------------------------------------------------------------------------------
 
 
-def expression(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
-    """Operations that are one expression."""
-    match op.kind:
-        case "dim":
-            return syntax.expr(f"a.shape[{op.attrs['axis']}]", a=args[0])
-        case "stride":
-            return syntax.expr(f"a.strides[{op.attrs['axis']}] // a.itemsize", a=args[0])
-        case "trip":
-            return syntax.call("trip", *args)
-        case "load":
-            return syntax.subscript(said(args[0], fact(printer, op, 1)), args[1:])
-        case "view":
-            return view(printer, op, args)
-        case "transpose":
-            return _transpose(printer, op, args)
-        case "diagonal":
-            return syntax.call("diagonal", args[0], syntax.number(op.attrs.get("offset", 0)))
-        case "real_view":
-            return args[0] if op.inputs[0].type.dtype.kind != "c" else syntax.call("real_part", args[0])  # type: ignore[union-attr]
-        case "imag_view":
-            return syntax.call("imag_part", args[0])
-        case "share":
-            return syntax.call("share_memory", *args)
-        case "stop_gradient":
-            return args[0]
-        case "list_new" | "stack_new":
-            spec = spec_of(op.out.type.elem)  # type: ignore[union-attr]
-            name = "new_list_" + "".join(c if c.isalnum() else "_" for c in spec)
-            return syntax.call(printer.define(name, f'lists.new_list("{spec}")'))
-        case "list_len":
-            return syntax.call("list_size", args[0])
-        case "list_get":
-            return syntax.call("item_of", *args)
-        case "list_pop":
-            return syntax.call("pop_at" if len(args) > 1 else "pop_last", *args)
-        case "pop":
-            return syntax.call("pop_last", args[0])
-        case "list_copy" | "stack_copy":
-            return syntax.call("copy_list", args[0])
-    raise without_rule(op.kind, "machine code", op.loc, COMPUTED)
+@expression("dim")
+def _dim(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
+    del printer
+    return syntax.expr(f"a.shape[{op.attrs['axis']}]", a=args[0])
+
+
+@expression("stride")
+def _stride(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
+    del printer
+    return syntax.expr(f"a.strides[{op.attrs['axis']}] // a.itemsize", a=args[0])
+
+
+@expression("load")
+def _load(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
+    return syntax.subscript(said(args[0], fact(printer, op, 1)), args[1:])
+
+
+@expression("diagonal")
+def _diagonal(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
+    del printer
+    return syntax.call("diagonal", args[0], syntax.number(op.attrs.get("offset", 0)))
+
+
+@expression("real_view")
+def _real_view(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
+    del printer
+    return args[0] if op.inputs[0].type.dtype.kind != "c" else syntax.call("real_part", args[0])  # type: ignore[union-attr]
+
+
+@expression("stop_gradient")
+def _itself(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
+    del printer, op
+    return args[0]
+
+
+@expression("list_new", "stack_new")
+def _new_list(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
+    del args
+    spec = spec_of(op.out.type.elem)  # type: ignore[union-attr]
+    name = "new_list_" + "".join(c if c.isalnum() else "_" for c in spec)
+    return syntax.call(printer.define(name, f'lists.new_list("{spec}")'))
+
+
+@expression("list_pop")
+def _list_pop(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
+    del printer, op
+    return syntax.call("pop_at" if len(args) > 1 else "pop_last", *args)
+
+
+def _called(function: str) -> Expression:
+    """An expression that is a call of a function of `runtime`."""
+
+    def written(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
+        del printer, op
+        return syntax.call(function, *args)
+
+    return written
+
+
+expression("trip")(_called("trip"))
+expression("imag_view")(_called("imag_part"))
+expression("share")(_called("share_memory"))
+expression("list_len")(_called("list_size"))
+expression("list_get")(_called("item_of"))
+expression("pop")(_called("pop_last"))
+expression("list_copy", "stack_copy")(_called("copy_list"))
 
 
 def fact(printer: LoweredPrinter, op: Op, first: int) -> str:
@@ -81,6 +104,7 @@ def fact(printer: LoweredPrinter, op: Op, first: int) -> str:
     return INSIDE if positive else WRAPS
 
 
+@expression("view")
 def view(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
     """Basic indexing. Numba's slices clamp as Python's do, and our pipeline checks the ints."""
     spec = op.attrs["spec"]
@@ -136,6 +160,7 @@ def _numba_keeps(spec: tuple[Any, ...], base: Array, ty: Array) -> bool:
     )
 
 
+@expression("transpose")
 def _transpose(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
     perm, ty = tuple(op.attrs["perm"]), op.out.type
     assert isinstance(ty, Array)
@@ -147,6 +172,7 @@ def _transpose(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
 # Statements -----------------------------------------------------------------------------------------------------------
 
 
+@statement("store")
 def _store(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     del outs
     array, value = op.inputs[0].type, op.inputs[1]
@@ -159,6 +185,7 @@ def _store(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str
     lines.add(f"{place} = {scalars.cast(source, array.dtype)}", fact=fact(printer, op, 2))
 
 
+@statement("accum_at")
 def _accum_at(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     del outs
     array, value = op.inputs[0].type, op.inputs[1]
@@ -179,16 +206,19 @@ def _order(op: Op) -> str:
     return "F" if ty.layout == "F" else "C"
 
 
+@statement("empty")
 def _empty(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     lengths = _lengths(printer, op, args, lines)
     lines.add(f"{outs[0]} = {printer.empty(op.out.type.dtype, outs[0], _order(op))}({tuple_text(lengths)})")  # type: ignore[union-attr]
 
 
+@statement("zeros")
 def _zeros(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     dtype = op.out.type.dtype  # type: ignore[union-attr]
     printer.filled(outs[0], dtype, _order(op), _lengths(printer, op, args, lines), scalars.literal(0, dtype), lines)
 
 
+@statement("full")
 def _full(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     dtype = op.out.type.dtype  # type: ignore[union-attr]
     value = op.inputs[0]
@@ -207,16 +237,19 @@ def _shape_of(printer: LoweredPrinter, op: Op, args: list[ast.expr], lines: Line
     return [f"{name}.shape[{k}]" for k in range(ty.ndim)] if isinstance(ty, Array) else []
 
 
+@statement("empty_like")
 def _empty_like(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     shape = _shape_of(printer, op, args, lines)
     lines.add(f"{outs[0]} = {printer.empty(op.out.type.dtype, outs[0], _order(op))}({tuple_text(shape)})")  # type: ignore[union-attr]
 
 
+@statement("zeros_like")
 def _zeros_like(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     dtype = op.out.type.dtype  # type: ignore[union-attr]
     printer.filled(outs[0], dtype, _order(op), _shape_of(printer, op, args, lines), scalars.literal(0, dtype), lines)
 
 
+@statement("broadcast_to")
 def _broadcast_to(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     lengths = _lengths(printer, op, args, lines, 1)
     source = op.inputs[0]
@@ -229,6 +262,7 @@ def _broadcast_to(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: l
     lines.add(f"{outs[0]} = stretched({name}, {tuple_text(lengths)})")
 
 
+@statement("reshape")
 def _reshape(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     source, ty = op.inputs[0], op.out.type
     assert isinstance(source.type, Array)
@@ -248,6 +282,7 @@ def _reshape(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
     lines.add(f"{outs[0]} = {text}")
 
 
+@statement("arange")
 def _arange(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     ty = op.out.type
     assert isinstance(ty, Array)
@@ -273,6 +308,7 @@ def _arange(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[st
         lines.add(f"{outs[0]}[{index}] = {scalars.cast(number, ty.dtype)}", inside=True)
 
 
+@statement("concatenate")
 def _concatenate(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     axis, ty = op.attrs["axis"], op.out.type
     assert isinstance(ty, Array)
@@ -300,6 +336,7 @@ def _concatenate(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: li
             lines.add(f"{offset} += {name}.shape[{axis}]")
 
 
+@statement("cumsum", "cumprod")
 def _scan(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """cumsum, cumprod: a running total along one axis."""
     source, ty, axis = op.inputs[0], op.out.type, op.attrs["axis"]
@@ -324,6 +361,7 @@ def _scan(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str]
             lines.add(f"{subscript(outs[0], indices)} = {total}", inside=True)
 
 
+@statement("sort", "argsort")
 def _lanes(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """sort, argsort: each lane along an axis is sorted in place in the result."""
     source, ty, axis = op.inputs[0], op.out.type, op.attrs["axis"]
@@ -338,6 +376,7 @@ def _lanes(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str
         lines.add(f"{op.kind}_lane({name}[{lane}], {outs[0]}[{lane}])", inside=True)
 
 
+@statement("argmax", "argmin")
 def _arg_extremum(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """argmax, argmin: the first position of the extremum; a NaN wins."""
     source, axis = op.inputs[0], op.attrs.get("axis")
@@ -375,17 +414,7 @@ def _arg_extremum(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: l
             lines.add(f"{subscript(outs[0], places)} = {found}", inside=True)
 
 
-def _call(function: str, *positions: int) -> Callable[..., None]:
-    """A statement that is one call."""
-
-    def printed(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
-        texts = [printer.named(args[k], op.inputs[k], lines) for k in positions if k < len(args)]
-        lines.add(f"{outs[0] + ' = ' if outs else ''}{function}({', '.join(texts)})")
-
-    return printed
-
-
-def _list_value(function: str) -> Callable[..., None]:
+def _list_value(function: str) -> Statement:
     """`append(items, value)` and its kin: numbers get the list's dtype."""
 
     def printed(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
@@ -400,6 +429,7 @@ def _list_value(function: str) -> Callable[..., None]:
     return printed
 
 
+@statement(PROMISE)
 def _promise(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """Two lengths are equal, or so it is believed (`lowering.loops.checked`)."""
     del outs
@@ -407,12 +437,6 @@ def _promise(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
     lines.add(f"{printer.require('PROMISED', 3)}({a} == {b}, {failures.LENGTH}, {a}, {b})")
 
 
-STATEMENTS: dict[str, Callable[..., None]] = {
-    HOLD: _call("hold", 0), PROMISE: _promise, "store": _store, "accum_at": _accum_at,
-    "empty": _empty, "zeros": _zeros, "full": _full,
-    "empty_like": _empty_like, "zeros_like": _zeros_like, "broadcast_to": _broadcast_to,
-    "reshape": _reshape, "arange": _arange,
-    "concatenate": _concatenate, "cumsum": _scan, "cumprod": _scan, "sort": _lanes, "argsort": _lanes,
-    "argmax": _arg_extremum, "argmin": _arg_extremum, "list_append": _list_value("append"),
-    "push": _list_value("append"), "list_set": _list_value("put_item"), "list_insert": _list_value("insert_item"),
-}  # fmt: skip
+statement("list_append", "push")(_list_value("append"))
+statement("list_set")(_list_value("put_item"))
+statement("list_insert")(_list_value("insert_item"))

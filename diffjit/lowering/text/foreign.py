@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from diffjit.errors import InternalError
@@ -12,6 +11,7 @@ from diffjit.ir.types import Array, Scalar
 from diffjit.lowering.calls import callbacks
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text import loops
+from diffjit.lowering.text.forms import statement
 from diffjit.lowering.text.lines import Lines, tuple_text
 from diffjit.primitives.routines import Site
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from diffjit.lowering.text.source import LoweredPrinter
 
 
+@statement("foreign")
 def _foreign(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """Results that are arrays are allocated; then the function is called, or its loop for each row."""
     site: Site = op.attrs["site"]
@@ -96,6 +97,3 @@ def _called(site: Site) -> str:
 
 def _specs(types: tuple[Scalar | Array, ...]) -> str:
     return repr(tuple(spec_of(ty) for ty in types))
-
-
-STATEMENTS: dict[str, Callable[..., None]] = {"foreign": _foreign}

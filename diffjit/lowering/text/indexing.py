@@ -12,6 +12,7 @@ from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.types import Array, Dim, Scalar, Sym
 from diffjit.lowering.loops.fuse import dims_of, element_type
 from diffjit.lowering.text import loops, scalars
+from diffjit.lowering.text.forms import statement
 from diffjit.lowering.text.lines import Lines, subscript, tuple_text
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def broadcast(shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
     return tuple(out)
 
 
+@statement("gather")
 def _gather(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     selection = Selection(printer, op, args, 1, lines)
     dtype = op.out.type.dtype  # type: ignore[union-attr]
@@ -106,6 +108,7 @@ def _gather(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[st
     selection.body(lambda place: f"{subscript(outs[0], selection.indices)} = {place}")
 
 
+@statement("scatter", "scatter_add")
 def _scatter(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     del outs
     target, value = op.inputs[:2]
@@ -177,6 +180,7 @@ class Mask:
             self.lines.depth -= 1
 
 
+@statement("mask_get")
 def _mask_get(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     mask = Mask(printer, op.inputs[0], args[0], op.inputs[1], args[1], lines)
     count, at = printer.temp("n"), printer.temp("at")
@@ -187,6 +191,7 @@ def _mask_get(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[
     mask.body(at, f"{subscript(outs[0], [at, *rest])} = {subscript(mask.name, mask.indices)}")
 
 
+@statement("mask_set")
 def _mask_set(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     del outs
     target, mask_value, value = op.inputs
@@ -232,6 +237,7 @@ def _copied(printer: LoweredPrinter, v: Value, arg: ast.expr, hint: str, lines: 
     return ast.Name(id=made, ctx=ast.Load())
 
 
+@statement("nonzero")
 def _nonzero(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     source = op.inputs[0]
     nest = loops.Nest(printer, lines, dims_of(source))
@@ -253,13 +259,3 @@ def _nonzero(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
         lines.add(f"{count} += 1")
         lines.depth -= 1
         lines.add(f"{at} += 1")
-
-
-STATEMENTS: dict[str, Callable[..., None]] = {
-    "gather": _gather,
-    "scatter": _scatter,
-    "scatter_add": _scatter,
-    "mask_get": _mask_get,
-    "mask_set": _mask_set,
-    "nonzero": _nonzero,
-}

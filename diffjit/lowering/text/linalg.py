@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.lowering.loops.fuse import dims_of
 from diffjit.lowering.text import loops, scalars
+from diffjit.lowering.text.forms import statement
 from diffjit.lowering.text.lines import Lines, subscript, tuple_text
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def _stack(printer: LoweredPrinter, operands: list[Operand], lines: Lines) -> tu
     return indices, lengths
 
 
+@statement("matmul")
 def _matmul(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     dtype = op.out.type.dtype  # type: ignore[union-attr]
     ndims = [len(dims_of(v)) for v in op.inputs]
@@ -207,6 +208,7 @@ def _work(printer: LoweredPrinter, dtype: np.dtype, hint: str, shape: list[str],
     return name
 
 
+@statement("solve")
 def _solve(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     dtype = op.out.type.dtype  # type: ignore[union-attr]
     vector = len(dims_of(op.inputs[1])) == 1
@@ -228,6 +230,7 @@ def _solve(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str
         lines.add(f"{function}({a.item(indices)}, {b.item(indices)}, {out}, {', '.join(work)}, {pivots})", inside=True)
 
 
+@statement("inv", "cholesky")
 def _inv(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     dtype = op.out.type.dtype  # type: ignore[union-attr]
     a = Operand(printer, op.inputs[0], args[0], dtype, 2, lines)
@@ -246,6 +249,7 @@ def _inv(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str],
         lines.add(f"invert({a.item(indices)}, {out}, {', '.join(work)}, {pivots})", inside=True)
 
 
+@statement("det")
 def _det(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     dtype = op.out.type.dtype  # type: ignore[union-attr]
     a = Operand(printer, op.inputs[0], args[0], dtype, 2, lines)
@@ -262,6 +266,7 @@ def _det(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str],
         lines.add(f"{subscript(outs[0], indices)} = determinant({a.item(indices)}, {one}, {lu}, {pivots})", inside=True)
 
 
+@statement("eigh")
 def _eigh(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """Eigenvalues and eigenvectors; work space as `syevd` and `heevd` ask for it."""
     dtype = op.out.type.dtype  # type: ignore[union-attr]
@@ -283,6 +288,7 @@ def _eigh(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str]
         lines.add(f"hermitian_vectors({matrix}, {out}, {', '.join(spare)})", inside=True)
 
 
+@statement("svd")
 def _svd(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """Singular values and vectors; work space as `gesdd` asks for it."""
     dtype = op.out.type.dtype  # type: ignore[union-attr]
@@ -309,6 +315,7 @@ def _svd(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str],
         lines.add(f"singular_vectors({a.item(indices)}, {out}, {', '.join(spare)})", inside=True)
 
 
+@statement("factorizes")
 def _factorizes(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """Whether a factorisation exists, for every matrix of the stack."""
     ty = op.inputs[0].type
@@ -330,6 +337,7 @@ def _factorizes(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: lis
 # Fourier transforms ---------------------------------------------------------------------------------------------------
 
 
+@statement("fft", "rfft", "irfft")
 def _transform(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """Rows of transforms along one axis; the longest other axis that is known, the last, is gone through inside."""
     source, ty, axis = op.inputs[0], op.out.type, op.attrs["axis"]
@@ -356,16 +364,3 @@ def _transform(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list
         a, out = f"{turned}({a})", f"{turned}({out})"
     with lines.loops([indices[k] for k in others], [lengths[k] for k in others]):
         lines.add(f"{kind}_rows({a}, {out})", inside=True)
-
-
-STATEMENTS: dict[str, Callable[..., None]] = {
-    "matmul": _matmul,
-    "solve": _solve,
-    "inv": _inv,
-    "cholesky": _inv,
-    "det": _det,
-    "eigh": _eigh,
-    "svd": _svd,
-    "factorizes": _factorizes,
-    **dict.fromkeys(("fft", "rfft", "irfft"), _transform),
-}

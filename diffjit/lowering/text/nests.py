@@ -13,9 +13,10 @@ import numpy as np
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering.calls.failures import APART
-from diffjit.lowering.loops import fuse
+from diffjit.lowering.loops import fuse, fusion
 from diffjit.lowering.marks import NEST, PARALLEL, SCALAR
 from diffjit.lowering.text import scalars, spreading
+from diffjit.lowering.text.forms import statement
 from diffjit.lowering.text.lines import Lines, subscript, tuple_text
 from diffjit.lowering.text.loops import Nest, copy, identity, update, whole_assignment
 from diffjit.lowering.text.scalars import Operand
@@ -29,13 +30,14 @@ _BLOCK = {8: 4096, 4: 1024}
 _DEEPEST = 12  # expressions are nested no deeper
 
 
+@statement(fusion.NEST)
 def loops(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """The statements of an operation in loops, or of a nest of several."""
     if op.kind == "copy":
         layout = op.out.type.layout  # type: ignore[union-attr]
         copy(printer, op.inputs[0], args[0], outs[0], "F" if layout == "F" else "C", lines)
         return
-    if op.kind in fuse.UPDATES:
+    if op.row.updates:
         args, done = whole_assignment(printer, op, args, lines)
         if done:
             return
@@ -73,10 +75,10 @@ class Loops:
         self.args = dict(zip(op.inputs, args, strict=True))
         self.outs = dict(zip(op.outputs, outs, strict=True))
         self.space: tuple[Dim, ...] = op.attrs["space"] if "members" in op.attrs else fuse.space_of(op)
-        plain_source = len(self.members) == 1 and op.kind in fuse.UPDATES
+        plain_source = len(self.members) == 1 and op.row.updates
         self.nest = Nest(printer, lines, self.space, fit="fitted_source" if plain_source else "fitted")
         self.counts = Counter(v for m in self.members for v in fuse.element_inputs(m))
-        self.careful = any(m.kind in fuse.UPDATES for m in self.members) and len(self.members) > 1
+        self.careful = any(m.row.updates for m in self.members) and len(self.members) > 1
         self.locals: dict[Value, str] = {}
         self.targets: dict[Value, str] = {}
         self.updated: set[Value] = set()  # what is made here and changed before it leaves
@@ -84,7 +86,7 @@ class Loops:
         self._read()
         self.order = self.nest.order(self._layout())
         for m in self.members:
-            if m.kind not in fuse.UPDATES and not fuse.is_elementwise(m) and not fuse.is_fill(m):
+            if not m.row.updates and not fuse.is_elementwise(m) and not fuse.is_fill(m):
                 self.sums[m] = self._sum(m)
 
     # Before the loops
@@ -94,7 +96,7 @@ class Loops:
         inside = {m.out for m in self.members if m.outputs}
         for m in self.members:
             self.lines.origin = m
-            if m.kind in fuse.UPDATES:
+            if m.row.updates:
                 target = m.inputs[0]
                 if target in inside:
                     self.updated.add(target)
@@ -234,7 +236,7 @@ class Loops:
         for m in self.members:
             if written and any(self.printer.roots.may_alias(t, v) for t in self.targets for v in fuse.array_inputs(m)):
                 return True
-            written = written or (m.kind in fuse.UPDATES and m.inputs[0] in self.targets)
+            written = written or (m.row.updates and m.inputs[0] in self.targets)
         return False
 
     def _run(self, *, vector: bool, flag: str = "") -> None:
@@ -330,7 +332,7 @@ class Loops:
             elif m in self.sums:
                 if not dry:
                     self._add(self.sums[m])
-            elif m.kind in fuse.UPDATES:
+            elif m.row.updates:
                 if not dry or m.inputs[0] in self.updated:
                     self._update(m)
             else:

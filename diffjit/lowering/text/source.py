@@ -26,16 +26,13 @@ from diffjit.lowering.loops import checked, fuse, reuse, sharing
 from diffjit.lowering.loops.fusion import NEST, same_place
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
-from diffjit.lowering.text import arrays, foreign, indexing, linalg, nests, scalars
+from diffjit.lowering.text import arrays, effects, foreign, indexing, linalg, nests, scalars  # noqa: F401 - forms of kinds
+from diffjit.lowering.text.forms import EXPRESSIONS, STATEMENTS
 from diffjit.lowering.text.lines import Lines, Temporaries, tuple_text
 from diffjit.lowering.text.scalars import COMPUTED, Operand
 from diffjit.lowering.text.spreading import Part
 from diffjit.settings import settings
 from diffjit.tree import NO_THREADS
-
-_SIMPLE = frozenset(
-    {"dim", "stride", "trip", "load", "list_len", "list_get", "list_new", "stack_new", "share", "stop_gradient"}
-)
 
 
 class LoweredPrinter(OpPrinter):
@@ -192,17 +189,12 @@ class LoweredPrinter(OpPrinter):
         """Operations on numbers, loads, views."""
         if len(op.outputs) != 1:
             return False
-        if isinstance(op.out.type, Scalar):
-            if op.row.by_element or op.kind in fuse.IDENTITIES:
-                return (
-                    all(
-                        isinstance(v.type, Scalar) or (v.type.ndim == 0 and isinstance(v.type, Array))
-                        for v in op.inputs
-                    )
-                    or op.kind == "cast"
-                )  # type: ignore[union-attr]
-            return op.kind in _SIMPLE or op.kind in ("pop", "list_pop")
-        return op.kind in reuse.LENT or op.kind in _SIMPLE or op.kind in ("pop", "list_pop", "list_copy", "stack_copy")
+        if isinstance(op.out.type, Scalar) and (op.row.by_element or op.row.same):
+            return (
+                all(isinstance(v.type, Scalar) or (v.type.ndim == 0 and isinstance(v.type, Array)) for v in op.inputs)
+                or op.kind == "cast"
+            )  # type: ignore[union-attr]
+        return op.kind in EXPRESSIONS
 
     def expression(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """The expression of an operation."""
@@ -214,9 +206,12 @@ class LoweredPrinter(OpPrinter):
         return tree
 
     def _expression(self, op: Op, args: list[ast.expr]) -> ast.expr:
-        if isinstance(op.out.type, Scalar) and (op.row.by_element or op.kind in fuse.IDENTITIES):
+        if isinstance(op.out.type, Scalar) and (op.row.by_element or op.row.same):
             return self._number(op, args)
-        return arrays.expression(self, op, args)
+        written = EXPRESSIONS.get(op.kind)
+        if written is None:
+            raise without_rule(op.kind, "machine code", op.loc, COMPUTED)
+        return written(self, op, args)
 
     def _number(self, op: Op, args: list[ast.expr]) -> ast.expr:
         trees: dict[str, ast.expr] = {}
@@ -245,21 +240,13 @@ class LoweredPrinter(OpPrinter):
         self.passing = {name for v, name in zip(op.outputs, outs, strict=True) if v in self.passes}
         lines = Lines()
         arguments = list(args)
-        if op.kind == NEST or fuse.runs_in_loops(op):
-            try:
-                nests.loops(self, op, arguments, list(outs), lines)
-            except DiffjitError as error:
-                raise error.at(op.loc) from None
-        elif op.kind in ("raise", "print"):
-            self._effect(op, arguments, lines)
-        else:
-            for room in (arrays, indexing, linalg, foreign):
-                printed = room.STATEMENTS.get(op.kind)
-                if printed is not None:
-                    printed(self, op, arguments, list(outs), lines)
-                    break
-            else:
-                raise without_rule(op.kind, "machine code", op.loc, COMPUTED)
+        written = nests.loops if fuse.runs_in_loops(op) else STATEMENTS.get(op.kind)
+        if written is None:
+            raise without_rule(op.kind, "machine code", op.loc, COMPUTED)
+        try:
+            written(self, op, arguments, list(outs), lines)
+        except DiffjitError as error:
+            raise error.at(op.loc) from None
         made = lines.parse()
         for statement in made:
             for node in ast.walk(statement):
@@ -269,15 +256,6 @@ class LoweredPrinter(OpPrinter):
             inner = [getattr(n, "origin", None) for a in args for n in ast.walk(a)]
             made[0].operands = [o for o in inner if o is not None]  # type: ignore[attr-defined] - printed as text
         return made
-
-    def _effect(self, op: Op, args: list[ast.expr], lines: Lines) -> None:
-        texts = [self.named(a, v, lines) for a, v in zip(args, op.inputs, strict=True)]
-        if op.kind == "raise":
-            name = self.define(f"error_{len(texts)}", f"effects.error({len(texts)})")
-            lines.add(f"raise {name}({', '.join(texts)})")
-        else:
-            name = self.define(f"show_{len(texts)}", f"effects.show({len(texts)})")
-            lines.add(f"{name}({', '.join(texts)})")
 
     def early_outputs(self, op: Op) -> bool:
         """Loop nests allocate their result first."""
