@@ -70,7 +70,7 @@ class Activity:
             for region in op.regions:
                 pairs += list(zip(region.results, op.outputs, strict=True))
             return pairs
-        if op.kind in ("for", "while"):
+        if op.row.loop:
             return _loop_pairs(op)
         if op.row.constant:
             return []

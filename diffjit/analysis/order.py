@@ -36,7 +36,7 @@ class Order:
         for k, op in enumerate(block.ops):
             here = (*path, (block, k))
             self.places[op] = Place(here, loops)
-            inner = (*loops, op) if op.kind in ("for", "while") else loops
+            inner = (*loops, op) if op.row.loop else loops
             for region in op.regions:
                 self.parent[region] = (op, block)
                 self._visit(region, here, inner)
@@ -55,7 +55,7 @@ class Order:
         out: list[Op] = []
         while (up := self.parent.get(block)) is not None:
             op, outer = up
-            if op.kind in ("for", "while"):
+            if op.row.loop:
                 out.append(op)
             block = outer
         return out

@@ -157,7 +157,7 @@ class Small:
         """Whether an operation's use of its array operands is understood."""
         if op.row.indices_at is not None and not is_view(op):
             return self._at_constants(op)
-        if op.kind in ("assign", "accum"):
+        if op.row.updates:
             return self.fitting(op)
         if op.kind == "dim":
             return True
@@ -201,7 +201,7 @@ class Small:
             if op.kind == "if":
                 for k, out in enumerate(op.outputs):
                     changed |= self._together([out], [r.results[k] for r in op.regions])
-            elif op.kind in ("for", "while"):
+            elif op.row.loop:
                 for k, out in enumerate(op.outputs):
                     args = [r.args[k + (op.kind == "for")] for r in op.regions]
                     following = op.regions[-1].results[k + has_exit(op)]

@@ -183,7 +183,7 @@ class _Relevant:
                 self.todo.append(op.inputs[0])
             elif op.kind == "while":
                 self.todo.append(op.regions[0].results[0])
-            if op.kind in ("for", "while") and len(op.regions[-1].results) > len(op.outputs):
+            if op.row.loop and len(op.regions[-1].results) > len(op.outputs):
                 self.todo.append(op.regions[-1].results[0])
             op = self.parents.get(id(op))
 
@@ -199,7 +199,7 @@ class _Relevant:
         """What a result is made of."""
         if op.kind == "if":
             return [r.results[k] for r in op.regions]
-        if op.kind in ("for", "while"):
+        if op.row.loop:
             return [op.inputs[k + (3 if op.kind == "for" else 0)], _next(op, k)]
         if isinstance(op.outputs[k].type, Array) and not op.row.control:
             viewed = op.inputs[:1] if is_view(op) or op.kind == "stop_gradient" else []

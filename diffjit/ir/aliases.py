@@ -35,7 +35,7 @@ def edges(op: Op) -> Iterator[Edge]:
         for k, out in enumerate(op.outputs):
             if is_ref(out.type):
                 yield from (Edge(region.results[k], out, op, region) for region in op.regions)
-    elif op.kind in ("for", "while"):
+    elif op.row.loop:
         for k, (out, first) in enumerate(zip(op.outputs, initial(op), strict=True)):
             if is_ref(out.type):
                 args, following = carried(op, k)

@@ -80,7 +80,7 @@ def _feeds(functions: Sequence[Function]) -> dict[Value, list[Value]]:
         if op.kind == "if":
             for k, out in enumerate(op.outputs):
                 add(out, *(region.results[k] for region in op.regions))
-        elif op.kind in ("for", "while"):
+        elif op.row.loop:
             for k, (out, init) in enumerate(zip(op.outputs, initial(op), strict=True)):
                 args, following = carried(op, k)
                 for v in (*args, out):

@@ -138,7 +138,7 @@ def shapes_agree(op: Op) -> bool:
     arrays = [v.type for v in op.inputs if isinstance(v.type, Array)]
     if len(arrays) < 2:
         return True
-    if op.kind in ("assign", "accum"):
+    if op.row.updates:
         target, source = arrays
         pairs = zip(reversed(target.dims), reversed(source.dims), strict=False)
         return source.ndim <= target.ndim and all(d in (n, 1) for n, d in pairs)

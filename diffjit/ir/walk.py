@@ -155,7 +155,7 @@ class _Liveness:
                 self.parent[id(op)] = outer
             for v in op.outputs:
                 self.owner[v] = op
-            if op.kind in ("for", "while"):
+            if op.row.loop:
                 self._scan_loop(op)
             elif op.kind == "if":
                 for k, v in enumerate(op.outputs):
@@ -186,7 +186,7 @@ class _Liveness:
             self.pending += op.regions[0].results
         else:
             self.pending += op.inputs
-        if op.kind in ("for", "while") and has_exit(op):
+        if op.row.loop and has_exit(op):
             self.pending.append(op.regions[-1].results[0])
         outer = self.parent.get(id(op))
         if outer is not None:
@@ -241,7 +241,7 @@ def _sweep(block: Block, liveness: _Liveness) -> None:
 
 
 def _drop_outputs(op: Op, live: set[Value]) -> None:
-    if op.kind not in ("for", "while", "if"):
+    if not op.row.nested:
         return
     if op.kind == "if":
         dead = [k for k, v in enumerate(op.outputs) if v not in live]

@@ -46,7 +46,7 @@ class Lengths:
             arg: op.outputs[k]
             for b in inside
             for op in walk(b)
-            if op.kind in ("for", "while")
+            if op.row.loop
             for region in op.regions
             for k, arg in enumerate(region.args[op.kind == "for" :])
         }

@@ -66,7 +66,7 @@ def _through(view: Op, found: list[Value | None]) -> list[Value | None]:
 
 def written(op: Op, position: int) -> Access:
     """What a writing operation changes."""
-    return access(op, op.inputs[position], op.inputs[2:] if op.kind in ("store", "accum_at") else [])
+    return access(op, op.inputs[position], op.inputs[2:] if op.row.element else [])
 
 
 class Dependence:

@@ -31,7 +31,7 @@ class Intervals:
         for op in walk(function.body):
             if op.kind == "for":
                 self.loops[op.regions[0].args[0]] = op
-            if op.kind in ("for", "while"):
+            if op.row.loop:
                 self._carried(op)
             elif op.kind == "if":
                 for k, out in enumerate(op.outputs):

@@ -54,7 +54,7 @@ class _Origins:
         if op.kind == "if":
             for k, out in enumerate(op.outputs):
                 self._meet(out, [r.results[k] for r in op.regions])
-        elif op.kind in ("for", "while"):
+        elif op.row.loop:
             for k, out in enumerate(op.outputs):
                 args = [r.args[k + (op.kind == "for")] for r in op.regions]
                 for target in (out, *args):

@@ -88,7 +88,7 @@ class Origins:
     def _carried(self, op: Op) -> Iterator[tuple[Value, ...]]:
         if op.kind == "if":
             yield from zip(op.outputs, *(r.results for r in op.regions), strict=True)
-        elif op.kind in ("for", "while"):
+        elif op.row.loop:
             results = op.regions[-1].results[1 if op.attrs.get("exit") else 0 :]
             inits = op.inputs[len(op.inputs) - len(op.outputs) :]
             for region in op.regions:

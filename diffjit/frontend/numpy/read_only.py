@@ -66,7 +66,7 @@ def _order(block: Block, around: tuple[Op, ...], loops: dict[Op, tuple[Op, ...]]
     for op in block.ops:
         loops[op] = around
         for region in op.regions:
-            _order(region, (*around, op) if op.kind in ("for", "while") else around, loops)
+            _order(region, (*around, op) if op.row.loop else around, loops)
 
 
 def _lives_on(home: Any, loop: Op, classes: Any, loops: dict[Op, tuple[Op, ...]], function: Function) -> bool:

@@ -13,10 +13,10 @@ declare(
         "regions [body(i, *carried)]; body.results are [*next carried], or, if attrs exit, [leave, *next carried]: "
         "when `leave` is true the loop ends after this iteration. outputs: final carried values. attrs reverse=True: "
         "the same indices last to first. attrs budget: the way back starts from snapshots (`checkpoint.timeloop`)",
-        raises=Raises.PARTS, control=True, name=""),
+        raises=Raises.PARTS, control=True, loop=True, name=""),
     Row("while", "*init",
         "regions [cond(*carried) -> [go_on], body(*carried) -> next carried (or [leave, *next])]",
-        raises=Raises.PARTS, control=True, name=""),
+        raises=Raises.PARTS, control=True, loop=True, name=""),
     Row("if", "cond", "regions [then(), else()], results of both joined to outputs",
         raises=Raises.PARTS, control=True, name="", size=10),
     Row("call", "*args",

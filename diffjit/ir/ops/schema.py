@@ -74,10 +74,12 @@ class Row:
 
     # Elements
     same: bool = False  # of one number or element comes that number or element, cast
+    adds: bool = False  # it adds to what it writes to
     updates: bool = False  # it gives elements of operand 0 those of operand 1, whole arrays at once
 
     # Control
     control: bool = False  # what it does is done by its regions, or by another function
+    loop: bool = False  # its last region runs again and again
     effect: bool = False  # seen from outside
     literal: bool = False  # written wherever it is used
     inner: bool = False  # made and taken away again by one transform
@@ -110,6 +112,16 @@ class Row:
     total: bool = False  # the function of `math` never raises
     name: str | None = None  # of a result that has none, with {} for that of the first operand; "" for none
     size: int | None = None  # columns of its text beside the operands
+
+    @property
+    def nested(self) -> bool:
+        """Whether what it does is done by its regions."""
+        return self.raises is Raises.PARTS
+
+    @property
+    def element(self) -> bool:
+        """Whether it writes to one element, at the place that its last operands say."""
+        return bool(self.writes) and self.indices_at is not None
 
     @property
     def compares(self) -> bool:

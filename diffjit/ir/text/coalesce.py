@@ -71,7 +71,7 @@ class Coalescer:
         _spread(hints, edges)
         for control in (False, True):  # what joins values is called as they are
             for v in self.liveness.variables:
-                if v not in hints and (v.op is not None and v.op.kind in ("if", "for", "while")) == control:
+                if v not in hints and (v.op is not None and v.op.row.nested) == control:
                     hints[v] = self._described(v, hints)
             if not control:
                 _spread(hints, edges)

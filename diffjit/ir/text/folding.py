@@ -128,9 +128,9 @@ class Folding:
         if op.kind == "for":
             self.counters.add(op.regions[0].args[0])
         for region in op.regions:
-            body = op if op.kind in ("for", "while") and region is op.regions[-1] else None
+            body = op if op.row.loop and region is op.regions[-1] else None
             changes.add(self._block(region, inner, body))
-        if op.kind in ("for", "while"):
+        if op.row.loop:
             self._pin(pending.values(), pending)
         taken = self._operands(op, pending, self.printer.width - _INDENT * depth - 16)
         changes.hints.update(v.name for v in op.outputs if v.name)
@@ -166,7 +166,7 @@ class Folding:
     def _operands(self, op: Op, pending: dict[Value, Pending], width: int) -> Pending:
         if op.kind in _LAZY:
             self._unfold(pending, [v for v in op.inputs if v in pending and (pending[v].pops or pending[v].tests)])
-        if op.kind not in ("for", "while"):
+        if not op.row.loop:
             return self._take(op.inputs, pending, width)
         bounds = len(op.inputs) - len(op.outputs)
         if bounds:
@@ -249,7 +249,7 @@ class Folding:
         if first is None or second is None or block1 is not block or block2 is not block:
             return False
         return (
-            second.kind in ("assign", "accum")
+            second.row.updates
             and first.row.augments
             and first.inputs[0] is op.out
             and second.inputs[0] is op.out

@@ -89,7 +89,7 @@ class Liveness:
         for op in block.ops:
             if len(op.outputs) == 1 and op.out in self.folding.folded:
                 continue
-            if op.kind in ("for", "while"):
+            if op.row.loop:
                 inner, made = self._scan_loop(op)
             elif op.kind == "if":
                 inner, made = self._scan_if(op, end if op is tail else None)
@@ -227,7 +227,7 @@ class Liveness:
         for op in reversed(block.ops):
             if len(op.outputs) == 1 and op.out in self.folding.folded:
                 continue
-            if op.kind in ("for", "while"):
+            if op.row.loop:
                 self._loop(op, live)
             elif op.kind == "if":
                 before = [self._region(region, live) for region in op.regions]

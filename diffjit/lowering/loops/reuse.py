@@ -81,5 +81,5 @@ def _kept(function: Function) -> set[Value]:
 def _in_loops(function: Function) -> Iterator[Op]:
     """The operations inside loops, in program order."""
     for loop in walk(function.body):
-        if loop.kind in ("for", "while"):
+        if loop.row.loop:
             yield from (op for region in loop.regions for op in walk(region))

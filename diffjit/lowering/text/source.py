@@ -74,11 +74,7 @@ class LoweredPrinter(OpPrinter):
         self.in_loop = False
         self.rooms = 0  # places where such arrays are made
         self._inside_loops: set[Op] = {
-            op
-            for loop in walk(function.body)
-            if loop.kind in ("for", "while")
-            for region in loop.regions
-            for op in walk(region)
+            op for loop in walk(function.body) if loop.row.loop for region in loop.regions for op in walk(region)
         }
 
     # Helpers for the other files of this room

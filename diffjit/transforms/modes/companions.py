@@ -153,7 +153,7 @@ class Companions:
         kind = op.kind
         if kind == "if":
             self.branch(op, block)
-        elif kind in ("for", "while"):
+        elif op.row.loop:
             self.loop(op, block)
         elif kind == "call":
             self.call(op, block)

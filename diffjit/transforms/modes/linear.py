@@ -100,7 +100,7 @@ class _Flow:
             self.op(op, under)
 
     def op(self, op: Op, under: bool) -> None:
-        if op.kind in ("for", "while", "if"):
+        if op.row.nested:
             self.control(op, under)
         elif op.kind == "call" and "rules" in op.attrs and not op.attrs["function"].writes and not under:
             self.call(op)

@@ -50,7 +50,7 @@ def _sources(block: Block) -> dict[Value, list[Value]]:
         if op.kind == "if":
             for k, out in enumerate(op.outputs):
                 found.setdefault(out, []).extend(r.results[k] for r in op.regions)
-        elif op.kind in ("for", "while"):
+        elif op.row.loop:
             counted = op.kind == "for"
             body = op.regions[-1]
             args = body.args[1:] if counted else body.args

@@ -542,7 +542,7 @@ def _may_be_missing(v: Value) -> bool:
         op = v.op
         if op.kind == "undef":
             return True
-        if op.kind in ("if", "for", "while"):
+        if op.row.nested:
             k = op.outputs.index(v)
             if op.kind == "if":
                 todo += [region.results[k] for region in op.regions]

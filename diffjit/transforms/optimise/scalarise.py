@@ -160,17 +160,17 @@ class _Scalariser:
     def op(self, op: Op) -> None:
         """One operation."""
         small = [v for v in op.inputs if self.small.holds(v)]
-        if op.kind in ("for", "while"):
+        if op.row.loop:
             self.loop(op)
         elif op.kind == "if":
             self.branch(op)
         elif op.kind == "load" and (small or is_small(op.inputs[0].type)):
             self.known[op.out] = self.read(op.inputs[0])[self.place(op, 1)] if small else self.load(op)
-        elif op.kind in ("store", "accum_at") and small:
+        elif op.row.element and small:
             self.write(op.inputs[0], self.place(op, 2), single(self.known[op.inputs[1]]), add=op.kind == "accum_at")
-        elif op.kind in ("store", "accum_at") and is_small(op.inputs[0].type):
+        elif op.row.element and is_small(op.inputs[0].type):
             self.store(op)
-        elif op.kind in ("assign", "accum") and self.small.fitting(op):
+        elif op.row.updates and self.small.fitting(op):
             self.write(op.inputs[0], (), self.read(op.inputs[1]), add=op.kind == "accum")
         elif op.kind == "dim" and small:
             self.known[op.out] = self.build.const(op.inputs[0].type.dims[op.attrs["axis"]], op.out.type)

@@ -27,7 +27,7 @@ def _block(block: Block, mapping: dict[Value, Value]) -> None:
     for op in block.ops:
         for region in op.regions:
             _block(region, mapping)
-        if op.kind in ("for", "while"):
+        if op.row.loop:
             _loop(op, mapping)
         elif op.kind == "if":
             _branch(op, mapping)

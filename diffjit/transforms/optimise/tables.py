@@ -48,7 +48,7 @@ class _Slice:
 
 def tabulate(function: Function) -> Function:
     """The program with its tables, or itself where it needs none."""
-    if not any(op.kind in ("for", "while") for op in function.body.ops) or not any(map(_is_dear, walk(function.body))):
+    if not any(op.row.loop for op in function.body.ops) or not any(map(_is_dear, walk(function.body))):
         return function
     made = clone(function)
     tables = _Tables(made)
@@ -79,7 +79,7 @@ class _Tables:
         self.order, self.memory, self.bounds = known.order, known.memory, known.bounds
         self.taken: set[Op] = set()
         self.found: list[tuple[_Place, dict[tuple[Op, ...], list[tuple[Op, _Slice]]]]] = []
-        for loop in [op for op in walk(function.body) if op.kind in ("for", "while")]:
+        for loop in [op for op in walk(function.body) if op.row.loop]:
             self._visit(loop)
 
     def _visit(self, loop: Op) -> None:

@@ -29,7 +29,7 @@ from diffjit.ir.walk import blocks, walk
 
 def in_place(function: Function) -> None:
     """Apply both, in place."""
-    if not any(op.kind in ("accum_at", "accum") for op in walk(function.body)):
+    if not any(op.row.adds and op.kind != "scatter_add" for op in walk(function.body)):
         return
     roots = analyses(function).roots
     for block in list(blocks(function.body)):
@@ -113,7 +113,7 @@ def _only_adds(op: Op, target: Value, roots: Roots) -> bool:
         return False
     if op.regions:
         return not any(_touches(o, target, roots) for r in op.regions for o in walk(r))
-    if op.kind in ("accum_at", "accum"):
+    if op.row.adds and op.kind != "scatter_add":
         return not any(is_ref(v.type) and roots.may_alias(v, target) for v in op.inputs[1:])
     return is_view(op) or op.row.reads is Reads.LENGTHS or not _touches(op, target, roots)
 

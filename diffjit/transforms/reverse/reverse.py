@@ -177,7 +177,7 @@ class Reverse(MemoryRules):
     def explain(self, op: Op, context: Context, before: int) -> None:
         """The user's line as a comment over its adjoint (once per run of operations from one line)."""
         first = next((o for o in context.block.ops[before:] if o.kind != "const"), None)
-        if first is None or self.comment is None or op.kind in ("for", "while", "if"):
+        if first is None or self.comment is None or op.row.nested:
             return
         if getattr(self, "_last_comment", None) != (self.comment, id(context)):
             first.attrs["comment"] = self.comment
@@ -188,7 +188,7 @@ class Reverse(MemoryRules):
         kind = op.kind
         if kind == "if":
             self.reverse_if(op, c)
-        elif kind in ("for", "while"):
+        elif op.row.loop:
             self.reverse_loop(op, c)
         elif kind == "call":
             self.reverse_call(op, c)

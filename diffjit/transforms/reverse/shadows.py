@@ -54,7 +54,7 @@ class Shadows:
 
     def _block(self, block: Block) -> None:
         for op in block.ops:
-            if op.kind in ("for", "while"):
+            if op.row.loop:
                 self._loop(op)
             elif op.kind == "if":
                 self._branch(op)

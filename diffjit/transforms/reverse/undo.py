@@ -68,9 +68,7 @@ class Undo:
             self.store_of[old] = op
 
     def _is_store(self, op: Op) -> bool:
-        return (
-            op.kind in ("store", "accum_at") and self._at_hand(op.inputs[0]) and op.inputs[0].type.dtype.kind in "biufc"
-        )
+        return op.row.element and self._at_hand(op.inputs[0]) and op.inputs[0].type.dtype.kind in "biufc"
 
     def _at_hand(self, array: Value) -> bool:
         """Whether memory is made in the function's own block, and nowhere joined with other memory."""
