@@ -12,7 +12,6 @@ analyses that it began with.
 from __future__ import annotations
 
 from functools import cached_property
-from operator import is_
 
 from diffjit.analysis.integers.bounds import Bounds
 from diffjit.analysis.integers.dependence import Dependence
@@ -21,8 +20,9 @@ from diffjit.analysis.integers.running import Running
 from diffjit.analysis.integers.sums import Sums
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
-from diffjit.ir.nodes import Block, Function
+from diffjit.ir.nodes import Function
 from diffjit.ir.roots import Roots
+from diffjit.ir.walk import looked_at, same
 
 
 class Analyses:
@@ -31,7 +31,7 @@ class Analyses:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.order = Order(function)  # first, as it tells values where they stand
-        self.seen = _looked_at(function)
+        self.seen = looked_at(function)
 
     @cached_property
     def sums(self) -> Sums:
@@ -78,31 +78,8 @@ def analyses(function: Function) -> Analyses:
     """The analyses of a function as it is now."""
     known = function.analyses
     if isinstance(known, Analyses):
-        seen = _looked_at(function)
-        if len(known.seen) == len(seen) and all(map(is_, known.seen, seen)):
+        seen = looked_at(function)
+        if same(known.seen, seen):
             return known
     known = function.analyses = Analyses(function)
     return known
-
-
-def _looked_at(function: Function) -> list[object]:
-    """All that analyses hang on."""
-    seen: list[object] = list(function.params)
-    _look(function.body, seen)
-    return seen
-
-
-def _look(block: Block, seen: list[object]) -> None:
-    seen.append(block)
-    for v in block.args:
-        seen += (v, v.type, v.block, v.op)
-    for op in block.ops:
-        seen += (op, op.kind)
-        seen += op.inputs
-        seen += op.attrs
-        seen += op.attrs.values()
-        for v in op.outputs:
-            seen += (v, v.type, v.block, v.op)
-        for region in op.regions:
-            _look(region, seen)
-    seen += block.results

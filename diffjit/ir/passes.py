@@ -15,6 +15,7 @@ from diffjit.ir.checks import Check, needed
 from diffjit.ir.nodes import Function
 from diffjit.ir.stages import record
 from diffjit.ir.verify import verify
+from diffjit.ir.walk import looked_at, same
 from diffjit.settings import settings
 
 
@@ -45,6 +46,7 @@ def run_passes(function: Function, passes: Sequence[Pass], phase: Phase, label: 
     """Run those of a list that a phase has, in order; `label` names the stages."""
     done: set[str] = set()
     owed = needed(function) if settings.verify_passes else frozenset[Check]()
+    verified: list[object] = []
     for each in passes:
         if phase not in each.phases or (each.optional and settings.plain):
             continue
@@ -54,8 +56,9 @@ def run_passes(function: Function, passes: Sequence[Pass], phase: Phase, label: 
         function = each.run(function) or function
         done.add(each.name)
         record(f"{label}-{each.name}", function)
-        if settings.verify_passes:
+        if settings.verify_passes and not same(verified, now := looked_at(function)):
             _verify(function, each, owed)
+            verified = now
     return function
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from operator import is_
 
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.raising import UNUSED, raises_in_python, tests_index
@@ -262,3 +263,31 @@ def _drop_outputs(op: Op, live: set[Value]) -> None:
 def _drop(items: list[Value], positions: list[int]) -> None:
     for k in reversed(positions):
         del items[k]
+
+
+def looked_at(function: Function) -> list[object]:
+    """All that a program is made of: of two that are the same one after the other, nothing has changed."""
+    seen: list[object] = list(function.params)
+    _look(function.body, seen)
+    return seen
+
+
+def _look(block: Block, seen: list[object]) -> None:
+    seen.append(block)
+    for v in block.args:
+        seen += (v, v.type, v.block, v.op)
+    for op in block.ops:
+        seen += (op, op.kind)
+        seen += op.inputs
+        seen += op.attrs
+        seen += op.attrs.values()
+        for v in op.outputs:
+            seen += (v, v.type, v.block, v.op)
+        for region in op.regions:
+            _look(region, seen)
+    seen += block.results
+
+
+def same(before: list[object], now: list[object]) -> bool:
+    """Whether two programs, as `looked_at`, are one."""
+    return len(before) == len(now) and all(map(is_, before, now))
