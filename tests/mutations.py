@@ -204,7 +204,7 @@ MUTATIONS = (
     Mutation(
         "analyses are never made anew",
         "analysis/manager.py",
-        "if len(known.seen) == len(seen) and all(map(is_, known.seen, seen)):",
+        "if same(known.seen, seen):",
         "if True:",
         "tests/analysis/test_manager.py",
     ),
@@ -347,5 +347,26 @@ MUTATIONS = (
         "self.jump(self.loops[-1][0])",
         "self.jump(self.loops[-1][1])",
         "tests/lowering/test_trees.py",
+    ),
+    Mutation(
+        "what is needed before its store is undone is read again",
+        "transforms/reverse/undo.py",
+        "if v in self.reads and self._is_late(v, path, mirrored, marks):",
+        "if False:",
+        "tests/transforms/test_undo.py -k late",
+    ),
+    Mutation(
+        "numbers are read back from memory that is put back",
+        "transforms/reverse/undo.py",
+        "return any(self.memory.find(op.inputs[0]) is cls for op in self.overwritten)",
+        "return False",
+        "tests/transforms/test_undo.py -k stored",
+    ),
+    Mutation(
+        "results are put back",
+        "transforms/reverse/undo.py",
+        "seen = {one_memory.find(v) for v in (*function.params, *results) if is_ref(v.type)}",
+        "seen = set()",
+        "tests/transforms/test_undo.py -k random_programs",
     ),
 )

@@ -54,7 +54,7 @@ def test_a_derivative_called_inside_a_function():
     check_nested(dj, program, rng, "python")
 
 
-@settings(phases=PHASES, max_examples=25)
+@settings(phases=PHASES, max_examples=settings.default.max_examples // 2)
 @given(source=programs(), seed=st.integers(0, 9))
 def test_drawn_programs_in_python(source, seed):
     event(checked(source, seed, "python").kind)

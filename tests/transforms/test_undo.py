@@ -207,6 +207,98 @@ def test_random_programs_compiled_with_checks(monkeypatch):
     assert undone > 1
 
 
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_cotangents_of_lent_memory(backend):
+    """The rule gives the array itself as a cotangent, which is used after stores to it have been undone."""
+
+    @dj.custom_vjp
+    def dot(u, v):
+        return np.sum(u * v)
+
+    dot.defvjp(lambda u, v: (np.sum(u * v), (u, v)), lambda kept, g: (kept[1], kept[0]))  # for g = 1
+
+    def f(x, y):
+        u, s = x.copy(), 0.0
+        for _ in range(3):
+            for i in range(1, u.size - 1):
+                s += u[i - 1] * u[i + 1] * y[i]
+                u[i] = np.sin(u[i - 1] * u[i]) + u[i + 1]
+        return dot(u, y)
+
+    def plain(x, y):
+        u = x.copy()
+        for _ in range(3):
+            for i in range(1, u.size - 1):
+                u[i] = np.sin(u[i - 1] * u[i]) + u[i + 1]
+        return np.sum(u * y)
+
+    x, y = np.linspace(0.2, 1.1, 6), np.linspace(1.0, 0.3, 6)
+    for g, h in zip(
+        dj.grad(f, (0, 1), backend=backend)(x, y), dj.grad(plain, (0, 1), backend="python")(x, y), strict=True
+    ):
+        np.testing.assert_allclose(g, h, rtol=1e-12)
+
+
+def late(x, n):
+    """What `a` was is needed before the store to its element has been undone; the neighbours are read again."""
+    u, s = x.copy(), 0.0
+    for _ in range(n):
+        for i in range(1, u.size - 1):
+            a = u[i]
+            u[i] = np.sin(u[i - 1] * u[i + 1]) * a
+            s += np.cos(a) * u[i]
+    return s + np.sum(u)
+
+
+def late_in_a_loop(x, n):
+    """The store lies in a loop behind the read, and what was read is needed behind it."""
+    u, s = x.copy(), 0.0
+    for k in range(1, n):
+        a = u[k]
+        for i in range(1, u.size - 1):
+            u[i] = np.sin(u[i - 1] * u[i + 1]) * u[i] * a
+        s += np.cos(a) * u[k]
+    return s + np.sum(u)
+
+
+def late_in_a_branch(x, n):
+    u, s = x.copy(), 0.0
+    for _ in range(n):
+        for i in range(1, u.size - 1):
+            a = u[i]
+            if a > 0.5:
+                u[i] = np.sin(u[i - 1] * u[i + 1]) * a
+            else:
+                u[i - 1] *= u[i + 1] * u[i]
+            s += np.cos(a) * u[i]
+    return s + np.sum(u)
+
+
+def stored(x, n):
+    """`v` is in its element in the end, but no longer where the slope of `exp` reads it: the store has been undone."""
+    u = x.copy()
+    for i in range(min(n, 1) * (u.size - 6)):
+        u[i] = u[i] * u[i + 1] * u[i + 2] + u[i + 3] * u[i + 4] * u[i + 5]
+        v = np.exp(np.sin(u[i]))
+        u[i] = v
+    return np.sum(u * u)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("f", [late, late_in_a_loop, late_in_a_branch, stored])
+def test_numbers_that_are_needed_too_early(f, backend):
+    x, n, h = np.linspace(0.3, 1.2, 12), 3, 1e-6
+    gradient = dj.grad(f, backend=backend)
+    g = gradient(x, n)
+    slopes = [(f(x + h * e, n) - f(x - h * e, n)) / (2 * h) for e in np.eye(x.size)]
+    np.testing.assert_allclose(g, slopes, rtol=1e-6, atol=1e-8)
+    assert "] = u_tape" in dj.source(gradient, x, n)
+    hessian = dj.hessian(f, backend=backend)(x, n)
+    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-9, atol=1e-10)
+    slopes = [(gradient(x + h * e, n) - gradient(x - h * e, n)) / (2 * h) for e in np.eye(x.size)]
+    np.testing.assert_allclose(hessian, slopes, rtol=1e-5, atol=1e-7)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(20))
 def test_many_random_programs(block, monkeypatch):
