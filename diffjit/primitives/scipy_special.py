@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -37,18 +38,15 @@ class Export:
 EXPORTS: dict[str, Export] = {}  # kind -> what compiled code calls
 
 
-class _Named(ast.NodeTransformer):
-    """Calls of SciPy's functions get the names of their kinds."""
-
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        self.generic_visit(node)
-        assert isinstance(node.func, ast.Name)
-        if node.func.id not in _BASIC:
-            node.func.id = PREFIX + node.func.id
-        return node
-
-
 _BASIC = frozenset(ELEMENTWISE)
+
+
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\(")
+
+
+def _kind(called: re.Match[str]) -> str:
+    """A call of SciPy's function, by the name of its kind."""
+    return called[0] if called[1] in _BASIC else PREFIX + called[0]
 
 
 def special(
@@ -67,7 +65,7 @@ def special(
     name = call.func.id
     kind = PREFIX + name
     EXPORTS[kind] = Export(export or name, len(call.args), integer, options, parity)
-    texts = [p if p is None else ast.unparse(_Named().visit(ast.parse(p, mode="eval"))) for p in partials]
+    texts = [p if p is None else _CALLED.sub(_kind, p) for p in partials]
     elementwise(
         PREFIX + signature, *texts, guarded=guarded, scalar=_numbers(name), library=f"scipy.special.{name}",
         integer=integer,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -107,3 +111,34 @@ def test_factorizes():
         (np.eye(3, dtype=int), "solve", True),
     ]:
         assert run(lambda b, x, kind=kind: factorizes(b, x, kind), a) is want
+
+
+_LINKED = """
+import sys
+import numpy as np
+import diffjit as dj
+from diffjit.lowering.calls import blas
+from tests.lowering.test_linalg import products
+
+if sys.argv[1] == "exported":
+    blas._linked = lambda library, wanted: None
+a = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
+print(dj.jit(products)(a, a.T @ a + np.eye(3)).tobytes().hex())
+print("scipy.linalg" in sys.modules)
+"""
+
+
+def products(a, b):
+    return (a @ b) @ np.linalg.solve(b, a.T)
+
+
+def test_functions_of_the_libraries_that_scipy_is_linked_with(tmp_path):
+    """They are what SciPy exports; where they are found, `scipy.linalg` need not be imported."""
+    found = {}
+    for way in ("linked", "exported"):
+        environment = {**os.environ, "DIFFJIT_CACHE_DIR": str(tmp_path / way)}
+        command = [sys.executable, "-c", _LINKED, way]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603 - our own text
+        found[way], imported = done.stdout.splitlines()
+        assert imported == "False" or way == "exported"
+    assert found["linked"] == found["exported"]
