@@ -22,13 +22,7 @@ def turned(a: Any) -> Any:
     return np.swapaxes(a, -1, -2)
 
 
-matmul = rule("matmul", "a b", numbers="holomorphic")
-
-
-@matmul.jvp
-def matmul_jvp(a: Any, b: Any, a_dot: Any, b_dot: Any) -> Any:
-    """The product rule."""
-    return a_dot @ b + a @ b_dot
+matmul = rule("matmul", "a b", bilinear=True, numbers="holomorphic")
 
 
 @matmul.vjp

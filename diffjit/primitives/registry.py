@@ -65,6 +65,7 @@ class Rule:
     kind: str
     params: tuple[str, ...]
     linear: bool = False
+    bilinear: bool = False  # linear in each of its operands: the product rule is its forward rule
     jvp_rule: Callable[..., Any] | None = None
     vjp_rule: Callable[..., Any] | None = None
     code: Callable[..., Any] | None = None
@@ -190,11 +191,11 @@ def by_complex(kind: str) -> tuple[tuple[str, str], ...] | None:
     return PLANAR.get(kind)
 
 
-def rule(kind: str, params: str, *, linear: bool = False, numbers: str = "") -> Rule:
+def rule(kind: str, params: str, *, linear: bool = False, bilinear: bool = False, numbers: str = "") -> Rule:
     """Declare a structural primitive with the names of its inputs; a last name `*xs` takes any number of inputs."""
     names = tuple(params.replace(",", " ").split())
     variadic = bool(names) and names[-1].startswith("*")
-    entry = Rule(kind, tuple(n.lstrip("*") for n in names), linear, variadic=variadic, numbers=numbers)
+    entry = Rule(kind, tuple(n.lstrip("*") for n in names), linear, bilinear, variadic=variadic, numbers=numbers)
     RULES[kind] = entry
     _count["declared"] += 1
     return entry

@@ -294,3 +294,21 @@ def test_a_stopped_array_that_is_written_to(backend):
     np.testing.assert_allclose(dj.grad(energy, backend=backend)(x), by_hand)
     tangents = [dj.jvp(energy, (x,), (e,), backend=backend)[1] for e in np.eye(3)]
     np.testing.assert_allclose(tangents, by_hand)
+
+
+def test_no_product_with_a_tangent_that_is_zero():
+    """The data of a regression have no tangent: none is made, and nothing is multiplied by it."""
+
+    def loss(w, x, y):
+        return np.sum((np.tanh(x @ w) - y) ** 2)
+
+    def product(w, v, x, y):
+        return dj.jvp(lambda u: dj.grad(loss)(u, x, y), (w,), (v,))[1]
+
+    rng = np.random.default_rng(3)
+    x, w, v, y = rng.normal(size=(9, 4)), rng.normal(size=4), rng.normal(size=4), rng.normal(size=9)
+    text = dj.source(dj.jit(product), w, v, x, y)
+    assert text.count("@") == 3
+    assert "zeros_like(x)" not in text
+    hessian = dj.hessian(loss)(w, x, y)
+    np.testing.assert_allclose(dj.jit(product)(w, v, x, y), hessian @ v, rtol=1e-12)

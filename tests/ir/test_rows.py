@@ -120,7 +120,9 @@ def test_each_mode_has_a_rule_or_nothing_to_do(kind):
     mirrored = any(hasattr(cls, f"mirror_{kind}") for module in (memory_rules, tapes)
                    for cls in vars(module).values() if isinstance(cls, type))  # fmt: skip
     assert mirrored or (rule is not None and rule.vjp_rule is not None), "no reverse rule"
-    assert mirrored or (rule is not None and (rule.linear or rule.jvp_rule is not None)), "no forward rule"
+    assert mirrored or (rule is not None and (rule.linear or rule.bilinear or rule.jvp_rule is not None)), (
+        "no forward rule"
+    )
 
 
 # Tables of kinds that a pass or a mode has as its own rules: rewritings, transfer functions, texts. A new one has to be

@@ -153,6 +153,9 @@ def tangent(kind: str, inputs: tuple[Any, ...], dots: tuple[Any, ...], attrs: di
         moving = [differentiable(x) and k not in still for k, x in enumerate(inputs)]
         keep = (d if moves else x for x, d, moves in zip(inputs, dots, moving, strict=True))
         return OPERATIONS[kind](*keep, **attrs)
+    if entry.bilinear:
+        (a, b), (a_dot, b_dot) = inputs, dots
+        return OPERATIONS[kind](a_dot, b, **attrs) + OPERATIONS[kind](a, b_dot, **attrs)
     known = named(kind, inputs) | named(kind, dots, "_dot") | {"out": OPERATIONS[kind](*inputs, **attrs)}
     return call(entry.jvp_rule, known, attrs)
 

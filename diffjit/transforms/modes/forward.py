@@ -7,7 +7,7 @@ from typing import Any
 
 from diffjit.errors import without_rule
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value, without_labels
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.primitives.registry import RULES
 from diffjit.transforms import custom, rules
@@ -63,6 +63,8 @@ class TangentRules:
                 for k, v in enumerate(op.inputs)
             ]
             return self.build.value(op.kind, inputs, op.out.type, name=self.name(op.out), **op.attrs)
+        if entry.bilinear:
+            return self.bilinear(op)
         if entry.jvp_rule is None:
             raise without_rule(op.kind, "forward rule", op.loc)
         names = entry.params
@@ -75,6 +77,16 @@ class TangentRules:
             extra.setdefault(f"{n}_dot", self.build.const(0.0) if isinstance(v.type, Scalar) else v)
         result = self.runner.function(entry.jvp_rule, rules.rule_values(self.runner, op, extra))
         return self.named(self.runner.number(result), op)
+
+    def bilinear(self, op: Op) -> Value:
+        """The product rule, with a product for each operand that has a tangent, and none of zeros."""
+        total: Any = None
+        for k, v in enumerate(op.inputs):
+            if self.has(v):
+                inputs = [*op.inputs[:k], self.tangent(v), *op.inputs[k + 1 :]]
+                part = self.build.value(op.kind, inputs, op.out.type, **without_labels(op.attrs))
+                total = part if total is None else self.runner.ew("add", total, part)
+        return self.named(self.runner.number(total), op)
 
     def zeros_for(self, v: Value) -> Value:
         return self.zero(v) if is_float(v.type) else v
