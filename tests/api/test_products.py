@@ -308,7 +308,7 @@ def test_no_product_with_a_tangent_that_is_zero():
     rng = np.random.default_rng(3)
     x, w, v, y = rng.normal(size=(9, 4)), rng.normal(size=4), rng.normal(size=4), rng.normal(size=9)
     text = dj.source(dj.jit(product), w, v, x, y)
-    assert text.count("@") == 3
+    assert sum(line.count("@") for line in text.splitlines() if "#" not in line) == 3
     assert "zeros_like(x)" not in text
     hessian = dj.hessian(loss)(w, x, y)
     np.testing.assert_allclose(dj.jit(product)(w, v, x, y), hessian @ v, rtol=1e-12)
