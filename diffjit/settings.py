@@ -45,9 +45,12 @@ class Settings:
     verify_passes: bool = field(default_factory=lambda: _text("DIFFJIT_VERIFY_PASSES", "0") not in ("", "0"))
     full_tracebacks: bool = field(default_factory=lambda: _text("DIFFJIT_FULL_TRACEBACKS", "0") not in ("", "0"))
     form: tuple[Any, ...] = field(default=(), init=False, repr=False)  # of the settings that change programs
+    stamp: object = field(default=None, init=False, repr=False, compare=False)  # another one since one of those changed
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+        if name in _FORMING or name == "backend":
+            object.__setattr__(self, "stamp", object())
         if name in _FORMING and hasattr(self, "plain"):
             object.__setattr__(self, "form", (self.nan_check, self.checked, self.plain))
         if name in _WATCHED:

@@ -89,12 +89,13 @@ class Gradient(Derived):
             take = lambda outs: (outs[picks[0]],)  # noqa: E731 - `itemgetter` makes no tuple of one
         else:
             take = operator.itemgetter(*picks)
+        run = compiled.direct or (lambda *args: compiled(args))
         if not finish.with_value:
-            return lambda args: take(compiled(args))
+            return lambda args: take(run(*args))
         index = value.index
 
         def shortcut(args: tuple[Any, ...]) -> Any:
-            outs = compiled(args)
+            outs = run(*args)
             return outs[index], take(outs)
 
         return shortcut

@@ -333,3 +333,47 @@ def test_known_lengths_that_do_not_fit_are_value_errors():
             dj.grad(lambda x, y: np.sum(x + y))(*map(np.ones, lengths))
     with pytest.raises(dj.TypeProblem):
         dj.grad(lambda x, y: np.sum(x + y))(np.ones(3), np.ones(4))
+
+
+def test_arrays_that_look_alike_are_told_apart():
+    """Calls are found again by a quick look at the arguments; what is not native or not usual is not taken for what is."""
+    double = dj.jit(lambda x, k: (x * k, k))
+    kinds = ["f8", ">f8", "f4", "i8", ">i8", "i4", "?", "c16", "u1"]
+    for _ in range(2):
+        for kind in kinds:
+            for x in (np.arange(4).astype(kind), np.arange(8).astype(kind)[::2], np.arange(4).astype(kind).reshape(2, 2)):
+                for k in (3, 2.0):
+                    try:
+                        found, other = double(x, k)
+                    except dj.DiffjitError:
+                        assert kind[0] == ">"
+                        continue
+                    np.testing.assert_array_equal(found, x * k)
+                    assert found.dtype == (x * k).dtype.newbyteorder("=")
+                    assert type(other) is type(k)
+
+
+def test_arrays_alone_by_a_quick_look():
+    add = dj.jit(lambda x, y: (x + y, x))
+    for _ in range(2):
+        for x in (np.ones(3), np.ones(3, ">f8"), np.ones(3, "f4"), np.ones((3, 1)), np.array(["a", "b", "c"])):
+            try:
+                total, first = add(x, np.ones(3))
+            except (dj.DiffjitError, TypeError):
+                assert x.dtype.kind == "U" or not x.dtype.isnative
+                continue
+            np.testing.assert_array_equal(total, x + np.ones(3))
+            assert first.shape == x.shape
+
+
+def test_a_setting_that_changes_between_calls_is_seen(monkeypatch):
+    root = dj.jit(np.sqrt)
+    x = np.array([-1.0, 4.0])
+    with np.errstate(invalid="ignore"):
+        for _ in range(3):
+            assert np.isnan(root(x)[0])
+        monkeypatch.setattr(dj.settings, "nan_check", True)
+        with pytest.raises(dj.DiffjitError, match="nan"):
+            root(x)
+        monkeypatch.undo()
+        assert root(x)[1] == 2.0

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from diffjit.api.engine import shared
-from diffjit.api.engine.programs import Arguments, Building, Compiled, fixed_key, flatten_call, glance
+from diffjit.api.engine.programs import Arguments, Building, Compiled, fixed_key, flatten_call, glance, look
 from diffjit.api.engine.tracebacks import P, R, boundary, shorten
 from diffjit.errors import UsageError
-from diffjit.frontend.entry.outputs import Change, rebuild, write_back
+from diffjit.frontend.entry.outputs import Change, Out, rebuild, write_back
 from diffjit.settings import settings
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Derived:
         self.backend = backend
         self._cache: dict[Any, tuple[Compiled, Any]] = {}
         self._fixed: dict[Any, frozenset[int]] = {}
-        self._shortcuts: dict[Any, tuple[Any, Compiled, Callable[[tuple[Any, ...]], Any]]] = {}
+        self._shortcuts: dict[Any, tuple[object, Callable[[], bool], Callable[[tuple[Any, ...]], Any]]] = {}
         self._templates: dict[Any, Any] = {}  # what was made for functions of the same code
         functools.update_wrapper(self, function, updated=())
 
@@ -70,25 +70,31 @@ class Derived:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result for these arguments."""
         try:
-            seen = None if kwargs else glance(args)
+            seen = None if kwargs else look(args)
             known = self._shortcuts.get(seen)
             if known is not None:
-                mode, compiled, shortcut = known
-                if mode == (self.backend or settings.backend, settings.form) and compiled.valid():
+                stamp, valid, shortcut = known
+                if stamp is settings.stamp and valid():
                     return shortcut(args)
             call = flatten_call(args, kwargs)
             compiled, finish = self.lookup(call, args, kwargs)
-            if seen is not None and call.key not in self._fixed:
+            if seen is not None and call.key not in self._fixed and glance(args) is not None:
                 shortcut = self.shortcut(compiled, finish)
                 if shortcut is not None:
                     if len(self._shortcuts) >= MAX_SHORTCUTS:
                         self._shortcuts.clear()
-                    mode = self.backend or settings.backend, settings.form
-                    self._shortcuts[seen] = mode, compiled, shortcut
-            return finish(compiled(call.leaves), call)
+                    self._shortcuts[seen] = settings.stamp, compiled.valid, shortcut
+            return self.finished(finish, compiled(call.leaves), call, args, kwargs)
         except BaseException as error:
             shorten(error)
             raise
+
+    def finished(
+        self, finish: Any, outs: tuple[Any, ...], call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """What the caller gets of a program's flat results."""
+        del args, kwargs
+        return finish(outs, call)
 
     def shortcut(self, compiled: Compiled, finish: Any) -> Callable[[tuple[Any, ...]], Any] | None:
         """Calls of plain numbers and arrays, where these are all that there is to the arguments."""
@@ -281,19 +287,34 @@ class Jitted(Derived):
 
         return program_of(self.function, args, kwargs, with_changes=True)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program; it changes arrays and containers among the arguments as the function does."""
-        try:
-            call = flatten_call(args, kwargs)
-            compiled, made = self.lookup(call, args, kwargs)
-            outs = list(compiled(call.leaves))
-            result = rebuild(made.value, outs)
-            if made.changes:
-                write_back(made.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, outs))
-        except BaseException as error:
-            shorten(error)
-            raise
+    def finished(
+        self,
+        finish: JittedResult,
+        outs: tuple[Any, ...],
+        call: Arguments,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """The function's result; containers among the arguments are changed as the function changes them."""
+        del call
+        flat = list(outs)
+        result = rebuild(finish.value, flat)
+        if finish.changes:
+            write_back(finish.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, flat))
         return result
+
+    def shortcut(self, compiled: Compiled, finish: JittedResult) -> Callable[[tuple[Any, ...]], Any] | None:
+        """One number or array, or a tuple of all of them."""
+        value, run = finish.value, compiled.direct
+        if finish.changes or run is None:
+            return None
+        if type(value) is Out:
+            index = value.index
+            return lambda args: run(*args)[index]
+        if type(value) is tuple and all(type(v) is Out and v.index == k for k, v in enumerate(value)):
+            count = len(value)
+            return lambda args: run(*args)[:count]
+        return lambda args: rebuild(value, list(run(*args)))
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """A jitted function is differentiated as the function itself."""

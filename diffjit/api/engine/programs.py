@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -78,6 +79,26 @@ _MANY = 4096
 
 _NUMBERS = frozenset({float, int, np.float64})
 _SEEN_NUMBERS: set[tuple[type, ...]] = set()  # classes of arguments that are numbers alone
+
+
+_ARRAYS: set[tuple[type, ...]] = {(np.ndarray,) * n for n in range(1, 33)}
+_MIXED: dict[tuple[type, ...], list[Callable[[Any], Any]]] = {}  # how to look at each of such arguments
+_LOOK = operator.attrgetter("dtype.num", "dtype.isnative", "shape", "flags.num")
+
+
+def look(args: tuple[Any, ...]) -> Any:
+    """What is seen of arguments still more quickly than by `glance`: enough to find again what has been told there."""
+    kinds = tuple(map(type, args))
+    if kinds in _SEEN_NUMBERS:
+        return kinds
+    if kinds in _ARRAYS:
+        return tuple(map(_LOOK, args))
+    looks = _MIXED.get(kinds)
+    if looks is None:
+        if len(_MIXED) > _MANY or not all(kind is np.ndarray or kind in _NUMBERS for kind in kinds):
+            return glance(args)
+        looks = _MIXED[kinds] = [_LOOK if kind is np.ndarray else type for kind in kinds]
+    return tuple([f(a) for f, a in zip(looks, args, strict=True)])
 
 
 def glance(args: tuple[Any, ...]) -> Any:
@@ -165,6 +186,11 @@ class Compiled:
     followed: dict[Any, Any] = field(default_factory=dict)  # the functions in it, and their code
     portable: bool = False  # it rests on guards and captures alone
     valid: Callable[[], bool] = field(init=False)  # whether everything outside is still the same
+
+    @property
+    def direct(self) -> Callable[..., tuple[Any, ...]] | None:
+        """The program as it is called with its leaves one by one, where nothing else is to be done."""
+        return None if self.captures or self.mutated else self.run
 
     def __post_init__(self) -> None:
         self.valid = checker(self.guards, self.followed, self.captures, self.capture_keys)
