@@ -336,12 +336,13 @@ def test_known_lengths_that_do_not_fit_are_value_errors():
 
 
 def test_arrays_that_look_alike_are_told_apart():
-    """Calls are found again by a quick look at the arguments; what is not native or not usual is not taken for what is."""
+    """Calls are found again by a quick look at the arguments, which tells what is not native from what is."""
     double = dj.jit(lambda x, k: (x * k, k))
     kinds = ["f8", ">f8", "f4", "i8", ">i8", "i4", "?", "c16", "u1"]
     for _ in range(2):
         for kind in kinds:
-            for x in (np.arange(4).astype(kind), np.arange(8).astype(kind)[::2], np.arange(4).astype(kind).reshape(2, 2)):
+            a, b = np.arange(4).astype(kind), np.arange(8).astype(kind)
+            for x in (a, b[::2], a.reshape(2, 2)):
                 for k in (3, 2.0):
                     try:
                         found, other = double(x, k)
