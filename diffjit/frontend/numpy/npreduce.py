@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,17 +29,22 @@ class NumpyReductions(Mixin):
             if isinstance(axis, (av.Tup, av.Ref)) or (isinstance(axis, Static) and isinstance(axis.obj, tuple))
             else [axis]
         )
-        axes = []
-        for item in items:
-            k = self.static_int(item, "the axis")
-            if not -a.type.ndim <= k < a.type.ndim:
-                raise self.type_problem(
-                    "DJ318",
-                    f"axis {k} is out of bounds for an array of {a.type.ndim} dimensions",
-                    python=np.exceptions.AxisError,
-                )
-            axes.append(k % a.type.ndim)
-        return tuple(sorted(axes))
+        return tuple(sorted(self.axis_of(item, a.type.ndim) for item in items))
+
+    def axis_of(self, axis: Any, ndim: int) -> int:
+        """The place of an axis, which may count from the end."""
+        k = self.static_int(axis, "the axis")
+        if not -ndim <= k < ndim:
+            message = f"axis {k} is out of bounds for an array of {ndim} dimensions"
+            raise self.type_problem("DJ318", message, python=np.exceptions.AxisError)
+        return k % ndim
+
+    def axes_in_order(self, axes: Sequence[Any], ndim: int) -> tuple[int, ...]:
+        """The places of axes that are all different."""
+        found = tuple(self.axis_of(axis, ndim) for axis in axes)
+        if len(set(found)) != len(found):
+            raise self.type_problem("DJ318", "an axis is given twice", python=ValueError)
+        return found
 
     @kinds(max=np.amax, min=np.amin)
     @kinds(sum=np.sum, prod=np.prod, max=np.max, min=np.min, any=np.any, all=np.all)
@@ -90,7 +96,7 @@ class NumpyReductions(Mixin):
     @kinds(argmax=np.argmax, argmin=np.argmin)
     def arg_reduce(self, kind: str, a: Any, axis: Any = NONE, *, keepdims: Any = Static(False)) -> Any:
         a = self.array(a)
-        k = None if is_none(axis) else self.static_int(axis, "the axis") % a.type.ndim
+        k = None if is_none(axis) else self.axis_of(axis, a.type.ndim)
         keep = isinstance(keepdims, Static) and keepdims.obj is True
         ty = np.dtype(np.int64)
         if k is None:
@@ -109,7 +115,7 @@ class NumpyReductions(Mixin):
             a = self.np_ravel(a)
             axis = Static(0)
         a = self.widened(a, dtype)
-        k = self.static_int(axis, "the axis") % a.type.ndim
+        k = self.axis_of(axis, a.type.ndim)
         return self.build.value(kind, [a], Array(a.type.dtype, a.type.dims, "C"), axis=k)
 
     @kinds(sort=np.sort, argsort=np.argsort)
@@ -117,7 +123,7 @@ class NumpyReductions(Mixin):
         a = self.array(a)
         if is_none(axis):
             a, axis = self.np_ravel(a), Static(-1)
-        k = self.static_int(axis, "the axis") % a.type.ndim
+        k = self.axis_of(axis, a.type.ndim)
         ty = a.type.dtype if kind == "sort" else np.dtype(np.int64)
         return self.build.value(kind, [a], Array(ty, a.type.dims, "C"), axis=k)
 

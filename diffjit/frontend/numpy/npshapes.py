@@ -56,7 +56,7 @@ class NumpyShapes(Mixin):
         if isinstance(a.type, Scalar):
             return Static(1)
         if isinstance(axis, Static) and axis.obj is not None:
-            return self.dim(a, axis.obj % a.type.ndim)
+            return self.dim(a, self.axis_of(axis, a.type.ndim))
         total: Any = Static(1)
         for k in range(a.type.ndim):
             total = (
@@ -175,7 +175,11 @@ class NumpyShapes(Mixin):
         if is_none(axes):
             perm = tuple(range(ndim))[::-1]
         else:
-            perm = tuple(self.static_int(x, "an axis") % ndim for x in self.sequence_items(axes, None))
+            perm = self.axes_in_order(self.sequence_items(axes, None), ndim)
+            if len(perm) != ndim:
+                raise self.type_problem(
+                    "DJ318", f"{len(perm)} axes for an array of {ndim} dimensions", python=ValueError
+                )
         return self.transpose(a, perm)
 
     @core(np.broadcast_to)
@@ -196,7 +200,7 @@ class NumpyShapes(Mixin):
     @core(np.diagonal)
     def np_diagonal(self, a: Any, offset: Any = Static(0), axis1: Any = Static(0), axis2: Any = Static(1)) -> Any:
         a = self.array(a)
-        first, second = axis1.obj % a.type.ndim, axis2.obj % a.type.ndim
+        first, second = self.axes_in_order((axis1, axis2), a.type.ndim)
         if a.type.ndim > 2:
             return self.call_plain(windows.diagonals, a, offset, Static(first), Static(second), node=None)
         if (first, second) == (1, 0):
@@ -213,7 +217,7 @@ class NumpyShapes(Mixin):
         rank = arrays.type.ndim - 1 if isinstance(arrays, Value) and isinstance(arrays.type, Array) else 0
         function, rank = (joining.joined, rank) if rank > 0 else (containers.concatenated, self._rank_of_items(arrays))
         if rank > 0 and not (flat and function is joining.joined):
-            place = axis if flat else Static(self.static_int(axis, "the axis") % rank)
+            place = axis if flat else Static(self.axis_of(axis, rank))
             joined = self.call_plain(function, arrays, place, node=None)
             plain = is_none(dtype)
             return joined if plain else self.cast(joined, self.dtype_of(dtype))
@@ -225,7 +229,7 @@ class NumpyShapes(Mixin):
         if any(p.type.ndim != ndim for p in parts):
             message, cure = "arrays of different numbers of dimensions are joined", "give all parts the same number"
             raise self.type_problem("DJ310", message, cure=cure, python=ValueError)
-        k = self.static_int(axis, "the axis") % ndim
+        k = self.axis_of(axis, ndim)
         ty = self._common(parts) if is_none(dtype) else self.dtype_of(dtype)
         parts = [self.cast(p, ty) for p in parts]
         dims = list(parts[0].type.dims)

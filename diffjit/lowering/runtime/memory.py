@@ -354,8 +354,14 @@ def reshape(order: str = "C") -> Any:
         shape = _tuple_items(builder, shape_kind, shape_value)
         old = lengths_of(builder, array, ty.ndim)
         size = _product(builder, old)
-        same_size = builder.icmp_signed("==", size, _product(builder, shape))
-        fail_if(context, builder, builder.not_(same_size), RESHAPE, size, *shape)
+        wrong, product = cgutils.false_bit, I64(1)
+        for length in shape:  # two negative lengths, or two huge ones, may have the right product
+            both = builder.smul_with_overflow(product, length)
+            wrong = builder.or_(wrong, builder.extract_value(both, 1))
+            wrong = builder.or_(wrong, builder.icmp_signed("<", length, I64(0)))
+            product = builder.extract_value(both, 0)
+        wrong = builder.or_(wrong, builder.icmp_signed("!=", size, product))
+        fail_if(context, builder, wrong, RESHAPE, size, *shape)
         result = typing(ty, shape_kind)
         data = builder.extract_value(array, DATA)
         if order != "A" or not shape:

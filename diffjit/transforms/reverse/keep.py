@@ -246,9 +246,8 @@ class Keeper:
             for block in blocks(sweep.body):
                 block.ops = [op for op in block.ops if op.kind != "undo" or op.attrs["store"] in undo.overwritten]
             dce(sweep, nothing)
-        for store, old in undo.overwritten.items():
-            assert old.op is not None
-            self.before.setdefault(store, []).append(old.op)
+        for store, load in undo.begin().items():
+            self.before.setdefault(store, []).append(load)
 
     def _put_back(self, store: Op, c: Context) -> None:
         """What a store has overwritten, back to where it was."""

@@ -25,7 +25,7 @@ from diffjit.analysis.integers.dependence import access
 from diffjit.analysis.memory import Memory
 from diffjit.ir.aliases import held
 from diffjit.ir.checks import relying
-from diffjit.ir.nodes import Block, Function, Op, Value, is_pure, is_view
+from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, is_pure, is_view
 from diffjit.ir.types import Array, Scalar, is_ref
 from diffjit.ir.walk import walk
 
@@ -63,7 +63,7 @@ class Undo:
         for op in dict.fromkeys(op for writes in self.reads.values() for op in writes):
             old = Value(Scalar(op.inputs[0].type.dtype))
             old.block = self.order.places[op].path[-1][0]
-            old.op = Op("load", [op.inputs[0], *op.inputs[2:]], [old], relying(op, "undone"), loc=op.loc)
+            old.op = Op("load", [op.inputs[0], *op.inputs[2:]], [old], loc=op.loc)
             self.overwritten[op] = old
             self.store_of[old] = op
 
@@ -105,6 +105,20 @@ class Undo:
     def only(self, stores: Callable[[Op], bool]) -> None:
         """Undo no others."""
         self.overwritten = {op: old for op, old in self.overwritten.items() if stores(op)}
+
+    def begin(self) -> dict[Op, Op]:
+        """The reads of what is overwritten, each right before its store: they test the index, and the store relies on it."""
+        found: dict[Op, Op] = {}
+        for store, old in self.overwritten.items():
+            assert old.op is not None
+            known = relying(store, "undone")
+            if CHECKS in store.attrs and known.get("inbounds") in store.attrs[CHECKS]:
+                old.op.attrs[CHECKS] = store.attrs.pop(CHECKS)
+                store.attrs |= known
+            else:
+                old.op.attrs |= known
+            found[store] = old.op
+        return found
 
     def look(self, top: Block, mirrored: dict[Block, Block], operands: Callable[[Value], list[Value] | None]) -> None:
         """Find out which stores are undone at all, and which elements are needed too early.
