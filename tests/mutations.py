@@ -369,4 +369,11 @@ MUTATIONS = (
         "seen = set()",
         "tests/transforms/test_undo.py -k random_programs",
     ),
+    Mutation(
+        "what is overwritten is read before its index is tested",
+        "transforms/reverse/undo.py",
+        "                old.op.attrs[CHECKS] = store.attrs.pop(CHECKS)\n                store.attrs |= known",
+        "                old.op.attrs |= known",
+        "tests/transforms/test_undo.py -k index_that_is_tested",
+    ),
 )

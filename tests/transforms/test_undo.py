@@ -29,6 +29,8 @@ class Writer:
     def index(self, *, may_fail=True):
         choices = [str(self.draw.randrange(N)), "-1", f"p[{self.draw.randrange(N)}]"]
         for i in self.counters:
+            if may_fail and self.draw.random() < 0.03:
+                choices.append(self.draw.choice([f"{i} - 7", "np.int32(-(2**31) + 1)"]))
             choices += [f"{i} % {N}", f"({i} + 1) % {N}", f"{i} - 1", f"p[{i} % {N}]"] * 2
             if may_fail and self.draw.random() < 0.02:
                 choices.append(f"{i} + 3")
@@ -237,6 +239,24 @@ def test_cotangents_of_lent_memory(backend):
         dj.grad(f, (0, 1), backend=backend)(x, y), dj.grad(plain, (0, 1), backend="python")(x, y), strict=True
     ):
         np.testing.assert_allclose(g, h, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("at", [7, -9, -(2**31) + 1, 2**40])
+def test_what_is_overwritten_is_read_at_an_index_that_is_tested(backend, at):
+    """The store is what tests the index; what it overwrites is read before."""
+
+    def f(x, at):
+        u, s = x.copy(), 0.0
+        for k in range(3):
+            for i in range(1, u.size - 1):
+                s += u[i - 1] * u[i] * u[i + 1]
+                u[at if k == 1 else i] = s * u[i - 1]
+        return s
+
+    with pytest.raises(IndexError, match="out of bounds"):
+        dj.grad(f, backend=backend)(np.ones(7), at)
+    assert "= u_tape" in dj.source(dj.grad(f), np.ones(7), at)
 
 
 def late(x, n):

@@ -21,7 +21,7 @@ from diffjit.analysis.manager import analyses
 from diffjit.analysis.proven import proofs, untested
 from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.ops import Raises, Reads, Row, declare
-from diffjit.ir.raising import raises_in_python, relies
+from diffjit.ir.raising import is_length, raises_in_python, relies
 from diffjit.ir.roots import Roots
 from diffjit.ir.types import Array, Dim, Scalar, Sym, is_ref, not_one
 from diffjit.ir.walk import blocks, dce, uses, walk
@@ -179,6 +179,7 @@ class _Scheduler:
         self.effect = (
             -1
         )  # the last slot that reads what may not be there, tests what others rely on, or is seen outside
+        self.seen = -1.0  # behind the last slot that is seen outside: what may raise stays behind it
         self.fault = -1.0  # behind the last slot that may raise: the caller's arrays are then as they were before
 
     def run(self) -> None:
@@ -222,7 +223,9 @@ class _Scheduler:
     def _append(self, op: Op) -> None:
         """An operation in a slot of its own, behind all that is there."""
         reads, writes = self._touched(op)
-        self._place_faults(writes)
+        seen = self._is_seen(op, writes)
+        if seen or self._may_raise(op):
+            self._place([v for v, ops in self.waiting.items() if any(map(self._may_raise, ops))])
         self._place([v for v, ops in self.waiting.items() if self._conflict(ops, writes) or v in op.inputs])
         at = len(self.slots)
         self.slots.append(op)
@@ -234,8 +237,16 @@ class _Scheduler:
             self.written[self.roots.root(v)] = at
         if any(o.row.effect or o.kind == "call" or CHECKS in o.attrs or self.raises(o) for o in (op, *_inside(op))):
             self.effect = at
+        if seen:
+            self.seen = at + 0.5
         if self._may_raise(op):
             self.fault = at + 0.5
+
+    def _is_seen(self, op: Op, writes: Iterable[Value]) -> bool:
+        """Whether somebody sees, once something has raised, that an operation has run."""
+        return not all(map(self.roots.allocated, writes)) or any(
+            o.row.effect or o.kind == "call" for o in (op, *_inside(op))
+        )
 
     def _place_faults(self, writes: Iterable[Value], melting: Sequence[Value] = ()) -> None:
         """What waits and may raise does so before arrays of the caller are written."""
@@ -244,7 +255,7 @@ class _Scheduler:
         self._place([v for v, ops in self.waiting.items() if v not in melting and any(map(self._may_raise, ops))])
 
     def _may_raise(self, op: Op) -> bool:
-        return raises_in_python(op, self.inside)
+        return raises_in_python(op, self.inside) or _raises_by_element(op)
 
     def _is_light(self, op: Op) -> bool:
         """Numbers, lengths and views, which cost nothing wherever they are, and cannot fail."""
@@ -285,8 +296,14 @@ class _Scheduler:
 
     def _waits(self, op: Op) -> bool:
         """Whether an operation is computed where its only user is."""
-        if not (fuse.is_elementwise(op) or fuse.is_fill(op)):
+        if not (fuse.is_elementwise(op) or fuse.is_fill(op)) or _raises_by_element(op):
             return False
+        if (
+            fuse.is_fill(op)
+            and op.row.lengths_at is not None
+            and not all(map(is_length, op.inputs[op.row.lengths_at :]))
+        ):
+            return False  # its allocation tests them
         found = self.users.get(op.out, ())
         if len(found) != 1 or not isinstance(found[0], Op) or id(found[0]) not in self.here:
             return False
@@ -367,6 +384,8 @@ class _Scheduler:
         for v in group.reads:
             root = self.roots.root(v)
             self.read[root] = max(self.read.get(root, -1), group.at)
+        if not all(map(self.roots.allocated, group.writes)):
+            self.seen = max(self.seen, group.at + 0.5)
         for v in group.writes:
             root = self.roots.root(v)
             self.written[root] = max(self.written.get(root, -1), group.at)
@@ -382,6 +401,8 @@ class _Scheduler:
             for root, at in table.items():
                 if at > first and any(self.roots.may_alias(root, v) for v in touched):
                     first = at
+        if any(map(self._may_raise, ops)):
+            first = max(first, self.seen)
         if writes:
             first = max(first, self.effect + 0.5)
             if not self.roots.allocated(writes[0]):
@@ -434,11 +455,21 @@ class _Scheduler:
             return False
         if any(op.out not in fuse.element_inputs(u) for u in goal.members if op.out in u.inputs):
             return False
+        if _raises_by_element(op):
+            return False
+        if self._may_raise(op) and any(map(self._acts, self.slots[group.at + 1 : goal.at])):
+            return False
         for slot in self.slots[group.at : goal.at + 1]:
             writes = slot.writes if isinstance(slot, _Group) else self._touched(slot)[1]
             if self._conflict([op], writes):
                 return False
         return len(goal.members) < _MOST_MEMBERS
+
+    def _acts(self, slot: Op | _Group) -> bool:
+        """Whether a slot may raise, or is seen by somebody once something has raised."""
+        if isinstance(slot, _Group):
+            return any(map(self._may_raise, slot.members)) or not all(map(self.roots.allocated, slot.writes))
+        return self._may_raise(slot) or self._is_seen(slot, self._touched(slot)[1])
 
     def _move(self, group: _Group, targets: dict[Op, _Group], homes: dict[Op, _Group]) -> None:
         for goal in {id(g): g for g in targets.values()}.values():
@@ -522,10 +553,18 @@ def _may_fail(op: Op) -> bool:
     return op.kind == "view" and "i" in op.attrs["spec"]
 
 
+def _raises_by_element(op: Op) -> bool:
+    """Whether one of many elements may raise, when others have been written: an integer to a negative power."""
+    if op.kind != "power" or op.out.type.dtype.kind not in "iu":
+        return False
+    exponent = op.inputs[1]
+    return exponent.type.dtype.kind == "i" and const_of(exponent, -1) < 0
+
+
 def _stands_alone(op: Op) -> bool:
     """Loops that would keep other work from becoming vector code."""
     if fuse.is_elementwise(op) or op.row.updates:
-        return False
+        return _raises_by_element(op)
     if op.kind == "unbroadcast":
         axes = fuse.summed_axes(op) if isinstance(op.inputs[1].type, Array) else []
         if axes is None:

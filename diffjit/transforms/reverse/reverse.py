@@ -19,11 +19,13 @@ from diffjit.analysis.manager import analyses
 from diffjit.errors import MemoryProblem, without_rule
 from diffjit.frontend.numpy import finite
 from diffjit.ir.build import Builder
+from diffjit.ir.checks import Check, needed
 from diffjit.ir.nodes import SUM, Block, Function, Loc, Op, Value, is_view
 from diffjit.ir.ops import Reads
 from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
 from diffjit.ir.walk import clone_op, dce, nothing, walk
 from diffjit.primitives.registry import RULES
+from diffjit.settings import settings
 from diffjit.transforms import custom, rules
 from diffjit.transforms.checkpoint.timeloop import enclose
 from diffjit.transforms.outlined import turned
@@ -80,6 +82,7 @@ class Reverse(MemoryRules):
         undo = Undo(self.f, known.memory, known.one_memory, self.f.body.results) if undoing else None
         self.keep = Keeper(known.memory, known.bounds, self.build, undo)
         self.shadows = Shadows(self.f, self.memory, self.activity, self.keep, self.build)
+        self.owed = needed(self.f) if settings.verify_passes else frozenset[Check]()
         self.comment: str | None = None
         self.tested = finite.level()
 
@@ -117,6 +120,8 @@ class Reverse(MemoryRules):
             for out in op.outputs:
                 out.block = f.body
         f.params += seeds
+        if settings.verify_passes and (lost := needed(f) - self.owed):
+            raise AssertionError(f"no check comes before what relies on it: {', '.join(map(str, lost))}")
         return Reversed(f, boundary, seeds, primal, gradients)
 
     def outside(self, bar: Value) -> Value:

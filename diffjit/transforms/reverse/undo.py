@@ -107,7 +107,7 @@ class Undo:
         self.overwritten = {op: old for op, old in self.overwritten.items() if stores(op)}
 
     def begin(self) -> dict[Op, Op]:
-        """The reads of what is overwritten, each right before its store: they test the index, and the store relies on it."""
+        """What is overwritten is read right before its store: the read tests the index, and the store relies on it."""
         found: dict[Op, Op] = {}
         for store, old in self.overwritten.items():
             assert old.op is not None
