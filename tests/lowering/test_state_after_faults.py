@@ -180,3 +180,23 @@ def test_axes_that_are_not_there(f, backend):
         f(x)
     with pytest.raises(dj.DiffjitError, match="DJ318"):
         dj.jit(f, backend=backend)(x)
+
+
+def write_chosen(a, i, v):
+    a[i] = v
+    return a
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("shape", [(5, 1), (1, 5), (1, 1, 5), (1, 1, 1), (5, 5), (5,), (2, 5)])
+@pytest.mark.parametrize("index", [[0, 2, 4, 5, 6], [True, False, True, False, True, True, True, False]])
+def test_values_with_more_dimensions_than_the_selection(index, shape, backend):
+    index, value = np.array(index), A(float(np.prod(shape))).reshape(shape)
+    expected = None
+    try:
+        expected = write_chosen(np.zeros(8), index, value)
+    except (ValueError, TypeError):
+        with pytest.raises((ValueError, dj.DiffjitError)):
+            dj.jit(write_chosen, backend=backend)(np.zeros(8), index, value)
+    else:
+        np.testing.assert_array_equal(dj.jit(write_chosen, backend=backend)(np.zeros(8), index, value), expected)

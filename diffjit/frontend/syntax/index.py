@@ -370,10 +370,27 @@ class Indexing(Mixin):
             self.assign_array(target, value, node)
             return
         if arrays[0].type.dtype.kind == "b" and items[0] is arrays[0] and all(map(_is_full, items[1:])):
+            if isinstance(value.type, Array) and value.type.ndim > 1 and arrays[0].type.ndim == array.type.ndim:
+                message = f"an array of {value.type.ndim} dimensions is written where a mask is True"
+                raise self.type_problem("DJ310", message, node, cure="make it one-dimensional", python=TypeError)
+            value = self.without_leading(value, array.type.ndim - arrays[0].type.ndim + 1, node)
             self.build.op("mask_set", [array, arrays[0], self.as_dtype(value, array.type.dtype, scattered=True)])
             return
         base, spec, indices = self.advanced(array, items, node)
+        value = self.without_leading(value, len(self.advanced_dims(base, spec, indices)), node)
         self.build.op("scatter", [base, self.as_dtype(value, array.type.dtype, scattered=True), *indices], spec=spec)
+
+    def without_leading(self, value: Value, ndim: int, node: Any) -> Value:
+        """NumPy lets what is written have further leading dimensions of length 1, and no others."""
+        if not isinstance(value.type, Array) or value.type.ndim <= ndim:
+            return value
+        extra = value.type.ndim - ndim
+        if any(d != 1 for d in value.type.dims[:extra]):
+            message = f"an array of {value.type.ndim} dimensions is written to a selection of {ndim}"
+            cure = "give it the shape of the selection: value.reshape(...)"
+            raise self.type_problem("DJ310", message, node, cure=cure, python=ValueError)
+        rest = [av.Slice(NONE, NONE, NONE)] * ndim
+        return self.basic_get(value, [*([Static(0)] * extra), *rest], scalar_ok=False)
 
     def stored_value(self, value: Any, node: Any) -> Value:
         """A value about to be written into an array."""
