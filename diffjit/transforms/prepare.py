@@ -25,6 +25,10 @@ def clone(function: Function) -> Function:
     )
 
 
+WRITTEN = "written"
+"""Attribute of a copy that stands for an argument which is written to: no other argument may be the same memory."""
+
+
 def own_copy(function: Function) -> Function:
     """A copy in which arguments that are written to are copied on entry.
 
@@ -48,7 +52,7 @@ def copied_params(function: Function) -> tuple[Function, dict[int, Value]]:
         if isinstance(p.type, Array) and memory.written(p):
             _refuse_strides(f, memory, p)
             out = Value(Array(p.type.dtype, p.type.dims, p.type.layout), p.name)
-            op = Op("copy", [p], [out], {"order": "K"})
+            op = Op("copy", [p], [out], {"order": "K", WRITTEN: True})
             out.op, out.block = op, f.body
             copies.append(op)
             mapping[p] = positions[k] = out

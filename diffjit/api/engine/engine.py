@@ -20,10 +20,12 @@ from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.passes import Phase
 from diffjit.ir.stages import record
 from diffjit.ir.types import Array
+from diffjit.ir.walk import walk
 from diffjit.settings import settings
 from diffjit.transforms.checkpoint.calls import refuse_changes
 from diffjit.transforms.custom import without_rules
 from diffjit.transforms.pipeline import finish, numbers
+from diffjit.transforms.prepare import WRITTEN
 
 
 def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, with_changes: bool = False) -> Program:
@@ -82,7 +84,12 @@ def _definition(function: Any) -> Loc | None:
 def mutated_params(function: Function) -> list[int]:
     """Parameters whose arrays the program writes to."""
     memory = analyses(function).memory
-    return [k for k, p in enumerate(function.params) if isinstance(p.type, Array) and memory.written(p)]
+    copied = {memory.find(op.inputs[0]) for op in walk(function.body) if WRITTEN in op.attrs}
+    return [
+        k
+        for k, p in enumerate(function.params)
+        if isinstance(p.type, Array) and (memory.written(p) or memory.find(p) in copied)
+    ]
 
 
 def is_compiled(backend: str | None) -> bool:
