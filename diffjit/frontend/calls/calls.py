@@ -268,7 +268,7 @@ class Calls(Mixin):
             out = out.items[0]
         if is_none(out):
             return result
-        self.assign_array(self.receiver(out, node), result, node)
+        self.receive(self.receiver(out, node), result, node)
         return out
 
     def receiver(self, out: Any, node: Any) -> Value:
@@ -284,7 +284,7 @@ class Calls(Mixin):
         out = kwargs.pop("out", NONE)
         where = kwargs.pop("where", Static(True))
         dtype = kwargs.pop("dtype", NONE)
-        kwargs.pop("casting", None)
+        casting = kwargs.pop("casting", Static("same_kind"))
         if isinstance(obj, np.ufunc) and len(args) > obj.nin:
             out = args[obj.nin]
             args = args[: obj.nin]
@@ -306,14 +306,15 @@ class Calls(Mixin):
         if masked and has_out:
             safe = args
             result = self.ew(kind, *safe, weak=from_math)
-            self.assign_array(out, self.ew("where", where, result, out, weak=False), node)
+            result = self.ew("where", where, result, out, weak=False)
+            (self.assign_array if casting.obj == "unsafe" else self.receive)(out, result, node)
             return out
         result = self.ew(kind, *args, weak=from_math)
         if from_math:
             self.check_math(obj, kind, args, result)
             result = self.as_python_numbers(result)
         if has_out:
-            self.assign_array(out, result, node)
+            (self.assign_array if casting.obj == "unsafe" else self.receive)(out, result, node)
             return out
         return result
 

@@ -220,8 +220,7 @@ class Statements(Mixin):
             current = self.not_none(current)
         if isinstance(current, Value) and isinstance(current.type, Array):
             result = self.binary(kind, current, value, node)
-            self.check_castable(result, current, node)
-            self.assign_array(current, result, node)
+            self.receive(current, result, node)
             return current
         if isinstance(current, av.Ref):
             held = self.contents(current)
@@ -242,7 +241,16 @@ class Statements(Mixin):
                     return self.call_method(current, dunder, [value])
         return self.binary(kind, current, value, node)
 
-    def check_castable(self, value: Any, target: Value, node: gast.AST) -> None:
+    def receive(self, target: Value, value: Any, node: gast.AST | None) -> None:
+        """`target` takes a function's result: as it is, while an assignment takes more dimensions and any dtype."""
+        self.check_castable(value, target, node)
+        ndim = value.type.ndim if isinstance(value, Value) and isinstance(value.type, Array) else 0
+        if ndim > target.type.ndim:
+            message = f"a result of {ndim} dimensions does not fit into an array of {target.type.ndim}"
+            raise self.type_problem("DJ310", message, node, cure="reshape an operand first", python=ValueError)
+        self.assign_array(target, value, node)
+
+    def check_castable(self, value: Any, target: Value, node: gast.AST | None) -> None:
         """NumPy refuses `int_array += float`."""
         ty = value.type if isinstance(value, Value) else None
         if isinstance(ty, (Array, Scalar)) and not np.can_cast(ty.dtype, target.type.dtype, "same_kind"):
