@@ -200,3 +200,10 @@ def test_values_with_more_dimensions_than_the_selection(index, shape, backend):
             dj.jit(write_chosen, backend=backend)(np.zeros(8), index, value)
     else:
         np.testing.assert_array_equal(dj.jit(write_chosen, backend=backend)(np.zeros(8), index, value), expected)
+
+
+def test_a_step_of_zero_at_the_first_call():
+    """What the program raises as it runs is no failure to compile it."""
+    for _ in range(2):
+        with pytest.raises(ValueError, match="step cannot be zero"):
+            dj.jit(lambda x, s: x[::s].sum())(A(6.0), 0)

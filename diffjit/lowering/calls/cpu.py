@@ -193,8 +193,8 @@ class FirstCall:
         return InternalError.of(f"compiling `{self.dispatcher.__name__}`", error, loc)
 
     @contextmanager
-    def compiling(self, listener: stages.Stages | None) -> Iterator[None]:
-        """What compiling raises is a mistake of diffjit's or of LLVM's, and told as such."""
+    def compiling(self, listener: stages.Stages | None, args: tuple[Any, ...] | None = None) -> Iterator[None]:
+        """What compiling raises is a mistake of diffjit's or of LLVM's, and told as such. `args`: of a call as well."""
         with no_garbage_collection(), stages.told(listener):
             try:
                 yield
@@ -203,6 +203,8 @@ class FirstCall:
             except outside.Fatal as fatal:
                 raise self._refused(fatal) from None
             except Exception as error:
+                if args is not None and tuple(map(self.dispatcher.typeof_pyval, args)) in self.dispatcher.overloads:
+                    raise  # it has been compiled: this is what the program raises
                 raise self.mistake(error) from error
 
     def anew(self, args: Iterable[Any]) -> None:
@@ -221,7 +223,7 @@ class FirstCall:
         if self.stages is not None and dispatcher.overloads:  # another program with the same text was compiled before
             with stages.told(self.stages):
                 self.anew(args)
-        with self.compiling(self.stages):
+        with self.compiling(self.stages, args):
             result = dispatcher(*args)
         self.stages = None
         self.ready = dispatcher
