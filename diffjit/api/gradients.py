@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,49 +10,17 @@ import optree
 
 from diffjit import tree
 from diffjit.api.engine.derived import resolve
-from diffjit.api.engine.engine import executable, is_compiled, program_of
-from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
-from diffjit.api.grad import GradientResult
+from diffjit.api.engine.programs import Arguments
 from diffjit.errors import TypeProblem, UsageError
-from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut
+from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, mapped
 from diffjit.frontend.entry.results import Program
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block, Loc
+from diffjit.ir.nodes import Block, Function, Loc
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.transforms.pipeline import finish, joint
 
 if TYPE_CHECKING:
     from diffjit.api.grad import Gradient
-
-
-def build(derived: Gradient, program: Program, call: Arguments) -> tuple[Compiled, GradientResult]:
-    """The compiled gradient, and how its flat results become what the gradient function returns."""
-    which = resolve(derived.function, derived.argnums, call)
-    wrt = differentiated(program, which, call, holomorphic=derived.holomorphic)
-    value = scalar_result(derived, program)
-    function, positions = joint(program.function, wrt, value.index, compiled=is_compiled(derived.backend))
-    compiled = executable(program, function, derived.backend, unchanged=True, settled=True)
-    where = dict(zip(wrt, positions, strict=True))
-    single = isinstance(derived.argnums, (int, str))
-    picks = _picks(which, where, call)
-    return compiled, GradientResult(which, where, picks, single, program.result, derived.with_value, derived.has_aux)
-
-
-def _picks(which: list[int | str], where: dict[int, int | None], call: Arguments) -> tuple[int, ...] | None:
-    """The positions of gradients by plain numbers and arrays among the results; None where there is more to do."""
-    found: list[int] = []
-    for argument in which:
-        leaves = call.leaf_range(argument)
-        position = where.get(leaves[0]) if len(leaves) == 1 else None
-        if position is None or not call.structure(argument).is_leaf():
-            return None
-        found.append(position)
-    return tuple(found)
-
-
-def gradient_program(derived: Gradient, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
-    """The gradient as a program of its own: transforms compose."""
-    return derive(derived, program_of(derived.function, args, kwargs), flatten_call(args, kwargs))
 
 
 def differentiated(
@@ -191,57 +160,41 @@ def certain_result(derived: Gradient, program: Program, spec: OptOut) -> Out:
     return inner
 
 
-def derive(derived: Gradient, inner: Program, call: Arguments) -> Program:
+def derive(derived: Gradient, program: Program, call: Arguments, *, compiled: bool) -> Program:
     """The gradient of a program."""
     which = resolve(derived.function, derived.argnums, call)
-    wrt = differentiated(inner, which, call, holomorphic=derived.holomorphic)
-    value = scalar_result(derived, inner)
-    function, positions = joint(inner.function, wrt, value.index)
+    wrt = differentiated(program, which, call, holomorphic=derived.holomorphic)
+    value = scalar_result(derived, program)
+    function, positions = joint(program.function, wrt, value.index, compiled=compiled)
     where = dict(zip(wrt, positions, strict=True))
-    spec = _spec(derived, inner, which, where, call, function)
-    finish(function, "gradient_program")
-    return Program(
-        function,
-        inner.n_args,
-        inner.captures,
-        inner.guards,
-        spec,
-        inner.fixed,
-        inner.arg_names,
-        threads_from=inner.threads_from,
-        followed=inner.followed,
-        portable=inner.portable,
-    )
-
-
-def _spec(
-    derived: Gradient,
-    inner: Program,
-    which: list[int | str],
-    where: dict[int, int | None],
-    call: Arguments,
-    function: Any,
-) -> Any:
-    """The result's tree; results that are not part of it are dropped."""
-    zeros: dict[int, int] = {}
-
-    def position(k: int) -> Any:
-        p = where.get(k)
-        if p is not None:
-            return Out(p)
-        if k not in where:
-            return 0
-        if k not in zeros:
-            zeros[k] = len(function.body.results)
-            function.body.results.append(zero_like(function, function.params[k]))
-        return Out(zeros[k])
-
-    trees = [spec_tree(call.structure(a), iter([position(k) for k in call.leaf_range(a)])) for a in which]
+    trees = [
+        spec_tree(call.structure(a), iter([bar(function, k, where.get(k)) for k in call.leaf_range(a)])) for a in which
+    ]
     gradients = trees[0] if isinstance(derived.argnums, (int, str)) else tuple(trees)
-    result = inner.result
+    result: Any = gradients
     if derived.with_value:
-        return (result, gradients)
-    return (gradients, result[1]) if derived.has_aux else gradients
+        result = (program.result, gradients)
+    elif derived.has_aux:
+        result = (gradients, program.result[1])
+    elif compiled:  # nothing computes a value that nobody asks for
+        wanted: list[int] = []
+        result = mapped(result, lambda k: wanted.append(k) or Out(len(wanted) - 1))
+        function.body.results = [function.body.results[k] for k in wanted]
+    if not compiled:
+        finish(function, "gradient_program")
+    return replace(program, function=function, result=result, changes=[])
+
+
+def bar(function: Function, k: int, position: int | None) -> Any:
+    """Where the cotangent of a parameter stands among the results; zeros are added, an int has a constant."""
+    if position is not None:
+        return Out(position)
+    ty = function.params[k].type
+    if isinstance(ty, Scalar) and not is_float(ty):
+        return ty.dtype.type(0) if not ty.weak else 0
+    with_zero = Builder(function.body).zero(function.params[k])
+    function.body.results.append(with_zero)
+    return Out(len(function.body.results) - 1)
 
 
 def constant_result(program: Program) -> Out:
@@ -266,14 +219,6 @@ def spec_tree(structure: tree.Structure, leaves: Any) -> Any:
             inner = spec_tree(slot.inner, leaves)
             slots.append(RecordOut(slot.cls, dict(zip(slot.names, inner, strict=True))))
     return optree.tree_unflatten(structure.spec, slots)
-
-
-def zero_like(function: Any, param: Any) -> Any:
-    """A zero of a parameter's type, made at the end of a program."""
-    builder = Builder(function.body)
-    if isinstance(param.type, Array):
-        return builder.value("zeros_like", [param], Array(param.type.dtype, param.type.dims, param.type.layout))
-    return builder.const(0.0, param.type)
 
 
 def _quoted(argument: int | str, program: Program, leaves: list[int]) -> str:

@@ -12,14 +12,14 @@ from diffjit import tree
 from diffjit.api.engine.composed import Call, Composed, applied
 from diffjit.api.engine.inline import conformed, nest, plain
 from diffjit.api.engine.programs import flatten_call
-from diffjit.api.gradients import zero_like
-from diffjit.api.product_programs import float_leaves
+from diffjit.api.product_programs import float_leaves, zero_tangent
 from diffjit.errors import UsageError
 from diffjit.frontend.calls.nested import Entry
 from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, TableOut
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE
+from diffjit.ir.build import Builder
 from diffjit.transforms.modes.jet import jet_program
 from diffjit.transforms.pipeline import finish
 
@@ -154,7 +154,7 @@ def series_program(program: Program, wrt: list[int], order: int, *, scaled: bool
             found = made.terms[k] = []
             for _ in range(order):
                 found.append(len(function.body.results))
-                function.body.results.append(zero_like(function, function.body.results[k]))
+                function.body.results.append(zero_tangent(Builder(function.body), function.body.results[k]))
         return [Out(position) for position in found]
 
     result = (program.result, _series_spec(program.result, terms, order))

@@ -15,8 +15,8 @@ from diffjit.api.engine.engine import compile_ir, executable
 from diffjit.api.engine.inline import Inside, conformed, inline_vjp, nest, plain
 from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
 from diffjit.api.engine.tracebacks import boundary
-from diffjit.api.product_programs import float_leaves, forward_program, reversible
-from diffjit.api.products import LinearMap, ReverseProduct, matching, points_of, tangent_spec, vjp, zero
+from diffjit.api.product_programs import float_leaves, forward_program, reversible, zero_tangent
+from diffjit.api.products import LinearMap, ReverseProduct, aligned, matching, points_of, tangent_spec, vjp, zero
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.nested import Entry, Inner
 from diffjit.frontend.entry.outputs import Out, mapped, rebuild
@@ -111,7 +111,8 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
             )
         dots = matching(form, tangents)
         found = apply(*residuals, *shapes, *(dots[k] for k in made.wrt))
-        results = [found[made.tangents[k]] if k in made.tangents else _again(z) for k, z in enumerate(zeros)]
+        where = {k: found[p] for k, p in made.tangents.items()}
+        results = aligned(program.result, primal, where, lambda k: _again(zeros[k]))
         tangent = rebuild(tangent_spec(program.result), results)
         return tangent[0] if has_aux else tangent
 
@@ -176,13 +177,10 @@ class TangentMap:
         shapes = [interpreter.zeros_of(self.primal[k]) for k in self.made.shapes]
         outs = interpreter.copy_in(self.made.tangent, [*self.residuals, *shapes, *given])
 
-        def leaf(k: int) -> Out:
-            if k in self.made.tangents:
-                return Out(self.made.tangents[k])
-            outs.append(interpreter.zeros_of(self.primal[k]))
-            return Out(len(outs) - 1)
-
-        tangent = interpreter.abstract(mapped(tangent_spec(self.inner.program.result), leaf), outs)
+        where = {k: outs[p] for k, p in self.made.tangents.items()}
+        spec = self.inner.program.result
+        results = aligned(spec, self.primal, where, lambda k: zero_tangent(interpreter.build, self.primal[k]))
+        tangent = interpreter.abstract(tangent_spec(spec), results)
         return tangent.items[0] if self.has_aux else tangent
 
 

@@ -5,28 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from diffjit.api.engine.derived import Derived
 from diffjit.api.engine.engine import compile_ir, executable, is_compiled, mutated_params
 from diffjit.api.engine.programs import Arguments, Compiled
-from diffjit.api.gradients import zero_like
+from diffjit.api.gradients import spec_tree
 from diffjit.api.products import tangent_spec
 from diffjit.errors import TypeProblem
 from diffjit.frontend.entry.outputs import Out, mapped
 from diffjit.frontend.entry.results import Program
-from diffjit.ir.nodes import Function, Loc
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Function, Loc, Value
 from diffjit.ir.types import List, is_float
 from diffjit.transforms.pipeline import finish, numbers, tangents
 from diffjit.transforms.prepare import own_copy
 from diffjit.transforms.reverse.reverse import reverse
 from diffjit.transforms.reverse.split import split
 
-
-def build_forward(product: Derived, program: Program, call: Arguments) -> tuple[Compiled, Any]:
-    """The compiled program of a value and its tangent, and where its flat results belong."""
-    wrt = float_leaves(program, call)
-    function, positions = tangents(program.function, wrt, compiled=is_compiled(product.backend))
-    compiled = executable(program, function, product.backend, unchanged=True)
-    return compiled, (program, wrt, positions)
+_FLOAT = np.dtype(np.float64)  # of the tangents of what has none, ints and flags
 
 
 def build_reverse(product: Derived, program: Program, call: Arguments) -> tuple[Compiled, Any]:
@@ -42,21 +39,27 @@ def float_leaves(program: Program, call: Arguments) -> list[int]:
     return [k for k in range(len(call.leaves)) if is_float(program.function.params[k].type)]
 
 
-def forward_program(program: Program, call: Arguments) -> tuple[Program, list[int]]:
+def forward_program(program: Program, call: Arguments, *, compiled: bool = False) -> tuple[Program, list[int]]:
     """A program that returns (value, tangent), and the leaves that its last parameters are the tangents of."""
     wrt = float_leaves(program, call)
-    function, positions = tangents(program.function, wrt)
+    function, positions = tangents(program.function, wrt, compiled=compiled)
 
     def tangent(k: int) -> Out:
         position = positions[k]
         if position is None:
             position = positions[k] = len(function.body.results)
-            function.body.results.append(zero_like(function, function.body.results[k]))
+            function.body.results.append(zero_tangent(Builder(function.body), function.body.results[k]))
         return Out(position)
 
     result = (program.result, mapped(tangent_spec(program.result), tangent))
-    finish(function, "forward_program")
+    if not compiled:
+        finish(function, "forward_program")
     return replace(program, function=function, result=result, arg_names=[], changes=[]), wrt
+
+
+def zero_tangent(builder: Builder, like: Value) -> Value:
+    """The tangent of a result that depends on nothing."""
+    return builder.zero(like, dtype=None if is_float(like.type) else _FLOAT)
 
 
 @dataclass(slots=True, eq=False)
@@ -70,6 +73,21 @@ class Reversible:
     seeds: list[int]  # the primal results that have a seed
     gradients: list[int | None]  # position of each leaf's cotangent among the pullback's results
     is_split: bool
+
+    def cotangents(self, call: Arguments) -> tuple[Any, list[int]]:
+        """The arguments' cotangents as a tree of the pullback's results; zeros of some leaves stand behind these."""
+        where = dict(zip(self.wrt, self.gradients, strict=True))
+        missing: list[int] = []
+
+        def leaf(k: int) -> Out:
+            position = where.get(k)
+            if position is None:
+                position = len(self.pullback.results) + len(missing)
+                missing.append(k)
+            return Out(position)
+
+        trees = [spec_tree(s, iter([leaf(k) for k in call.leaf_range(n)])) for n, s in enumerate(call.positional)]
+        return tuple(trees), missing
 
 
 def reversible(

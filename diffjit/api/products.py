@@ -12,9 +12,8 @@ from diffjit import tree
 from diffjit.api.engine.derived import Derived, cached
 from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
 from diffjit.api.engine.tracebacks import boundary, shorten
-from diffjit.api.grad import gradient_leaf
 from diffjit.errors import UsageError
-from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, rebuild
+from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, TableOut, mapped, rebuild, same_class
 
 if TYPE_CHECKING:
     from diffjit.frontend.entry.results import Program
@@ -23,11 +22,13 @@ if TYPE_CHECKING:
 class ForwardProduct(Derived):
     """Value and tangent of a function."""
 
-    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
-        """The compiled function, and where its flat results belong."""
-        from diffjit.api.product_programs import build_forward
+    settled = False  # tangents of arrays that are not contiguous have layouts of their own
 
-        return build_forward(self, program, call)
+    def transform(self, program: Program, call: Arguments, *, compiled: bool = False) -> Program:
+        """The program of both; its last parameters are the tangents."""
+        from diffjit.api.product_programs import forward_program
+
+        return forward_program(program, call, compiled=compiled)[0]
 
 
 @boundary
@@ -47,15 +48,19 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend
         )
     product = cached(ForwardProduct, fun, backend)
     call = flatten_call(tuple(primals), {})
-    compiled, (program, wrt, positions) = product.lookup(call, tuple(primals), {})
+    compiled, finish = product.lookup(call, tuple(primals), {})
     dots = matching(call, tuple(tangents))
-    outs = _run(compiled, call.leaves, [dots[k] for k in wrt])
-    value = rebuild(program.result, list(outs))
-    results = [outs[p] if p is not None else zero(outs[k]) for k, p in enumerate(positions)]
-    tangent = rebuild(tangent_spec(program.result), results)
+    given = [dots[k] for k, leaf in enumerate(call.leaves) if _is_float(leaf)]
+    value, tangent = rebuild(finish.value, _run(compiled, call.leaves, given))
     if has_aux:
         return value[0], tangent[0], value[1]
     return value, tangent
+
+
+def _is_float(leaf: Any) -> bool:
+    return isinstance(leaf, (float, complex)) or (
+        isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "fc"
+    )
 
 
 def _run(compiled: Compiled, leaves: list[Any], more: list[Any]) -> tuple[Any, ...]:
@@ -129,8 +134,19 @@ def tangent_spec(spec: Any) -> Any:
     if isinstance(spec, list):
         return [tangent_spec(s) for s in spec]
     if isinstance(spec, dict):
-        return {k: tangent_spec(v) for k, v in spec.items()}
+        return same_class(spec, {k: tangent_spec(v) for k, v in spec.items()})
+    if isinstance(spec, TableOut):
+        return TableOut(spec.keys, tangent_spec(spec.values))
+    if isinstance(spec, (int, np.integer, np.bool_)):
+        return 0.0
     return type(spec)(0) if isinstance(spec, (float, complex)) else spec
+
+
+def aligned(spec: Any, primal: list[Any], tangents: dict[int, Any], zero: Callable[[int], Any]) -> list[Any]:
+    """The tangents of a program's results at these results' places; flags and keys among them are their own."""
+    leaves: set[int] = set()
+    mapped(spec, lambda k: leaves.add(k) or Out(k))
+    return [tangents[k] if k in tangents else zero(k) if k in leaves else value for k, value in enumerate(primal)]
 
 
 def zero(value: Any) -> Any:
@@ -252,6 +268,7 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
     ]
     value = rebuild(program.result, list(primal))
     templates = [np.zeros(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in call.leaves]
+    spec, missing = made.cotangents(call)
 
     def pullback(cotangent: Any) -> Any:
         found = cotangents(program.result if not has_aux else program.result[0], cotangent)
@@ -259,18 +276,16 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
             _seed(found.get(k), shape, kind, fortran=f)
             for k, shape, kind, f in zip(seeds, shapes, kinds, orders, strict=True)
         ]
-        outs = second(*residuals, *bars)
-        where = dict(zip(made.wrt, made.gradients, strict=True))
-        trees = []
-        for k in range(len(call.positional)):
-            leaves = (gradient_leaf(templates[j], where.get(j), outs, j in where) for j in call.leaf_range(k))
-            trees.append(call.positional[k].unflatten(leaves))
-        return tuple(trees)
+        return rebuild(spec, [*second(*residuals, *bars), *(_zeros(templates[k]) for k in missing)])
 
     applied = PullbackAt(fun, points_of(call), {"has_aux": has_aux, "backend": backend}, pullback)
     if has_aux:
         return value[0], applied, value[1]
     return value, applied
+
+
+def _zeros(like: Any) -> Any:
+    return np.zeros_like(like) if isinstance(like, np.ndarray) else type(like)(0)
 
 
 def _seed(value: Any, shape: tuple[int, ...], like: Any, *, fortran: bool) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffjit.ir.nodes import TRIED, Block, Loc, Op, Value
-from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Scalar, Type
+from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Array, List, Scalar, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -25,6 +25,12 @@ def scalar_type_of(number: Any) -> Scalar:
     if isinstance(number, float):
         return FLOAT
     return COMPLEX
+
+
+def _of_dtype(ty: Type, dtype: np.dtype[Any]) -> Type:
+    if isinstance(ty, List):
+        return List(_of_dtype(ty.elem, dtype))
+    return Array(dtype, ty.dims, ty.layout) if isinstance(ty, Array) else Scalar(dtype)
 
 
 class Builder:
@@ -72,6 +78,24 @@ class Builder:
     def value(self, kind: str, inputs: Sequence[Value], ty: Type, *, name: str | None = None, **attrs: Any) -> Value:
         """Append one operation with one output and return it."""
         return self.op(kind, inputs, (ty,), name=name, **attrs).outputs[0]
+
+    def zero(self, like: Value, *, name: str | None = None, dtype: np.dtype[Any] | None = None) -> Value:
+        """Zero, in the shape, layout and (if no other is given) dtype of a value; a list of zeros for a list."""
+        ty = like.type
+        if isinstance(ty, Array):
+            return self.value("zeros_like", [like], Array(dtype or ty.dtype, ty.dims, ty.layout), name=name)
+        if not isinstance(ty, List):
+            return self.const(0, ty if dtype is None else Scalar(dtype))
+        made = self.value("list_new", [], ty if dtype is None else _of_dtype(ty, dtype), name=name)
+        index = Value(INT, "i")
+        body = Block([index])
+        length = self.value("list_len", [like], INT)
+        with self.inside(body):
+            item = self.value("list_get", [like, index], ty.elem)
+            self.op("list_append", [made, self.zero(item, dtype=dtype)])
+        bounds = [self.const(0), length, self.const(1)]
+        self.op("for", bounds, regions=[body], exit=False, reverse=False)
+        return made
 
     def const(self, number: Any, ty: Type | None = None) -> Value:
         """A constant; a weak type makes it a Python number."""

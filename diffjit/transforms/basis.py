@@ -73,7 +73,7 @@ class Basis:
 
     def _entry(self, at: list[Value], i: Value | None, lane: int, length: Value | None) -> Unit:
         """The basis vector whose 1 is at the i-th place of the last axis, or as many behind it as the lane says."""
-        unit, here = self._zeros(self.likes[0]), None
+        unit, here = self.build.zero(self.likes[0]), None
         if i is not None and length is not None:
             if lane:
                 i = self._int("add", i, self.build.const(lane))
@@ -104,7 +104,7 @@ class Basis:
         zero = self.build.const(0)
         low = self.build.value("greater_equal", [j, zero], BOOL)
         here = self.build.value("logical_and", [low, self.build.value("less", [j, size], BOOL)], BOOL)
-        unit, one = self._zeros(like), self._one(like)
+        unit, one = self.build.zero(like), self._one(like)
         if not isinstance(like.type, Array):
             return Unit(self.build.value("select", [here, one, unit], like.type), [], here)
         at: list[Value] = []
@@ -133,11 +133,6 @@ class Basis:
             body(index)
         bounds = [self.build.const(0), n, self.build.const(step)]
         self.build.op("for", bounds, regions=[block], exit=False, reverse=False)
-
-    def _zeros(self, v: Value) -> Value:
-        if isinstance(v.type, Array):
-            return self.build.value("zeros_like", [v], Array(v.type.dtype, v.type.dims, v.type.layout))
-        return self.build.const(0.0, v.type)
 
     def _one(self, v: Value) -> Value:
         return self.build.const(1.0, v.type if isinstance(v.type, Scalar) else Scalar(v.type.dtype))

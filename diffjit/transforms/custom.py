@@ -260,12 +260,6 @@ def unlinked(function: Function) -> None:
 # One rule from the other ----------------------------------------------------------------------------------------------
 
 
-def _zeros(build: Builder, like: Value) -> Value:
-    if isinstance(like.type, Scalar):
-        return build.const(0.0, like.type)
-    return build.value("zeros_like", [like], Array(like.type.dtype, like.type.dims, like.type.layout))
-
-
 def copied(build: Builder, function: Function, inputs: list[Value]) -> list[Value]:
     """Copy a function's operations to the end of what is built; its results."""
     mapping = dict(zip(function.params, inputs, strict=True))
@@ -291,7 +285,7 @@ def _reverse_of(rules: Rules, loc: Loc | None) -> tuple[Function, Function]:
     args = _parameters(rules.primal.params)
     ahead = Function(f"{rules.name}_ahead", args, Block(), "", rule.source_file, rule.source_line, rule.comments)
     build = Builder(ahead.body)
-    given = args[: rules.n_args] + [_zeros(build, args[k]) for k in rules.wrt] + args[rules.n_args :]
+    given = args[: rules.n_args] + [build.zero(args[k]) for k in rules.wrt] + args[rules.n_args :]
     parts = split(rule, dots, outs)
     if parts is not None:
         made, n_primal = parts.forward, parts.n_primal
@@ -325,7 +319,7 @@ def _reverse_of(rules: Rules, loc: Loc | None) -> tuple[Function, Function]:
     build = Builder(pulled.body)
     bars = copied(build, back, params[:held] + params[len(params) - seeds :])
     pulled.body.results = [
-        _zeros(build, params[held + k]) if position is None else bars[position] for k, position in enumerate(gradients)
+        build.zero(params[held + k]) if position is None else bars[position] for k, position in enumerate(gradients)
     ]
     dce(ahead)
     dce(pulled)
@@ -360,10 +354,10 @@ def _forward_of(rules: Rules, loc: Loc | None) -> Function:
     )  # fmt: skip
     build = Builder(made.body)
     found = copied(build, ahead, args)
-    tangents = copied(build, transpose, [*found[n:], *(_zeros(build, found[k]) for k in outs), *dots])
+    tangents = copied(build, transpose, [*found[n:], *(build.zero(found[k]) for k in outs), *dots])
     given = iter(tangents)
     made.body.results = found[:n] + [
-        _zeros(build, found[k]) if g is None else next(given) for k, g in zip(outs, r.gradients, strict=True)
+        build.zero(found[k]) if g is None else next(given) for k, g in zip(outs, r.gradients, strict=True)
     ]
     dce(made)
     return made

@@ -10,13 +10,6 @@ from diffjit.ir.walk import clone_op
 from diffjit.transforms.rules import is_complex
 
 
-def zeros(build: Builder, like: Value) -> Value:
-    """A zero cotangent."""
-    if isinstance(like.type, Scalar):
-        return build.const(0.0, like.type)
-    return build.value("zeros_like", [like], Array(like.type.dtype, like.type.dims, like.type.layout))
-
-
 def turned(build: Builder, bar: Value) -> Value:
     """A complex cotangent in the other of two conventions: JAX's, or a gradient in the plane (`Reverse.outside`)."""
     if not is_complex(bar):

@@ -80,7 +80,7 @@ def _accompanied(function: Function, mode: str, count: int, accompany: Callable[
         with_builder = Builder(made.body)
         for k in float_positions(t.primal):
             beside = t.leaving[k]
-            results += [_zero(with_builder, t.primal[k]) for _ in range(count)] if beside is None else beside
+            results += [with_builder.zero(t.primal[k]) for _ in range(count)] if beside is None else beside
         made.body.results = results
         finish(made, "recursive_forward")
         made.writes = None
@@ -116,16 +116,9 @@ def reverse_function(function: Function) -> Function:
         made.params, made.body = r.function.params, r.function.body
         builder = Builder(made.body)
         made.body.results = [
-            g if g is not None else _zero(builder, r.function.params[k])
-            for k, g in zip(floats, r.gradients, strict=True)
+            g if g is not None else builder.zero(r.function.params[k]) for k, g in zip(floats, r.gradients, strict=True)
         ]
         finish(made, "recursive_reverse")
         made.writes = None
         effects(made)
     return _reverse[id(function)][1]
-
-
-def _zero(builder: Builder, like: Value) -> Value:
-    if isinstance(like.type, Scalar):
-        return builder.const(0.0, like.type)
-    return builder.value("zeros_like", [like], Array(like.type.dtype, like.type.dims, like.type.layout))

@@ -1,7 +1,7 @@
 """`grad` and `value_and_grad`: which arguments, in which structure, class and dtype, how often."""
 
 import functools
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ import pytest
 import diffjit as dj
 
 BACKENDS = ["python", "numba"]
+VERBS = ["grad", "value_and_grad"]
 EXPONENT = 3.0
 grad = functools.partial(dj.grad, backend="python")
 value_and_grad = functools.partial(dj.value_and_grad, backend="python")
@@ -500,3 +501,53 @@ def test_a_program_that_is_known_to_raise_raises(backend, has_aux):
 
     with pytest.raises(ValueError, match="broadcast"):
         dj.grad(model, backend=backend, has_aux=has_aux)(np.ones(3), np.ones(2))
+
+
+def test_a_gradient_does_not_compute_the_value():
+    """Nobody asks for it: its sum is not in the code; what it would raise is."""
+
+    def energy(x):
+        total = 0.0
+        for i in range(len(x)):
+            if x[i] == 0.0:
+                raise ValueError("an atom at the origin")
+            total += x[i] ** 2 * np.sin(x[i])
+        return total
+
+    x = np.linspace(1.0, 2.0, 50)
+    sines = {verb: dj.source(getattr(dj, verb)(energy), x, stage="lowered").count(" sin(") for verb in VERBS}
+    assert sines["grad"] < sines["value_and_grad"]
+    np.testing.assert_allclose(grad(energy)(X), 2 * X * np.sin(X) + X**2 * np.cos(X))
+    with pytest.raises(ValueError, match="origin"):
+        grad(energy)(np.array([1.0, 0.0, 2.0]))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_trees_come_back_in_their_classes(backend):
+    def product(p):
+        return p["a"] * np.sum(p["n"] * p["b"])
+
+    values = {"a": 2.0, "n": np.arange(3), "b": np.ones(3), "label": "x"}
+    for tree in (values, OrderedDict(values), defaultdict(float, values)):
+        found = grad(product, backend=backend)(tree)
+        inside = dj.jit(lambda p: list(map(grad(product), [p])), backend=backend)(tree)[0]
+        for gradient in (found, dj.jit(grad(product), backend=backend)(tree), inside):
+            assert gradient["a"] == 3.0
+            assert gradient["n"].dtype == values["n"].dtype
+            np.testing.assert_array_equal(gradient["n"], np.zeros(3))
+            np.testing.assert_array_equal(gradient["b"], 2.0 * np.arange(3))
+        assert type(found) is type(tree)
+    found = dj.vjp(product, values, backend=backend)[1](1.0)[0]
+    inside = dj.jit(lambda p: dj.vjp(product, p)[1](1.0)[0], backend=backend)(values)
+    np.testing.assert_array_equal(found["n"], inside["n"])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ordered_dicts_stay_ordered_dicts(backend):
+    def doubled(p):
+        return OrderedDict((key, 2.0 * v) for key, v in p.items())
+
+    tree = OrderedDict(b=1.0, a=2.0)
+    for found in (dj.jit(doubled, backend=backend)(tree), *dj.jvp(doubled, (tree,), (tree,), backend=backend)):
+        assert type(found) is OrderedDict
+        assert list(found.items()) == [("b", 2.0), ("a", 4.0)]

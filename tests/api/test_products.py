@@ -312,3 +312,47 @@ def test_no_product_with_a_tangent_that_is_zero():
     assert "zeros_like(x)" not in text
     hessian = dj.hessian(loss)(w, x, y)
     np.testing.assert_allclose(dj.jit(product)(w, v, x, y), hessian @ v, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_tangents_of_a_dict_whose_keys_the_run_tells(backend):
+    """The keys are those of the value; they were zeros once."""
+
+    def sums(x):
+        found = {}
+        for i in range(len(x)):
+            key = int(x[i]) % 3
+            found[key] = found.get(key, 0.0) + x[i] * x[i]
+        return found
+
+    x, dot = np.array([1.5, 2.5, 3.5, 4.2]), np.array([1.0, 2.0, 3.0, 4.0])
+    want = {1: 2 * 1.5 * 1.0 + 2 * 4.2 * 4.0, 2: 2 * 2.5 * 2.0, 0: 2 * 3.5 * 3.0}
+    assert dj.jvp(sums, (x,), (dot,), backend=backend)[1] == pytest.approx(want)
+    assert dj.linearize(sums, x, backend=backend)[1](dot) == pytest.approx(want)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_tangents_of_what_is_no_float(backend):
+    """Ints, flags and what may be None beside floats: the same by every way."""
+
+    def mixed(x):
+        label = None if x[0] > 1.0 else np.sum(x)
+        return x * x, np.arange(3), len(x), x[0] > 0, label, [3, 2.5], [int(v) for v in x]
+
+    def inside(x, dot):
+        return dj.jvp(mixed, (x,), (dot,))[1]
+
+    for x in (np.array([0.5, 2.0]), np.array([1.5, 2.0])):
+        dot = np.array([1.0, -1.0])
+        for found in (
+            dj.jvp(mixed, (x,), (dot,), backend=backend)[1],
+            dj.linearize(mixed, x, backend=backend)[1](dot),
+            dj.jit(inside, backend=backend)(x, dot),
+        ):
+            np.testing.assert_array_equal(found[0], 2 * x * dot)
+            np.testing.assert_array_equal(found[1], np.zeros(3))
+            assert found[1].dtype == float
+            assert found[2:4] == (0.0, 0.0)
+            assert found[4] == (None if x[0] > 1.0 else 0.0)
+            assert found[5] == [0.0, 0.0]
+            assert found[6] == [0.0, 0.0]

@@ -18,11 +18,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, ParamSpec
 
 from diffjit.api.engine.derived import Derived, cached
-from diffjit.api.engine.engine import executable, program_of
-from diffjit.api.engine.programs import Arguments, Compiled
+from diffjit.api.engine.engine import program_of
 from diffjit.api.engine.tracebacks import shorten
 from diffjit.errors import UsageError
-from diffjit.frontend.entry.outputs import OptOut, RecordOut, rebuild
+from diffjit.frontend.entry.outputs import OptOut, RecordOut
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import Builder
@@ -55,17 +54,9 @@ def certain(program: Program, spec: Any, what: str) -> Any:
 class Composed(Derived):
     """A function made from another one by building around a copy of it."""
 
-    unchanged = True  # the caller's arrays stay as they are
-
     def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """The program that consists of this call."""
         return program_of(self, args, kwargs)
-
-    def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
-        """The compiled program, and how its flat results become this function's."""
-        del call
-        compiled = executable(program, program.function, self.backend, unchanged=self.unchanged)
-        return compiled, lambda outs, _: rebuild(program.result, list(outs))
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         raise NotImplementedError

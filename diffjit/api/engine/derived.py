@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ _NO_OPTIONS = frozenset(
 
 class Derived:
     """A function made from another one. Subclasses say which program it runs."""
+
+    unchanged = True  # the caller's arrays stay as they are
+    settled = True  # every call has arguments of the types that it was compiled for, down to layout and alignment
 
     def __init__(self, function: Any, backend: str | None) -> None:
         if not callable(function):
@@ -92,14 +96,22 @@ class Derived:
     def finished(
         self, finish: Any, outs: tuple[Any, ...], call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """What the caller gets of a program's flat results."""
-        del args, kwargs
-        return finish(outs, call)
+        """What the caller gets of a program's flat results; containers among the arguments become what it made them."""
+        del call
+        flat = list(outs)
+        result = rebuild(finish.value, flat)
+        if finish.changes:
+            write_back(finish.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, flat))
+        return result
 
     def shortcut(self, compiled: Compiled, finish: Any) -> Callable[[tuple[Any, ...]], Any] | None:
         """Calls of plain numbers and arrays, where these are all that there is to the arguments."""
-        del compiled, finish
-        return None
+        if finish.changes:
+            return None
+        take, run = quickly(finish.value), compiled.direct
+        if run is None:
+            return lambda args: take(compiled(args))
+        return lambda args: take(run(*args))
 
     def lookup(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
         """The executable for this structure of arguments; specialised again when something outside has changed."""
@@ -202,9 +214,21 @@ class Derived:
 
         return program_of(self.function, args, kwargs)
 
+    def transform(self, program: Program, call: Arguments, *, compiled: bool = False) -> Program:
+        """The program of this function, made from that of the function that it is made from.
+
+        A call runs it, a program that calls this function copies it in. `compiled`: it becomes machine code as it is.
+        """
+        del call, compiled
+        return program
+
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The executable, and how its flat results become this function's result."""
-        raise NotImplementedError
+        from diffjit.api.engine.engine import executable, is_compiled
+
+        made = self.transform(program, call, compiled=is_compiled(self.backend))
+        compiled = executable(program, made.function, self.backend, unchanged=self.unchanged, settled=self.settled)
+        return compiled, Result(made.result, made.changes)
 
     def inputs(self, compiled: Compiled, finish: Any, call: Arguments) -> list[Any]:
         """What the executable is given at such a call."""
@@ -259,62 +283,43 @@ def _stands_in_its_module(derived: Any) -> bool:
 
 
 @dataclass(slots=True, eq=False)
-class JittedResult:
+class Result:
     """How a program's flat results become what the function returns, and what it leaves in its arguments."""
 
     value: Any
     changes: list[Change]
 
 
+def quickly(value: Any) -> Callable[[tuple[Any, ...]], Any]:
+    """`rebuild` of one tree: of one number or array, and of tuples of them, without a walk."""
+    if type(value) is Out:
+        return operator.itemgetter(value.index)
+    if type(value) is tuple and all(type(v) is Out for v in value):
+        places = [v.index for v in value]
+        if places == list(range(len(places))):
+            return operator.itemgetter(slice(len(places)))
+        if len(places) > 1:
+            return operator.itemgetter(*places)
+    if type(value) is tuple and len(value) == 2:
+        first, second = map(quickly, value)
+        return lambda outs: (first(outs), second(outs))
+    return lambda outs: rebuild(value, outs)
+
+
 class Jitted(Derived):
     """The function itself, compiled."""
+
+    unchanged = False
 
     def form(self) -> tuple[Any, ...] | None:
         """It has no choices."""
         return ("jit",)
-
-    def build(self, program: Program, call: Arguments) -> tuple[Compiled, JittedResult]:
-        """The compiled function, and how its flat results become this function's."""
-        from diffjit.api.engine.engine import executable
-
-        del call
-        compiled = executable(program, program.function, self.backend, unchanged=False, settled=True)
-        return compiled, JittedResult(program.result, program.changes)
 
     def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """The program, with what it leaves in the caller's containers."""
         from diffjit.api.engine.engine import program_of
 
         return program_of(self.function, args, kwargs, with_changes=True)
-
-    def finished(
-        self,
-        finish: JittedResult,
-        outs: tuple[Any, ...],
-        call: Arguments,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
-        """The function's result; containers among the arguments are changed as the function changes them."""
-        del call
-        flat = list(outs)
-        result = rebuild(finish.value, flat)
-        if finish.changes:
-            write_back(finish.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, flat))
-        return result
-
-    def shortcut(self, compiled: Compiled, finish: JittedResult) -> Callable[[tuple[Any, ...]], Any] | None:
-        """One number or array, or a tuple of all of them."""
-        value, run = finish.value, compiled.direct
-        if finish.changes or run is None:
-            return None
-        if type(value) is Out:
-            index = value.index
-            return lambda args: run(*args)[index]
-        if type(value) is tuple and all(type(v) is Out and v.index == k for k, v in enumerate(value)):
-            count = len(value)
-            return lambda args: run(*args)[:count]
-        return lambda args: rebuild(value, list(run(*args)))
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """A jitted function is differentiated as the function itself."""

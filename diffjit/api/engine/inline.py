@@ -9,12 +9,10 @@ import numpy as np
 
 from diffjit.api.engine.derived import Derived
 from diffjit.api.engine.programs import flatten_call
-from diffjit.api.gradients import derive, spec_tree
 from diffjit.api.product_programs import forward_program, reversible
 from diffjit.api.products import cotangents
 from diffjit.errors import UsageError
-from diffjit.frontend.calls.nested import Entry, Foreign, Inner, signature
-from diffjit.frontend.entry.outputs import Out
+from diffjit.frontend.calls.nested import Entry, Inner, signature
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
@@ -89,12 +87,12 @@ def nest(
     return inner
 
 
-def inline_gradient(derived: Any, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-    """Copy a gradient's program in."""
+def inline(derived: Derived, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    """Copy the program of a function in that is made from another one's."""
     inner = nest(interpreter, derived.function, args, kwargs, node)
     if inner is None:
         return NONE
-    program = derive(derived, inner.program, inner.call)
+    program = derived.transform(inner.program, inner.call)
     return interpreter.abstract(program.result, interpreter.copy_in(program.function, inner.inputs))
 
 
@@ -145,17 +143,9 @@ class Pullback:
         found = cotangents(self.spec, interpreter.enter(args[0], entry)[0])
         seeds = [conformed(interpreter, found.get(k, 0.0), entry, self.primal[k]) for k in self.made.seeds]
         outs = interpreter.copy_in(self.made.pullback, [*self.residuals, *seeds])
-        where = dict(zip(self.made.wrt, self.made.gradients, strict=True))
-
-        def bar(k: int) -> Any:
-            if k not in where:
-                return 0
-            position = where[k]
-            return Foreign(interpreter.zeros_of(self.inner.inputs[k])) if position is None else Out(position)
-
-        call = self.inner.call
-        trees = [spec_tree(call.positional[k], map(bar, call.leaf_range(k))) for k in range(len(call.positional))]
-        return av.Tup(tuple(interpreter.abstract(t, outs) for t in trees))
+        spec, missing = self.made.cotangents(self.inner.call)
+        zeros = [interpreter.build.zero(self.inner.inputs[k]) for k in missing]
+        return interpreter.abstract(spec, [*outs, *zeros])
 
 
 def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import collections
 import functools
+from dataclasses import replace
 from typing import Any
 
 from diffjit.errors import TypeProblem
@@ -95,7 +96,11 @@ class ContainerCalls(Mixin):
 
     @core(collections.OrderedDict)
     def py_ordered_dict(self, mapping: Any = None, **kwargs: Any) -> Any:
-        return self.py_dict(mapping, **kwargs)
+        ref = self.py_dict(mapping, **kwargs)
+        held = self.contents(ref)
+        if isinstance(held, av.DictC):
+            self.write(ref, replace(held, cls=collections.OrderedDict))
+        return ref
 
     @core(collections.defaultdict)
     def py_defaultdict(self, default_factory: Any = NONE, mapping: Any = None, **kwargs: Any) -> Any:

@@ -8,6 +8,7 @@ parameter that no derivative is taken by, so an inner derivative never confuses 
 from __future__ import annotations
 
 import inspect
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,7 +106,8 @@ class Nested(Mixin):
         if isinstance(held, av.DictC) and not held.is_set:
             entered = {key: self.enter(item, entry) for key, item in held.items.items()}
             inner = self.new(av.DictC({key: i for key, (_, i) in entered.items()}, cls=held.cls))
-            return {key: p for key, (p, _) in entered.items()}, inner
+            plain = {key: p for key, (p, _) in entered.items()}
+            return OrderedDict(plain) if held.cls is OrderedDict else plain, inner
         if isinstance(held, av.ObjC) and held.origin is None:
             entered = {name: self.enter(item, entry) for name, item in held.fields.items()}
             inner = self.new(av.ObjC(held.cls, {name: i for name, (_, i) in entered.items()}))
@@ -206,10 +208,7 @@ class Nested(Mixin):
 
     def zeros_of(self, value: Value) -> Value:
         """Zeros of a value's type, shape and layout."""
-        ty = value.type
-        if isinstance(ty, Array):
-            return self.build.value("zeros_like", [value], Array(ty.dtype, ty.dims, ty.layout))
-        return self.build.const(0.0, ty)
+        return self.build.zero(value)
 
     def abstract(self, spec: Any, outs: list[Value]) -> Any:
         """A tree of results as abstract value."""
@@ -229,7 +228,8 @@ class Nested(Mixin):
             case list():
                 return self.new(av.ListC(tuple(self.abstract(s, outs) for s in spec)))
             case dict():
-                return self.new(av.DictC({key: self.abstract(v, outs) for key, v in spec.items()}))
+                items = {key: self.abstract(v, outs) for key, v in spec.items()}
+                return self.new(av.DictC(items, cls=None if type(spec) is dict else type(spec)))
             case _:
                 return Static(spec)
 

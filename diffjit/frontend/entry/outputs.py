@@ -5,7 +5,8 @@ All that a call needs of the frontend: a cached program runs without the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +60,7 @@ class Change:
     spec: Any
 
 
-def rebuild(spec: Any, outs: list[Any]) -> Any:
+def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
     """The Python result from the program's flat results."""
     if isinstance(spec, Out):
         return outs[spec.index]
@@ -75,8 +76,8 @@ def rebuild(spec: Any, outs: list[Any]) -> Any:
     if isinstance(spec, list):
         return [rebuild(s, outs) for s in spec]
     if isinstance(spec, dict):
-        return {k: rebuild(v, outs) for k, v in spec.items()}
-    return spec
+        return same_class(spec, {k: rebuild(v, outs) for k, v in spec.items()})
+    return set(spec) if isinstance(spec, set) else spec
 
 
 def mapped(spec: Any, leaf: Callable[[int], Any]) -> Any:
@@ -95,8 +96,17 @@ def mapped(spec: Any, leaf: Callable[[int], Any]) -> Any:
     if isinstance(spec, list):
         return [mapped(s, leaf) for s in spec]
     if isinstance(spec, dict):
-        return {key: mapped(v, leaf) for key, v in spec.items()}
+        return same_class(spec, {key: mapped(v, leaf) for key, v in spec.items()})
     return spec
+
+
+def same_class(like: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
+    """A dict of the class of another."""
+    if type(like) is dict:
+        return items
+    if isinstance(like, defaultdict):
+        return defaultdict(like.default_factory, items)
+    return OrderedDict(items) if isinstance(like, OrderedDict) else items
 
 
 def follow(arguments: Any, path: tuple[Any, ...]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,9 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
         return [output(interpreter, i, outs) for i in held.items]
     if isinstance(held, av.DictC):
         items = {k: output(interpreter, v, outs) for k, v in held.items.items()}
-        return set(items) if held.is_set else items
+        if held.is_set:
+            return set(items)
+        return OrderedDict(items) if held.cls is OrderedDict else items
     if isinstance(held, av.ObjC) and held.cls is Table:
         keys, values = (output(interpreter, held.fields[name], outs) for name in ("kept_keys", "kept_values"))
         return TableOut(keys, values)

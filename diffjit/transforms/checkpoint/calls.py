@@ -28,7 +28,7 @@ from diffjit.transforms.checkpoint.schedule import Schedule
 from diffjit.transforms.checkpoint.timeloop import TimeLoop
 from diffjit.transforms.custom import Rules, floats
 from diffjit.transforms.modes.forward import Forward
-from diffjit.transforms.outlined import own, silence, zeros
+from diffjit.transforms.outlined import own, silence
 from diffjit.transforms.prepare import clone
 
 APART = "apart"  # attribute of a call: pairs of results, and inputs from -1 downwards, that may be one memory
@@ -132,7 +132,7 @@ class Recomputed(Bounded):
         outs = _call(build, inner, list(made.params))
         n = len(self.primal.results)
         made.body.results = outs[:n] + [
-            outs[doubled.tangents[k]] if k in doubled.tangents else zeros(build, outs[k])
+            outs[doubled.tangents[k]] if k in doubled.tangents else build.zero(outs[k])
             for k in floats(self.primal.results)
         ]
         return made
@@ -173,7 +173,7 @@ def pullback(function: Function, wrt: list[int]) -> Function:
     made = r.function
     build = Builder(made.body)
     made.body.results = own(
-        [zeros(build, made.params[k]) if g is None else g for k, g in zip(wrt, r.gradients, strict=True)], made
+        [build.zero(made.params[k]) if g is None else g for k, g in zip(wrt, r.gradients, strict=True)], made
     )
     _finished(made, f"{function.name}_back")
     _distinct(made)
@@ -229,12 +229,12 @@ class LoopRules(Bounded):
         build = Builder(made.body)
         outs = list(made.body.results)
         dots = {
-            k: outs[doubled.tangents[k]] if k in doubled.tangents else zeros(build, outs[k]) for k in floats(outs[:n])
+            k: outs[doubled.tangents[k]] if k in doubled.tangents else build.zero(outs[k]) for k in floats(outs[:n])
         }
         results = outs[:n]
         if self.snapshots:
             results += _call(build, self, made.params[: self.n_args], repeats=True)[n:]
-            dots |= {k: zeros(build, results[k]) for k in floats(results) if k >= n}
+            dots |= {k: build.zero(results[k]) for k in floats(results) if k >= n}
         made.body.results = results + [dots[k] for k in floats(results)]
         return made
 
@@ -315,12 +315,12 @@ class BackRules(Bounded):
         dots = dict(zip(by, made.params[x : x + len(by)], strict=True))
         dots |= {first + j: seeds["dot", k] for j, k in enumerate(y)}
         made.params = [*given, *(dots.pop(k) for k in self.wrt)]
-        absent = {v: zeros(build, given[k]) for k, v in dots.items()}
+        absent = {v: build.zero(given[k]) for k, v in dots.items()}
         rename(made.body, absent)
         made.body.ops[:0] = build.block.ops
         build = Builder(made.body)
         found = [
-            zeros(build, p) if g is None else absent.get(g, g)
+            build.zero(p) if g is None else absent.get(g, g)
             for g, p in zip(r.gradients, [given[k] for k in loop.wrt] * 2, strict=True)
         ]
         m = len(loop.wrt)
@@ -353,9 +353,9 @@ class BackRules(Bounded):
         params, dots = made.params[:x], made.params[x : x + len(loop.wrt)]
         kept = [seeds.get(k) or v for k, v in zip(y, _fresh(bars), strict=True)]
         build = Builder(made.body)
-        found = {k: zeros(build, params[k]) if g is None else g for k, g in zip(by, r.gradients, strict=True)}
+        found = {k: build.zero(params[k]) if g is None else g for k, g in zip(by, r.gradients, strict=True)}
         for j, (k, v) in enumerate(zip(y, kept, strict=True)):
-            found[first + j] = r.primal[doubled.tangents[k]] if k in doubled.tangents else zeros(build, v)
+            found[first + j] = r.primal[doubled.tangents[k]] if k in doubled.tangents else build.zero(v)
         made.params = [*params, *kept, *dots]
         made.body.results = own([found[k] for k in self.wrt], made)
         return ahead, _finished(made, f"{self.name}_transpose")

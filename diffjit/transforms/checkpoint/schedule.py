@@ -28,7 +28,7 @@ from diffjit.ir.walk import clone_op, has_exit, initial, walk
 from diffjit.transforms.checkpoint.online import Online
 from diffjit.transforms.checkpoint.snapshots import HELD, Held, Steps, Storage, reads
 from diffjit.transforms.checkpoint.step import StepBack, step_back
-from diffjit.transforms.outlined import clone_silently, own, turned, zeros
+from diffjit.transforms.outlined import clone_silently, own, turned
 
 LONGEST = 2**40  # steps that a schedule is made for: a loop that only `break` ends has no length beforehand
 
@@ -289,7 +289,7 @@ class _Pulled:
             return bar
         none = Block()
         with s.build.inside(none):
-            none.results = [zeros(s.build, s.of(v))]
+            none.results = [s.build.zero(s.of(v))]
         return s.build.op("if", [stood], [s.args[k].type], regions=[Block([], [], [bar]), none]).out
 
     def gradients(self, outs: list[Value], stood: Value) -> list[Value]:
@@ -313,7 +313,7 @@ class _Pulled:
                     total = s.build.value("add", [total, g], Array(g.type.dtype, p.type.dims, "C"), name=_bar(p))
                 else:
                     total = s.build.value("add", [total, g], p.type, name=_bar(p))
-            found.append(zeros(s.build, s.of(p)) if total is None else turned(s.build, total))
+            found.append(s.build.zero(s.of(p)) if total is None else turned(s.build, total))
         return found
 
 

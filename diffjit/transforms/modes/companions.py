@@ -142,10 +142,8 @@ class Companions:
     def zero(self, v: Value, n: int = 0) -> Value:
         """A companion that is zero."""
         name = self.name(v, n)
-        if isinstance(v.type, Scalar):
-            return self.build.const(0.0, v.type)
-        if isinstance(v.type, Array):
-            return self.build.value("zeros_like", [v], Array(v.type.dtype, v.type.dims, v.type.layout), name=name)
+        if isinstance(v.type, (Scalar, Array)):
+            return self.build.zero(v, name=name)
         return self.build.value("list_new" if isinstance(v.type, List) else "stack_new", [], v.type, name=name)
 
     def op(self, op: Op, block: Block) -> None:

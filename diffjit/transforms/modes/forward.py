@@ -105,7 +105,7 @@ class TangentRules:
         ty = op.out.type
         if isinstance(ty, Array) and (not isinstance(value.type, Array) or value.type.dims != ty.dims):
             # Broadcasting against operands without a tangent.
-            base = self.build.value("zeros_like", [op.out], Array(ty.dtype, ty.dims, ty.layout))
+            base = self.build.zero(op.out)
             value = self.build.value("add", [base, value], Array(ty.dtype, ty.dims, ty.layout))
         if value.type.dtype != ty.dtype or (isinstance(ty, Scalar) and value.type != ty):
             value = self.build.value(

@@ -161,9 +161,7 @@ class Expansion(TangentRules):
     def zero(self, v: Value, n: int = 0) -> Value:
         """A derivative that is zero."""
         del n
-        if isinstance(v.type, Scalar):
-            return self.build.const(0.0, v.type)
-        return self.build.value("zeros_like", [v], Array(v.type.dtype, v.type.dims, v.type.layout))
+        return self.build.zero(v)
 
     def slope(self, v: Value) -> Value | Opaque:
         """The derivative of a nonlinear operation's output: a value of its rule's code, or of a program."""
@@ -245,10 +243,7 @@ class Expansion(TangentRules):
         """A coefficient, also where it is zero."""
         if c is not None:
             return c
-        if isinstance(v.type, Scalar):
-            return self.build.const(0.0, v.type)
-        like = self.like(v)
-        return self.build.value("zeros_like", [like], Array(v.type.dtype, v.type.dims, v.type.layout))
+        return self.build.zero(v if isinstance(v.type, Scalar) else self.like(v))
 
     def like(self, v: Value) -> Value:
         """Some value of the program with the shape of `v`."""

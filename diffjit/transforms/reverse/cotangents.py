@@ -186,9 +186,7 @@ class Cotangents:
             return bar.value
         with self.build.inside(home.block):
             if bar is None:
-                like = self.keep.kept(v, home)
-                ty = v.type
-                value = self.build.value("zeros_like", [like], Array(ty.dtype, ty.dims, ty.layout), name=_bar_name(v))
+                value = self.build.zero(self.keep.kept(v, home), name=_bar_name(v))
             else:
                 g = bar.value
                 value = self.build.value(
@@ -219,10 +217,7 @@ class Cotangents:
         """A zero cotangent."""
         if isinstance(v.type, Scalar):
             return self.build.const(0.0, v.type)
-        like = self.keep.kept(v, c)
-        return self.build.value(
-            "zeros_like", [like], Array(v.type.dtype, v.type.dims, v.type.layout), name=_bar_name(v)
-        )
+        return self.build.zero(self.keep.kept(v, c), name=_bar_name(v))
 
     def value_or_zero(self, bar: Bar | None, v: Value, c: Context) -> Value:
         return self.zero(v, c) if bar is None else bar.value

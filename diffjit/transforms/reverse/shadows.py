@@ -46,7 +46,7 @@ class Shadows:
     def _zeros(self, b: Builder, v: Value) -> Value:
         name = f"{v.name}_bar" if v.name else None
         if isinstance(v.type, Array):
-            out = b.value("zeros_like", [v], Array(v.type.dtype, v.type.dims, v.type.layout), name=name)
+            out = b.zero(v, name=name)
             self.made.append(out)
             return out
         kind = "list_new" if type(v.type).__name__ == "List" else "stack_new"
