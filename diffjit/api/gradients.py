@@ -17,6 +17,7 @@ from diffjit.frontend.entry.results import Program
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc
 from diffjit.ir.types import Array, Scalar, is_float
+from diffjit.ir.walk import always_raises
 from diffjit.transforms.pipeline import finish, joint
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def without_extras(program: Program) -> Any:
 
 def scalar_result(derived: Gradient, program: Program) -> Out:
     """The one result that is differentiated."""
-    if program.result is None and _always_raises(program.function.body):
+    if program.result is None and always_raises(program.function.body):
         program.result = (0.0, None) if derived.has_aux else 0.0  # the call says what is wrong
     spec = program.result
     if derived.has_aux:
@@ -139,14 +140,6 @@ def wrong_result(program: Program, subject: str, holomorphic: bool) -> TypeProbl
     if holomorphic:
         return not_holomorphic(program, f"{subject} a real number, which no holomorphic function does", REAL_RESULT)
     return not_holomorphic(program, f"{subject} a complex number", COMPLEX_RESULT)
-
-
-def _always_raises(block: Block) -> bool:
-    """Whether the program ends by an error that is known while it is built: shapes that do not fit, say."""
-    last = block.ops[-1] if block.ops else None
-    return last is not None and (
-        last.kind == "raise" or (last.kind == "if" and all(_always_raises(region) for region in last.regions))
-    )
 
 
 def certain_result(derived: Gradient, program: Program, spec: OptOut) -> Out:

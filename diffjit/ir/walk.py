@@ -203,6 +203,11 @@ class _Liveness:
             self._keep(op)
 
 
+def always_raises(block: Block) -> bool:
+    """Whether a block ends by an exception, whichever way it goes: the program is left there."""
+    return any(op.kind == "raise" or (op.kind == "if" and all(map(always_raises, op.regions))) for op in block.ops)
+
+
 def dce(function: Function, stays: Callable[[Op], bool] = tests_index) -> None:
     """Remove what contributes to no result and no effect, in place: operations, joins, carried values, whole loops.
 

@@ -18,7 +18,7 @@ from diffjit.analysis.integers.sums import Affine, Sums
 from diffjit.analysis.order import Order
 from diffjit.ir.nodes import Block, Op, Value, const_of
 from diffjit.ir.types import Array, Dim, Scalar, Sym
-from diffjit.ir.walk import has_exit
+from diffjit.ir.walk import always_raises, has_exit
 
 Form = Affine[Value | Sym]  # a sum of unknown numbers and lengths
 
@@ -36,6 +36,7 @@ class Bounds:
         self.running = Running(order)
         self.known: dict[Value, Form] = {}
         self.facts: dict[Block, list[Form]] = {}
+        self.tested: dict[Block, list[tuple[int, list[Form]]]] = {}  # what its branches that may leave the program say
 
     def inside(self, op: Op, first: int, *, beyond: Op | None = None) -> bool:
         """Whether the ints among the indices of a load, store or view are within bounds, and not negative.
@@ -149,12 +150,24 @@ class Bounds:
     def _around(self, op: Op, beyond: Op | None) -> Iterator[Form]:
         """Sums that are not negative in the block of an operation."""
         place = self.order.places.get(op)
-        for block, _ in reversed(place.path) if place is not None else ():
+        for block, at in reversed(place.path) if place is not None else ():
             if beyond is not None and block in beyond.regions:
                 continue
             if block not in self.facts:
                 self.facts[block] = list(self._facts(block))
+                self.tested[block] = [
+                    (k, list(self._passed(o))) for k, o in enumerate(block.ops) if o.kind == "if" and not o.outputs
+                ]
             yield from self.facts[block]
+            for k, facts in self.tested[block]:
+                if k < at:
+                    yield from facts
+
+    def _passed(self, branch: Op) -> Iterator[Form]:
+        """What is known behind a branch of which one way leaves the program."""
+        first, second = map(always_raises, branch.regions)
+        if first != second:
+            yield from self._said(branch.inputs[0], holds=second)
 
     def _facts(self, block: Block) -> Iterator[Form]:
         up = self.order.parent.get(block)

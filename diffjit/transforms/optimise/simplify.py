@@ -2,13 +2,15 @@
 
 for i, a in ...: yield a        ->    a is what it was before the loop
 if c: yield x  else: yield x    ->    x
+if c: raise    else: yield x    ->    if c: raise
+                                      x
 """
 
 from __future__ import annotations
 
 from diffjit.analysis.proven import untested
 from diffjit.ir.nodes import Block, Function, Op, Value
-from diffjit.ir.walk import dce
+from diffjit.ir.walk import always_raises, dce
 
 
 def simplify(function: Function) -> Function:
@@ -24,13 +26,16 @@ def simplify(function: Function) -> Function:
 
 
 def _block(block: Block, mapping: dict[Value, Value]) -> None:
-    for op in block.ops:
+    ops, block.ops = block.ops, []
+    for op in ops:
         for region in op.regions:
             _block(region, mapping)
+        block.ops.append(op)
         if op.row.loop:
             _loop(op, mapping)
         elif op.kind == "if":
             _branch(op, mapping)
+            block.ops += _straight(op, block, mapping)
 
 
 def _loop(op: Op, mapping: dict[Value, Value]) -> None:
@@ -60,6 +65,24 @@ def _branch(op: Op, mapping: dict[Value, Value]) -> None:
             for r in op.regions:
                 del r.results[k]
             del op.outputs[k]
+
+
+def _straight(op: Op, block: Block, mapping: dict[Value, Value]) -> list[Op]:
+    """What follows a branch that leaves the program: it stood in the other branch, which is left empty."""
+    leaves = list(map(always_raises, op.regions))
+    if all(leaves) or not any(leaves):
+        return []
+    for region in op.regions:
+        region.results, ends = [], region.results
+        if region is op.regions[leaves.index(False)]:
+            mapping.update(zip(op.outputs, ends, strict=True))
+    op.outputs = []
+    region = op.regions[leaves.index(False)]
+    follow, region.ops = region.ops, []
+    for inner in follow:
+        for out in inner.outputs:
+            out.block = block
+    return follow
 
 
 def _substitute(block: Block, mapping: dict[Value, Value]) -> None:
