@@ -198,7 +198,7 @@ def compare(seed, backend):
         slope = float(np.sum(got["grad"][0] * along[0]) + got["grad"][1] * along[1])
         dot = dj.jvp(lambda x, b, n=n: f(x, b, n), (X.copy(), a), along, backend="python")[1]
         np.testing.assert_allclose(slope, dot, rtol=1e-7, atol=1e-9, err_msg=where)
-        ends = [outcome(lambda h=h, a=a, n=n: f(X + h * along[0], a + h * along[1], n)) for h in (1e-6, -1e-6)]
+        ends = [outcome(lambda h=h, a=a, n=n, d=along: f(X + h * d[0], a + h * d[1], n)) for h in (1e-6, -1e-6)]
         if not any(isinstance(end, tuple) for end in ends) and abs(ends[0] - ends[1]) < 1e-3:
             np.testing.assert_allclose((ends[0] - ends[1]) / 2e-6, slope, rtol=1e-4, atol=1e-4, err_msg=where)
     return returned
