@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -188,11 +189,20 @@ class NumpyReductions(Mixin):
                 cure="the inner lengths must agree",
                 python=ValueError,
             )
+        if ta.ndim > 2 and tb.ndim == 2:
+            return self.stacked_rows(a, b)
         rows = ta.dims[-2:-1] if ta.ndim > 1 else ()
         columns = tb.dims[-1:] if tb.ndim > 1 else ()
         stack = broadcast_dims([ta.dims[:-2], tb.dims[:-2]])
         dims = (*stack, *rows, *columns)
         return self.build.value("matmul", [a, b], Array(ty, dims, "C") if dims else Scalar(ty))
+
+    def stacked_rows(self, a: Value, b: Value) -> Value:
+        """A stack of matrices times one matrix: all their rows in one product, whose derivatives are one product each."""
+        *stack, inner = (self.dim(a, k) for k in range(a.type.ndim))
+        count = functools.reduce(lambda n, m: self.ew("multiply", n, m), stack)
+        rows = self.np_reshape(a, av.Tup((count, inner)))
+        return self.np_reshape(self.matmul(rows, b), av.Tup((*stack, self.dim(b, 1))))
 
     def _matrix(self, a: Any) -> Value:
         a = self.array(a)

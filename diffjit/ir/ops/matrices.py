@@ -8,9 +8,9 @@ _SINGULAR = np.linalg.LinAlgError
 
 declare(
     Row("matmul", "a b", "NumPy's @ for 1-D, 2-D and stacked operands",
-        raises=Raises.LENGTHS, shared=True, operator="@", name="", size=1),
+        raises=Raises.LENGTHS, shared=True, operator="@", name="", size=1, core=2),
     Row("solve", "A b", "numpy.linalg.solve of one or stacked matrices",
-        raises=Raises.VALUES, error=_SINGULAR, shared=True, like=1),
+        raises=Raises.VALUES, error=_SINGULAR, shared=True, like=1, core=2),
     Row("inv", "A", "numpy.linalg.inv of one or stacked matrices",
         raises=Raises.VALUES, error=_SINGULAR, shared=True, like=0),
     Row("det", "A", "numpy.linalg.det of one or stacked matrices", raises=Raises.VALUES, shared=True),

@@ -84,6 +84,9 @@ class Row:
     literal: bool = False  # written wherever it is used
     inner: bool = False  # made and taken away again by one transform
 
+    # Lengths of operands
+    core: int = 0  # so many last axes are those of matrices and vectors: only the stacks before them are broadcast
+
     # Lengths of an array that comes out
     like: int | None = None  # those of this operand
     lengths_at: int | None = None  # given as numbers, from this operand on

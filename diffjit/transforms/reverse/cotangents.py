@@ -44,13 +44,16 @@ class Cotangents:
         """A cotangent's value."""
         return bar.value
 
-    def fit(self, g: Value, like: Value) -> Value:
-        """Undo broadcasting and casting: a cotangent has the shape and dtype of its value."""
+    def fit(self, g: Value, like: Value, *, core: int = 0) -> Value:
+        """Undo broadcasting and casting: a cotangent has the shape and dtype of its value.
+
+        `core`: the last axes, which are those of matrices and never broadcast.
+        """
         ty = like.type
         if isinstance(ty, Scalar):
             if isinstance(g.type, Array):
                 g = self.build.value("sum", [g], Scalar(g.type.dtype), axes=tuple(range(g.type.ndim)), keepdims=False)
-        elif isinstance(ty, Array) and (not isinstance(g.type, Array) or not _same_shape(g.type.dims, ty.dims)):
+        elif isinstance(ty, Array) and (not isinstance(g.type, Array) or not _same_shape(g.type.dims, ty.dims, core)):
             g = self.build.value("unbroadcast", [g, like], Array(g.type.dtype, ty.dims, "C"))
         return self.converted(g, ty)
 
@@ -239,7 +242,8 @@ def _int() -> Scalar:
     return INT
 
 
-def _same_shape(result: tuple[Dim, ...], operand: tuple[Dim, ...]) -> bool:
+def _same_shape(result: tuple[Dim, ...], operand: tuple[Dim, ...], core: int) -> bool:
     """Whether an operand was certainly not broadcast: no length is 1, else NumPy would have raised on the way there."""
-    pairs = zip(result, operand, strict=False)
+    stacks = max(0, len(operand) - core)
+    pairs = zip(result[:stacks], operand[:stacks], strict=False)
     return len(result) == len(operand) and all(a == b or (not_one(a) and not_one(b)) for a, b in pairs)

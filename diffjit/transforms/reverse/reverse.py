@@ -223,7 +223,11 @@ class Reverse(MemoryRules):
                 contributions = [(k, rules.cotangent_part(self.runner, op, k, g_in)) for k in active]
             else:
                 contributions = self.rule_contributions(op, g_in, active)
-            found = [(k, self.fit(self.runner.number(x), op.inputs[k])) for k, x in contributions if x is not None]
+            found = [
+                (k, self.fit(self.runner.number(x), op.inputs[k], core=op.row.core))
+                for k, x in contributions
+                if x is not None
+            ]
         mapping = {g_in: g}
         self.bring(scratch, [v for _, v in found], op, c, mapping)
         for k, v in found:
