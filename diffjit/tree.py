@@ -172,6 +172,20 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     return leaves, Structure(spec, tuple(slots), tuple(_dict_keys(tree)))
 
 
+def apart(value: Any, given: Any) -> Any:
+    """The value with arrays and containers of its own: nothing that is changed in it changes what was given."""
+    leaves, structure = flatten(value)
+    if not any(isinstance(leaf, np.ndarray) for leaf in leaves) and structure.is_leaf():
+        return value
+    taken = [leaf for leaf in flatten(given)[0] if isinstance(leaf, np.ndarray)]
+    made: list[Any] = []
+    for leaf in leaves:
+        shared = isinstance(leaf, np.ndarray) and any(np.may_share_memory(leaf, other) for other in taken)
+        made.append(leaf.copy(order="K") if shared else leaf)
+        taken += [leaf] if isinstance(leaf, np.ndarray) else []
+    return structure.unflatten(iter(made))
+
+
 def _dict_keys(tree: Any) -> Iterator[Any]:
     """The keys of all dicts in a tree, in the order in which a program finds them."""
     if isinstance(tree, (tuple, list)):

@@ -33,6 +33,8 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 class CheckpointedFunction(Marked):
     """A function whose derivatives keep only its inputs."""
 
+    apart = False  # whether it returns a view is looked at where it is called
+
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         interpreter.portable = False  # the function is this object's, which has no name in another process
         name = getattr(self.function, "__name__", "function").replace("<lambda>", "lambda_")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from diffjit import tree
 from diffjit.api.engine.derived import Derived, Jitted, verb
 from diffjit.api.engine.tracebacks import boundary
 
@@ -26,8 +27,11 @@ def jit(fun: Any = None, *, backend: str | None = None) -> Any:
 
 
 def stop_gradient(x: T) -> T:
-    """The identity, through which no derivative flows: inside a program, x is a constant from here on."""
-    return x
+    """x, through which no derivative flows: inside a program, what this gives is a constant.
+
+    Arrays are copies, and so are the containers that they are in, as inside a program.
+    """
+    return tree.apart(x, x)
 
 
 def _stopped_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:

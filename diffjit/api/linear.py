@@ -15,7 +15,7 @@ from diffjit.api.engine.engine import compile_ir, executable
 from diffjit.api.engine.inline import Inside, conformed, inline_vjp, nest, plain
 from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
 from diffjit.api.engine.tracebacks import boundary
-from diffjit.api.product_programs import float_leaves, forward_program, reversible, zero_tangent
+from diffjit.api.product_programs import float_leaves, forward_program, own_values, reversible, zero_tangent
 from diffjit.api.products import LinearMap, ReverseProduct, aligned, matching, points_of, tangent_spec, vjp, zero
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.nested import Entry, Inner
@@ -76,6 +76,7 @@ class Linearized(Derived):
         """The compiled function, and where its flat results belong."""
         made = linear(program, call)
         residuals = len(made.forward.results) - made.n_primal
+        own_values(made.forward, made.n_primal)
         compiled = executable(program, made.forward, self.backend, unchanged=True, residuals=residuals)
         return compiled, (program, made, compile_ir(made.tangent, self.backend, threads_from=program.threads_from))
 

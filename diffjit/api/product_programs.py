@@ -18,6 +18,7 @@ from diffjit.frontend.entry.results import Program
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Function, Loc, Value
 from diffjit.ir.types import List, is_float
+from diffjit.transforms.outlined import own
 from diffjit.transforms.pipeline import finish, numbers, tangents
 from diffjit.transforms.prepare import own_copy
 from diffjit.transforms.reverse.reverse import reverse
@@ -30,8 +31,15 @@ def build_reverse(product: Derived, program: Program, call: Arguments) -> tuple[
     """The compiled program that a pullback starts from, and its pullback."""
     made = reversible(program, call, compiled=is_compiled(product.backend))
     residuals = len(made.forward.results) - made.n_primal
+    own_values(made.forward, made.n_primal)
     compiled = executable(program, made.forward, product.backend, unchanged=True, residuals=residuals)
     return compiled, (program, made, compile_ir(made.pullback, product.backend, threads_from=program.threads_from))
+
+
+def own_values(forward: Function, n_primal: int) -> None:
+    """Values that share memory neither with the caller's arrays nor with each other, as inside a program."""
+    results = forward.body.results
+    results[:n_primal] = own(results[:n_primal], forward)
 
 
 def float_leaves(program: Program, call: Arguments) -> list[int]:

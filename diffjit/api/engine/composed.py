@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, ParamSpec
 
+from diffjit import tree
 from diffjit.api.engine.derived import Derived, cached
 from diffjit.api.engine.engine import program_of
 from diffjit.api.engine.tracebacks import shorten
@@ -65,10 +66,13 @@ class Composed(Derived):
 class Marked(Composed):
     """A function that means something to derivatives; called from Python, it is the function itself."""
 
+    apart = True  # what it returns is its own, here as in programs
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         try:
-            return self.function(*args, **kwargs)
+            result = self.function(*args, **kwargs)
+            return tree.apart(result, (args, kwargs)) if self.apart else result
         except BaseException as error:
             shorten(error)
             raise

@@ -225,8 +225,11 @@ class Derived:
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The executable, and how its flat results become this function's result."""
         from diffjit.api.engine.engine import executable, is_compiled
+        from diffjit.transforms.outlined import own
 
         made = self.transform(program, call, compiled=is_compiled(self.backend))
+        if self.unchanged:
+            made.function.body.results = own(made.function.body.results, made.function)
         compiled = executable(program, made.function, self.backend, unchanged=self.unchanged, settled=self.settled)
         return compiled, Result(made.result, made.changes)
 

@@ -198,7 +198,7 @@ class NumpyReductions(Mixin):
         return self.build.value("matmul", [a, b], Array(ty, dims, "C") if dims else Scalar(ty))
 
     def stacked_rows(self, a: Value, b: Value) -> Value:
-        """A stack of matrices times one matrix: all their rows in one product, whose derivatives are one product each."""
+        """A stack of matrices times one matrix: all rows in one product, as in its derivatives."""
         *stack, inner = (self.dim(a, k) for k in range(a.type.ndim))
         count = functools.reduce(lambda n, m: self.ew("multiply", n, m), stack)
         rows = self.np_reshape(a, av.Tup((count, inner)))
