@@ -10,13 +10,14 @@ import enum
 import functools
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 NO_THREADS = 1 << 16  # more axes than any nest has
+_COUNTS = 8  # an int of at least so much may be meant as an array's length
 _MANY = 1024  # so many elements of arguments that loops over pairs of them may pay threads
 _LARGE = 1 << 15  # so many that loops over them may
 
@@ -209,6 +210,22 @@ def known_lengths(shape: tuple[int, ...]) -> tuple[int | None, ...]:
     while first > max(0, ndim - 2) and 1 <= shape[first - 1] <= SMALL:
         first -= 1
     return tuple([n if n == 1 or k >= first else None for k, n in enumerate(shape)])
+
+
+def counts(leaves: Sequence[Any]) -> dict[int, tuple[int, int]]:
+    """Ints that are an array's length, as `n` beside an array of n rows: of which array, and along which axis.
+
+    What is known of the length is known of them: that a loop over range(n) stays inside, that arrays made with n fit.
+    Small ones are not looked at: they are equal by chance.
+    """
+    lengths: dict[int, tuple[int, int]] = {}
+    for k, leaf in enumerate(leaves):
+        if isinstance(leaf, np.ndarray):
+            for axis, (n, known) in enumerate(zip(leaf.shape, known_lengths(leaf.shape), strict=True)):
+                if known is None:
+                    lengths.setdefault(n, (k, axis))
+    ints = {k: n for k, n in enumerate(leaves) if type(n) is int and n >= _COUNTS}
+    return {k: lengths[n] for k, n in ints.items() if n in lengths}
 
 
 def threads_from(leaves: list[Any]) -> int:

@@ -82,7 +82,8 @@ class Derived:
                     return shortcut(args)
             call = flatten_call(args, kwargs)
             compiled, finish = self.lookup(call, args, kwargs)
-            if seen is not None and call.key not in self._fixed and glance(args) is not None:
+            lasting = call.key not in self._fixed and call.general not in self._fixed
+            if seen is not None and lasting and glance(args) is not None:
                 shortcut = self.shortcut(compiled, finish)
                 if shortcut is not None:
                     if len(self._shortcuts) >= MAX_SHORTCUTS:
@@ -123,9 +124,13 @@ class Derived:
 
     def known(self, call: Arguments) -> tuple[Compiled, Any] | None:
         """What was made for such a call."""
-        fixed = self._fixed.get(call.key, frozenset())
         mode = self.backend or settings.backend, settings.form
-        return self._cache.get((call.key, mode, tuple(fixed_key(call.leaves, k) for k in sorted(fixed))))
+        for key in (call.key,) if call.general is None else (call.key, call.general):
+            fixed = self._fixed.get(key, frozenset())
+            found = self._cache.get((key, mode, tuple(fixed_key(call.leaves, k) for k in sorted(fixed))))
+            if found is not None:
+                return found
+        return None
 
     def made(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
         """The executable, made by this thread if none has made it."""

@@ -41,6 +41,7 @@ class Arguments:
     leaves: list[Any]
     starts: list[int]  # first leaf of each positional argument, then of each keyword
     key: Any
+    general: Any = None  # what it is for ints that are no array's length, where some are: such a program does as well
 
     def leaf_range(self, which: int | str) -> range:
         """The leaves of one argument."""
@@ -82,7 +83,8 @@ _SEEN_NUMBERS: set[tuple[type, ...]] = set()  # classes of arguments that are nu
 
 
 _ARRAYS: set[tuple[type, ...]] = {(np.ndarray,) * n for n in range(1, 33)}
-_MIXED: dict[tuple[type, ...], list[Callable[[Any], Any]]] = {}  # how to look at each of such arguments
+# How to look at each of such arguments, where arrays are among them, and where ints.
+_MIXED: dict[tuple[type, ...], tuple[list[Callable[[Any], Any]], list[int], list[int]]] = {}
 _LOOK = operator.attrgetter("dtype.num", "dtype.isnative", "shape", "flags.num")
 
 
@@ -93,12 +95,20 @@ def look(args: tuple[Any, ...]) -> Any:
         return kinds
     if kinds in _ARRAYS:
         return tuple(map(_LOOK, args))
-    looks = _MIXED.get(kinds)
-    if looks is None:
+    known = _MIXED.get(kinds)
+    if known is None:
         if len(_MIXED) > _MANY or not all(kind is np.ndarray or kind in _NUMBERS for kind in kinds):
             return glance(args)
-        looks = _MIXED[kinds] = [_LOOK if kind is np.ndarray else type for kind in kinds]
-    return tuple([f(a) for f, a in zip(looks, args, strict=True)])
+        arrays = [k for k, kind in enumerate(kinds) if kind is np.ndarray]
+        ints = [k for k, kind in enumerate(kinds) if kind is int]
+        looks = [_LOOK if kind is np.ndarray else type for kind in kinds]
+        known = _MIXED[kinds] = looks, arrays, ints
+    looks, arrays, ints = known
+    seen = [f(a) for f, a in zip(looks, args, strict=True)]
+    if ints:
+        lengths = [n for k in arrays for n in args[k].shape]
+        seen += [args[k] if args[k] in lengths else None for k in ints]  # what `tree.counts` hangs on
+    return tuple(seen)
 
 
 def glance(args: tuple[Any, ...]) -> Any:
@@ -122,6 +132,8 @@ def glance(args: tuple[Any, ...]) -> Any:
             seen.append(kind)
         else:
             return None
+    if int in kinds:
+        seen += tree.counts(args).items()
     return tuple(seen)
 
 
@@ -136,7 +148,7 @@ def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
             _PLAIN.clear()
         known = _PLAIN[seen] = _split_call(args, kwargs)
         known.leaves = []
-    return Arguments(known.positional, known.keywords, list(args), known.starts, known.key)
+    return Arguments(known.positional, known.keywords, list(args), known.starts, known.key, known.general)
 
 
 def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
@@ -155,8 +167,10 @@ def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         leaves += more
         keywords[name] = structure
     same = _equal_lengths(leaves), _twins((*args, *kwargs.values())), tree.threads_from(leaves)
-    key = CallKey((tuple(positional), tuple(keywords.items())), same)
-    return Arguments(positional, keywords, leaves, starts, key)
+    structure = tuple(positional), tuple(keywords.items())
+    counts = tuple(tree.counts(leaves).items())
+    key = CallKey(structure, (*same, counts))
+    return Arguments(positional, keywords, leaves, starts, key, CallKey(structure, (*same, ())) if counts else None)
 
 
 def _twins(args: tuple[Any, ...]) -> tuple[int, ...]:

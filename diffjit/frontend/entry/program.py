@@ -100,6 +100,18 @@ def _array_type(array: np.ndarray, lengths: dict[int, Dim]) -> Array:
     return Array(ty.dtype, tuple(dims), ty.layout)
 
 
+def _arrays(values: tuple[Any, ...], fixed: frozenset[int]) -> tuple[dict[int, Value], dict[int, tuple[int, int]]]:
+    """Parameters for the arrays among the leaves of arguments, and the leaves that are lengths of theirs."""
+    leaves = [leaf for value in values for leaf in tree.flatten(value)[0]]
+    lengths: dict[int, Dim] = {}  # equal ones: the call's key says which
+    found: dict[int, Value] = {}
+    for k, leaf in enumerate(leaves):
+        if isinstance(leaf, np.ndarray):
+            ty = _array_type(leaf, lengths)
+            found[k] = Value(Array(ty.dtype, leaf.shape, ty.layout) if k in fixed else ty)
+    return found, tree.counts(leaves)
+
+
 def _specialise(
     function: Callable[..., Any],
     args: tuple[Any, ...],
@@ -114,9 +126,9 @@ def _specialise(
     counter = itertools.count()
     params: list[Value] = []
     names = parameter_names(function, args, kwargs)
-    lengths: dict[int, Dim] = {}  # those of arguments that are equal: the call's key says which
-
     places: list[Place] = []  # of the parameters in the arguments
+
+    arrays, counts = _arrays((*args, *kwargs.values()), fixed)
 
     def argument(value: Any, hint: Place) -> Any:
         paths, items, spec = optree.tree_flatten_with_path(value, none_is_leaf=True)
@@ -132,12 +144,12 @@ def _specialise(
             if k in fixed and not isinstance(item, np.ndarray):
                 params.append(Value(scalar_type_of(item)))
                 return Static(item)
-            ty: Any = _array_type(item, lengths) if isinstance(item, np.ndarray) else scalar_type_of(item)
-            if k in fixed:
-                ty = Array(ty.dtype, item.shape, ty.layout)
-            param = Value(ty)
+            param: Any = arrays[k] if k in arrays else Value(scalar_type_of(item))
             params.append(param)
-            if k not in fixed:
+            if k in counts:
+                array, axis = counts[k]
+                param = interpreter.dim(arrays[array], axis)
+            if k not in fixed and isinstance(param, Value):
                 interpreter.argument(param, ("arg", k), tree.sign_of(item) if ~k in fixed else None)
             return param
         if tree.is_record(item):
