@@ -18,7 +18,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.ir.walk import always_raises
-from diffjit.transforms.pipeline import finish, joint
+from diffjit.transforms.pipeline import finish, joint, without_value
 
 if TYPE_CHECKING:
     from diffjit.api.grad import Gradient
@@ -172,7 +172,7 @@ def derive(derived: Gradient, program: Program, call: Arguments, *, compiled: bo
     elif compiled:  # nothing computes a value that nobody asks for
         wanted: list[int] = []
         result = mapped(result, lambda k: wanted.append(k) or Out(len(wanted) - 1))
-        function.body.results = [function.body.results[k] for k in wanted]
+        without_value(function, wanted)
     if not compiled:
         finish(function, "gradient_program")
     return replace(program, function=function, result=result, changes=[])

@@ -19,6 +19,7 @@ from diffjit.transforms.optimise.scalarise import scalarise
 from diffjit.transforms.optimise.simplify import simplify
 from diffjit.transforms.optimise.tables import tabulate
 from diffjit.transforms.optimise.tidy import labelled, tidy
+from diffjit.transforms.optimise.unread import drop_unread, lengths_of_arguments
 from diffjit.transforms.optimise.updates import in_place
 from diffjit.transforms.reverse.reverse import Reversed, reverse
 
@@ -47,6 +48,15 @@ PASSES = (
     Pass("dummies", define_dummies, needs=("simplify",), optional=False),
 )
 """What runs on each program: as it was interpreted, after each mode, and before it is compiled."""
+
+VALUELESS = (
+    Pass("lengths", lengths_of_arguments),
+    Pass("simplify", simplify, optional=False),
+    Pass("unread", drop_unread, needs=("simplify",)),
+    Pass("dead", simplify, optional=False),
+    Pass("copies", tidy),
+)
+"""What runs where results have been taken away: what computed them goes, too."""
 
 NUMBERS = (
     Pass("scalarise", scalarise, phases=frozenset({Phase.SETTLED})),
@@ -93,6 +103,14 @@ def readable(function: Function) -> str:
     from diffjit.primitives.semantics import printed
 
     return print_module(function, SourcePrinter(printed(), proofs(function)))
+
+
+def without_value(function: Function, wanted: list[int]) -> None:
+    """Leave these of the results, and what they need, in place."""
+    function.body.results = [function.body.results[k] for k in wanted]
+    run_passes(function, VALUELESS, Phase.SETTLED, "valueless")
+    verify(function)
+    dump("valueless", function)
 
 
 def numbers(function: Function, *, smooth: bool = False) -> Function:

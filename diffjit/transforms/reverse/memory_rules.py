@@ -10,11 +10,17 @@ from typing import Any
 import numpy as np
 
 from diffjit.ir.checks import relying
-from diffjit.ir.nodes import Block, Op, Value, const_of
+from diffjit.ir.nodes import Block, Op, Value, const_of, is_view
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Type
 from diffjit.transforms.reverse.cotangents import Bar
 from diffjit.transforms.reverse.keep import Context
 from diffjit.transforms.reverse.tapes import TapeRules
+
+
+def _base(v: Value) -> Value:
+    while v.op is not None and is_view(v.op):
+        v = v.op.inputs[0]
+    return v
 
 
 class MemoryRules(TapeRules):
@@ -81,6 +87,13 @@ class MemoryRules(TapeRules):
         dst, src = op.inputs
         if not self.activity.active(dst):
             return
+        base = self.whole(dst, c)
+        if base is not None:  # what it was before has another cotangent, which is zero so far
+            bar = c.bars.pop(base, None)
+            c.refs = {v: ref for v, ref in c.refs.items() if _base(v) is not base}
+            if bar is not None and self.activity.active(src):
+                self.add(src, self.unspread(bar.value, src, c), c)
+            return
         target = self.buffer(dst, c)
         t = None
         if self.activity.active(src):
@@ -89,6 +102,15 @@ class MemoryRules(TapeRules):
         self.build.op("assign", [target, self.build.const(0.0, Scalar(dst.type.dtype))])
         if t is not None:
             self.add(src, self.unspread(t, src, c), c)
+
+    def whole(self, dst: Value, c: Context) -> Value | None:
+        """The array that a reference is all of, if its cotangent is this block's own."""
+        v = dst
+        while v.op is not None and is_view(v.op):
+            if v.op.kind != "view" or any(part != ":" for part in v.op.attrs["spec"]):
+                return None
+            v = v.op.inputs[0]
+        return None if self.by_shadow(v) or self.owner(v, c) is not c or v.block is not c.fwd else v
 
     def unspread(self, g: Value, like: Value, c: Context) -> Value:
         """Undo broadcasting against a forward value (only its shape is read)."""

@@ -1,0 +1,86 @@
+"""Writes to memory that nobody reads afterwards.
+
+C = C0.copy()                   C = C0.copy()
+D = C * beta                    D = C * beta
+C[:] = alpha * A @ B + D  ->    return C_bar, A_bar, B_bar
+
+So ends a program in place whose derivative is wanted, and not its value. What may raise stays, and so does what others
+rely on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diffjit.analysis.manager import analyses
+from diffjit.analysis.memory import Memory
+from diffjit.ir.checks import CHECKS
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
+from diffjit.ir.ops import Reads
+from diffjit.ir.raising import may_raise
+from diffjit.ir.types import Array, List, Stack, Sym, is_ref
+from diffjit.ir.walk import walk
+
+_OUTSIDE = frozenset({"call", "foreign"})  # what they are given, they may keep
+
+
+def lengths_of_arguments(function: Function) -> None:
+    """Lengths that arguments have are read there: no array is made for them, in place."""
+    known: dict[Sym, tuple[Value, int]] = {}
+    for p in function.params:
+        for axis, d in enumerate(p.type.dims if isinstance(p.type, Array) else ()):
+            if isinstance(d, Sym):
+                known.setdefault(d, (p, axis))
+    for op in walk(function.body):
+        array = op.inputs[0].type if op.kind == "dim" else None
+        if isinstance(array, Array) and array.dims[op.attrs["axis"]] in known:
+            source, op.attrs["axis"] = known[array.dims[op.attrs["axis"]]]  # type: ignore[index]
+            op.inputs = [source]
+
+
+def drop_unread(function: Function) -> None:
+    """Apply it to all blocks, in place."""
+    writers = [op for op in walk(function.body) if _removable(op)]
+    if not writers:
+        return
+    memory = analyses(function).one_memory
+    ends = [v for v in (*function.params, *function.results) if is_ref(v.type)]
+    seen = {memory.find(v) for v in ends}
+    for op in walk(function.body):
+        if op.kind in _OUTSIDE:
+            seen |= {memory.find(v) for v in (*op.inputs, *op.outputs) if is_ref(v.type)}
+    if any(isinstance(v.type, (List, Stack)) for v in ends):
+        seen |= memory.shared
+    if any(memory.find(op.inputs[0]) not in seen for op in writers):
+        _block(function.body, memory, seen)
+
+
+def _block(block: Block, memory: Memory, seen: set[Any]) -> None:
+    """From the end to the beginning; `seen`: the classes of memory that are read after what is looked at."""
+    kept: list[Op] = []
+    for op in reversed(block.ops):
+        if _removable(op) and memory.find(op.inputs[0]) not in seen:
+            continue
+        if op.row.loop:  # what an iteration reads, one before it may have written
+            for inner in (o for region in op.regions for o in walk(region)):
+                seen |= _read(inner, memory)
+        before = [set(seen) for _ in op.regions]
+        for region, after in zip(op.regions, before, strict=True):
+            _block(region, memory, after)
+        seen |= _read(op, memory).union(*before)
+        kept.append(op)
+    block.ops = kept[::-1]
+
+
+def _removable(op: Op) -> bool:
+    """Whether an operation does nothing but write to an array."""
+    row = op.row
+    plain = row.writes == (0,) and not op.outputs and not op.regions and op.kind not in _OUTSIDE
+    return plain and isinstance(op.inputs[0].type, Array) and CHECKS not in op.attrs and not may_raise(op)
+
+
+def _read(op: Op, memory: Memory) -> set[Any]:
+    """The classes of memory whose contents an operation reads, apart from what it writes to."""
+    if op.row.reads is not Reads.CONTENTS or is_view(op) or op.row.nested:
+        return set()
+    return {memory.find(v) for k, v in enumerate(op.inputs) if is_ref(v.type) and k not in op.row.writes}
