@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.passes import DERIVED, Pass, Phase, run_passes
+from diffjit.ir.raising import tests_index
 from diffjit.ir.stages import note, record
 from diffjit.ir.types import Scalar, is_float
 from diffjit.ir.verify import verify
+from diffjit.ir.walk import dce, unused_but_raising, walk
 from diffjit.transforms.modes.forward import Several, forward
 from diffjit.transforms.optimise.adopt import adopt
 from diffjit.transforms.optimise.algebra import simplify_products
@@ -49,14 +52,8 @@ PASSES = (
 )
 """What runs on each program: as it was interpreted, after each mode, and before it is compiled."""
 
-VALUELESS = (
-    Pass("lengths", lengths_of_arguments),
-    Pass("simplify", simplify, optional=False),
-    Pass("unread", drop_unread, needs=("simplify",)),
-    Pass("dead", simplify, optional=False),
-    Pass("copies", tidy),
-)
-"""What runs where results have been taken away: what computed them goes, too."""
+VALUELESS = (Pass("simplify", simplify, optional=False), Pass("copies", tidy))
+"""What runs where results have been taken away, and with them what computed them."""
 
 NUMBERS = (
     Pass("scalarise", scalarise, phases=frozenset({Phase.SETTLED})),
@@ -105,9 +102,21 @@ def readable(function: Function) -> str:
     return print_module(function, SourcePrinter(printed(), proofs(function)))
 
 
+def _unused_on_the_way_there(function: Function) -> Callable[[Op], bool]:
+    """For `dce`: what the program computes in vain now, and what may raise in Python, stays."""
+    ops = function.body.ops
+    turn = next((k for k, op in enumerate(ops) if "turn" in op.attrs), len(ops))
+    back = {id(inner) for inner in walk(Block([], ops[turn:]))}
+    return lambda op: tests_index(op) or (id(op) not in back and unused_but_raising(op))
+
+
 def without_value(function: Function, wanted: list[int]) -> None:
     """Leave these of the results, and what they need, in place."""
     function.body.results = [function.body.results[k] for k in wanted]
+    stays = _unused_on_the_way_there(function)
+    for drop in (lengths_of_arguments, drop_unread):
+        drop(function)
+        dce(function, stays)
     run_passes(function, VALUELESS, Phase.SETTLED, "valueless")
     verify(function)
     dump("valueless", function)

@@ -180,15 +180,18 @@ class Control(Mixin):
         return Path(block, self.cells, self.dead, result, self.jumped(), self._left())
 
     def _left(self) -> frozenset[int]:
-        """Frames that a jump leaves for certain: their variables are not read any more."""
+        """Frames that a jump leaves for certain: their variables are not read any more.
+
+        Closures read them later, and so does what runs on the way out (`awaited`).
+        """
         left: set[int] = set()
         for key in [k for k, f in self.cells.items() if k[0] == "jump" and isinstance(f, Static) and f.obj]:
             if key[1] == "return":
                 left.add(key[2])
             elif key[1] == "raise":
                 around = self.handler_frames[key[2]]
-                left.update(f.uid for f in self.frames if f.uid not in around and not f.captured)
-        return frozenset(left)
+                left.update(f.uid for f in self.frames if f.uid not in around)
+        return frozenset(left).difference((f.uid for f in self.frames if f.captured), *self.awaited)
 
     def _place_rest(self, paths: list[Path], rest: Callable[[], None]) -> None:
         jumped = [p.jumped for p in paths]

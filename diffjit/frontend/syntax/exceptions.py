@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -242,6 +242,15 @@ class Exceptions(Mixin):
         self.handlers.append((uid, catches))
         self.handler_frames[uid] = frozenset(f.uid for f in self.frames)
 
+    @contextmanager
+    def awaiting(self) -> Iterator[None]:
+        """While the body of a `try` or `with` runs, on every way out of which something else runs."""
+        self.awaited.append(frozenset(f.uid for f in self.frames))
+        try:
+            yield
+        finally:
+            self.awaited.pop()
+
     def _try_except(self, node: gast.AST) -> None:
         uid = next(self._uids)
         catches = [self._caught(h) for h in node.handlers]
@@ -280,10 +289,11 @@ class Exceptions(Mixin):
         uid = next(self._uids)
         self.enter_try(uid, (BaseException,))
         try:
-            if node.handlers:
-                self._try_except(node)
-            else:
-                self.exec_block([*node.body, *node.orelse])
+            with self.awaiting():
+                if node.handlers:
+                    self._try_except(node)
+                else:
+                    self.exec_block([*node.body, *node.orelse])
         finally:
             self.handlers.pop()
         if self.dead:

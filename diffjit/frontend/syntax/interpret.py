@@ -101,6 +101,7 @@ class Interpreter(
         self.dead = False
         self.frames: list[Frame] = []
         self.handlers: list[Any] = []
+        self.awaited: list[frozenset[int]] = []  # the frames around each `finally` and `__exit__` that is still to run
         self.handler_frames: dict[Any, frozenset[int]] = {}  # the frames around each `try`
         self.last_read: dict[int, Any] = {}  # items of live lists -> their contents as read last
         self.recursions: list[Any] = []  # recursive functions under interpretation, innermost last

@@ -72,7 +72,8 @@ class Managers(Mixin):
         jumps: dict[Any, Any] = {}
 
         def at_yield(value: Any) -> None:
-            body(value)
+            with self.awaiting():
+                body(value)
             jumps.update({k: f for k, f in self.cells.items() if k[0] == "jump" and k[1] != "raise"})
             for key in jumps:
                 self.cells.pop(key, None)
@@ -88,7 +89,8 @@ class Managers(Mixin):
         if watched:
             self.enter_try(uid, (BaseException,))
         try:
-            body(value)
+            with self.awaiting():
+                body(value)
         finally:
             if watched:
                 self.handlers.pop()

@@ -158,6 +158,8 @@ class Folding:
             pending[op.out] = taken
             self.folded.add(op.out)
             return changes
+        if op.row.adds and relies(op):  # `a[i] += x` reads a[i], without a test, before x
+            self._pin([taken], pending)
         self._own_changes(op, changes)
         self._force(pending, changes, taken)
         self._settle(pending.values(), taken, pending, acts=changes.acts)

@@ -22,6 +22,7 @@ Lengths = dict[Sym, tuple[Value, int]]  # an array, and its axis, that has a len
 
 _RECORDING = frozenset(
     {"push", "copy", "store", "list_append", "zeros_like", "empty_like", "dim", "cast", "load", "view"}
+    | {"accum", "assign"}  # zeros are added to the shadow of a variable that holds nothing
 )
 
 

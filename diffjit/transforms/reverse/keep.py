@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from diffjit.analysis.integers.bounds import Bounds
@@ -19,6 +20,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.checks import fitting, relying
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
 from diffjit.ir.ops import Raises
+from diffjit.ir.raising import may_raise
 from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, nothing, walk
 from diffjit.transforms.optimise.tidy import labelled
@@ -41,6 +43,10 @@ class Context:
     counters: list[tuple[Op, Value]] = field(
         default_factory=list[tuple[Op, Value]]
     )  # (forward loop, its index on the way back)
+
+
+def _is_sum(op: Op) -> bool:
+    return op.row.operator in ("+", "-")
 
 
 class Keeper:
@@ -330,19 +336,26 @@ class Keeper:
         """The largest nest around a value, outermost loop first, whose trip counts are known before it begins.
 
         Its tape is an array that is made before it (and is kept itself where there are loops further out). A few
-        iterations alone are not worth one.
+        iterations alone are not worth one. A loop that stands in a branch may hardly ever run, and has a tape of its
+        own: one for all of its runs might be of any size.
         """
         for count in range(len(loops), 0, -1):
             nest = loops[:count]
             outer = nest[-1]
             scope = set(map(id, self.order.enclosing(self.order.places[outer].path[-1][0])))
             plain = all(loop.kind == "for" and not loop.attrs.get("exit") for loop in nest)
-            if plain and all(self.hoistable(bound, outer, scope) for loop in nest for bound in loop.inputs[:3]):
+            plain = plain and all(self.order.places[a].path[-1][0] is b.regions[0] for a, b in pairwise(nest))
+            if not plain or not all(const_of(loop.inputs[2]) for loop in nest[:-1]):
+                continue  # range() of step 0 raises, if it is reached
+            if all(self.hoistable(bound, outer, scope) for loop in nest for bound in loop.inputs[:3]):
                 return nest[::-1] if count == len(loops) or not _few(nest) else []
         return []
 
     def hoistable(self, v: Value, outer: Op, scope: set[int]) -> bool:
-        """Whether a number is known before a loop begins, or can be computed there."""
+        """Whether a number is known before a loop begins, or can be computed there.
+
+        It may never be asked for in the loop, so nothing that may raise is moved; sums are made without a test.
+        """
         if is_const(v):
             return True
         op = v.op
@@ -350,6 +363,8 @@ class Keeper:
         if (v.block is None or id(v.block) in scope) and before:
             return True
         if op is None or not isinstance(v.type, Scalar) or not (op.kind in ("dim", "trip") or op.row.by_element):
+            return False
+        if may_raise(op, fits=_is_sum):
             return False
         return all(self.hoistable(i, outer, scope) for i in op.inputs)
 
@@ -363,7 +378,10 @@ class Keeper:
             return v
         assert op is not None
         inputs = [self.hoisted(b, i, outer, scope) for i in op.inputs]
-        return b.value(op.kind, inputs, v.type, **without_labels(op.attrs))
+        attrs = without_labels(op.attrs)
+        if _is_sum(op):
+            attrs["nowrap"] = True
+        return b.value(op.kind, inputs, v.type, **attrs)
 
     def _record_in_array(self, v: Value, c: Context, shape: list[Op], name: str) -> Value:
         outer = shape[0]
