@@ -207,3 +207,20 @@ def test_a_step_of_zero_at_the_first_call():
     for _ in range(2):
         with pytest.raises(ValueError, match="step cannot be zero"):
             dj.jit(lambda x, s: x[::s].sum())(A(6.0), 0)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (0, 0, 3), (0, 3, 0)], ids=str)
+def test_extrema_along_an_axis_without_elements(name, shape, backend):
+    """They raise whatever the other axes are, as NumPy's do, also where nothing would be left to say."""
+    for axis in range(len(shape)):
+
+        def extremum(x, axis=axis):
+            return getattr(np, name)(x, axis=axis)
+
+        if shape[axis]:
+            assert dj.jit(extremum, backend=backend)(np.zeros(shape)).shape == extremum(np.zeros(shape)).shape
+        else:
+            with pytest.raises(ValueError, match="zero-size|empty sequence"):
+                dj.jit(extremum, backend=backend)(np.zeros(shape))

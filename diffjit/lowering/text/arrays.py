@@ -389,10 +389,7 @@ def _arg_extremum(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: l
     dtype = element_type(source).dtype
     best, here, at = printer.temp("best", dtype.name), printer.temp("here", dtype.name), printer.temp("at")
     some = " & ".join(f"({nest.lengths[k]} > 0)" for k in inner) or "True"
-    nothing = "".join(f" | ({nest.lengths[k]} == 0)" for k in outer)
-    lines.add(
-        f"{printer.require('EMPTY_ARG', 1)}({f'({some}){nothing}' if nothing else some}, {int(op.kind == 'argmin')})"
-    )
+    lines.add(f"{printer.require('EMPTY_ARG', 1)}({some}, {int(op.kind == 'argmin')})")
     scalar = isinstance(op.out.type, Scalar)
     found = outs[0] if scalar else printer.temp("found")
     if not scalar:

@@ -172,13 +172,10 @@ class Loops:
         made.place = subscript(made.out, places)
 
     def _require_some(self, made: Sum) -> None:
-        kept = [k for k in range(len(self.space)) if k not in made.axes]
         some = " & ".join(f"({self.nest.lengths[k]} > 0)" for k in made.axes)
-        nothing = " | ".join(f"({self.nest.lengths[k]} == 0)" for k in kept)
-        condition = f"({some}) | {nothing}" if kept else some
         check = self.printer.require("EMPTY_REDUCTION", 1)
         self.lines.origin = made.op
-        self.lines.add(f"{check}({condition}, {int(made.kind == 'min')})")
+        self.lines.add(f"{check}({some}, {int(made.kind == 'min')})")
         self.lines.origin = None
 
     def _depth(self, made: Sum) -> int | None:
