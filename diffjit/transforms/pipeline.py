@@ -18,6 +18,7 @@ from diffjit.transforms.optimise.algebra import simplify_products
 from diffjit.transforms.optimise.cse import share_common
 from diffjit.transforms.optimise.dummies import define_dummies
 from diffjit.transforms.optimise.lanes import join_products
+from diffjit.transforms.optimise.masks import condition_sums
 from diffjit.transforms.optimise.scalarise import scalarise
 from diffjit.transforms.optimise.simplify import simplify
 from diffjit.transforms.optimise.tables import tabulate
@@ -42,6 +43,7 @@ def _shorten(function: Function) -> None:
 PASSES = (
     Pass("simplify", simplify, optional=False),
     Pass("cse", share_common, needs=("simplify",)),
+    Pass("masks", condition_sums, needs=("cse",), phases=frozenset({Phase.PROGRAM})),
     Pass("products", _share_again, needs=("cse",)),
     Pass("tidy", tidy, needs=("cse",), phases=DERIVED),
     Pass("algebra", simplify_products, needs=("tidy",), phases=DERIVED),
