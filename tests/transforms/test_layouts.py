@@ -62,3 +62,27 @@ def test_views_of_derivatives(f, order):
         np.testing.assert_allclose(np.sum(dj.grad(f, backend=backend)(y, x) * dot), want, rtol=1e-6)
         _, slope = dj.jvp(lambda y: f(y, x), (y,), (dot,), backend=backend)
         np.testing.assert_allclose(slope, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shapes", [
+    ((4, 9), (3, 11)), ((2, 9), (3, 11)), ((4, 1), (3, 11)), ((2, 1), (3, 11)), ((4, 9), (1, 11)), ((2, 9), (1, 3)),
+    ((2, 1), (1, 3)),
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_what_only_the_run_finds_broadcast(shapes, dtype):
+    """Lengths of slices: the same code sums over an axis, or over none."""
+
+    def f(x, y):
+        return np.sum(np.sin(x[1:]) * y[:, 2:] + np.cos(y)[:, 1:-1])
+
+    rng = np.random.default_rng(7)
+    x, y = (rng.normal(size=shape).astype(dtype) for shape in shapes)
+    x_bar, y_bar = dj.grad(f, (0, 1))(x, y)
+    for mine, other in zip((x_bar, y_bar), dj.grad(f, (0, 1), backend="python")(x, y), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6)
+    slope = float(np.sum(x_bar * x) + np.sum(y_bar * y))
+    h, x, y = 1e-6, x.astype(float), y.astype(float)
+    quotient = (f(x * (1 + h), y * (1 + h)) - f(x * (1 - h), y * (1 - h))) / (2 * h)
+    assert slope == pytest.approx(quotient, rel=1e-4, abs=1e-4)
+    assert x_bar.shape == x.shape
+    assert x_bar.dtype == np.dtype(dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,6 +55,7 @@ class Sum:
     out: str
     place: str = ""  # the element of the result; empty: a number
     part: str = ""  # the register that collects elements: of a block or row of a number, or of one element
+    steps: list[str] = field(default_factory=list[str])  # 0 where the run finds an axis to have been broadcast, else 1
 
     @property
     def start(self) -> str:
@@ -64,6 +65,14 @@ class Sum:
     def step(self, total: str, value: str) -> str:
         """One more element."""
         return f"{total} = {update(self.kind, self.dtype)}({total}, {value})"
+
+
+def _may_be_whole(made: Sum, space: tuple[Dim, ...]) -> bool:
+    """Whether the result has an element for each iteration if every axis that the run tells of turns out so."""
+    like = made.op.inputs[-1].type
+    if not made.steps or not isinstance(like, Array) or like.ndim != len(space):
+        return False
+    return all(d != 1 or n == 1 for d, n in zip(like.dims, space, strict=True))
 
 
 class Loops:
@@ -83,6 +92,7 @@ class Loops:
         self.targets: dict[Value, str] = {}
         self.updated: set[Value] = set()  # what is made here and changed before it leaves
         self.sums: dict[Op, Sum] = {}
+        self.whole: Sum | None = None  # an `unbroadcast`, in loops for the case that nothing was broadcast
         self._read()
         self.order = self.nest.order(self._layout())
         for m in self.members:
@@ -163,6 +173,7 @@ class Loops:
             else:
                 step = self.printer.temp("step")
                 self.lines.add(f"{step} = int64({shape}.shape[{k}] != 1)")
+                made.steps.append(step)
                 places.append(f"{nest.indices[lead + k]} * {step}")
                 made.axes = [-1]  # not known before the run: no register holds an element
         lengths = [f"{shape}.shape[{k}]" for k in range(ty.ndim)]
@@ -237,6 +248,19 @@ class Loops:
         return False
 
     def _run(self, *, vector: bool, flag: str = "") -> None:
+        sums = list(self.sums.values())
+        if len(sums) != 1 or not _may_be_whole(sums[0], self.space):
+            self._run_sums(vector=vector, flag=flag)
+            return
+        # Hardly ever has anything been broadcast: then nothing is summed.
+        with self.lines.block("if " + " & ".join(f"({step} == 1)" for step in sums[0].steps) + ":"):
+            self.whole, self.sums = sums[0], {}
+            self._run_sums(vector=vector, flag=flag)
+        with self.lines.block("else:"):
+            self.whole, self.sums = None, {sums[0].op: sums[0]}
+            self._run_sums(vector=vector, flag=flag)
+
+    def _run_sums(self, *, vector: bool, flag: str) -> None:
         for made in self.sums.values():
             if not made.place:
                 self.lines.add(f"{made.out} = {made.start}")
@@ -326,6 +350,10 @@ class Loops:
         for m in self.members:
             if fuse.is_fill(m):
                 self.made[m.out] = self._fill(m)
+            elif self.whole is not None and m is self.whole.op:
+                if not dry:
+                    value = scalars.cast(self._operand(m.inputs[0]), self.whole.dtype)
+                    self._line(f"{subscript(self.whole.out, self.nest.indices)} = {value}")
             elif m in self.sums:
                 if not dry:
                     self._add(self.sums[m])
