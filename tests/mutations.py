@@ -394,7 +394,7 @@ MUTATIONS = (
     Mutation(
         "a mask may change before the sum",
         "transforms/optimise/masks.py",
-        " or any(memory.changes_after(v, maker) for v in maker.inputs)",
+        " or memory.changes_after(mask, maker)",
         "",
         "tests/transforms/test_masks.py",
     ),

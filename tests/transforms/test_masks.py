@@ -59,7 +59,15 @@ def test_what_is_not_chosen_does_not_count():
         m = radius <= 2.0
         return np.sum(data[m] * 3.0 - data[m]) / data[m].size
 
+    def products(data, radius):
+        known = np.isfinite(data)
+        return np.sum(data[known] * radius[known] * data[known])
+
     for backend in BACKENDS:
+        known = np.isfinite(data)
+        by_data, by_radius = dj.grad(products, (0, 1), backend=backend)(data, RADIUS)
+        np.testing.assert_allclose(by_data, np.where(known, 2.0 * data * RADIUS, 0.0))
+        np.testing.assert_allclose(by_radius, np.where(known, data**2, 0.0))
         value, gradient = dj.value_and_grad(total, backend=backend)(data, RADIUS)
         assert value == pytest.approx(total(data, RADIUS))
         np.testing.assert_allclose(gradient, np.where(RADIUS <= 2.0, 2.0, 0.0) / np.sum(RADIUS <= 2.0))

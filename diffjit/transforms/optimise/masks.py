@@ -3,8 +3,9 @@
 v = data[m]                     w = where(m, data, 0.0)
 mean = sum(v) / v.size    ->    mean = sum(w) / sum(m)
 
-What is computed of them in between, a few instructions for each, is computed of all elements. All of it can be one loop
-with what makes the mask, and so can its derivative.
+What is computed of them in between, a few instructions for each, is computed of all elements, with 0 in place of those
+that are not chosen: these may be NaN, and a mask may be there for that. All of it can be one loop with what makes the
+mask, and so can its derivative.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def _taken(maker: Op, found: _Found, memory: Memory) -> bool:
         return _is_cheap(maker)
     a, mask = maker.inputs
     same = isinstance(a.type, Array) and isinstance(mask.type, Array) and a.type.dims == mask.type.dims
-    if not same or mask is not found.mask or any(memory.changes_after(v, maker) for v in maker.inputs):
+    if not same or mask is not found.mask or memory.changes_after(mask, maker):
         return False
     found.chosen[maker.out] = maker
     return True
@@ -119,15 +120,20 @@ def _is_cheap(op: Op) -> bool:
 def _apply(found: _Found, users: _Users) -> None:
     mask = found.mask.type
     assert isinstance(mask, Array)
-    whole = {v: op.inputs[0] for v, op in found.chosen.items()}
+    whole: dict[Value, Value] = {}
+    for v, op in found.chosen.items():
+        with _Before(op, users) as build:
+            whole[v] = _where(build, found.mask, op.inputs[0])
     for op in found.made:
         op.inputs = [whole.get(v, v) for v in op.inputs]
         op.out.type = Array(op.out.type.dtype, mask.dims, "C")
     for op in found.sums:
-        v = whole.get(op.inputs[0], op.inputs[0])
-        with _Before(op, users) as build:
-            nothing = build.const(0, Scalar(v.type.dtype))
-            op.inputs = [build.value("where", [found.mask, v, nothing], Array(v.type.dtype, mask.dims, "C"))]
+        v = op.inputs[0]
+        if v in whole:
+            op.inputs = [whole[v]]
+        else:
+            with _Before(op, users) as build:
+                op.inputs = [_where(build, found.mask, v)]
         op.attrs["axes"] = tuple(range(mask.ndim))
     for op in found.lengths:
         with _Before(op, users) as build:
@@ -138,6 +144,12 @@ def _apply(found: _Found, users: _Users) -> None:
         op.out.type = INT
     for op in found.chosen.values():
         users.block[op].ops.remove(op)
+
+
+def _where(build: Builder, mask: Value, v: Value) -> Value:
+    """The elements that are chosen, and 0 in place of the others."""
+    nothing = build.const(0, Scalar(v.type.dtype))
+    return build.value("where", [mask, v, nothing], Array(v.type.dtype, mask.type.dims, "C"), name=v.name)
 
 
 class _Before:

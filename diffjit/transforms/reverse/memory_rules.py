@@ -104,13 +104,13 @@ class MemoryRules(TapeRules):
             self.add(src, self.unspread(t, src, c), c)
 
     def whole(self, dst: Value, c: Context) -> Value | None:
-        """The array that a reference is all of, if its cotangent is this block's own."""
+        """The array that a reference is all of, if it is made in this block: then nobody else holds its cotangent."""
         v = dst
         while v.op is not None and is_view(v.op):
             if v.op.kind != "view" or any(part != ":" for part in v.op.attrs["spec"]):
                 return None
             v = v.op.inputs[0]
-        return None if self.by_shadow(v) or self.owner(v, c) is not c or v.block is not c.fwd else v
+        return None if v.op is None or self.by_shadow(v) or v.block is not c.fwd else v
 
     def unspread(self, g: Value, like: Value, c: Context) -> Value:
         """Undo broadcasting against a forward value (only its shape is read)."""
