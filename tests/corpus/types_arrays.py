@@ -105,6 +105,20 @@ def strided_inputs(x, m):
     return total + np.sum(m.ravel() * np.arange(6.0))
 
 
+@program(args=lambda: (np.array([0.3, 1.2, 0.7]),), wrt=("x",), tags=("types", "memory"))
+def arrays_by_their_class(x):
+    """`np.ndarray(shape, dtype)` is an array not yet filled; `np.asarray(x, copy=True)` is one's own."""
+    u = np.ndarray(x.shape, dtype=np.float64)
+    v = np.ndarray(x.size + 1)
+    mine = np.asarray(x, copy=True)
+    u[:] = x * x
+    v[0] = 1.0
+    for i in range(x.size):
+        v[i + 1] = v[i] * u[i]
+    mine[0] = 2.0
+    return np.sum(v) + np.sum(mine * x)
+
+
 @program(args=lambda: (np.asfortranarray(_matrix()), _matrix().T), wrt=("f", "t"), tags=("types",))
 def fortran_ordered_inputs(f, t):
     """Fortran-ordered and transposed inputs: products, reductions, reshapes in both orders, `copy`, `*_like`."""

@@ -235,6 +235,20 @@ class NumpyCore(Mixin):
     def np_empty(self, kind: str, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
         return self.empty(self.lengths_of(shape), self.dtype_of(dtype), kind=kind, order=order.obj or "C")
 
+    @core(np.ndarray)
+    def np_ndarray(
+        self,
+        shape: Any,
+        dtype: Any = Static(float),
+        buffer: Any = NONE,
+        offset: Any = NONE,
+        strides: Any = NONE,
+        order: Any = NONE,
+    ) -> Value:
+        if not all(is_none(part) for part in (buffer, offset, strides)):
+            raise self.unsupported("DJ118", "np.ndarray on another's memory", None, "reshape and slice the array itself")
+        return self.np_empty("empty", shape, dtype, order)
+
     @core(np.ones)
     def np_ones(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
         return self.np_full(shape, Static(1), dtype if not is_none(dtype) else Static(float), order)
@@ -323,7 +337,9 @@ class NumpyCore(Mixin):
         return a if a.type.layout == order or (a.type.ndim == 1 and a.type.layout == "C") else self.copy(a, order)
 
     @core(np.asarray, np.asanyarray)
-    def np_asarray(self, a: Any, dtype: Any = NONE, order: Any = NONE, **_: Any) -> Any:
+    def np_asarray(self, a: Any, dtype: Any = NONE, order: Any = NONE, *, copy: Any = NONE, **_: Any) -> Any:
+        if not is_none(copy) and copy.obj:
+            return self.np_array(a, dtype, copy, Static("K") if is_none(order) else order)
         wanted = None if is_none(dtype) else self.dtype_of(dtype)
         if isinstance(a, Static) and isinstance(a.obj, np.ndarray):
             a = self.lift_constant(a.obj)
