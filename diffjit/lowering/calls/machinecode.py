@@ -102,6 +102,8 @@ class MachineCode:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.module = Path(function.__code__.co_filename)
         self.entry = function.__name__
+        # Numba links the parts of an entry that calls itself by pointers that it does not set again in what it reads.
+        self.recursive = self.entry in function.__code__.co_names
         self.natives: dict[Any, Native] = {}  # what of it runs without Numba, by the types of arguments
         self.cache_path = str(self.module.parent)
 
@@ -110,7 +112,7 @@ class MachineCode:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The compiled function, or None."""
-        if not settings.cache_mb or stages.listening():  # who reads its stages has it compiled anew
+        if self.recursive or not settings.cache_mb or stages.listening():  # who reads its stages has it compiled anew
             return None
         try:
             data = read_bytes(self._file(signature))
@@ -134,7 +136,7 @@ class MachineCode:
 
     def save_overload(self, signature: Any, made: Any) -> None:
         """Keep a compiled function; a folder that cannot be written to keeps none."""
-        if made.library.has_dynamic_globals or not settings.cache_mb:
+        if self.recursive or made.library.has_dynamic_globals or not settings.cache_mb:
             return
         try:
             reduced = numba_internals.reduced(made)
