@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -160,9 +161,10 @@ def recursive(deep: bool) -> Function:
     return f
 
 
-def test_recursion() -> None:
-    for _ in range(2):  # compiled, and as another process would find it on disk
-        assert compile_function(recursive(deep=False))(15) == (610.0,)
+def test_recursion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dj.settings, "cache_dir", str(tmp_path))
+    assert compile_function(recursive(deep=False))(15) == (610.0,)
+    assert not list(tmp_path.glob("*.bin"))  # parts that another process would read would not find each other
     deep = compile_function(recursive(deep=True))
     assert deep(500) == (500.0,)
     with pytest.raises(RecursionError):
