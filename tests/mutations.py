@@ -399,6 +399,13 @@ MUTATIONS = (
         "tests/transforms/test_masks.py",
     ),
     Mutation(
+        "a factor may change from turn to turn",
+        "transforms/optimise/products/turns.py",
+        "return not is_ref(v.type) or self.memory.find(v) not in self.written",
+        "return True",
+        "tests/transforms/test_turns.py",
+    ),
+    Mutation(
         "what an iteration reads, one before it may not have written",
         "transforms/optimise/unread.py",
         "                seen |= _read(inner, memory)",

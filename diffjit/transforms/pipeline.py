@@ -16,8 +16,9 @@ from diffjit.transforms.modes.forward import Several, forward
 from diffjit.transforms.optimise.algebra import simplify_products
 from diffjit.transforms.optimise.cse import share_common
 from diffjit.transforms.optimise.dummies import define_dummies
-from diffjit.transforms.optimise.lanes import join_products
 from diffjit.transforms.optimise.masks import condition_sums
+from diffjit.transforms.optimise.products.lanes import join_products
+from diffjit.transforms.optimise.products.turns import join_turns
 from diffjit.transforms.optimise.scalarise import scalarise
 from diffjit.transforms.optimise.simplify import simplify
 from diffjit.transforms.optimise.tables import tabulate
@@ -30,6 +31,11 @@ from diffjit.transforms.reverse.reverse import Reversed, reverse
 def _share_again(function: Function) -> None:
     if join_products(function):
         simplify(function)
+        share_common(function)
+
+
+def _join_turns(function: Function) -> None:
+    if join_turns(function):
         share_common(function)
 
 
@@ -57,6 +63,7 @@ VALUELESS = (Pass("simplify", simplify, optional=False), Pass("copies", tidy))
 """What runs where results have been taken away, and with them what computed them."""
 
 NUMBERS = (
+    Pass("turns", _join_turns),
     Pass("scalarise", scalarise, phases=frozenset({Phase.SETTLED})),
     Pass("smooth", lambda function: scalarise(function, smooth=True), phases=frozenset({Phase.PROGRAM})),
     Pass("tabulate", tabulate),

@@ -246,7 +246,9 @@ class NumpyCore(Mixin):
         order: Any = NONE,
     ) -> Value:
         if not all(is_none(part) for part in (buffer, offset, strides)):
-            raise self.unsupported("DJ118", "np.ndarray on another's memory", None, "reshape and slice the array itself")
+            raise self.unsupported(
+                "DJ118", "np.ndarray on another's memory", None, "reshape and slice the array itself"
+            )
         return self.np_empty("empty", shape, dtype, order)
 
     @core(np.ones)

@@ -1,0 +1,1 @@
+"""Products in loops that become one product."""
