@@ -33,6 +33,9 @@ from diffjit.ir.walk import walk
 from diffjit.transforms.pipeline import finish, tangents
 from diffjit.transforms.prepare import own_copy
 
+_DOUBLE, _SINGLE = 1e-9, 2e-3
+"""How far a product with the derivative and a tangent may be apart, beside the sizes of what is added up."""
+
 
 @dataclass(slots=True, eq=False)
 class Made:
@@ -270,17 +273,29 @@ class Call:
         return np.concatenate(parts)
 
     def missed(self, found: Any) -> np.ndarray:
-        """Rows with entries that the pattern lacks, which would be added to others: one more tangent shows them."""
+        """Rows with entries that the pattern lacks, which would be added to others: more tangents show them.
+
+        One goes along all columns. Rows that have no finite entry in some are seen by one that leaves these out.
+        """
         direction = np.random.default_rng(found.shape[1]).uniform(0.5, 1.0, found.shape[1])
         direction *= np.where(np.arange(direction.size) % 3 == 0, -1.0, 1.0)
+        rows = self.beside(found, direction)
+        infinite = found.indices[~np.isfinite(found.data)]
+        if infinite.size:
+            direction[infinite] = 0.0
+            finite = found.copy()
+            finite.data[~np.isfinite(found.data)] = 0.0
+            rows = np.union1d(rows, self.beside(finite, direction))
+        return rows
+
+    def beside(self, found: Any, direction: np.ndarray) -> np.ndarray:
+        """Rows whose product with a direction is not the program's tangent."""
         wanted = self.tangent(self.run(direction), found.shape[0])
+        single = any(np.asarray(self.call.leaves[k]).dtype.itemsize < np.dtype(float).itemsize for k in self.made.wrt)
         with np.errstate(all="ignore"):
             scale = abs(found) @ abs(direction) + np.abs(wanted)
             gap = np.abs(found @ direction - wanted)
-            single = any(
-                np.asarray(self.call.leaves[k]).dtype.itemsize < np.dtype(float).itemsize for k in self.made.wrt
-            )
-            return np.flatnonzero(np.isfinite(gap) & (gap > (1e-2 if single else 1e-6) * scale))
+            return np.flatnonzero(np.isfinite(gap) & (gap > (_SINGLE if single else _DOUBLE) * scale))
 
     # Trees
 

@@ -192,6 +192,25 @@ def test_a_given_pattern_is_tested(backend):
     np.testing.assert_allclose(found.toarray(), jax.jacfwd(residual_jax)(U, 2.0), atol=1e-12)
 
 
+@BACKENDS
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_missing_entries_are_seen_beside_large_and_infinite_ones(backend, dtype):
+    def large(x):
+        return np.array([(1e8 if x.dtype == np.float64 else 100.0) * x[0] + x[1] + 5 * x[2], x[1]])
+
+    def infinite(x):
+        return np.array([x[1] + 5 * x[2] + np.sqrt(x[0] - 1.0), x[0]])
+
+    x = np.array([1.0, 1.0, 2.0], dtype)
+    lacks = np.array([[1, 1, 0], [1, 1, 0]])
+    for f in (large, infinite):
+        with np.errstate(divide="ignore"), pytest.raises(dj.UsageError, match="DJ522"):
+            dj.sparse_jacobian(f, pattern=lacks, backend=backend)(x)
+        with np.errstate(divide="ignore"):
+            found = dj.sparse_jacobian(f, pattern=np.ones((2, 3)), backend=backend)(x)
+            np.testing.assert_allclose(found.toarray(), dj.jacfwd(f, backend=backend)(x))
+
+
 def test_a_found_pattern_is_tested_too(monkeypatch):
     """As if compiled code took another branch than the run on sets: all columns are evaluated."""
     from diffjit.analysis.sparsity.index_sets import IndexSets

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 from diffjit.ir.types import BOOL
 from tests.lowering.harness import check, run
@@ -45,6 +46,27 @@ def test_matmul_layouts() -> None:
                 check("matmul", x @ y, x, y, rtol=1e-11)
             check("matmul", x @ b[:, 0], x, b[:, 0], rtol=1e-11)
             check("matmul", a[:, 0] @ x, a[:, 0], x, rtol=1e-11)
+
+
+def test_an_axis_of_one_element_has_any_stride() -> None:
+    """NumPy calls such matrices contiguous: their rows are not apart by what BLAS asks for."""
+    v, w = rng.normal(size=100), rng.normal(size=(100, 90))
+    for row in (v[None, :], as_strided(v, (1, 100), (24, 8)), as_strided(v, (1, 100), (-8, 8))):
+        assert row.flags.c_contiguous
+        check("matmul", row @ w, row, w, rtol=1e-11)
+    for column in (v[:, None], as_strided(v, (100, 1), (8, -24))):
+        check("matmul", column @ w[:1], column, w[:1], rtol=1e-11)
+        check("matmul", w.T @ column, w.T, column, rtol=1e-11)
+
+
+def test_rows_farther_apart_than_blas_counts() -> None:
+    try:
+        far = np.zeros((2, 2**31 + 64), np.float32)[:, :64]  # no memory is taken but for what is written
+    except MemoryError:
+        pytest.skip("no room for addresses")
+    far[:] = rng.normal(size=(2, 64))
+    b = rng.normal(size=(64, 64)).astype(np.float32)
+    check("matmul", far @ b, far, b, rtol=1e-4)
 
 
 def test_matmul_mixed_and_wrong() -> None:

@@ -19,6 +19,7 @@ __diffjit_inside__ = type("Everywhere", (), {"__contains__": lambda _self, _line
 
 _SMALL = 4096  # m * n * k up to which three loops beat BLAS
 _BLOCK = 2048
+_MOST = 2**31 - 1  # BLAS counts in 32 bits
 
 
 def _slot(builder: Any, value: Any) -> Any:
@@ -41,14 +42,24 @@ def _is_blas(kind: Any) -> bool:
 # Which matrices BLAS takes as they are --------------------------------------------------------------------------------
 
 
+def _stands_by(builder: Any, size: Any, length: Any, stride: Any, inner: Any, step: Any) -> Any:
+    """Whether `length` rows of `inner` elements stand behind each other: at unit stride, apart, and as BLAS counts.
+
+    An axis of one element has any stride.
+    """
+    compact = builder.or_(builder.icmp_signed("<=", inner, I64(1)), builder.icmp_signed("==", step, size))
+    apart = builder.icmp_signed(">=", stride, builder.mul(inner, size))
+    near = builder.icmp_signed("<=", stride, builder.mul(size, I64(_MOST)))
+    return builder.and_(compact, builder.or_(builder.icmp_signed("<=", length, I64(1)), builder.and_(apart, near)))
+
+
 def _emit_usable(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    """One unit stride, and rows (or columns) that do not overlap."""
+    """By rows or by columns."""
     (kind,), (array,) = kinds, args
     (rows, columns), (s, t) = lengths_of(builder, array, 2), strides_of(builder, array, 2)
     size = I64(_itemsize(context, kind))
-    by_rows = builder.and_(builder.icmp_signed("==", t, size), builder.icmp_signed(">=", s, builder.mul(columns, size)))
-    by_columns = builder.and_(builder.icmp_signed("==", s, size), builder.icmp_signed(">=", t, builder.mul(rows, size)))
-    return builder.or_(by_rows, by_columns)
+    by_rows = _stands_by(builder, size, rows, s, columns, t)
+    return builder.or_(by_rows, _stands_by(builder, size, columns, t, rows, s))
 
 
 usable = operation("usable", 1, lambda a: types.boolean if isinstance(a, types.Array) else None, _emit_usable)
@@ -58,12 +69,13 @@ def _as_columns(context: Any, builder: Any, kind: Any, array: Any) -> tuple[Any,
     """How BLAS sees the transpose of a matrix: the letter N or T, and the leading dimension."""
     (rows, columns), (s, t) = lengths_of(builder, array, 2), strides_of(builder, array, 2)
     size = I64(_itemsize(context, kind))
-    by_rows = builder.and_(builder.icmp_signed("==", t, size), builder.icmp_signed(">=", s, builder.mul(columns, size)))
+    by_rows = _stands_by(builder, size, rows, s, columns, t)
     letter = builder.select(by_rows, I8(ord("N")), I8(ord("T")))
-    leading = builder.sdiv(builder.select(by_rows, s, t), size)
-    least = builder.select(by_rows, columns, rows)
-    leading = builder.select(builder.icmp_signed(">", leading, least), leading, least)
-    leading = builder.select(builder.icmp_signed(">", leading, I64(1)), leading, I64(1))
+    length, stride, least = (
+        builder.select(by_rows, one, other) for one, other in ((rows, columns), (s, t), (columns, rows))
+    )
+    apart = builder.select(builder.icmp_signed("<=", length, I64(1)), least, builder.sdiv(stride, size))
+    leading = builder.select(builder.icmp_signed(">", apart, I64(1)), apart, I64(1))
     return letter, builder.trunc(leading, I32)
 
 
@@ -150,7 +162,10 @@ def _emit_is_small(_context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
         builder.mul(builder.extract_value(out, (SHAPE, 0)), builder.extract_value(out, (SHAPE, 1))),
         builder.extract_value(a, (SHAPE, 1)),
     )
-    return builder.icmp_signed("<=", size, I64(_SMALL))
+    loops = builder.icmp_signed("<=", size, I64(_SMALL))
+    for length in (*lengths_of(builder, out, 2), builder.extract_value(a, (SHAPE, 1))):
+        loops = builder.or_(loops, builder.icmp_signed(">", length, I64(_MOST)))  # more than BLAS counts
+    return loops
 
 
 is_small = operation("is_small", 2, lambda _a, _o: types.boolean, _emit_is_small)
