@@ -47,28 +47,55 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 
 
 def _polygamma(n: int, x: float) -> float:
-    """The n-th derivative of digamma: recurrence to a large argument, then asymptotic series (A&S 6.4.6, 6.4.11)."""
-    if not math.isfinite(x):
-        if x > 0.0:
-            return math.inf if n == 0 else 0.0
+    """The n-th derivative of digamma: (-1)**(n + 1) n! zeta(n + 1, x) for n > 0 (A&S 6.4.10).
+
+    The sum of zeta from a negative x on is that over all integers, which is as from the fraction of x on to both sides,
+    without what lies below x.
+    """
+    if n < 0 or math.isnan(x):
         return math.nan
+    if n == 0:
+        return _digamma(x)
+    sign = 1.0 if n % 2 == 1 else -1.0
+    if math.isinf(x):
+        return 0.0 if x > 0.0 else sign * math.inf
+    if _is_pole(x) or n > 170:  # n! is beyond the largest float
+        return sign * math.inf
+    if x > -20.0:
+        return sign * _zeta(n, x)
+    part = x - math.floor(x)
+    return sign * _zeta(n, part) + _zeta(n, 1.0 - part) - _zeta(n, 1.0 - x)
+
+
+def _digamma(x: float) -> float:
+    """The derivative of log|Gamma|: recurrence to a large argument, then asymptotic series (A&S 6.3.5, 6.3.18)."""
+    if math.isinf(x):
+        return math.inf if x > 0.0 else math.nan
     if _is_pole(x):
-        return math.inf if n % 2 == 1 else math.nan
+        return math.nan
     shifted = 0.0
-    if n == 0 and x < -20.0:  # psi(x) = psi(1 - x) - pi / tan(pi x)
+    if x < -20.0:  # psi(x) = psi(1 - x) - pi / tan(pi x)
         shifted = math.pi / math.tan(math.pi * (x - math.floor(x)))
         x = 1.0 - x
+    while x < 20.0:
+        shifted += 1.0 / x
+        x += 1.0
+    square = 1.0 / (x * x)
+    series = math.log(x) - 0.5 / x
+    power = 1.0
+    for k in range(10):
+        power *= square
+        series -= _BERNOULLI[k] / (2 * k + 2) * power
+    return series - shifted
+
+
+def _zeta(n: int, x: float) -> float:
+    """n! zeta(n + 1, x) for n > 0: recurrence to a large argument, then asymptotic series (A&S 6.4.6, 6.4.11)."""
+    shifted = 0.0
     while x < 20.0 + n:
         shifted += 1.0 / x ** (n + 1)
         x += 1.0
     square = 1.0 / (x * x)
-    if n == 0:
-        series = math.log(x) - 0.5 / x
-        power = 1.0
-        for k in range(10):
-            power *= square
-            series -= _BERNOULLI[k] / (2 * k + 2) * power
-        return series - shifted
     factorial = 1.0  # (n - 1)!
     for j in range(2, n):
         factorial *= j
@@ -77,8 +104,7 @@ def _polygamma(n: int, x: float) -> float:
     for k in range(1, 11):
         term *= (2 * k + n - 2) * (2 * k + n - 1) / (2 * k * (2 * k - 1)) * square
         series += _BERNOULLI[k - 1] * term
-    sign = 1.0 if n % 2 == 1 else -1.0
-    return sign * (series / x**n + factorial * n * shifted)
+    return series / x**n + factorial * n * shifted
 
 
 def _sinc_nth(n: int, x: float) -> float:

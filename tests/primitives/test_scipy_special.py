@@ -242,3 +242,36 @@ def test_compiled_values_are_scipys(dtype: Any) -> None:
     for ours, theirs in zip(dj.jit(many)(x), many(x), strict=True):
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours, theirs, rtol=1e-12 if dtype == np.float64 else 1e-6)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_polygamma_of_all_orders(backend):
+    """By SciPy; far below 0, where that counts from x on, by reflection (A&S 6.4.7)."""
+    f = dj.jit(sc.polygamma, backend=backend)
+    inf = np.inf
+    for n, x in [
+        (-1, 1.5), (-2, 1.5), (1, -0.5), (2, -1.5), (1, 0.0), (2, 0.0), (2, -2.0), (3, inf), (2, -inf), (1, -inf),
+        (30, 1.5), (100, 200.0), (171, 1.5), (1, np.nan), (2, 1e300), (2, -33.25), (5, -999.7),
+    ]:  # fmt: skip
+        np.testing.assert_allclose(f(n, x), sc.polygamma(n, x), rtol=1e-11, err_msg=f"{n}, {x}")
+    np.testing.assert_allclose(f(1, -1e12 + 0.5), np.pi**2, rtol=1e-11)
+    np.testing.assert_allclose(f(2, -1e12 + 0.25), -4 * np.pi**3, rtol=1e-11)
+
+
+def test_orders_are_ints():
+    for f in (sc.polygamma, sc.spherical_jn):
+        for backend in ("python", "numba"):
+            with pytest.raises(dj.TypeProblem, match=r"DJ302.*the order of"):
+                dj.jit(lambda n, x, f=f: f(n, x), backend=backend)(1.5, 2.0)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("name", ["eval_chebyt", "eval_chebyu", "eval_hermite", "eval_legendre", "eval_laguerre"])
+def test_polynomials_of_a_number(backend, name):
+    def f(x, n):
+        return getattr(sc, name)(n, x)
+
+    for n in (0, 1, 2, 5):
+        value, slope = dj.value_and_grad(f, backend=backend)(0.3, n)
+        assert value == pytest.approx(f(0.3, n))
+        assert slope == pytest.approx((f(0.3 + 1e-6, n) - f(0.3 - 1e-6, n)) / 2e-6, abs=1e-7)

@@ -25,6 +25,7 @@ from diffjit.ir.ops import ROWS, Row
 from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Array, Dim, Scalar, Sym, Type, broadcast, not_one
 from diffjit.primitives import scipy_special
 from diffjit.primitives.registry import ELEMENTWISE
+from diffjit.primitives.semantics import SCALAR_SEMANTICS
 
 _OF_TWO: dict[str, Any] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
@@ -179,6 +180,8 @@ class Arith(Mixin):
     def ew(self, kind: str, *args: Any, weak: bool = True, name: str | None = None) -> Any:
         """Apply an elementwise kind. `weak`: Python's operator on Python numbers gives one; NumPy's does not."""
         args = tuple(map(av.as_number, args))
+        if kind in SCALAR_SEMANTICS and SCALAR_SEMANTICS[kind].integer:
+            self._check_order(kind, self.number(args[0]).type)
         if all(isinstance(a, Static) and av.is_number(a.obj) for a in args):
             folded = self._fold(kind, args, weak=weak)
             if folded is not None:
@@ -196,6 +199,12 @@ class Arith(Mixin):
         if any(isinstance(t, Scalar) and t.narrow for t in types):
             return self._of_mixed(kind, operands, weak=weak, name=name)
         return self.build.value(kind, operands, self._ew_type(kind, types, args, weak=weak), name=name)
+
+    def _check_order(self, kind: str, ty: Type) -> None:
+        if ty.dtype.kind not in "biu":
+            name = kind.removeprefix(scipy_special.PREFIX)
+            what = f"the order of `{name}` is an int, and here it is a {ty.dtype} number"
+            raise self.type_problem("DJ302", what, cure="write it as an int, or round it: int(n)")
 
     def _ew_type(self, kind: str, types: list[Any], args: Any, *, weak: bool) -> Type:
         scalars = all(isinstance(t, Scalar) for t in types)

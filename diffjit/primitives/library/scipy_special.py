@@ -95,7 +95,7 @@ def recurrence(n, x, first, step):
     """The n-th of functions with p_0 = 1, p_1 = first and p_(k+1) = step(k, p_k, p_(k-1))."""
     if isinstance(n, float):
         raise NotImplementedError("polynomials of an order that is not an int")
-    before = np.ones_like(x)
+    before = np.ones_like(x)[()]
     if n == 0:
         return before
     current = first
