@@ -162,3 +162,51 @@ def test_views_stay_views() -> None:
 def test_errors(function: Any, args: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         COMPOSITES[function](*args)
+
+
+def _answer(f, *args):
+    try:
+        return f(*args)
+    except (ValueError, TypeError) as error:
+        return type(error), str(error).partition("[")[0]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_histograms_are_numpys(backend):
+    """Values on edges and beyond, bins of one value, no values, no numbers."""
+
+    def weighed(a, bins, w):
+        return np.histogram(a, bins, weights=w)
+
+    def counted(a, bins):
+        return np.histogram(a, bins)
+
+    def ranged(a, bins, low, high):
+        return np.histogram(a, bins, (low, high))
+
+    def pairs(x, y, bins):
+        return np.histogram2d(x, y, bins)
+
+    rng = np.random.default_rng(3)
+    cases = []
+    for k in range(4):
+        a, w = rng.normal(size=5 + 20 * k) * 10.0 ** (k - 1), rng.normal(size=5 + 20 * k)
+        cases += [
+            (weighed, a, 3 * k + 1, w), (counted, np.round(a), 7), (ranged, a, 6, -1.0, 2.0), (pairs, a, w, 5),
+            (counted, np.round(a, 1), np.unique(np.round(a[:9], 1))), (counted, a.astype(np.float32), 9),
+            (counted, (a * 3).astype(int), 4), (weighed, a, 5, (w * 5).astype(int)),
+        ]  # fmt: skip
+    cases += [
+        (counted, np.zeros(0), 3), (counted, np.array([1.0, np.nan]), 3), (counted, np.array([1.0, np.inf]), 3),
+        (ranged, a, 3, 2.0, 1.0), (ranged, a, 3, 2.0, np.nan), (weighed, a, 3, w[:-1]), (pairs, a, w[:-1], 3),
+        (counted, np.full(3, 1e300), 4), (counted, np.full(2, 2.0), 4), (counted, a, np.array([3.0])), (counted, a, 0),
+        (counted, np.array([1.0, np.nan, 2.0]), np.array([0.0, 1.5, 3.0])), (counted, np.ones((3, 4)), 3),
+    ]  # fmt: skip
+    for f, *args in cases:
+        want, got = _answer(f, *args), _answer(dj.jit(f, backend=backend), *args)
+        if isinstance(want[0], type):
+            assert got == want
+            continue
+        for one, other in zip(want, got, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(other, one, rtol=1e-12)

@@ -132,21 +132,45 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002 - N
         low, high = range
         if low > high:
             raise ValueError("max must be larger than min in range parameter.")
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise ValueError(f"supplied range of [{low}, {high}] is not finite")
     elif flat.shape[0] == 0:
         low, high = 0.0, 1.0
     else:
         low, high = np.min(flat) * 1.0, np.max(flat) * 1.0
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise ValueError(f"autodetected range of [{low}, {high}] is not finite")
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return np.linspace(low, high, bins + 1)
+    edges = np.linspace(low, high, bins + 1)
+    if np.any(edges[:-1] >= edges[1:]):
+        raise ValueError(f"Too many bins for data range. Cannot create {bins} finite-sized bins.")
+    return edges
 
 
-def bin_of(values, edges):
-    """The bin of each value, the last one closed on both sides; -1 outside."""
+def bin_of(v, edges, even):
+    """The bin of a value, the last one closed on both sides; -1 outside. `even`: all bins are equally wide."""
     n = edges.shape[0] - 1
-    found = np.searchsorted(edges, values, side="right") - 1
-    found = np.where(values == edges[n], n - 1, found)
-    return np.where(np.logical_or(found >= n, np.isnan(values)), -1, found)
+    if n < 1 or not edges[0] <= v <= edges[n]:
+        return -1
+    low = 0
+    if even:  # the quotient may be one off by rounding
+        part = (v - edges[0]) / (edges[n] - edges[0])
+        if part > 0.0:
+            low = min(int(part * n), n - 1)
+        while low > 0 and v < edges[low]:
+            low -= 1
+        while low < n - 1 and v >= edges[low + 1]:
+            low += 1
+    else:
+        high = n
+        while high - low > 1:
+            middle = (low + high) // 2
+            if v < edges[middle]:
+                high = middle
+            else:
+                low = middle
+    return low
 
 
 def density_of(counts, volumes):
@@ -154,16 +178,33 @@ def density_of(counts, volumes):
     return counts / volumes / np.sum(counts)
 
 
+def add_up(counts, values, edges, even, each):
+    """Add the weight of each value to its bin."""
+    for k in range(values.shape[0]):
+        at = bin_of(values[k], edges, even)
+        if at >= 0:
+            counts[at] += each[k]
+
+
 @implements(np.histogram)
 def histogram(a, bins=10, range=None, density=None, weights=None):  # noqa: A002 - NumPy's name
     """How many values, or what weight, each bin has; and the edges."""
     edges = np.histogram_bin_edges(a, bins, range)
-    number = bin_of(np.ravel(a), edges)
-    inside = np.flatnonzero(number >= 0)
-    each = np.ones(number.shape[0], np.int64) if weights is None else np.ravel(weights)
+    flat = np.ravel(a)
+    if weights is not None and np.shape(weights) != np.shape(a):
+        raise ValueError("weights should have the same shape as a.")
+    each = np.ones(flat.shape[0], np.int64) if weights is None else np.ravel(weights)
     counts = np.zeros(edges.shape[0] - 1, each.dtype)
-    np.add.at(counts, number[inside], each[inside])
+    add_up(counts, flat, edges, np.ndim(bins) == 0, each)
     return density_of(counts, np.diff(edges)) if density else counts, edges
+
+
+def add_up_pairs(counts, xs, x_edges, x_even, ys, y_edges, y_even, each):
+    """Add the weight of each point to its rectangle."""
+    for k in range(xs.shape[0]):
+        row, column = bin_of(xs[k], x_edges, x_even), bin_of(ys[k], y_edges, y_even)
+        if row >= 0 and column >= 0:
+            counts[row, column] += each[k]
 
 
 @implements(np.histogram2d)
@@ -172,9 +213,10 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None):  # noqa:
     x_bins, y_bins = bins if isinstance(bins, (tuple, list)) and len(bins) == 2 else (bins, bins)
     x_range, y_range = (None, None) if range is None else range
     x_edges, y_edges = np.histogram_bin_edges(x, x_bins, x_range), np.histogram_bin_edges(y, y_bins, y_range)
-    row, column = bin_of(np.asarray(x), x_edges), bin_of(np.asarray(y), y_edges)
-    inside = np.flatnonzero(np.logical_and(row >= 0, column >= 0))
-    each = np.ones(row.shape[0]) if weights is None else np.asarray(weights)
+    xs, ys = np.asarray(x), np.asarray(y)
+    if xs.shape[0] != ys.shape[0]:
+        raise ValueError("x and y must have the same length.")
+    each = np.ones(xs.shape[0]) if weights is None else np.asarray(weights)
     counts = np.zeros((x_edges.shape[0] - 1, y_edges.shape[0] - 1))
-    np.add.at(counts, (row[inside], column[inside]), each[inside])
+    add_up_pairs(counts, xs, x_edges, np.ndim(x_bins) == 0, ys, y_edges, np.ndim(y_bins) == 0, each)
     return density_of(counts, np.outer(np.diff(x_edges), np.diff(y_edges))) if density else counts, x_edges, y_edges
