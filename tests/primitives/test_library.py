@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import diffjit as dj
 from diffjit.primitives.foreign import learn
 from diffjit.primitives.registry import COMPOSITES
 from tests.primitives.library_cases import CASES
