@@ -399,6 +399,13 @@ MUTATIONS = (
         "tests/transforms/test_masks.py",
     ),
     Mutation(
+        "elements are stored by another mask than the one that chose them",
+        "transforms/optimise/masks.py",
+        "return value is v and where is mask and target",
+        "return value is v and target",
+        "tests/transforms/test_masks.py",
+    ),
+    Mutation(
         "a factor may change from turn to turn",
         "transforms/optimise/products/turns.py",
         "return not is_ref(v.type) or self.memory.find(v) not in self.written",

@@ -90,6 +90,47 @@ def test_what_changes_between_is_read_before(backend):
     np.testing.assert_allclose(dj.grad(f, backend=backend)(DATA, RADIUS), want)
 
 
+def orbit(start, steps):
+    z, last = start * 0.0, np.zeros(start.shape)
+    for n in range(steps):
+        inside = abs(z) < 2.0
+        last[inside] = n
+        z[inside] = z[inside] ** 2 + start[inside]
+        z[last > 3] *= 0.9
+    return np.sum(np.abs(z))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_stored_where_it_was_chosen(backend):
+    def by_jax(start, steps):
+        z, last = start * 0.0, jnp.zeros(start.shape)
+        for n in range(steps):
+            inside = abs(z) < 2.0
+            last = jnp.where(inside, n, last)
+            z = jnp.where(inside, z**2 + start, z)
+            z = jnp.where(last > 3, 0.9 * z, z)
+        return jnp.sum(jnp.abs(z))
+
+    start = DATA[:20] + 1j * RADIUS[:20]
+    with jax.enable_x64(True):
+        value, slope = jax.value_and_grad(by_jax)(start, 6)
+    found = dj.value_and_grad(orbit, backend=backend)(start, 6)
+    assert found[0] == pytest.approx(float(value), rel=1e-12)
+    np.testing.assert_allclose(found[1], slope, rtol=1e-10, atol=1e-12)
+
+
+def test_nothing_is_collected_to_be_stored():
+    lowered = dj.source(dj.jit(orbit), DATA + 0j, 6, stage="lowered")
+    assert "+= int64(" not in lowered  # how many are chosen
+    assert "+= int64(" in dj.source(dj.jit(_roots), DATA, stage="lowered")
+
+
+def _roots(x):
+    y = x.copy()
+    y[x > 1.0] = np.exp(x[x > 1.0])
+    return np.sum(y)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_masks_of_another_length_are_index_errors(backend):
     def f(data, radius):
@@ -126,15 +167,19 @@ class Writer:
             f"s += np.sum({self.array()})", f"s += {self.array()}.sum() / (1 + {self.array()}.size)",
             f"s = s * 0.5 + np.sum({self.array(1)}) * a", f"c = {self.array(1)}", "u = u * 1.5", "v[2] = a * s",
             "m[1] = not m[1]", "c[:1] = s", f"s += np.max(np.append({self.array(1)}, 0.2))", "k = m",
-            "m = k & (x < 2.0)",
+            "m = k & (x < 2.0)", f"u[m] = {self.array()}", f"{self.draw.choice('uvw')}[k] = {self.array(1)}",
+            "u[m] = u[m] ** 2 - w[m]", "v[k] *= 0.5", f"w[m] += {self.array(1)}", "u[k] -= v[k] * a; s += np.sum(u[k])",
+            "v[u > 1.0] = u[u > 1.0] * 0.5", "w[m] = v[m] + c[0]",
         ])  # fmt: skip
 
     def program(self):
         lines = ["u, v, w = x.copy(), y * x, np.cos(y)", "m = x > a", "k = y < 0.3", "c, s = u[m], 0.0"]
-        lines += [self.statement() for _ in range(self.draw.randrange(3, 8))]
+        lines += [part for _ in range(self.draw.randrange(3, 8)) for part in self.statement().split("; ")]
         if self.draw.random() < 0.5:
             lines = [*lines[:4], "for i in range(3):", *("    " + line for line in lines[4:])]
-        return "def f(x, y, a):\n" + "".join(f"    {line}\n" for line in [*lines, "return s + np.sum(c)"])
+        return "def f(x, y, a):\n" + "".join(
+            f"    {line}\n" for line in [*lines, "return s + np.sum(c) + np.sum(np.tanh(u) * v + w)"]
+        )
 
 
 def outcome(call):

@@ -208,10 +208,20 @@ class Statements(Mixin):
             return
         owner, index = self.eval(target.value), self.eval(target.slice)
         current = self.get_item(owner, index, target)
+        if isinstance(current, Value) and current.op is not None and current.op.kind in ("gather", "mask_get"):
+            value = self.eval(node.value)
+            updated = self.binary(kind, current, value, node)
+            self.check_castable(updated, current, node)
+            if isinstance(updated, Value) and updated.type == current.type:  # a copy that nobody sees need not change
+                self.set_item(owner, index, updated, target)
+                return
+            self.receive(current, updated, node)
+            self.set_item(owner, index, current, target)
+            return
         updated = self.augmented(kind, current, self.eval(node.value), node)
         is_view = isinstance(updated, Value) and isinstance(updated.type, Array) and updated is current
         is_view &= not (isinstance(owner, Value) and owner in self.flat_of)
-        if not is_view or (updated.op is not None and updated.op.kind in ("gather", "mask_get")):
+        if not is_view:
             self.set_item(owner, index, updated, target)
 
     def augmented(self, kind: str, current: Any, value: Any, node: gast.AST) -> Any:

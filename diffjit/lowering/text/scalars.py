@@ -166,6 +166,8 @@ def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = Fal
     args = [cast(o, d) for o, d in zip(operands, ins, strict=True)]
     if vector and kind in VECTOR and ins[0].kind == "f":
         text, computed = f"vec_{kind}({', '.join(args)})", ins[0]
+    elif vector and kind == "absolute" and ins[0].kind == "c":
+        text, computed = f"vec_hypot(real({args[0]}), imag({args[0]}))", result
     else:
         text, computed = _emit(kind, args, ins, result, exact=exact, operands=operands)
     if computed != out.dtype:

@@ -1,7 +1,8 @@
-"""Elements that a mask chooses and that are only added up are not collected: the mask becomes a condition in the sum.
+"""Elements that a mask chooses and that are only added up, or stored where they came from, are not collected.
 
 v = data[m]                     w = where(m, data, 0.0)
 mean = sum(v) / v.size    ->    mean = sum(w) / sum(m)
+u[m] = 2 * v + u[m]             u[:] = where(m, 2 * w + where(m, u, 0.0), u)
 
 What is computed of them in between, a few instructions for each, is computed of all elements, with 0 in place of those
 that are not chosen: these may be NaN, and a mask may be there for that. All of it can be one loop with what makes the
@@ -17,7 +18,7 @@ import numpy as np
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.memory import Memory
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value
+from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of
 from diffjit.ir.ops import Cost
 from diffjit.ir.types import INT, Array, Scalar
 from diffjit.ir.walk import blocks, walk
@@ -62,6 +63,7 @@ class _Found:
         self.chosen: dict[Value, Op] = {}  # straight from an array
         self.made: list[Op] = []  # of others, element by element
         self.sums: list[Op] = []
+        self.stores: list[Op] = []
         self.lengths: list[Op] = []
 
     def arrays(self) -> Iterator[Value]:
@@ -71,7 +73,7 @@ class _Found:
 
 
 def _found(op: Op, users: _Users, memory: Memory) -> _Found | None:
-    """All that hangs on the elements that an operation chooses, if it is no more than sums and lengths."""
+    """All that hangs on the elements that an operation chooses, if that is no more than sums, stores and lengths."""
     found = _Found(op.inputs[1])
     todo, seen = [op.out], {op.out}
     while todo:
@@ -87,12 +89,14 @@ def _found(op: Op, users: _Users, memory: Memory) -> _Found | None:
                 found.lengths.append(user)
             elif user.kind == "sum" and user.attrs["axes"] == (0,) and not user.attrs["keepdims"]:
                 found.sums.append(user)
+            elif user.kind == "mask_set" and _goes_back(user, v, found.mask):
+                found.stores.append(user)
             elif _is_cheap(user):
                 todo += [user.out] if user.out not in seen else []
                 seen.add(user.out)
             else:
                 return None
-    return found if found.sums else None
+    return found if found.sums or found.stores else None
 
 
 def _taken(maker: Op, found: _Found, memory: Memory) -> bool:
@@ -110,9 +114,16 @@ def _taken(maker: Op, found: _Found, memory: Memory) -> bool:
     return True
 
 
+def _goes_back(store: Op, v: Value, mask: Value) -> bool:
+    """Whether elements are stored to where the mask that chose them is true, in an array of its shape."""
+    target, where, value = store.inputs
+    return value is v and where is mask and target.type.dims == mask.type.dims and CHECKS not in store.attrs
+
+
 def _is_cheap(op: Op) -> bool:
     """Whether an operation on floats takes a few instructions for an element, whatever that is."""
-    if not op.row.by_element or op.row.cost > Cost.CHEAP or len(op.outputs) != 1:
+    square = op.kind == "power" and const_of(op.inputs[1]) == 2
+    if not op.row.by_element or len(op.outputs) != 1 or (op.row.cost > Cost.CHEAP and not square):
         return False
     return isinstance(op.out.type, Array) and op.out.type.ndim == 1 and op.out.type.dtype.kind in "fc"
 
@@ -135,6 +146,12 @@ def _apply(found: _Found, users: _Users) -> None:
             with _Before(op, users) as build:
                 op.inputs = [_where(build, found.mask, v)]
         op.attrs["axes"] = tuple(range(mask.ndim))
+    for op in found.stores:
+        target, _, v = op.inputs
+        with _Before(op, users) as build:
+            ty = Array(target.type.dtype, mask.dims, "C")
+            chosen = build.value("where", [found.mask, whole.get(v, v), target], ty, name=target.name)
+        op.kind, op.inputs, op.attrs = "assign", [target, chosen], {}
     for op in found.lengths:
         with _Before(op, users) as build:
             ones = build.value("cast", [found.mask], Array(_COUNT, mask.dims, "C"))
