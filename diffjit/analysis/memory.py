@@ -211,7 +211,7 @@ class Memory(Classes):
         for write in self.writes.get(cls, ()):
             if write is reader:
                 yield write
-            elif self._may_follow(reader, write, cls):
+            elif self.may_follow(reader, write, cls):
                 read = read or access(reader, ref, reader.inputs[1:] if reader.kind == "load" else [])
                 if not self._apart(read, write, cls):
                     yield write
@@ -225,11 +225,11 @@ class Memory(Classes):
         cls = self.find(store.inputs[0])
         made = written(store, 0)
         return any(
-            (write is store or self._may_follow(store, write, cls)) and not self._apart(made, write, cls)
+            (write is store or self.may_follow(store, write, cls)) and not self._apart(made, write, cls)
             for write in self.writes.get(cls, ())
         )
 
-    def _may_follow(self, first: Op, write: Op, cls: Any) -> bool:
+    def may_follow(self, first: Op, write: Op, cls: Any) -> bool:
         """Whether a write to memory of this class may come after another operation, as far as the text tells."""
         if self.order.later(first, write):
             return True

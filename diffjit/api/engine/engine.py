@@ -13,6 +13,7 @@ from typing import Any
 import diffjit.primitives  # noqa: F401 - declares the primitives
 from diffjit import tree
 from diffjit.analysis.manager import analyses
+from diffjit.analysis.numbers import review_numbers
 from diffjit.api.engine.programs import Building, Compiled
 from diffjit.errors import DiffjitError, InternalError, UsageError
 from diffjit.frontend.entry.program import Program, specialise
@@ -35,6 +36,7 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
     try:
         with Building.lock:
             program = specialise(function, args, kwargs, with_changes=with_changes)
+            review_numbers(program.function, in_place=program.changes_arrays)
     except DiffjitError as error:
         raise error.at(_definition(function)).as_python() from error.__cause__
     except Exception as error:

@@ -18,7 +18,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values.leaves import JOINED
 from diffjit.frontend.values.templates import Learn
 from diffjit.ir.nodes import Block, Loc, Op, Value
-from diffjit.ir.types import List, Scalar
+from diffjit.ir.types import Array, List, Scalar
 from diffjit.ir.walk import walk
 
 _NUMBERS = {"b": "bool", "i": "int", "f": "float", "c": "complex"}
@@ -38,6 +38,7 @@ class Questions(Mixin):
     """Mixin of the interpreter: questions about the types of numbers."""
 
     questions: list[Question]
+    changed_numbers: list[Value]  # by `x += 1` and its like
 
     def ask(self, value: Any, answer: Callable[[type], Any], site: Any = None) -> Any:
         """What holds for the class of a value; a number's may turn out to depend on the path."""
@@ -59,14 +60,25 @@ class Questions(Mixin):
             if question.site is not None:
                 sites.add(question.site)
             else:
-                names = " or ".join(
-                    sorted(f"np.{ty.dtype}" if not ty.weak else _NUMBERS[ty.dtype.kind] for ty in types)
-                )
+                names = " or ".join(sorted(map(_name, types)))
                 message = f"the answer depends on the path taken: this number is {names}"
                 cure = "make it one of them on all paths: float(v), int(v), np.float64(v)"
                 raise TypeProblem("DJ304", message, loc=question.loc, cure=cure)
         if sites:
             raise Learn("doubts", sites)
+
+    def changes_arrays(self, body: Block) -> bool:
+        """Whether `x += 1` or its like meets a number that is an array without dimensions on some path."""
+        if not self.changed_numbers:
+            return False
+        origins = Origins(body)
+        return any(isinstance(ty, Array) for v in self.changed_numbers for ty in origins.types(v))
+
+
+def _name(ty: Any) -> str:
+    if isinstance(ty, Array):
+        return "an array"
+    return _NUMBERS[ty.dtype.kind] if ty.weak else f"np.{ty.dtype}"
 
 
 @dataclass(slots=True, eq=False)
@@ -124,6 +136,7 @@ class Origins:
 
 def _result(op: Op, types: tuple[Scalar, ...]) -> Scalar:
     """The type that an operator gives with operands of these types."""
+    types = tuple(Scalar(ty.dtype) if isinstance(ty, Array) else ty for ty in types)
     if types == tuple(v.type for v in op.inputs):
         return op.out.type  # pyright: ignore[reportReturnType]
     if all(ty.weak for ty in types):

@@ -36,6 +36,7 @@ class Program:
     threads_from: int = NO_THREADS  # nests of so many axes may run in threads
     followed: dict[Any, Any] = field(default_factory=dict)  # the Python functions in it, and their code
     portable: bool = False  # whether it rests on these and its guards alone
+    changes_arrays: bool = False  # in place, by a name that is a number on another path
 
 
 def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:

@@ -121,6 +121,7 @@ class Interpreter(
         self.comments: dict[int, str] = {}
         self.call_path: tuple[Any, ...] = ()
         self.questions = []
+        self.changed_numbers = []
         self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
         self._uids = itertools.count(1)
         self.init_lifting()

@@ -232,6 +232,8 @@ class Statements(Mixin):
             result = self.binary(kind, current, value, node)
             self.receive(current, result, node)
             return current
+        if isinstance(current, Value) and isinstance(current.type, Scalar):
+            self.changed_numbers.append(current)
         if isinstance(current, av.Ref):
             held = self.contents(current)
             if isinstance(held, (av.ListC, DynList)) and kind == "add":

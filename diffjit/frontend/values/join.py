@@ -288,6 +288,8 @@ def join_leaves(a: Leaf, b: Leaf) -> Template:
     if a.value is not None and a.value is b.value:
         return a
     ta, tb = a.type, b.type
+    if isinstance(ta, Scalar) != isinstance(tb, Scalar):  # read where the paths meet: `analysis.numbers`
+        ta, tb = (Scalar(t.dtype) if isinstance(t, Array) and t.ndim == 0 else t for t in (ta, tb))
     if isinstance(ta, Scalar) and isinstance(tb, Scalar):
         return Leaf(join_scalars(ta, tb))
     if isinstance(ta, Array) and isinstance(tb, Array) and ta.ndim == tb.ndim:

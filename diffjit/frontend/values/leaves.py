@@ -35,7 +35,7 @@ from diffjit.frontend.values.templates import (
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import Builder, scalar_type_of
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, INT, List, Scalar, Type, same
+from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Type, same
 
 JOINED = "joined"  # attribute of a conversion where paths meet: the type before
 
@@ -221,6 +221,10 @@ def undef(build: Builder, ty: Type) -> Value:
 
 def joined(build: Builder, value: Any, ty: Type) -> Value:
     """A number in the type that it has with those of other paths; the operation remembers its own."""
+    if isinstance(ty, Scalar) and isinstance(value, Value) and isinstance(value.type, Array) and not value.type.dims:
+        given, value = value, build.value("load", [value], Scalar(value.type.dtype), name=value.name)
+        assert value.op is not None
+        value.op.attrs[JOINED] = given.type
     leaf = as_type(build, value, ty)
     if leaf is not value and leaf.op is not None:
         leaf.op.attrs[JOINED] = value.type if isinstance(value, Value) else scalar_type_of(value.obj)
