@@ -20,7 +20,7 @@ def arguments():
 def test_the_product_of_the_value_is_not_made():
     args = arguments()
     verbs = dj.grad(products, range(5)), dj.value_and_grad(products, range(5))
-    counts = [dj.source(verb, *args, stage="lowered").count("matmul_blas(") for verb in verbs]
+    counts = [dj.source(verb, *args, stage="lowered").count("gemm(") for verb in verbs]
     assert counts == [2, 3]
     for mine, other in zip(verbs[0](*args), verbs[1](*args)[1], strict=True):
         np.testing.assert_array_equal(mine, other)

@@ -113,7 +113,8 @@ def _matmul(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[st
     tail = [":"] * (len(shape) - len(lengths))
     out = f"{outs[0]}[{', '.join(indices + tail)}]" if indices else outs[0]
     spare = []
-    if a.core == b.core == 2 and dtype.kind in "fc":
+    contiguous = all(_item_layout(o) in ("C", "F") for o in (a, b))  # as BLAS takes them, whatever the strides
+    if a.core == b.core == 2 and dtype.kind in "fc" and not contiguous:
         for o, hint in ((a, "spare_a"), (b, "spare_b")):
             name = printer.work(hint, f"{dtype.name}:2C")
             lines.add(f"{name} = {printer.empty(dtype, name)}((0, 0))")
@@ -151,7 +152,10 @@ def _matmul(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[st
             lines.add(f"if is_small({left}, {target}):")
             lines.add(f"    matmul_loops({left}, {right}, {target})")
             lines.add("else:")
-            lines.add(f"    matmul_blas({left}, {right}, {target}, {', '.join(spare)})")
+            if contiguous:
+                lines.add(f"    gemm({left}, {right}, {target})")
+            else:
+                lines.add(f"    matmul_blas({left}, {right}, {target}, {', '.join(spare)})")
 
 
 def _item_layout(o: Operand) -> str:
