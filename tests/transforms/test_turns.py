@@ -117,7 +117,16 @@ def few(data, m):
     return np.sum(found)
 
 
-@pytest.mark.parametrize("f", [changed, band, summed, few])
+def searched(data, m):
+    found = np.zeros((m, m))
+    for i in range(m):
+        found[i] = data[:, i] @ data
+        if found[i, 0] < 0.0:
+            break
+    return np.sum(found)
+
+
+@pytest.mark.parametrize("f", [changed, band, summed, few, searched])
 def test_what_does_not_pay_or_changes_stays(f):
     text = dj.source(dj.jit(f), X, 11, stage="lowered")
     assert "matvec" in text.partition("for i in ")[2]

@@ -126,7 +126,7 @@ class _Turns:
 
     def found(self) -> _Found | None:
         """The first product that can be joined."""
-        if not _counts_up(self.loop):
+        if not _counts_up(self.loop) or self.loop.attrs.get("exit"):  # which may be left in the first turn
             return None
         for op in self.body.ops:
             if op.kind == "matmul" and inner_lengths_agree(op) and (found := self.split(op)) is not None:
