@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from benchmarks import measure, rows, session, verbs, worker
+from benchmarks import gradbench, measure, rows, session, verbs, worker
+from benchmarks.gradbench import __main__ as gradbench_runs
 from benchmarks.peers import NotExpressible, cast, difference, flat, prepare
 
 jax = pytest.importorskip("jax")
@@ -38,6 +39,17 @@ def by_hand(row):
 def test_diffjit_agrees_with_the_adjoint_by_hand(row):
     gradient = dj.value_and_grad(row.program, argnums=row.argnums, backend="python")
     assert difference(flat(gradient(*quick_arguments(row))), by_hand(row)) < row.tolerance
+
+
+@pytest.mark.parametrize("name", gradbench.NAMES)
+def test_gradbench(name):
+    """Each problem at a small size, as it is timed, and by JAX where that has it."""
+    one = gradbench_runs.problem(name)
+    size = next(iter(one.sizes))
+    arguments = one.given(size)
+    assert gradbench_runs.gap(one, size, np.asarray(one.derivative()(*arguments))) < gradbench_runs.NEAR
+    if not isinstance(one.in_jax, str):
+        assert gradbench_runs.gap(one, size, np.asarray(one.in_jax()(*arguments))) < gradbench_runs.NEAR
 
 
 @every_row

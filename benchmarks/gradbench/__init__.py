@@ -1,0 +1,3 @@
+"""Problems of GradBench (https://github.com/gradbench/gradbench) as programs in ordinary NumPy."""
+
+NAMES = ("det", "kmeans", "llsq", "lse", "ode", "particle", "saddle")
