@@ -86,7 +86,8 @@ class Recursion(Mixin):
             self._settle_argument(record, name, value, joiner, node)
         self._mind_surroundings(record, node)
         if record.settled:
-            state, _ = self._packed_state(record, node)
+            with self.build.inside(Block()):  # for their forms alone: `_call` packs them again
+                state, _ = self._packed_state(record, node)
             for key, value in state.items():
                 self._settled_form(record, key, value, joiner, node)
         if record.result is None or not record.settled:
