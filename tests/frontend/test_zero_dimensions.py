@@ -81,6 +81,29 @@ def test_as_in_python(f, backend):
         assert dj.jvp(f, (x,), (along,), backend=backend)[1] == pytest.approx(slope @ along, rel=1e-9)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_in_derivatives_that_are_programs(backend):
+    """Their memory changes where the program's does not."""
+
+    def bounded(x):
+        out = np.zeros(len(x))
+        for i, v in enumerate(x):
+            a = np.asarray(v)
+            if a < 0.0:
+                a = -a
+            while a < 0.5:
+                a = a * 1.5
+            out[i] = a * x[i]
+        return out
+
+    x = np.array([0.3, -0.9, 1.4, -0.2, 0.7])
+    slopes = np.array([(bounded(x + h) - bounded(x - h)) / 2e-6 for h in 1e-6 * np.eye(5)]).T
+    np.testing.assert_allclose(dj.jacrev(bounded, backend=backend)(x), slopes, atol=1e-8)
+    np.testing.assert_allclose(dj.jacfwd(bounded, backend=backend)(x), slopes, atol=1e-8)
+    second = dj.hessian(lambda x: np.sum(bounded(x) ** 2), backend=backend)(x)
+    np.testing.assert_allclose(second, np.diag(12.0 * (np.diag(slopes) / 2.0) ** 2 * x**2), rtol=1e-9)
+
+
 def seen_by_another_name(x):
     first = np.asarray(x[0] * 1.0)
     y = first
