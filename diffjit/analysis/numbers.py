@@ -37,8 +37,8 @@ def review_numbers(function: Function, *, in_place: bool) -> None:
                 message = "an array without dimensions is a number on another path, and changes in place"
                 cure = "make it a number before the paths meet: x = x[()]"
                 raise TypeProblem("DJ304", message, loc=read.loc, cure=cure)
-        for read in reads:  # derivatives of it change memory of their own
-            del read.attrs[JOINED]
+        for read in reads:  # not asked again of derivatives, which change memory of their own
+            read.attrs[JOINED] = read.outputs[0].type
 
 
 def _functions(function: Function) -> Iterator[Function]:

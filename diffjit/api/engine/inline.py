@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.analysis.numbers import review_numbers
 from diffjit.api.engine.derived import Derived
 from diffjit.api.engine.programs import flatten_call
 from diffjit.api.product_programs import forward_program, reversible
@@ -83,6 +84,7 @@ def nest(
     called = abstract_function(interpreter, function)
     inner = interpreter.nest(called, args, kwargs, flatten_call, node, refusal=refusal)
     if inner is not None:
+        review_numbers(inner.program.function, in_place=inner.program.changes_arrays)
         refuse_changes(inner.program.function)
     return inner
 
