@@ -79,8 +79,9 @@ class Activity:
         if op.kind == "call" and "rules" in op.attrs:
             return [(v, out) for v in op.inputs for out in op.outputs]
         if op.kind == "call":
-            everything = [*op.inputs, *op.outputs]
-            return [(a, b) for a in everything for b in everything if is_ref(b.type) or b in op.outputs]
+            writes = op.attrs["function"].writes or ()
+            changed = [v for k, v in enumerate(op.inputs) if k in writes]
+            return [(a, b) for a in (*op.inputs, *op.outputs) for b in (*changed, *op.outputs)]
         if op.row.keeps:
             return [
                 (op.inputs[1], op.inputs[0]),

@@ -95,7 +95,7 @@ class Function:
     doc: str = ""
     source_file: str = ""
     source_line: int = 0
-    comments: dict[int, str] = field(default_factory=dict[int, str])  # user's line number -> its text, for comments
+    lines: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])  # their text, for comments
     writes: frozenset[int] | None = (
         None  # of a recursive function: parameters whose memory it changes (`analysis.memory`)
     )

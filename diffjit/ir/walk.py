@@ -98,7 +98,7 @@ def clone(function: Function, mapping: dict[Value, Value] | None = None) -> Func
     for p in params:
         p.block = body
     copy = Function(
-        function.name, params, body, function.doc, function.source_file, function.source_line, dict(function.comments)
+        function.name, params, body, function.doc, function.source_file, function.source_line, dict(function.lines)
     )
     for op in walk(body):
         if op.kind == "call" and op.attrs["function"] is function:

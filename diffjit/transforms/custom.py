@@ -283,7 +283,7 @@ def _reverse_of(rules: Rules, loc: Loc | None) -> tuple[Function, Function]:
     n, dots = len(rules.primal.results), [rules.n_args + k for k in range(len(rules.wrt))]
     outs = list(range(n, len(rule.results)))
     args = _parameters(rules.primal.params)
-    ahead = Function(f"{rules.name}_ahead", args, Block(), "", rule.source_file, rule.source_line, rule.comments)
+    ahead = Function(f"{rules.name}_ahead", args, Block(), "", rule.source_file, rule.source_line, rule.lines)
     build = Builder(ahead.body)
     given = args[: rules.n_args] + [build.zero(args[k]) for k in rules.wrt] + args[rules.n_args :]
     parts = split(rule, dots, outs)
@@ -315,7 +315,7 @@ def _reverse_of(rules: Rules, loc: Loc | None) -> tuple[Function, Function]:
     held = len(residuals)
     ahead.body.results = [*found[:n], *residuals, *(args[k] for k in rules.wrt)]
     params = _parameters([*back.params[:held], *(args[k] for k in rules.wrt), *back.params[held:]])
-    pulled = Function(f"{rules.name}_back", params, Block(), "", rule.source_file, rule.source_line, rule.comments)
+    pulled = Function(f"{rules.name}_back", params, Block(), "", rule.source_file, rule.source_line, rule.lines)
     build = Builder(pulled.body)
     bars = copied(build, back, params[:held] + params[len(params) - seeds :])
     pulled.body.results = [
@@ -350,7 +350,7 @@ def _forward_of(rules: Rules, loc: Loc | None) -> Function:
     dots = [Value(args[k].type, f"{args[k].name}_dot") for k in rules.wrt]
     made = Function(
         f"{rules.name}_jvp", args[: rules.n_args] + dots + args[rules.n_args :], Block(), "", ahead.source_file,
-        ahead.source_line, ahead.comments,
+        ahead.source_line, ahead.lines,
     )  # fmt: skip
     build = Builder(made.body)
     found = copied(build, ahead, args)

@@ -21,7 +21,7 @@ def clone(function: Function) -> Function:
         params.append(q)
     body = clone_block(function.body, mapping)
     return Function(
-        function.name, params, body, function.doc, function.source_file, function.source_line, dict(function.comments)
+        function.name, params, body, function.doc, function.source_file, function.source_line, dict(function.lines)
     )
 
 

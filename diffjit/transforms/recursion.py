@@ -3,7 +3,8 @@
     f(args)                          -> results
     f_jvp(args, dots)                -> results, dots of results
     f_jet3(args, terms)              -> results, terms of results, three for each
-    f_vjp(args, bars of results, bars of written arguments as f leaves them)   -> bars of args
+    f_vjp(args, bars of results, bars of written arguments as f leaves them, bars of arrays that f reads, added to)
+                                     -> bars of the other args
 
 `f_vjp` runs the body of `f` once more (its calls are calls of `f`), then back, where a call of `f` is one of `f_vjp`:
 nothing has to be kept from the forward sweep of the caller, at the price of running each level again.
@@ -18,12 +19,17 @@ from diffjit.analysis.memory import effects
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import Array, Scalar, is_float
+from diffjit.ir.walk import walk
+from diffjit.transforms import custom
+from diffjit.transforms.outlined import silence
+from diffjit.transforms.prepare import clone, copied_params
 
 if TYPE_CHECKING:
     from diffjit.transforms.modes.companions import Accompanied
 
 _forward: dict[tuple[int, str], tuple[Function, Function]] = {}
-_reverse: dict[int, tuple[Function, Function]] = {}
+_reverse: dict[tuple[int, tuple[int, ...]], tuple[Function, Function]] = {}
+_silent: dict[int, tuple[Function, Function]] = {}
 
 
 def float_positions(values: Sequence[Value]) -> list[int]:
@@ -60,7 +66,7 @@ def _accompanied(function: Function, mode: str, count: int, accompany: Callable[
     key = (id(function), mode)
     if key not in _forward:
         made = Function(
-            f"{function.name}_{mode}", [], Block(), "", function.source_file, function.source_line, function.comments
+            f"{function.name}_{mode}", [], Block(), "", function.source_file, function.source_line, function.lines
         )
         _forward[key] = (function, made)
         effects(function)
@@ -88,37 +94,85 @@ def _accompanied(function: Function, mode: str, count: int, accompany: Callable[
     return _forward[key][1]
 
 
-def reverse_function(function: Function) -> Function:
-    """The recursive function that computes cotangents, made once."""
+def reverse_function(function: Function, varied: list[int]) -> tuple[Function, list[int]]:
+    """The recursive function that computes the cotangents of `varied` parameters, made once, and which it is lent.
+
+    Cotangents of arrays that the function only reads are memory of the caller's, which it adds to: a call that looks at
+    one element then costs no more than one element, however long the array is.
+    """
     from diffjit.transforms.pipeline import finish
-    from diffjit.transforms.prepare import copied_params
     from diffjit.transforms.reverse.reverse import Reverse
 
-    if id(function) not in _reverse:
-        made = Function(
-            f"{function.name}_vjp", [], Block(), "", function.source_file, function.source_line, function.comments
-        )
-        _reverse[id(function)] = (function, made)
-        effects(function)
-        made.writes = frozenset()
-        floats, finals = float_positions(function.params), final_positions(function)
+    effects(function)
+    finals = final_positions(function)
+    lent = [k for k in varied if k not in finals and isinstance(function.params[k].type, Array)]
+    key = id(function), tuple(varied)
+    if key not in _reverse:
+        name = "_".join([f"{function.name}_vjp", *_parts(function, varied)])
+        made = Function(name, [], Block(), "", function.source_file, function.source_line, function.lines)
+        _reverse[key] = (function, made)
         f, copies = copied_params(function)
-        made.params = [
-            Value(p.type) for p in (*f.params, *(function.results[k] for k in float_positions(function.results)))
-        ]
-        made.params += [Value(function.params[k].type) for k in finals]
-        made.body.results = [Value(function.params[k].type) for k in floats]
+        _runs_again(f)
         outputs = float_positions(f.body.results)
+        made.params = [Value(p.type) for p in (*f.params, *(function.results[k] for k in outputs))]
+        made.params += [Value(function.params[k].type) for k in (*finals, *lent)]
+        made.writes = frozenset(range(len(made.params) - len(lent), len(made.params)))
+        given_back = [k for k in varied if k not in lent]
+        made.body.results = [Value(function.params[k].type) for k in given_back]
         for k in finals:
             outputs.append(len(f.body.results))
             f.body.results.append(copies[k])
-        r = Reverse(f, floats, outputs, inside=True).run()
+        back = Reverse(f, varied, outputs, inside=True)
+        back.lent = lent
+        r = back.run()
         made.params, made.body = r.function.params, r.function.body
+        found = dict(zip(varied, r.gradients, strict=True))
         builder = Builder(made.body)
-        made.body.results = [
-            g if g is not None else builder.zero(r.function.params[k]) for k, g in zip(floats, r.gradients, strict=True)
-        ]
+        made.body.results = [found[k] or builder.zero(made.params[k]) for k in given_back]
         finish(made, "recursive_reverse")
         made.writes = None
         effects(made)
-    return _reverse[id(function)][1]
+    return _reverse[key][1], lent
+
+
+def _parts(function: Function, varied: list[int]) -> list[str]:
+    """The parameters that a derivative is by, where it is not by all."""
+    named = [function.params[k].name or f"{k}" for k in varied]
+    return [] if varied == float_positions(function.params) else named
+
+
+def _runs_again(function: Function) -> None:
+    """In place: what a function does once more on arguments for which it has run to its end, for its values alone."""
+    silence([function.body])
+    for op in walk(function.body):
+        called = op.attrs.get("function")
+        if op.kind == "call" and not custom.rules_of(op):
+            effects(called)
+            op.attrs["function"] = _without_prints(called)
+            if not called.writes:
+                op.attrs["repeats"] = True
+
+
+def _without_prints(function: Function) -> Function:
+    """A recursive function that prints nothing: itself, or a copy, made once."""
+    if not _prints(function, set()):
+        return function
+    if id(function) not in _silent:
+        made = clone(function)
+        made.name = f"{function.name}_again"
+        made.writes, made.returns_views = function.writes, function.returns_views
+        _silent[id(function)] = (function, made)
+        silence([made.body])
+        for op in walk(made.body):
+            if op.kind == "call" and not custom.rules_of(op):
+                op.attrs["function"] = _without_prints(op.attrs["function"])
+    return _silent[id(function)][1]
+
+
+def _prints(function: Function, seen: set[Function]) -> bool:
+    seen.add(function)
+    return any(
+        op.kind == "print"
+        or (op.kind == "call" and (called := op.attrs["function"]) not in seen and _prints(called, seen))
+        for op in walk(function.body)
+    )

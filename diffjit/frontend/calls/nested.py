@@ -19,7 +19,7 @@ from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.calls.recursion import close
 from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut
 from diffjit.frontend.entry.results import Program, output
-from diffjit.frontend.entry.source import line_text
+from diffjit.frontend.entry.source import note_lines
 from diffjit.frontend.entry.writeback import Arguments
 from diffjit.frontend.numpy.finite import check_values
 from diffjit.frontend.numpy.read_only import decide_views
@@ -154,9 +154,7 @@ class Nested(Mixin):
         decide_views(ir)
         dce(ir, unused_but_raising)
         check_values(ir)
-        for op in walk(ir.body):
-            if op.loc is not None and op.loc.line not in ir.comments:
-                ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
+        note_lines(ir)
         inputs = [*(outer for outer, _ in leaves), *free]
         if stops:
             self.copy_in(ir, inputs)

@@ -18,7 +18,7 @@ from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.entry.lift import array_type
 from diffjit.frontend.entry.outputs import Change
 from diffjit.frontend.entry.results import Program, output
-from diffjit.frontend.entry.source import line_text
+from diffjit.frontend.entry.source import note_lines
 from diffjit.frontend.entry.writeback import Arguments
 from diffjit.frontend.numpy.finite import check_values
 from diffjit.frontend.numpy.read_only import decide_views
@@ -32,7 +32,7 @@ from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Loc, Value
 from diffjit.ir.text.names import identifier
 from diffjit.ir.types import Array, Dim
-from diffjit.ir.walk import dce, unused_but_raising, walk
+from diffjit.ir.walk import dce, unused_but_raising
 
 MAX_RESTARTS = 40
 
@@ -245,9 +245,7 @@ def _note_source(ir: Function, function: Callable[..., Any]) -> None:
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     if code is not None:
         ir.source_file, ir.source_line = sys.intern(code.co_filename), code.co_firstlineno
-    for op in walk(ir.body):
-        if op.loc is not None and op.loc.line not in ir.comments:
-            ir.comments[op.loc.line] = line_text(op.loc.file, op.loc.line)
+    note_lines(ir)
 
 
 def _containers(interpreter: Interpreter, value: Any) -> Any:

@@ -16,7 +16,8 @@ import gast
 
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.entry.proof import Proven, prove
-from diffjit.ir.nodes import Loc
+from diffjit.ir.nodes import Function, Loc
+from diffjit.ir.walk import walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +80,20 @@ def _unavailable(function: Any, code: types.CodeType, *, known: bool) -> Unsuppo
 
 
 @functools.lru_cache(maxsize=4096)
+def note_lines(function: Function) -> None:
+    """Let a program, and the functions that it calls, know the text of the lines that it is from."""
+    todo, lines = [function], function.lines
+    while todo:
+        each = todo.pop()
+        each.lines = lines
+        for op in walk(each.body):
+            if op.loc is not None and (op.loc.file, op.loc.line) not in lines:
+                lines[op.loc.file, op.loc.line] = line_text(op.loc.file, op.loc.line)
+            called = op.attrs.get("function")
+            if isinstance(called, Function) and called.lines is not lines:
+                todo.append(called)
+
+
 def line_text(file: str, line: int) -> str:
     """One line of a user's file, stripped."""
     return linecache.getline(file, line).strip()

@@ -118,7 +118,6 @@ class Interpreter(
         self.growing: set[Any] = set()  # loops over a list that their body changes
         self.iv_loops: dict[Value, Any] = {}
         self.arg_loops: dict[Value, Any] = {}
-        self.comments: dict[int, str] = {}
         self.call_path: tuple[Any, ...] = ()
         self.questions = []
         self.changed_numbers = []

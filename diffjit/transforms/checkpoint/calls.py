@@ -57,7 +57,7 @@ def refuse_changes(function: Function) -> None:
 
 def _like(function: Function, name: str, params: Sequence[Value]) -> tuple[Function, Builder]:
     """An empty function that changes nothing, and a builder of it."""
-    made = Function(name, list(params), Block(), "", function.source_file, function.source_line, function.comments)
+    made = Function(name, list(params), Block(), "", function.source_file, function.source_line, function.lines)
     made.writes, made.returns_views = frozenset(), frozenset()
     return made, Builder(made.body)
 

@@ -222,7 +222,7 @@ class Schedule(Steps):
                 op = build.op("if", [mapping[last]], [self.args[k].type], regions=sides)
                 body.results[k] = op.out
         f = self.made.function
-        return outer, Function(f"{f.name}_step", params, body, "", f.source_file, f.source_line, f.comments)
+        return outer, Function(f"{f.name}_step", params, body, "", f.source_file, f.source_line, f.lines)
 
 
 class _Pulled:

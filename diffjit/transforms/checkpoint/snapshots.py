@@ -100,7 +100,7 @@ class Steps:
         self.mapping = {}
         params = [Value(p.type, p.name) for p in f.params]
         self.mapping.update(zip(f.params, params, strict=True))
-        made = Function(name, params, Block(), "", f.source_file, f.source_line, f.comments)
+        made = Function(name, params, Block(), "", f.source_file, f.source_line, f.lines)
         made.writes, made.returns_views = frozenset(), frozenset()
         self.build = Builder(made.body)
         for op in f.body.ops:

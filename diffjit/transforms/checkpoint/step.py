@@ -16,7 +16,6 @@ from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import Array
 from diffjit.ir.walk import dce
 from diffjit.transforms import custom
-from diffjit.transforms.reverse.cotangents import Bar
 from diffjit.transforms.reverse.reverse import Reverse
 
 
@@ -41,21 +40,15 @@ class _StepReverse(Reverse):
 
     def __init__(self, step: Function, wrt: list[int], results: list[int], buffers: list[int]) -> None:
         super().__init__(step, wrt, results, buffers, inside=True)
-        self.given = buffers
+        self.buffers = buffers
 
     def step_back(self, carried: list[int], results: list[int]) -> StepBack:
         """The whole transformation."""
         f = self.f
         n = len(f.params)
         top = self.keep.context(f.body, None)
-        buffers = [k for k in self.given if self.activity.active(f.params[k])]
-        bars = [Value(f.params[k].type, _bar(f.params[k])) for k in buffers]
-        for k, bar in zip(buffers, bars, strict=True):
-            p = f.params[k]
-            if self.memory.is_shared(p):
-                self.shadows.of[p] = bar
-            else:
-                top.bars[p] = Bar(bar, owned=True)
+        self.lent = [k for k in self.buffers if self.activity.active(f.params[k])]
+        bars = self.lend(top)
         self.shadows.make()
         active = [k for k, out in zip(results, self.outputs, strict=True) if self.activity.active(out)]
         seeds = [Value(f.results[k].type, _bar(f.results[k])) for k in active]
@@ -72,12 +65,12 @@ class _StepReverse(Reverse):
         for op in top.block.ops:
             for out in op.outputs:
                 out.block = f.body
-        f.params = [*f.params[:n], *seeds, *bars]
+        f.params = [*f.params[:n], *seeds, *bars.values()]
         f.body.results = gradients
         for op in f.body.ops:
             op.attrs.pop("section", None)
         dce(f)
-        return StepBack(f, active, buffers, carried)
+        return StepBack(f, active, self.lent, carried)
 
 
 def _bar(v: Value) -> str | None:

@@ -224,7 +224,7 @@ class _Enclosing:
         loop.regions[0].ops[:0] = inner.ops
         f = self.function
         raw = Function(
-            f"{f.name}_loop", params, body, "", f.source_file, f.source_line, f.comments, frozenset(), frozenset()
+            f"{f.name}_loop", params, body, "", f.source_file, f.source_line, f.lines, frozenset(), frozenset()
         )
         ends = Builder(body)
         ends.loc = loop.loc

@@ -120,7 +120,7 @@ class _Scalariser:
                     self.cells[p] = self.fresh(p, self.loads(self.known[p], self._positions(p)))
             self.ops(old.body)
             body.results = [self.whole(v) for v in old.body.results]
-        made = Function(old.name, params, body, old.doc, old.source_file, old.source_line, dict(old.comments))
+        made = Function(old.name, params, body, old.doc, old.source_file, old.source_line, dict(old.lines))
         for op in walk(body):
             if op.kind == "call" and op.attrs["function"] is old:
                 op.attrs["function"] = made

@@ -152,6 +152,14 @@ class Cotangents:
             walker = walker.op.inputs[0]
         write(self.buffer(v, c))
 
+    def broadcast(self, v: Value) -> bool:
+        """Whether elements of a reference are one element of what its cotangent belongs to."""
+        while not self.by_shadow(v) and v.op is not None and is_view(v.op):
+            if v.op.kind == "broadcast_to":
+                return True
+            v = v.op.inputs[0]
+        return False
+
     def reshape_like(self, g: Value, base: Value, c: Context) -> Value:
         """g in the shape of `base`."""
         like = self.keep.kept(base, c)

@@ -30,6 +30,7 @@ from diffjit.transforms import custom, rules
 from diffjit.transforms.checkpoint.timeloop import enclose
 from diffjit.transforms.outlined import turned
 from diffjit.transforms.prepare import clone, own_copy
+from diffjit.transforms.reverse.cotangents import Bar
 from diffjit.transforms.reverse.keep import Context, Keeper
 from diffjit.transforms.reverse.memory_rules import MemoryRules
 from diffjit.transforms.reverse.shadows import Shadows
@@ -81,6 +82,7 @@ class Reverse(MemoryRules):
         self.activity = Activity(self.f, self.memory, self.inputs, useful)
         undo = Undo(self.f, known.memory, known.one_memory, self.f.body.results) if undoing else None
         self.keep = Keeper(known.memory, known.bounds, self.build, undo)
+        self.lent: list[int] = []  # parameters whose cotangents are in memory of the caller's
         self.shadows = Shadows(self.f, self.memory, self.activity, self.keep, self.build)
         self.owed = needed(self.f) if settings.verify_passes else frozenset[Check]()
         self.comment: str | None = None
@@ -90,6 +92,7 @@ class Reverse(MemoryRules):
         """The whole transformation."""
         f = self.f
         top = self.keep.context(f.body, None)
+        bars = self.lend(top)
         self.shadows.make()
         seeds: list[Value] = []
         with self.build.inside(top.block):
@@ -101,7 +104,7 @@ class Reverse(MemoryRules):
                 if self.activity.active(out):
                     self.add(out, self.outside(seed), top)
             self.sweep(f.body, top)
-            gradients = [self.gradient_of(p, top) for p in self.inputs]
+            gradients = [None if p in bars else self.gradient_of(p, top) for p in self.inputs]
             for p, g in zip(self.inputs, gradients, strict=True):
                 self.test_sum(p, g, seeds)
             gradients = [None if g is None else self.outside(g) for g in gradients]
@@ -119,10 +122,22 @@ class Reverse(MemoryRules):
         for op in top.block.ops:
             for out in op.outputs:
                 out.block = f.body
-        f.params += seeds
+        f.params += [*seeds, *bars.values()]
         if settings.verify_passes and (lost := needed(f) - self.owed):
             raise AssertionError(f"no check comes before what relies on it: {', '.join(map(str, lost))}")
         return Reversed(f, boundary, seeds, primal, gradients)
+
+    def lend(self, top: Context) -> dict[Value, Value]:
+        """Parameters for the cotangents of the parameters in `lent`: what they hold is added to."""
+        bars: dict[Value, Value] = {}
+        for k in self.lent:
+            p = self.f.params[k]
+            bar = bars[p] = Value(p.type, f"{p.name}_bar" if p.name else None)
+            if self.memory.is_shared(p):
+                self.shadows.of[p] = bar
+            else:
+                top.bars[p] = Bar(bar, owned=True)
+        return bars
 
     def outside(self, bar: Value) -> Value:
         """A complex cotangent as callers have it, from one in the sweep, or the other way round.
@@ -176,7 +191,7 @@ class Reverse(MemoryRules):
     def mark(self, op: Op) -> None:
         self.comment = None
         if op.loc is not None:
-            text = self.f.comments.get(op.loc.line, "")
+            text = self.f.lines.get((op.loc.file, op.loc.line), "")
             self.comment = f"{op.loc.file.rsplit('/', 1)[-1]}:{op.loc.line}  {text}"
 
     def explain(self, op: Op, context: Context, before: int) -> None:
@@ -451,6 +466,8 @@ class Reverse(MemoryRules):
         callee = op.attrs["function"]
         finals = final_positions(callee)
         self.refuse_aliases(op, callee)
+        varied = [k for k in float_positions(callee.params) if self.activity.active(op.inputs[k])]
+        back, lent = reverse_function(callee, varied)
         inputs = [self.keep.contents(v, op, c) for v in op.inputs]
         seeds: list[Value] = []
         for k in float_positions(op.outputs):
@@ -468,19 +485,42 @@ class Reverse(MemoryRules):
                 )
             else:
                 seeds.append(self.conform(self.zero(v, c), callee.params[k].type))
-        floats = float_positions(callee.params)
+        borrowed, apart = self.borrowed(op, lent, c)
+        given_back = [k for k in varied if k not in lent]
         made = self.build.op(
             "call",
-            [*inputs, *seeds],
-            [_like(op.inputs[k].type, callee.params[k].type) for k in floats],
-            function=reverse_function(callee),
+            [*inputs, *seeds, *borrowed],
+            [_like(op.inputs[k].type, callee.params[k].type) for k in given_back],
+            function=back,
         )
-        for k, g in zip(floats, made.outputs, strict=True):
-            v = op.inputs[k]
+        for k, g in zip(given_back, made.outputs, strict=True):
             if k in buffers:
                 self.build.op("assign", [buffers[k], g])
-            elif self.activity.active(v):
-                self.add(v, self.fit(g, v), c)
+            else:
+                self.add(op.inputs[k], self.fit(g, op.inputs[k]), c)
+        for v, g in apart:
+            self.add(v, self.fit(g, v), c)
+
+    def borrowed(self, op: Op, lent: list[int], c: Context) -> tuple[list[Value], list[tuple[Value, Value]]]:
+        """The memory of cotangents that a recursive function adds to, and what of it has to be added to a cotangent.
+
+        A part of an array that is passed on has the same part of its cotangent, so a division of the array costs what
+        its parts cost. Two arguments of one array may overlap, and elements of a broadcast view are one element: their
+        cotangents are collected in memory of their own.
+        """
+        found: list[Value] = []
+        apart: list[tuple[Value, Value]] = []
+        classes = [self.memory.find(op.inputs[k]) for k in lent]
+        for k, own in zip(lent, classes, strict=True):
+            v, declared = op.inputs[k], op.attrs["function"].params[k].type
+            if classes.count(own) == 1 and not self.broadcast(v):
+                buffer = self.buffer(v, c)
+                if declared.layout in ("A", buffer.type.layout):
+                    found.append(buffer)
+                    continue
+            found.append(self.conform(self.zero(v, c), declared))
+            apart.append((v, found[-1]))
+        return found, apart
 
     def mirror_custom_link(self, op: Op, c: Context) -> None:
         """The cotangents that a function's own rule gives."""

@@ -102,7 +102,7 @@ def split(function: Function, wrt: list[int], results: list[int]) -> Split | Non
     rename(body, mapping)
     body.results = [mapping.get(g, g) for g in gradients]
     pullback = Function(
-        f"{function.name}_pullback", [*params, *r.seeds], body, "", f.source_file, f.source_line, f.comments
+        f"{function.name}_pullback", [*params, *r.seeds], body, "", f.source_file, f.source_line, f.lines
     )
     seeds = list(r.seeds)
     forward = Function(
@@ -112,7 +112,7 @@ def split(function: Function, wrt: list[int], results: list[int]) -> Split | Non
         "",
         f.source_file,
         f.source_line,
-        f.comments,
+        f.lines,
     )
     positions: list[int | None] = []
     count = 0
