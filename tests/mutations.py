@@ -440,4 +440,18 @@ MUTATIONS = (
         "",
         "tests/transforms/test_hoisted.py",
     ),
+    Mutation(
+        "two arguments of one array lend it twice",
+        "transforms/reverse/reverse.py",
+        "classes.count(own) == 1 and",
+        "True and",
+        "tests/transforms/test_recursive.py -k 'one_array_twice'",
+    ),
+    Mutation(
+        "elements of a broadcast array are elements of their own",
+        "transforms/reverse/reverse.py",
+        "and not self.broadcast(v):",
+        "and True:",
+        "tests/transforms/test_recursive.py -k 'for_all'",
+    ),
 )

@@ -200,7 +200,7 @@ def test_histograms_are_numpys(backend):
     cases += [
         (counted, np.zeros(0), 3), (counted, np.array([1.0, np.nan]), 3), (counted, np.array([1.0, np.inf]), 3),
         (ranged, a, 3, 2.0, 1.0), (ranged, a, 3, 2.0, np.nan), (weighed, a, 3, w[:-1]), (pairs, a, w[:-1], 3),
-        (counted, np.full(3, 1e300), 4), (counted, np.full(2, 2.0), 4), (counted, a, np.array([3.0])), (counted, a, 0),
+        (counted, np.full(2, 2.0), 4), (counted, a, np.array([3.0])), (counted, a, 0),
         (counted, np.array([1.0, np.nan, 2.0]), np.array([0.0, 1.5, 3.0])), (counted, np.ones((3, 4)), 3),
     ]  # fmt: skip
     for f, *args in cases:
@@ -211,3 +211,14 @@ def test_histograms_are_numpys(backend):
         for one, other in zip(want, got, strict=True):
             assert one.dtype == other.dtype
             np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_bins_that_floats_cannot_tell_apart(backend):
+    """As newer releases of NumPy say it; older ones divide by zero."""
+
+    def counted(a):
+        return np.histogram(a, 4)
+
+    with pytest.raises(ValueError, match="Too many bins for data range"):
+        dj.jit(counted, backend=backend)(np.full(3, 1e300))

@@ -79,7 +79,6 @@ def _unavailable(function: Any, code: types.CodeType, *, known: bool) -> Unsuppo
     )
 
 
-@functools.lru_cache(maxsize=4096)
 def note_lines(function: Function) -> None:
     """Let a program, and the functions that it calls, know the text of the lines that it is from."""
     todo, lines = [function], function.lines
@@ -94,6 +93,7 @@ def note_lines(function: Function) -> None:
                 todo.append(called)
 
 
+@functools.lru_cache(maxsize=4096)
 def line_text(file: str, line: int) -> str:
     """One line of a user's file, stripped."""
     return linecache.getline(file, line).strip()
