@@ -146,7 +146,7 @@ def _runs_again(function: Function) -> None:
     silence([function.body])
     for op in walk(function.body):
         called = op.attrs.get("function")
-        if op.kind == "call" and not custom.rules_of(op):
+        if called is not None and op.kind == "call" and not custom.rules_of(op):
             effects(called)
             op.attrs["function"] = _without_prints(called)
             if not called.writes:
