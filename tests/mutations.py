@@ -283,10 +283,17 @@ MUTATIONS = (
         "tests/lowering/test_elementwise.py -k narrow",
     ),
     Mutation(
+        "a constant from the end is tested for too little",
+        "lowering/loops/versions.py",
+        "self._length(base, axis).shifted(index.constant)",
+        "self._length(base, axis).shifted(index.constant + 1)",
+        "tests/lowering/test_versions.py -k from_the_end",
+    ),
+    Mutation(
         "a loop in two versions is tested for too little",
         "lowering/loops/versions.py",
-        "asked.append(size.plus(high, -1).shifted(-1))",
-        "asked.append(size.plus(high, -1))",
+        "asked.append(self._length(base, axis).plus(high, -1).shifted(-1))",
+        "asked.append(self._length(base, axis).plus(high, -1))",
         "tests/lowering/test_versions.py",
     ),
     Mutation(

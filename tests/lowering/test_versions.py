@@ -52,7 +52,23 @@ def writes(x, y, n, k):
     return np.sum(out * out)
 
 
-PROGRAMS = [shifted, every_other, triangle, rows, writes]
+def from_the_end(x, y, n, k):
+    z = y[: max(n + k, 0)]
+    total = 0.0
+    for i in range(n):
+        total += x[i] * z[-3] + z[-1]
+    return total
+
+
+def columns_from_the_end(x, y, n, k):
+    table = np.outer(x, y)[: max(n, 0), max(k, 0) :]
+    for i in range(n):
+        table[i, -2] += table[-1, i] * x[i]
+        table[:, -1] *= 0.5
+    return np.sum(table)
+
+
+PROGRAMS = [shifted, every_other, triangle, rows, writes, from_the_end, columns_from_the_end]
 X, Y = rng.normal(size=8), rng.normal(size=8)
 
 
@@ -112,6 +128,19 @@ def test_the_quick_version_has_no_tests() -> None:
     assert len(sums) == 2
     assert ".inside[" in sums[0]
     assert ".inside[" not in sums[1]
+
+
+def test_views_by_constants_do_not_double_a_loop() -> None:
+    """Their tests cost nothing beside them: nothing would be gained for what is compiled twice."""
+    text = dj.source(borders, np.ones((3, 4)), 2, stage="lowered")
+    assert text.count("for _k in range(") == 1, text
+
+
+def borders(p, n):
+    for _k in range(n):
+        p[:, -1] = p[:, -2]
+        p[0, :] = p[1, :]
+    return np.sum(p)
 
 
 def counted(a: Any, n: int) -> Any:

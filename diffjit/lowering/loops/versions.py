@@ -7,7 +7,8 @@
 
 What `integers.bounds` cannot prove for all calls is so found out at run time: the least and the greatest value of each
 index over all iterations, in terms of numbers that are known before the loop. The second version runs where an index is
-negative (counting from the end, perhaps) or out of bounds, and then raises what it has to, where it has to.
+negative (counting from the end, perhaps) or out of bounds, and then raises what it has to, where it has to. Constants
+that count from the end (`y[-1]`) are asked to be within the length, and counted from the start in the first version.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def in_two_versions(function: Function) -> None:
     """Apply to the loops that gain from it, outermost first, in place."""
     bounds = analyses(function).bounds
     todo = [function.body]
-    found: list[tuple[Block, Op, list[Op], Block]] = []
+    found: list[tuple[Block, Op, _Test, Block]] = []
     while todo:
         block = todo.pop()
         for op in block.ops:
@@ -43,33 +44,38 @@ def in_two_versions(function: Function) -> None:
                 found.append((block, op, *made))
             else:
                 todo += op.regions
-    for block, op, accesses, test in found:
-        _split(block, op, accesses, test)
+    for block, op, asked, test in found:
+        _split(block, op, asked, test)
 
 
-def _tested(loop: Op, bounds: Bounds) -> tuple[list[Op], Block] | None:
-    """The accesses that need no test where a condition holds, and the operations that compute it."""
+def _tested(loop: Op, bounds: Bounds) -> tuple[_Test, Block] | None:
+    """What a loop is to be freed of where a condition holds, and the operations that compute it."""
     if not all(isinstance(v.type, Scalar) for v in loop.outputs):
         return None
     if sum(1 for _ in walk(loop.regions[0])) > _LARGEST:
         return None
-    accesses = [op for op in _certain(loop) if op.row.indices_at is not None and not _is_proven(op, bounds)]
+    accesses = [(b, op) for b, op in _certain(loop) if op.row.indices_at is not None and not _is_proven(op, bounds)]
     made = _Test(loop, bounds)
-    able = [op for op in accesses if made.add(op)]
-    if not able or len(made.wanted) > _MOST:
+    made.able = [(block, op) for block, op in accesses if made.add(op)]
+    if all(_is_cheap(op) for _, op in made.able) or len(made.wanted) > _MOST:
         return None
     if not made.wanted:  # nothing hangs on the run
-        _free(able, PROVEN)
+        made.free(PROVEN)
         return None
-    return able, made.write()
+    return made, made.write()
 
 
-def _certain(loop: Op) -> Iterator[Op]:
-    """The operations that run in each iteration of a loop and of those inside it."""
+def _certain(loop: Op) -> Iterator[tuple[Block, Op]]:
+    """The operations that run in each iteration of a loop and of those inside it, and where they stand."""
     for op in loop.regions[0].ops:
-        yield op
+        yield loop.regions[0], op
         if op.kind == "for":
             yield from _certain(op)
+
+
+def _is_cheap(op: Op) -> bool:
+    """Whether tests cost nothing beside an access: a view has no loop around a test of constants to keep it from."""
+    return op.kind == "view" and all(const_of(v) is not None for v in op.inputs[op.row.indices_at or 0 :])
 
 
 def _is_proven(op: Op, bounds: Bounds) -> bool:
@@ -87,6 +93,8 @@ class _Test:
         self.order = bounds.order
         self.wanted: dict[tuple[int, tuple[tuple[object, int], ...]], Form] = {}  # sums that must not be negative
         self.lengths: dict[Sym, tuple[Value, int]] = {}
+        self.able: list[tuple[Block, Op]] = []
+        self.from_the_end: dict[Op, list[tuple[int, int, int]]] = {}  # an operand's place, its axis, how far
         for op in walk(loop.regions[0]):
             for v in op.inputs:
                 if isinstance(v.type, Array) and not self.order.inside(v, loop) and _is_there(v):
@@ -101,22 +109,27 @@ class _Test:
         if self.order.inside(base, self.loop):
             return False
         spec = op.attrs["spec"] if op.kind == "view" else ["i"] * base.type.ndim
-        rest = iter(op.inputs[op.row.indices_at or 0 :])
+        first = op.row.indices_at or 0
+        rest = iter(enumerate(op.inputs[first:], first))
         asked: list[Form] = []
+        ends: list[tuple[int, int, int]] = []
         axis = 0
         for entry in spec:
             if entry == "i":
-                index = self.bounds.of(next(rest))
+                at, given = next(rest)
+                index = self.bounds.of(given)
+                if not index.terms and index.constant < 0:
+                    ends.append((at, axis, index.constant))
+                    if not op.attrs.get("inbounds"):
+                        asked.append(self._length(base, axis).shifted(index.constant))
+                    axis += 1
+                    continue
                 low, high = self._end(index, least=True), self._end(index, least=False)
                 if low is None or high is None:
                     return False
                 asked.append(low)
                 if not op.attrs.get("inbounds"):
-                    d = base.type.dims[axis]
-                    if isinstance(d, Sym):
-                        self.lengths.setdefault(d, (base, axis))
-                    size: Form = Affine(d, {}) if isinstance(d, int) else Affine(0, {d: 1})
-                    asked.append(size.plus(high, -1).shifted(-1))
+                    asked.append(self._length(base, axis).plus(high, -1).shifted(-1))
             elif isinstance(entry, tuple):
                 for given in entry[1:]:
                     if given:
@@ -128,7 +141,24 @@ class _Test:
             certain = e.constant >= 0 and all(isinstance(a, Sym) and k > 0 for a, k in e.terms.items())
             if not certain:
                 self.wanted.setdefault((e.constant, tuple(sorted(e.terms.items(), key=lambda x: id(x[0])))), e)
+        self.from_the_end[op] = ends
         return True
+
+    def _length(self, base: Value, axis: int) -> Form:
+        """How long an array is along an axis."""
+        assert isinstance(base.type, Array)
+        d = base.type.dims[axis]
+        if isinstance(d, int):
+            return Affine(d, {})
+        self.lengths.setdefault(d, (base, axis))
+        return Affine(0, {d: 1})
+
+    def free(self, check: Check) -> None:
+        """Free the accesses of their tests: indices that count from the end are counted from the start."""
+        for block, op in self.able:
+            op.attrs |= {"inbounds": check, "nonneg": True}
+            for place, axis, constant in self.from_the_end[op]:
+                _from_the_start(block, op, place, axis, constant)
 
     def _can_write(self, atom: object) -> bool:
         if isinstance(atom, Sym):
@@ -203,13 +233,22 @@ def _is_there(v: Value) -> bool:
     return v.op is None or (v.op.kind != "undef" and not v.op.row.control)
 
 
-def _free(accesses: list[Op], check: Check) -> None:
-    """Indices that need no test, and do not count from the end."""
-    for op in accesses:
-        op.attrs |= {"inbounds": check, "nonneg": True}
+def _from_the_start(block: Block, op: Op, place: int, axis: int, constant: int) -> None:
+    """Count the constant at a place of an access's operands from the start of the axis."""
+    build, before = Builder(), Block()
+    base = op.inputs[0]
+    assert isinstance(base.type, Array)
+    with build.inside(before):
+        size = base.type.dims[axis]
+        length = build.const(size, INT) if isinstance(size, int) else build.value("dim", [base], INT, axis=axis)
+        op.inputs[place] = build.value("subtract", [length, build.const(-constant, INT)], INT, nowrap=True)
+    at = block.ops.index(op)
+    block.ops[at:at] = before.ops
+    for made in before.ops:
+        made.out.block = block
 
 
-def _split(block: Block, loop: Op, accesses: list[Op], test: Block) -> None:
+def _split(block: Block, loop: Op, asked: _Test, test: Block) -> None:
     """Print the loop twice.
 
     What the loop gave stays the same values, now of the branch around it: nobody who reads them needs to be told, be it
@@ -219,7 +258,7 @@ def _split(block: Block, loop: Op, accesses: list[Op], test: Block) -> None:
     copy = clone_op(loop, {}, careful)
     careful.results = list(copy.outputs)
     tested = Check("versions")
-    _free(accesses, tested)
+    asked.free(tested)
     quick = Block(ops=[loop])
     both = Op("if", [test.results[0]], loop.outputs, regions=[quick, careful], loc=loop.loc)
     loop.outputs = []
