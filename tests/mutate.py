@@ -60,6 +60,8 @@ def failed(tests, mutation=None):
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return True, f"not done after {LIMIT} s"
+    if ended.returncode < 0:
+        return True, f"the tests' process ended by signal {-ended.returncode}"
     if ended.returncode not in (0, 1, 2):  # all passed, some failed, the mistake keeps them from being collected
         raise SystemExit(f"pytest {tests}: exit status {ended.returncode}\n{ended.stdout}\n{ended.stderr}")
     said = (x for x in ended.stdout.splitlines()[::-1] if x.startswith(("FAILED", "ERROR")))
