@@ -80,7 +80,7 @@ def gap(one: Problem, size: str, found: Any) -> float:
 def _apart(found: np.ndarray, wanted: np.ndarray) -> float:
     if found.shape != wanted.shape:
         return float("inf")
-    return float(np.max(np.abs(found - wanted)) / max(1.0, float(np.max(np.abs(wanted)))))
+    return float(np.max(np.abs(found - wanted)) / (np.max(np.abs(wanted)) or 1.0))
 
 
 def _by_jax(make: Any, arguments: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
