@@ -45,7 +45,16 @@ def test_diffjit_agrees_with_the_adjoint_by_hand(row):
 def test_gradbench(name):
     """Each problem at a small size, as it is timed, and by JAX where that has it."""
     one = gradbench_runs.problem(name)
-    size = next(iter(one.sizes))
+    agrees(one, next(iter(one.sizes)))
+
+
+@pytest.mark.slow
+def test_gradbench_hand_without_places():
+    agrees(gradbench_runs.problem("ht"), "simple small 1")
+
+
+def agrees(one, size):
+    """A problem of GradBench at one size."""
     arguments = one.given(size)
     assert gradbench_runs.gap(one, size, one.derivative()(*arguments)) < gradbench_runs.NEAR
     if not isinstance(one.in_jax, str):
