@@ -1,3 +1,3 @@
 """Problems of GradBench (https://github.com/gradbench/gradbench) as programs in ordinary NumPy."""
 
-NAMES = ("det", "gmm", "ht", "kmeans", "llsq", "lse", "lstm", "ode", "particle", "saddle")
+NAMES = ("ba", "det", "gmm", "ht", "kmeans", "llsq", "lse", "lstm", "ode", "particle", "saddle")

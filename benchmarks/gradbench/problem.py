@@ -19,7 +19,7 @@ class Problem:
     arguments   makes what both functions are given, from a generator of random numbers and the parameters
     primal      the program, as one writes it
     derivative  by diffjit: makes the function that is timed beside the primal
-    reference   what the derivative must give, by other means
+    reference   what the derivative must give, by other means: an array, several, or a sparse matrix
     in_jax      the derivative by JAX, or a word why there is none
     published   of each size: the best tool that GradBench runs, and its milliseconds, measured on another occasion
     """
