@@ -5,7 +5,7 @@
     u_bar.wraps[i]                    it is within bounds, and may count from the end
     row = u.inside.lent[i, :]         the view holds no reference to the memory that it shows
 
-Without such a word an index is tested. The compiler takes the words out again (`llvm.facts`).
+Without such a word an index is tested. The compiler takes the words out again (`flow.facts`).
 """
 
 from __future__ import annotations

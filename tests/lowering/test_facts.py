@@ -6,7 +6,7 @@ from numba.core import bytecode, interpreter, ir
 from numba.core.bytecode import FunctionIdentity
 
 import diffjit as dj
-from diffjit.lowering.llvm.facts import BESIDE, take_out
+from diffjit.lowering.flow.facts import BESIDE, take_out
 from diffjit.lowering.marks import LOOPS, nest, parallel, scalar
 
 

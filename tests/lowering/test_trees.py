@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
+from diffjit.lowering.flow.trees import TREES, functions, tree_of
 from diffjit.lowering.llvm.compiler import compiled
-from diffjit.lowering.llvm.trees import TREES, functions, tree_of
 from diffjit.settings import settings
 
 

@@ -23,9 +23,9 @@ from diffjit.ir.walk import callees, walk
 from diffjit.lowering.calls import cache, failures
 from diffjit.lowering.calls.entry import Entry, no_garbage_collection, wrapper
 from diffjit.lowering.calls.native import Native
+from diffjit.lowering.flow.trees import TREES, functions
 from diffjit.lowering.llvm import numba_internals, outside
 from diffjit.lowering.llvm.emission import MODULE_KEY
-from diffjit.lowering.llvm.trees import TREES, functions
 from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text.module import Module, lower

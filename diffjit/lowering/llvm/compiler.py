@@ -22,9 +22,10 @@ from numba.core import types
 
 from diffjit.ir import stages
 from diffjit.lowering.calls.machinecode import MachineCode
-from diffjit.lowering.llvm import facts, numba_internals, outside, trees, vectors
+from diffjit.lowering.flow import facts, trees, webs
+from diffjit.lowering.flow.lifetimes import live_map
+from diffjit.lowering.llvm import numba_internals, outside, vectors
 from diffjit.lowering.llvm.emission import DEPTH, Lower
-from diffjit.lowering.llvm.lifetimes import live_map
 from diffjit.lowering.llvm.numba_internals import IR, CompilerBase, PassManager, register_pass
 from diffjit.settings import settings
 
@@ -157,6 +158,7 @@ class BytecodePass(numba_internals.TranslateByteCode):
             with numba_internals.faster_lifetimes(live_map):
                 state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
         facts.take_out(state["func_ir"])
+        webs.split(state["func_ir"])
         return True
 
 

@@ -18,7 +18,8 @@ from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
 from diffjit.lowering.calls import failures
-from diffjit.lowering.llvm import elements, facts, numba_internals, polls, slices, vectors
+from diffjit.lowering.flow import facts, registers
+from diffjit.lowering.llvm import elements, numba_internals, polls, slices, unused, vectors
 from diffjit.lowering.llvm.elements import I64
 from diffjit.lowering.llvm.exits import REFERENCE, SLOT, Context, releaser
 from diffjit.lowering.llvm.numba_internals import ERROR_CODE, IR, control_flow
@@ -54,6 +55,7 @@ class Lower(numba_internals.FunctionLowering):
         self.slices: dict[Any, slices.Slice] = {}
         self.tuples: dict[Any, list[Any]] = {}  # LLVM values -> the items that they are made of
         self.facts = facts.Facts()
+        self.lent: set[str] = set()
         self.known: frozenset[str] = facts.NOTHING  # of the expression or store at hand
         self.checked = False
         super().__init__(own, *args, **kwargs)
@@ -126,32 +128,14 @@ class Lower(numba_internals.FunctionLowering):
         share_arguments(self.context, self.builder, self.scopes, self.fndesc.argtypes, self.fnargs)
 
     def without_slots(self, found: Iterable[str]) -> set[str]:
-        """Variables that need no stack slot: assigned once, at a place that every use comes behind.
+        """Variables that need no stack slot."""
+        blocks, models, typemap = self.func_ir.blocks, self.context.data_model_manager, self.fndesc.typemap
+        return registers.without_slots(blocks, lambda name: models[typemap[name]].contains_nrt_meminfo())
 
-        Numba asks that all uses be in one block. LLVM's time for turning slots into values grows with their number
-        times the number of blocks, so the fewer the better.
-        """
-        blocks = self.func_ir.blocks
-        dominance = _Dominance(control_flow(blocks))
-        homes: dict[str, tuple[Any, int]] = {}
-        models, typemap = self.context.data_model_manager, self.fndesc.typemap
-        several = {n for n in typemap if models[typemap[n]].contains_nrt_meminfo()}
-        several.update(numba_internals.always_in_slots(blocks))
-        for label, block in blocks.items():
-            for k, inst in enumerate(block.body):
-                if isinstance(inst, IR.Assign):
-                    name = inst.target.name
-                    if name in homes:
-                        several.add(name)
-                    homes[name] = (label, k)
-        for label, block in blocks.items():
-            for k, inst in enumerate(block.body):
-                if isinstance(inst, IR.Del):  # of what holds no reference: `delvar`
-                    continue
-                for name in _names_used(inst):
-                    if name not in several and not dominance.behind((label, k), homes.get(name)):
-                        several.add(name)
-        return homes.keys() - several
+    def setup_function(self, fndesc: Any) -> None:
+        """Begin the function."""
+        super().setup_function(fndesc)
+        self.builder.__class__ = unused.Builder
 
     def lower_function_body(self) -> Any:
         """The body, then the block that releases what is alive and returns the error code."""
@@ -160,10 +144,11 @@ class Lower(numba_internals.FunctionLowering):
         slot = cgutils.alloca_once(builder, ERROR_CODE)
         fn.diffjit_exit = (block, slot)
         self.stop_block = fn.append_basic_block("stop")
+        self.lent = registers.lent(self.func_ir.blocks, self.facts, self._singly_assigned_vars)
         self.places: dict[str, int] = {}  # variable -> its first place among the noted references
         count = 0
         for name, ty in self.fndesc.typemap.items():
-            if (references := self._references(ty)) > 0:
+            if (references := self._references(ty)) > 0 and name not in self.lent:
                 self.places[name] = count
                 count += references
         kind = llvm_ir.ArrayType(REFERENCE, max(1, count))
@@ -189,6 +174,7 @@ class Lower(numba_internals.FunctionLowering):
         self._release_rooms()
         del fn.diffjit_exit
         builder.ret(builder.load(slot))
+        unused.drop(fn)
         return tail
 
     def room(self) -> Any:
@@ -215,6 +201,14 @@ class Lower(numba_internals.FunctionLowering):
         if name in self.places:
             held = [pointer for _, pointer in self.context.nrt.get_meminfos(self.builder, self.typeof(name), value)]
             self._note(name, held)
+
+    def lower_assign(self, ty: Any, inst: Any) -> Any:
+        """The value of an assignment; what the caller lends is not counted."""
+        if isinstance(inst.value, IR.Arg) and inst.target.name in self.lent:
+            source = self.typeof(f"arg.{inst.value.name}")
+            if not isinstance(source, types.Omitted):
+                return self.context.cast(self.builder, self.fnargs[inst.value.index], source, ty)
+        return super().lower_assign(ty, inst)
 
     def delvar(self, name: str) -> None:
         """Delete a variable: where it holds no reference, that is nothing to do."""
@@ -478,43 +472,3 @@ def _loop_mark(module: Any, group: Any, *, scalar: bool) -> Any:
     if group is not None:
         what.append(vectors.mark(module, "llvm.loop.parallel_accesses", group))
     return distinct(module, *what)
-
-
-class _Dominance:
-    """Which places of a function every way to another place passes."""
-
-    def __init__(self, graph: Any) -> None:
-        above = graph.immediate_dominators()
-        below: dict[Any, list[Any]] = {}
-        for label, parent in above.items():
-            if label != parent:
-                below.setdefault(parent, []).append(label)
-        self.span: dict[Any, tuple[int, int]] = {}
-        entered: dict[Any, int] = {}
-        todo = [(graph.entry_point(), False)]
-        count = 0
-        while todo:
-            label, done = todo.pop()
-            count += 1
-            if done:
-                self.span[label] = (entered[label], count)
-                continue
-            entered[label] = count
-            todo.append((label, True))
-            todo.extend((child, False) for child in below.get(label, ()))
-
-    def behind(self, use: tuple[Any, int], home: tuple[Any, int] | None) -> bool:
-        """Whether each way to an instruction comes by another one first."""
-        if home is None or use[0] not in self.span or home[0] not in self.span:
-            return False
-        if use[0] == home[0]:
-            return use[1] > home[1]
-        (first, last), (low, high) = self.span[home[0]], self.span[use[0]]
-        return first < low and high < last
-
-
-def _names_used(inst: Any) -> list[str]:
-    names = [v.name for v in inst.list_vars()]
-    if isinstance(inst, IR.Assign):
-        names.remove(inst.target.name)
-    return names

@@ -37,6 +37,7 @@ from numba.core import (
     config,
     extending,
     interpreter,
+    ir_utils,
     lowering,
     serialize,
     typed_passes,
@@ -79,6 +80,17 @@ with replaced(linalg, "ensure_blas", lambda: None):
 IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]
 control_flow: Any = analysis.compute_cfg_from_blocks
 always_in_slots: Any = analysis.must_use_alloca
+
+
+def with_variables(inst: Any, variables: dict[str, Any]) -> None:
+    """Let an instruction of Numba's IR read other variables, in place; what it assigns to stays."""
+    fields = (
+        ("value",) if isinstance(inst, IR.Assign) else ("target", "index", "index_var", "value", "cond", "exception")
+    )
+    for field in fields:
+        part = getattr(inst, field, None)
+        if part is not None and not isinstance(part, (int, str)):
+            setattr(inst, field, ir_utils.replace_vars_inner(part, variables))
 
 
 def definitions(function: Any, name: str) -> Any:

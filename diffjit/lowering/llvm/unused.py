@@ -1,0 +1,83 @@
+"""Leaves out of LLVM what nobody reads, before it is text: a third of what Numba and our emitters write for arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir as llvm_ir
+
+_WITHOUT_EFFECT = frozenset({
+    "insertvalue", "extractvalue", "getelementptr", "bitcast", "inttoptr", "ptrtoint", "sext", "zext", "trunc", "add",
+    "sub", "mul", "and", "or", "xor", "shl", "icmp", "fcmp", "select", "fadd", "fsub", "fmul", "fdiv", "fneg", "fpext",
+    "fptrunc", "sitofp", "uitofp",
+})  # fmt: skip
+
+
+class Builder(llvm_ir.IRBuilder):
+    """Writes LLVM; a part of what is put together is the part itself."""
+
+    def extract_value(self, agg: Any, idx: Any, name: str = "") -> Any:
+        """A part of a struct or an array."""
+        wanted = list(idx) if isinstance(idx, (tuple, list)) else [idx]
+        whole = agg
+        while isinstance(whole, llvm_ir.InsertValue):
+            at = list(whole.indices)
+            if at == wanted:
+                return whole.value
+            if at[: len(wanted)] == wanted or wanted[: len(at)] == at:  # a part of a part
+                break
+            whole = whole.aggregate
+        return super().extract_value(agg, idx, name)
+
+
+def drop(function: Any) -> None:
+    """Take out, in place, what has no effect and is not read; then slots that are only written."""
+    uses: dict[int, int] = {}
+    for block in function.blocks:
+        for inst in block.instructions:
+            for v in _operands(inst):
+                uses[id(v)] = uses.get(id(v), 0) + 1
+    _without_effect(function, uses)
+    if _slots_that_are_not_read(function, uses):
+        _without_effect(function, uses)
+
+
+def _without_effect(function: Any, uses: dict[int, int]) -> None:
+    """From the last to the first, so that what is read by something unused is unused."""
+    for block in reversed(function.blocks):
+        kept: list[Any] = []
+        for inst in reversed(block.instructions):
+            if inst.opname in _WITHOUT_EFFECT and not uses.get(id(inst)):
+                for v in inst.operands:
+                    uses[id(v)] -= 1
+            else:
+                kept.append(inst)
+        kept.reverse()
+        block.instructions = kept
+
+
+def _slots_that_are_not_read(function: Any, uses: dict[int, int]) -> bool:
+    """Take out slots on the stack whose every use is a store to them; whether there are any."""
+    slots = {id(i) for block in function.blocks for i in block.instructions if isinstance(i, llvm_ir.AllocaInstr)}
+    stores: dict[int, int] = {}
+    for block in function.blocks:
+        for inst in block.instructions:
+            if isinstance(inst, llvm_ir.StoreInstr) and id(inst.operands[1]) in slots:
+                stores[id(inst.operands[1])] = stores.get(id(inst.operands[1]), 0) + 1
+    unread = {k for k in slots if uses.get(k, 0) == stores.get(k, 0)}
+    for block in function.blocks if unread else ():
+        kept: list[Any] = []
+        for inst in block.instructions:
+            if isinstance(inst, llvm_ir.StoreInstr) and id(inst.operands[1]) in unread:
+                uses[id(inst.operands[0])] -= 1
+            elif id(inst) not in unread:
+                kept.append(inst)
+        block.instructions = kept
+    return bool(unread)
+
+
+def _operands(inst: Any) -> list[Any]:
+    """What an instruction reads."""
+    if isinstance(inst, llvm_ir.PhiInstr):
+        return [v for v, _ in inst.incomings]
+    return inst.operands
