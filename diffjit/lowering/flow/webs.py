@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from diffjit.lowering.llvm.numba_internals import IR, control_flow, with_variables
+from diffjit.lowering.llvm.numba_internals import IR, control_flow, definitions_of, with_variables
 
 _Definition = tuple[Any, int, str]  # the block's label, the place in it, the variable
 
@@ -102,7 +102,7 @@ class _Webs:
 
 def _rename(function: Any, webs: _Webs) -> None:
     """Give all webs of a variable but the first names of their own."""
-    blocks, definitions = function.blocks, function._definitions  # noqa: SLF001 - as Numba's own passes do
+    blocks, definitions = function.blocks, definitions_of(function)
     count: Counter[str] = Counter()
     names: dict[int, str] = {}  # of a web, by its first assignment
     for k, (_, _, name) in enumerate(webs.made):

@@ -144,7 +144,7 @@ class Lower(numba_internals.FunctionLowering):
         slot = cgutils.alloca_once(builder, ERROR_CODE)
         fn.diffjit_exit = (block, slot)
         self.stop_block = fn.append_basic_block("stop")
-        self.lent = registers.lent(self.func_ir.blocks, self.facts, self._singly_assigned_vars)
+        self.lent = registers.lent(self.func_ir.blocks, self.facts, self.in_registers)
         self.places: dict[str, int] = {}  # variable -> its first place among the noted references
         count = 0
         for name, ty in self.fndesc.typemap.items():

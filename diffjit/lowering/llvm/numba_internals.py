@@ -82,6 +82,11 @@ control_flow: Any = analysis.compute_cfg_from_blocks
 always_in_slots: Any = analysis.must_use_alloca
 
 
+def definitions_of(function: Any) -> dict[str, list[Any]]:
+    """What each variable of a function of Numba's IR is assigned."""
+    return function._definitions
+
+
 def with_variables(inst: Any, variables: dict[str, Any]) -> None:
     """Let an instruction of Numba's IR read other variables, in place; what it assigns to stays."""
     fields = (
@@ -169,6 +174,11 @@ class FunctionLowering(lowering.Lower):
     def _find_singly_assigned_variable(self) -> None:
         super()._find_singly_assigned_variable()
         self._singly_assigned_vars = self.without_slots(self._singly_assigned_vars)
+
+    @property
+    def in_registers(self) -> set[str]:
+        """The variables that are no stack slots."""
+        return self._singly_assigned_vars
 
 
 ERROR_CODE = callconv.errcode_t
