@@ -6,15 +6,14 @@ out which of them are needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from diffjit.lowering.flow import facts
-from diffjit.lowering.llvm.numba_internals import IR, always_in_slots, control_flow
+from diffjit.lowering.llvm.numba_internals import IR, always_in_slots, control_flow, names_read
 from diffjit.lowering.marks import LENT
 
 
-def without_slots(blocks: Any, holds_reference: Callable[[str], bool]) -> set[str]:
+def without_slots(blocks: Any, counted: set[str]) -> set[str]:
     """Variables that need no stack slot: assigned once, at a place that every use comes behind.
 
     Numba asks that all uses be in one block, and deletes what a variable held before as it is assigned. One that holds
@@ -33,16 +32,14 @@ def without_slots(blocks: Any, holds_reference: Callable[[str], bool]) -> set[st
                 homes[name] = (label, k)
     for label, block in blocks.items():
         for k, inst in enumerate(block.body):
-            if isinstance(inst, IR.Del):
-                names = [inst.value] if holds_reference(inst.value) else []
-            else:
-                names = _names_used(inst)
-            for name in names:
+            deleted = isinstance(inst, IR.Del)
+            if deleted and inst.value not in counted:
+                continue
+            for name in [inst.value] if deleted else names_read(inst):
                 if name not in several and not dominance.behind((label, k), homes.get(name)):
                     several.add(name)
     found = homes.keys() - several
-    counted = [name for name in found if holds_reference(name)]
-    return found - _not_in_turn(graph, blocks, counted)
+    return found - _not_in_turn(graph, blocks, [name for name in found if name in counted])
 
 
 def _not_in_turn(graph: Any, blocks: Any, names: list[str]) -> set[str]:
@@ -144,10 +141,3 @@ class _Dominance:
             return use[1] > home[1]
         (first, last), (low, high) = self.span[home[0]], self.span[use[0]]
         return first < low and high < last
-
-
-def _names_used(inst: Any) -> list[str]:
-    names = [v.name for v in inst.list_vars()]
-    if isinstance(inst, IR.Assign):
-        names.remove(inst.target.name)
-    return names

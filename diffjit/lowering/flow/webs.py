@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from diffjit.lowering.llvm.numba_internals import IR, control_flow, definitions_of, with_variables
+from diffjit.lowering.llvm.numba_internals import IR, control_flow, definitions_of, names_read, with_variables
 
 _Definition = tuple[Any, int, str]  # the block's label, the place in it, the variable
 
@@ -71,10 +71,7 @@ class _Webs:
     def _read(self, label: Any, block: Any, now: int) -> None:
         for k, inst in enumerate(block.body):
             target = inst.target.name if isinstance(inst, IR.Assign) else None
-            names = [v.name for v in inst.list_vars()]
-            if target is not None:
-                names.remove(target)
-            for name in names:
+            for name in names_read(inst):
                 if name in self.all:
                     reached = now & self.all[name] or self.all[name]  # read before it is assigned: nothing is known
                     first = self._join(reached)

@@ -11,7 +11,6 @@ What is known of an access or a loop stands in the text (`lowering.marks`), and 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from typing import Any
 
 from llvmlite import ir as llvm_ir
@@ -33,6 +32,7 @@ ROWS = "__diffjit_rows__"  # variables of a function that stand for views with r
 ROOMS = "__diffjit_rooms__"  # how many places of a function have memory that they use again (`memory.room`)
 CHECKED = "__diffjit_checked__"  # whether what is relied on is tested (`settings.checked`)
 PLAIN = "__diffjit_plain__"  # whether nothing is relied on (`settings.plain`)
+_REFERENCES: dict[Any, int] = {}  # how many a value of a type holds
 DEPTH = "depth_"  # a parameter of functions that may call themselves
 
 
@@ -127,10 +127,10 @@ class Lower(numba_internals.FunctionLowering):
         self.loc = block.body[0].loc
         share_arguments(self.context, self.builder, self.scopes, self.fndesc.argtypes, self.fnargs)
 
-    def without_slots(self, found: Iterable[str]) -> set[str]:
+    def without_slots(self) -> set[str]:
         """Variables that need no stack slot."""
-        blocks, models, typemap = self.func_ir.blocks, self.context.data_model_manager, self.fndesc.typemap
-        return registers.without_slots(blocks, lambda name: models[typemap[name]].contains_nrt_meminfo())
+        counted = {name for name, ty in self.fndesc.typemap.items() if self._references(ty)}
+        return registers.without_slots(self.func_ir.blocks, counted)
 
     def setup_function(self, fndesc: Any) -> None:
         """Begin the function."""
@@ -190,10 +190,13 @@ class Lower(numba_internals.FunctionLowering):
 
     def _references(self, ty: Any) -> int:
         """How many references a value of this type holds."""
-        model = self.context.data_model_manager[ty]
-        if not model.contains_nrt_meminfo():
-            return 0
-        return model.has_nrt_meminfo() + sum(self._references(part) for part, _ in model.traverse(self.builder))
+        if ty not in _REFERENCES:
+            model = self.context.data_model_manager[ty]
+            found = model.has_nrt_meminfo()
+            if model.contains_nrt_meminfo():
+                found += sum(self._references(part) for part, _ in model.traverse(None))
+            _REFERENCES[ty] = found
+        return _REFERENCES[ty]
 
     def storevar(self, value: Any, name: str, argidx: Any = None) -> None:
         """Assign to a variable, and note the references that it holds now."""

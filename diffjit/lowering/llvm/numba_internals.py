@@ -12,7 +12,7 @@ so that the override stands where its reason is.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -35,6 +35,7 @@ from numba.core import (
     codegen,
     compiler,
     config,
+    errors,
     extending,
     interpreter,
     ir_utils,
@@ -79,7 +80,28 @@ with replaced(linalg, "ensure_blas", lambda: None):
 
 IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]
 control_flow: Any = analysis.compute_cfg_from_blocks
+_UsesAndDefinitions: Any = analysis._use_defs_result
 always_in_slots: Any = analysis.must_use_alloca
+
+
+def names_read(inst: Any) -> list[str]:
+    """The variables that an instruction of Numba's IR reads; its own `list_vars` looks into all that it holds."""
+    if not isinstance(inst, IR.Assign):
+        return [v.name for v in inst.list_vars()]
+    value = inst.value
+    if isinstance(value, IR.Var):
+        return [value.name]
+    if not isinstance(value, IR.Expr):
+        return [v.name for v in value.list_vars()] if isinstance(value, IR.Inst) else []
+    found: list[str] = []
+    todo: list[Any] = list(value._kws.values())
+    while todo:
+        part = todo.pop()
+        if isinstance(part, IR.Var):
+            found.append(part.name)
+        elif isinstance(part, (list, tuple)):
+            todo += part
+    return found
 
 
 def definitions_of(function: Any) -> dict[str, list[Any]]:
@@ -108,9 +130,32 @@ def insert(builder: Any, instruction: Any) -> None:
     builder._insert(instruction)
 
 
-def faster_lifetimes(live_map: Callable[..., Any]) -> Any:
-    """For a while, another analysis of which variables are alive."""
-    return replaced(analysis, "compute_live_map", live_map)
+@contextmanager
+def faster_lifetimes(live_map: Callable[..., Any]) -> Iterator[None]:
+    """For a while, another analysis of which variables are alive, from what is read and made in each block."""
+    with (
+        replaced(analysis, "compute_live_map", live_map),
+        replaced(analysis, "compute_use_defs", _uses_and_definitions),
+    ):
+        yield
+
+
+def _uses_and_definitions(blocks: Any) -> Any:
+    """What each block reads before it has made it, and what it makes."""
+    uses: dict[Any, set[str]] = {}
+    made: dict[Any, set[str]] = {}
+    for label, block in blocks.items():
+        used, own = uses[label], made[label] = set[str](), set[str]()
+        for inst in block.body:
+            target = inst.target.name if isinstance(inst, IR.Assign) else None
+            read = names_read(inst)
+            used.update(name for name in read if name not in own)
+            if target is not None:
+                if target not in read:
+                    own.add(target)
+                elif target not in own:
+                    used.add(target)
+    return _UsesAndDefinitions(uses, made)
 
 
 # Passes and types -----------------------------------------------------------------------------------------------------
@@ -167,13 +212,30 @@ class FunctionLowering(lowering.Lower):
         with _counting_in_full():
             super().lower()
 
-    def without_slots(self, found: Iterable[str]) -> set[str]:
-        """The variables that are no stack slots, given those that Numba finds."""
-        return set(found)
+    def without_slots(self) -> set[str]:
+        """The variables that are no stack slots."""
+        return set()
+
+    def lower_block(self, block: Any) -> None:
+        """One block. Numba opens a context for each instruction, for errors that hardly ever are."""
+        self.pre_block(block)
+        inst: Any = None
+        try:
+            for inst in block.body:
+                self.loc = inst.loc
+                self.lower_inst(inst)
+        except errors.NumbaError as error:
+            error.add_context(f'lowering "{inst}" at {self.loc}')
+            raise
+        self.post_block(block)
+
+    def decref(self, typ: Any, val: Any) -> None:
+        """Give up the references that a value holds."""
+        self.context.nrt.decref(self.builder, typ, val)
 
     def _find_singly_assigned_variable(self) -> None:
-        super()._find_singly_assigned_variable()
-        self._singly_assigned_vars = self.without_slots(self._singly_assigned_vars)
+        self._singly_assigned_vars = self.without_slots()
+        self._blk_local_varmap: dict[str, Any] = {}
 
     @property
     def in_registers(self) -> set[str]:
