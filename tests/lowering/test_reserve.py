@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import platform
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -102,3 +105,38 @@ def test_in_a_forked_process() -> None:
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert np.array_equal(f(x), expected)
+
+
+SMALL = """
+import resource
+import numpy as np
+import diffjit as dj
+
+
+def steps(x):
+    u = x * 1.0
+    total = 0.0
+    for _ in range(200):
+        u = np.sin(u) * x
+        total += np.sum(u * u)
+    return total
+
+
+gradient = dj.grad(steps)
+x = np.linspace(0.1, 1.0, 2000)
+for _ in range(3):
+    gradient(x)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(10):
+    gradient(x)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="what other libraries keep is up to them")
+def test_small_arrays_are_not_given_back_to_the_system(tmp_path) -> None:
+    """200 arrays of 16 KB are recorded in each call: 800 pages, were they new each time."""
+    program = tmp_path / "small.py"
+    program.write_text(SMALL)
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=True)  # noqa: S603
+    assert int(done.stdout) < 800
