@@ -408,8 +408,8 @@ MUTATIONS = (
     Mutation(
         "elements are stored by another mask than the one that chose them",
         "transforms/optimise/masks.py",
-        "return value is v and where is mask and target",
-        "return value is v and target",
+        "return value is v and where is mask and fits",
+        "return value is v and fits",
         "tests/transforms/test_masks.py",
     ),
     Mutation(
@@ -460,6 +460,20 @@ MUTATIONS = (
         "            self.parent[max(one, other)] = min(one, other)\n",
         "",
         "tests/lowering/test_trees.py",
+    ),
+    Mutation(
+        "a broadcast view has a shadow like others",
+        "transforms/reverse/shadows.py",
+        'if v.op.kind == "broadcast_to":',
+        "if False:",
+        "tests/transforms/test_shadows.py",
+    ),
+    Mutation(
+        "elements of another dtype are stored by a condition",
+        "transforms/optimise/masks.py",
+        " and target.type.dtype == v.type.dtype",
+        "",
+        "tests/transforms/test_masks.py -k ints",
     ),
     Mutation(
         "two arguments of one array lend it twice",

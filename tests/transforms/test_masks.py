@@ -226,3 +226,17 @@ def test_random_programs():
 def test_random_programs_compiled_with_checks(monkeypatch):
     monkeypatch.setattr(dj.settings, "checked", True)
     assert sum(compare(seed, "numba") for seed in range(200, 212)) > 4
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_ints_that_are_not_chosen_stay(backend):
+    """2**60 + 1 is no float64, and no uint64 is an int64."""
+
+    def store(u, x):
+        m = x > 0
+        u[m] = x[m]
+        return u
+
+    for u in (np.array([2**60 + 1, 5]), np.array([2**60 + 1, 5], np.uint64)):
+        for x in (np.array([-1.0, 2.0]), np.array([-1, 2])):
+            np.testing.assert_array_equal(dj.jit(store, backend=backend)(u.copy(), x), store(u.copy(), x))

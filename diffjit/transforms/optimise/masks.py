@@ -115,9 +115,13 @@ def _taken(maker: Op, found: _Found, memory: Memory) -> bool:
 
 
 def _goes_back(store: Op, v: Value, mask: Value) -> bool:
-    """Whether elements are stored to where the mask that chose them is true, in an array of its shape."""
+    """Whether elements are stored to where the mask that chose them is true, in an array of its shape and their dtype.
+
+    Of another dtype (ints), those that are not chosen would be converted, too, and back.
+    """
     target, where, value = store.inputs
-    return value is v and where is mask and target.type.dims == mask.type.dims and CHECKS not in store.attrs
+    fits = target.type.dims == mask.type.dims and target.type.dtype == v.type.dtype
+    return value is v and where is mask and fits and CHECKS not in store.attrs
 
 
 def _is_cheap(op: Op) -> bool:

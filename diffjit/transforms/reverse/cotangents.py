@@ -14,7 +14,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Op, Value, is_view, without_labels
 from diffjit.ir.types import Array, Dim, List, Scalar, Stack, Type, not_one
 from diffjit.transforms.reverse.keep import Context, Keeper
-from diffjit.transforms.reverse.shadows import Shadows
+from diffjit.transforms.reverse.shadows import Shadows, lives_in_shadow
 from diffjit.transforms.rules import RuleRunner
 
 
@@ -38,7 +38,7 @@ class Cotangents:
 
     def by_shadow(self, v: Value) -> bool:
         """Whether a reference's cotangent lives in shadow memory that the forward sweep made."""
-        return not isinstance(v.type, Scalar) and self.memory.is_shared(v)
+        return lives_in_shadow(v, self.memory)
 
     def value_of(self, bar: Bar) -> Value:
         """A cotangent's value."""

@@ -12,10 +12,29 @@ from typing import Any
 
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
+from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import INT, Array, Scalar
 from diffjit.transforms.reverse.keep import Keeper
+
+
+def lives_in_shadow(v: Value, memory: Memory) -> bool:
+    """Whether a reference's cotangent lives in shadow memory.
+
+    That of a broadcast view does not: the same view of the shadow would be one element for many, each of which is added
+    to. Its cotangent is summed, and goes to the shadow of what it is a view of.
+    """
+    return not isinstance(v.type, Scalar) and memory.is_shared(v) and not is_broadcast(v)
+
+
+def is_broadcast(v: Value) -> bool:
+    """Whether a reference is a broadcast view, or a view of one."""
+    while v.op is not None and is_view(v.op):
+        if v.op.kind == "broadcast_to":
+            return True
+        v = v.op.inputs[0]
+    return False
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +51,18 @@ class Shadows:
 
     def wanted(self, v: Value) -> bool:
         """Whether a reference needs a shadow on the way there."""
-        return not isinstance(v.type, Scalar) and self.memory.is_shared(v) and self.activity.active(v)
+        return lives_in_shadow(v, self.memory) and self.activity.active(v)
+
+    def beside(self, v: Value, op: Op) -> Value:
+        """The shadow of a reference that is joined with others by a branch, a loop or a list."""
+        if v not in self.of and is_broadcast(v):
+            raise MemoryProblem(
+                "DJ404",
+                "a broadcast view is joined with other arrays, and the memory behind it is written to",
+                loc=v.op.loc if v.op is not None else op.loc,
+                cure="copy the view: np.broadcast_to(...).copy()",
+            )
+        return self.of[v]
 
     def make(self) -> None:
         """Extend the whole forward sweep."""
@@ -70,7 +100,7 @@ class Shadows:
                         zero = b.const(0.0, op.inputs[0].type.elem)
                         b.op(kind, [self.of[op.inputs[0]], zero, *op.inputs[2:]])
             elif self.wanted(op.inputs[0]):
-                inputs = [self.of[op.inputs[0]], self.of[op.inputs[1]], *op.inputs[2:]]
+                inputs = [self.of[op.inputs[0]], self.beside(op.inputs[1], op), *op.inputs[2:]]
                 self._after(op, block, kind, inputs, op.attrs)
             return
         if kind == "list_pop" and self.wanted(op.inputs[0]) and isinstance(op.out.type, Scalar):
@@ -126,13 +156,13 @@ class Shadows:
             if not self.wanted(out):
                 continue
             for region in op.regions:
-                region.results.append(self._at_end(region.results[k], region))
+                region.results.append(self._at_end(region.results[k], region, op))
             self._extra_output(op, out)
 
-    def _at_end(self, v: Value, block: Block) -> Value:
+    def _at_end(self, v: Value, block: Block, op: Op) -> Value:
         """The shadow of a reference that leaves a block; one that was never bound there has none."""
         if v in self.of or v.op is None or v.op.kind != "undef":
-            return self.of[v]
+            return self.beside(v, op)
         with self.keep.forward_ops(self.keep.at_end, block, block) as b:
             return b.value("undef", (), v.type)
 
@@ -153,13 +183,13 @@ class Shadows:
                 other.block = op.regions[0]
                 op.regions[0].args.append(other)
                 self.of[op.regions[0].args[k]] = other
-            op.inputs.append(self.of[init[k]])
+            op.inputs.append(self.beside(init[k], op))
         outputs = [op.outputs[k] for k in slots]
         if not counted:
             self._block(op.regions[0])
         self._block(body)
         for k, out in zip(slots, outputs, strict=True):
-            body.results.append(self._at_end(body.results[k + skip], body))
+            body.results.append(self._at_end(body.results[k + skip], body, op))
             self._extra_output(op, out)
 
     def _extra_output(self, op: Op, out: Value) -> None:
