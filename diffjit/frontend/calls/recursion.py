@@ -70,9 +70,14 @@ class Record:
     seen: set[str] = field(default_factory=set)  # those of them whose form is by value already
     captured: frozenset[int] = frozenset()  # those of them that it reaches by names of its own
     shares: dict[Any, set[Any]] = field(default_factory=dict)  # result or variable -> arguments and cells it may be of
-    calls: list[Op] = field(default_factory=list)
+    calls: list[Site] = field(default_factory=list)  # in its own body, and in those of functions that it calls
+    sites: list[Site] = field(default_factory=list)  # where it is called from outside
+    within: dict[Value, Value] = field(default_factory=dict)  # values of the surroundings -> its parameters
     settled: bool = True
     handed_back: dict[int, int] = field(default_factory=dict)  # results that are arguments, once it is complete
+
+
+Site = tuple[Op, Record | None]  # a call, and the recursive function whose body it stands in
 
 
 class Recursion(Mixin):
@@ -92,7 +97,7 @@ class Recursion(Mixin):
                 self._settled_form(record, key, value, joiner, node)
         if record.result is None or not record.settled:
             raise Bottom
-        return self._call(record, packed, objects, [], node)
+        return self._call(record, packed, objects, None, node)
 
     def _mind_surroundings(self, record: Record, node: Any) -> None:
         """What is different outside from what it was on entry must be taken along, even if it is changed back later."""
@@ -163,9 +168,12 @@ class Recursion(Mixin):
     # Calls
 
     def _call(
-        self, record: Record, packed: dict[str, Any], objects: dict[str, list[int]], free: list[Value], node: Any
+        self, record: Record, packed: dict[str, Any], objects: dict[str, list[int]], free: list[Value] | None, node: Any
     ) -> Any:
-        """Call the function: what it changes outside comes back with its result."""
+        """Call the function: what it changes outside comes back with its result.
+
+        `free`: values of the surroundings that it reads; None in its own body, where they are not known yet.
+        """
         before = {key: self.cells[key] for key in record.state}
         state, inside = self._packed_state(record, node)
         given = [uid for uids in objects.values() for uid in uids] + inside
@@ -178,9 +186,9 @@ class Recursion(Mixin):
         back = [record.result, *(self._template_of(record, key) for key in _in_order(record.changed))]
         types = [fresh_lengths(ty) for template in back for ty in leaf_types(template)]
         new = [ty for k, ty in enumerate(types) if k not in record.handed_back]
-        op = self.build.op("call", [*leaves, *free], new, function=record.function)
-        if not free:
-            record.calls.append(op)
+        op = self.build.op("call", [*leaves, *(free or ())], new, function=record.function)
+        site = op, self.recursions[-1] if self.recursions else None
+        (record.calls if free is None else record.sites).append(site)
         made = iter(op.outputs)
         given_back = record.handed_back
         outputs = iter([op.inputs[given_back[k]] if k in given_back else next(made) for k in range(len(types))])
@@ -430,8 +438,10 @@ class Recursion(Mixin):
     def _close_function(self, record: Record) -> list[Value]:
         """Values of the surroundings that the body reads become parameters; returns them."""
         free = close(record.function)
-        for op in record.calls:
-            op.inputs += record.function.params[-len(free) :] if free else []
+        if free:
+            record.within = dict(zip(free, record.function.params[-len(free) :], strict=True))
+        for op, where in record.calls:
+            op.inputs += [_within(where, v) for v in free]
         return free
 
     def _recursion_refused(self, reason: str, node: Any) -> UnsupportedSyntax:
@@ -499,6 +509,18 @@ def _rough_kind(t: Any) -> Any:
             return "object"
         case _:
             return None
+
+
+def _within(where: Record | None, v: Value) -> Value:
+    """A value of the surroundings inside of a function, which takes it along from now on if it did not read it."""
+    if where is None:
+        return v
+    if v not in where.within:
+        where.within[v] = own = Value(v.type, v.name)
+        where.function.params.append(own)
+        for op, outer in [*where.calls, *where.sites]:
+            op.inputs.append(_within(outer, v))
+    return where.within[v]
 
 
 def close(function: Function) -> list[Value]:
