@@ -128,6 +128,7 @@ class Nested(Mixin):
         self.cells, self.handlers = dict(start), []
         outs: list[Value] = []
         spec: Any = None
+        before = len(self.changed_numbers)
         try:
             positional = [self.enter(a, entry) for a in args]
             keywords = {name: self.enter(a, entry) for name, a in kwargs.items()}
@@ -146,6 +147,7 @@ class Nested(Mixin):
         finally:
             self.cells, self.dead, self.handlers = start, dead, handlers
         self._refuse_caught(body, refused, node)
+        in_place = self.changes_arrays(body, self.changed_numbers[before:])
         leaves = entry.order(call.leaves)
         body.results = outs
         ir = Function(_name(function), [inner for _, inner in leaves], body)
@@ -161,7 +163,8 @@ class Nested(Mixin):
             self.dead = True
             return None
         names = [p.name or "" for p in ir.params]
-        return Inner(Program(ir, len(leaves), [], [], spec, arg_names=names), call, inputs)
+        program = Program(ir, len(leaves), [], [], spec, arg_names=names, changes_arrays=in_place)
+        return Inner(program, call, inputs)
 
     def _refuse_caught(self, body: Block, function: str, node: Any) -> None:
         """An error inside leaves the whole program: a `try` around the call would not catch it."""

@@ -67,12 +67,12 @@ class Questions(Mixin):
         if sites:
             raise Learn("doubts", sites)
 
-    def changes_arrays(self, body: Block) -> bool:
+    def changes_arrays(self, body: Block, changed: list[Value]) -> bool:
         """Whether `x += 1` or its like meets a number that is an array without dimensions on some path."""
-        if not self.changed_numbers:
+        if not changed:
             return False
         origins = Origins(body)
-        return any(isinstance(ty, Array) for v in self.changed_numbers for ty in origins.types(v))
+        return any(isinstance(ty, Array) for v in changed for ty in origins.types(v))
 
 
 def _name(ty: Any) -> str:

@@ -196,7 +196,7 @@ def _specialise(
         tree.threads_from([*tree.flatten((args, kwargs))[0], *(c.getter() for c in captures)]),
         {f: code for f, code in interpreter.followed.items() if not (f.__module__ or "").startswith("diffjit.")},
         interpreter.portable,
-        interpreter.changes_arrays(body),
+        interpreter.changes_arrays(body, interpreter.changed_numbers),
     )
 
 
