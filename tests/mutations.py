@@ -489,4 +489,18 @@ MUTATIONS = (
         "and True:",
         "tests/transforms/test_recursive.py -k 'for_all'",
     ),
+    Mutation(
+        "arrays made of numbers without dimensions are their own",
+        "frontend/numpy/npcore.py",
+        "        self.note_boxed(out, scalar)\n",
+        "",
+        "tests/frontend/test_zero_dimensions.py",
+    ),
+    Mutation(
+        "lists do not hold numbers without dimensions",
+        "frontend/calls/questions.py",
+        " + bool(arrays & kept)",
+        "",
+        "tests/frontend/test_zero_dimensions.py",
+    ),
 )

@@ -172,3 +172,211 @@ def test_what_would_show_is_refused(f):
             verb(f)(np.array([1.0, -2.0, 3.0]))
     with pytest.raises(dj.TypeProblem, match="DJ304"):
         dj.jit(the_callers)(np.array(-1.0))
+
+
+def another_name(x):
+    y = np.where(x > 0.0, x, 0.1 * x)
+    z = y
+    y += 1.0
+    return z * x
+
+
+def of_select(x):
+    y = np.select([x > 0.0], [x], 0.0)
+    z = y
+    y *= 2.0
+    return z * x
+
+
+def in_a_list_of_its_own(x):
+    items = [np.where(x > 0.0, x, 0.0)]
+    for y in items:
+        y *= 3.0  # noqa: PLW2901
+    return items[0]
+
+
+def in_a_list_of_any_length(x):
+    items = []
+    for k in range(int(x) + 2):
+        items.append(np.where(x > k, x, 0.0))  # noqa: PERF401
+    y = items[0]
+    y += 1.0
+    return items[0] * x
+
+
+def by_a_helper(x):
+    def clip(v):
+        v -= 1.0
+        return v
+
+    y = np.where(x > 0.0, x, 0.0)
+    return clip(y) * y
+
+
+def as_an_array(x):
+    y = np.where(x > 0.0, x, 0.0)
+    z = np.asarray(y)
+    y += 1.0
+    return z * x
+
+
+def the_array_changes(x):
+    y = np.where(x > 0.0, x, 0.0)
+    z = y[...]
+    z += 1.0
+    return y * x
+
+
+def through_a_view(x):
+    y = np.where(x > 0.0, x, 0.0)
+    z = np.squeeze(y).reshape((1,))
+    z[0] = 7.0
+    return y * x
+
+
+def by_its_conjugate(x):
+    y = np.where(x > 0.0, x, 0.0)
+    z = y.conj()
+    z *= 3.0
+    return y * x
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        another_name, of_select, in_a_list_of_its_own, in_a_list_of_any_length, by_a_helper, as_an_array,
+        the_array_changes, through_a_view, by_its_conjugate,
+    ],
+)  # fmt: skip
+def test_what_where_gives_for_numbers_is_an_array(f):
+    """It has other names, which would see that it changes."""
+    for verb in (dj.jit, dj.grad, dj.jacfwd, dj.hessian, lambda f: dj.jit(dj.grad(f))):
+        with pytest.raises(dj.TypeProblem, match="DJ304") as caught:
+            verb(f)(1.5)
+        assert "y[()]" in str(caught.value)
+
+
+def no_other_name(x):
+    y = np.where(x > 0.0, x, 0.1 * x)
+    y += 1.0
+    y *= x
+    return y
+
+
+def another_number(x):
+    y = np.where(x > 0.0, x, 0.1 * x)
+    z = y * 1.0
+    w = y[()] + y.copy() * y.astype(float)
+    u, v = np.array(y), y.item()
+    y += np.sum(y)
+    u *= y
+    return z * y * w * np.ravel(u)[0] * v
+
+
+def an_array_of_its_own(x):
+    y = np.asarray(np.where(x > 0.0, x, 0.1 * x))
+    y += 1.0
+    y[...] *= x
+    return y[()] * x
+
+
+def in_turns(x):
+    total = 0.0
+    for k in range(3):
+        y = np.where(x > k, x, 0.1 * x * k)
+        y += 1.0
+        total += y
+    return total * x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", [no_other_name, another_number, in_turns, an_array_of_its_own])
+def test_changed_where_nothing_else_sees_it(f, backend):
+    for x in (1.5, -0.7, 2.5):
+        value, slope = dj.value_and_grad(f, backend=backend)(x)
+        assert value == pytest.approx(f(x), rel=1e-12)
+        assert slope == pytest.approx((f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rel=1e-7)
+
+
+def squeezed(x):
+    a = np.array([x, 2.0 * x])
+    y = a[:1].squeeze()
+    y += 1.0
+    return a[0] * x + a[1]
+
+
+def squeezed_by_numpy(a):
+    a = a * 2.0
+    y = np.squeeze(a[1:2])
+    y *= a[0]
+    return a[1] * a[1]
+
+
+def not_squeezed_away(a):
+    b = np.squeeze(a.reshape(1, -1, 1))
+    b = b * np.squeeze(a[:, None], axis=1)
+    return np.sum(b**2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_squeeze_gives_a_view(backend):
+    value, slope = dj.value_and_grad(squeezed, backend=backend)(1.5)
+    assert value == squeezed(1.5)
+    assert slope == pytest.approx(2 * 1.5 + 1.0 + 2.0)
+    a = np.array([1.5, -0.5])
+    value, slope = dj.value_and_grad(squeezed_by_numpy, backend=backend)(a)
+    assert value == squeezed_by_numpy(a)
+    np.testing.assert_allclose(slope, [2.0 * 16.0 * a[0] * a[1] ** 2, 2.0 * 16.0 * a[0] ** 2 * a[1]])
+    np.testing.assert_allclose(dj.grad(not_squeezed_away, backend=backend)(a), 4.0 * a**3)
+    written = a.copy()
+
+    def doubles(a):
+        y = np.squeeze(a[:1])
+        y *= 2.0
+
+    dj.jit(doubles, backend=backend)(written)
+    assert written.tolist() == [3.0, -0.5]
+
+
+def joined_view(x, n):
+    a = np.array([x, x])
+    y = a[:1].reshape(())
+    if n > 2:
+        y = x * 1.0
+    y += 1.0
+    return y * a[0]
+
+
+VERBS = {
+    "jacfwd": dj.jacfwd(joined_view),
+    "jacrev": dj.jacrev(joined_view),
+    "hessian": dj.hessian(joined_view),
+    "vmap": lambda x, n: dj.vmap(joined_view, in_axes=(0, None))(np.array([x]), n),
+    "vmap of grad": lambda x, n: dj.vmap(dj.grad(joined_view), in_axes=(0, None))(np.array([x]), n),
+    "jet": lambda x, n: dj.jet(lambda z: joined_view(z, n), (x,), ((1.0, 0.0),)),
+    "checkpoint": dj.grad(dj.checkpoint(joined_view)),
+    "grad inside": dj.jit(lambda x, n: dj.grad(joined_view)(x, n) + 0.0),
+    "jvp inside": dj.jit(lambda x, n: dj.jvp(lambda z: joined_view(z, n), (x,), (1.0,))),
+    "linearize": lambda x, n: dj.linearize(lambda z: joined_view(z, n), x),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_refused_whatever_the_verb(verb):
+    with pytest.raises(dj.TypeProblem, match="DJ304"):
+        VERBS[verb](0.5, 2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_conjugate_of_what_is_real_is_itself(backend):
+    """As a method; the function makes a copy."""
+
+    def by_method(a):
+        b, c = a.conj(), np.conj(a)
+        b *= 2.0
+        c *= 5.0
+        return np.sum(a * a.conjugate())
+
+    a = np.array([1.0, -2.0])
+    assert dj.jit(by_method, backend=backend)(a.copy()) == by_method(a.copy()) == 20.0
+    np.testing.assert_allclose(dj.grad(lambda a: by_method(a * 1.0), backend=backend)(a), 8.0 * a)

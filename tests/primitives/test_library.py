@@ -188,6 +188,9 @@ def test_histograms_are_numpys(backend):
     def pairs(x, y, bins):
         return np.histogram2d(x, y, bins)
 
+    def pairs_within(x, y, bins, high):
+        return np.histogram2d(x, y, bins, [[0.0, high], [0.1, high]])
+
     rng = np.random.default_rng(3)
     cases = []
     for k in range(4):
@@ -202,6 +205,13 @@ def test_histograms_are_numpys(backend):
         (ranged, a, 3, 2.0, 1.0), (ranged, a, 3, 2.0, np.nan), (weighed, a, 3, w[:-1]), (pairs, a, w[:-1], 3),
         (counted, np.full(2, 2.0), 4), (counted, a, np.array([3.0])), (counted, a, 0),
         (counted, np.array([1.0, np.nan, 2.0]), np.array([0.0, 1.5, 3.0])), (counted, np.ones((3, 4)), 3),
+        (counted, a, np.array([[0.0, 1.0]])),
+    ]  # fmt: skip
+    edge = np.linspace(0, 1, 101).astype(np.float32)  # on the edges, to single precision
+    cases += [
+        (ranged, edge, 10, 0.0, 1.0), (ranged, edge, 10, 0, 1), (ranged, edge, 10, np.float64(0), np.float64(1)),
+        (pairs, edge, edge, 10), (pairs, edge, edge * 1.0, 10), (pairs_within, edge, edge, 10, 1.0),
+        (pairs_within, edge, edge[::-1].astype(float), 10, 0.7), (ranged, np.arange(5, dtype=np.int8), 4, -1, 3),
     ]  # fmt: skip
     for f, *args in cases:
         want, got = _answer(f, *args), _answer(dj.jit(f, backend=backend), *args)
@@ -222,3 +232,21 @@ def test_bins_that_floats_cannot_tell_apart(backend):
 
     with pytest.raises(ValueError, match="Too many bins for data range"):
         dj.jit(counted, backend=backend)(np.full(3, 1e300))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_result_type(backend):
+    """Python's numbers are weak, NumPy's are not."""
+
+    def kinds(a, b, n, x):
+        first = np.zeros(2, np.result_type(a, n, 2.0))
+        second = np.zeros(2, np.result_type(a, b, np.int8))
+        third = np.zeros(2, dtype=np.result_type(n, x, a[0]))
+        return first, second, third, np.zeros(1, np.result_type(n, np.int16)), np.zeros(1, np.result_type("f4", a))
+
+    numbers = (3, 2.5), (np.int8(3), np.float64(2.5)), (True, 1j)
+    for a, b in ((np.float32, np.int16), (np.int8, np.uint8), (np.float64, np.complex64)):
+        for n, x in numbers:
+            args = np.ones(2, a), np.ones(3, b), n, x
+            want = [y.dtype for y in kinds(*args)]
+            assert [y.dtype for y in dj.jit(kinds, backend=backend)(*args)] == want

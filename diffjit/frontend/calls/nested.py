@@ -128,7 +128,7 @@ class Nested(Mixin):
         self.cells, self.handlers = dict(start), []
         outs: list[Value] = []
         spec: Any = None
-        before = len(self.changed_numbers)
+        before, places = len(self.changed_numbers), len(self.changed_places)
         try:
             positional = [self.enter(a, entry) for a in args]
             keywords = {name: self.enter(a, entry) for name, a in kwargs.items()}
@@ -147,6 +147,7 @@ class Nested(Mixin):
         finally:
             self.cells, self.dead, self.handlers = start, dead, handlers
         self._refuse_caught(body, refused, node)
+        self.refuse_other_names(body, places)
         in_place = self.changes_arrays(body, self.changed_numbers[before:])
         leaves = entry.order(call.leaves)
         body.results = outs

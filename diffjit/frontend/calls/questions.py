@@ -8,6 +8,7 @@ type at first. When the program is complete, each is asked again of every type t
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +17,9 @@ from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS, numpy_result, scalar_result
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values.leaves import JOINED
-from diffjit.frontend.values.templates import Learn
-from diffjit.ir.nodes import Block, Loc, Op, Value
+from diffjit.frontend.values.templates import Cells, Learn, kind_of, split
+from diffjit.ir.aliases import Classes, edges
+from diffjit.ir.nodes import Block, Loc, Op, Value, written
 from diffjit.ir.types import Array, List, Scalar
 from diffjit.ir.walk import walk
 
@@ -39,6 +41,52 @@ class Questions(Mixin):
 
     questions: list[Question]
     changed_numbers: list[Value]  # by `x += 1` and its like
+    without_dims: set[Value]  # numbers that NumPy has as arrays without dimensions
+    changed_places: list[tuple[Value, Cells, Loc | None]]  # of changed numbers, what all names stood for
+    boxes: list[tuple[Value, Value, Cells, Loc | None]]  # what `np.asarray` gives for such a number, the number, names
+
+    def note_changed(self, number: Value) -> None:
+        """A number is changed by `x += 1` or its like."""
+        self.changed_numbers.append(number)
+        self.changed_places.append((number, self._names(), self.build.loc))
+
+    def note_boxed(self, box: Value, number: Value) -> None:
+        """An array without dimensions is made of a number that NumPy has as such an array already."""
+        if self.without_dims:
+            self.boxes.append((box, number, self._names(), self.build.loc))
+
+    def own_number(self, number: Value) -> Value:
+        """A number that has no other name: `y[()]`, `y.copy()`."""
+        return self.build.value("cast", [number], number.type) if self.without_dims else number
+
+    def _names(self) -> Cells:
+        return {key: held for key, held in self.cells.items() if key[0] in ("v", "h")}
+
+    def refuse_other_names(self, body: Block, since: int = 0) -> None:
+        """Refuse `x += 1` of what `np.where` gives for numbers where something else stands for the same array."""
+        if not self.without_dims or not (self.boxes or len(self.changed_places) > since):
+            return
+        origins = Origins(body)
+        classes, changed = _memory(body)
+        boxes = [(classes.find(box), origins.made_by(number, self.without_dims)) for box, number, _, _ in self.boxes]
+
+        def arrays_of(v: Value) -> frozenset[Value]:
+            if isinstance(v.type, Scalar):
+                return origins.made_by(v, self.without_dims)
+            return frozenset[Value]().union(*(arrays for box, arrays in boxes if classes.find(v) is box))
+
+        kept = frozenset[Value]().union(*(arrays_of(v) for v in origins.all_stored()))
+
+        def others(arrays: frozenset[Value], names: Cells) -> int:
+            return sum(1 for v in _held(names) if arrays & arrays_of(v)) + bool(arrays & kept)
+
+        for number, names, loc in self.changed_places[since:]:
+            arrays = arrays_of(number)
+            if arrays and others(arrays, names) > 1:
+                raise _seen(loc)
+        for (_, _, names, loc), (box, arrays) in zip(self.boxes, boxes, strict=True):
+            if changed[box] > 1 and others(arrays, names):
+                raise _seen(loc)
 
     def ask(self, value: Any, answer: Callable[[type], Any], site: Any = None) -> Any:
         """What holds for the class of a value; a number's may turn out to depend on the path."""
@@ -75,6 +123,33 @@ class Questions(Mixin):
         return any(isinstance(ty, Array) for v in changed for ty in origins.types(v))
 
 
+def _seen(loc: Loc | None) -> TypeProblem:
+    message = "an array without dimensions (`np.where` of numbers) is changed in place, and has another name"
+    return TypeProblem("DJ304", message, loc=loc, cure="write x = x + 1 for x += 1, or take its number: y[()]")
+
+
+def _memory(body: Block) -> tuple[Classes, Counter[Any]]:
+    """Which references may be the same memory, and how many operations write to each."""
+    classes, writes = Classes(), []
+    for op in walk(body):
+        classes.meet(op)
+        for edge in edges(op):
+            classes.unite(edge.source, edge.target)
+        writes += [op.inputs[k] for k in written(op)]
+    return classes, Counter(classes.find(v) for v in writes)
+
+
+def _held(names: Cells) -> Iterator[Value]:
+    """Each number and array that a name or a part of a container stands for, as often as one does."""
+    todo = list(names.values())
+    while todo:
+        held = todo.pop()
+        if isinstance(held, Value):
+            yield held
+        elif kind_of(held) is not None:
+            todo += split(held)
+
+
 def _name(ty: Any) -> str:
     if isinstance(ty, Array):
         return "an array"
@@ -89,6 +164,7 @@ class Origins:
     sources: dict[Value, list[Value]] = field(default_factory=dict)  # of what loops carry and branches give
     stored: dict[Any, list[Value]] = field(default_factory=dict)  # type of a list's items -> all that enter such lists
     known: dict[Value, frozenset[Scalar]] = field(default_factory=dict)
+    makers: dict[Value, frozenset[Value]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for op in walk(self.body):
@@ -114,6 +190,25 @@ class Origins:
             self.known[value] = frozenset()  # on a way that leads back here, nothing new
             self.known[value] = frozenset(self._types(value))
         return self.known[value]
+
+    def all_stored(self) -> Iterator[Value]:
+        """What enters lists."""
+        for items in self.stored.values():
+            yield from items
+
+    def made_by(self, value: Value, makers: set[Value]) -> frozenset[Value]:
+        """Which of `makers` a number may be, and not only be computed of."""
+        if value not in self.makers:
+            self.makers[value] = frozenset()
+            found = {value} & makers
+            sources = list(self.sources.get(value, ()))
+            op = value.op
+            if not sources and op is not None and JOINED in op.attrs:
+                sources += op.inputs[:1]
+            elif not sources and op is not None and op.row.gives and isinstance(op.inputs[0].type, List):
+                sources += self.stored.get(op.inputs[0].type.elem, [])
+            self.makers[value] = frozenset(found).union(*(self.made_by(v, makers) for v in sources))
+        return self.makers[value]
 
     def _types(self, value: Value) -> set[Scalar]:
         own: Any = value.type

@@ -174,6 +174,7 @@ def _specialise(
                 changes = given.changes(lambda v: output(interpreter, v, outs))
     body.results = outs
     interpreter.review_questions(body)
+    interpreter.refuse_other_names(body)
     captures = list(interpreter.captures.values())
     _make_identifiers([*params, *(c.param for c in captures)])
     ir = Function(

@@ -65,10 +65,7 @@ def scalar_result(kind: str, types: list[Scalar]) -> Scalar:
 
 def numpy_result(kind: str, types: list[Scalar | Array]) -> np.dtype:
     """The dtype that NumPy's ufunc gives."""
-    operands: list[Any] = []
-    for ty in types:
-        weak = isinstance(ty, Scalar) and ty.weak
-        operands.append(_PYTHON_TYPES[ty.dtype.kind] if weak else ty.dtype)
+    operands = [_operand(ty) for ty in types]
     if all(isinstance(o, type) for o in operands):
         operands = [np.dtype(o) for o in operands]
     if ROWS[kind].boolean:
@@ -94,6 +91,15 @@ def numpy_result(kind: str, types: list[Scalar | Array]) -> np.dtype:
             else (joined if kind != "angle" else _floating(joined))
         )
     return _floating(joined)
+
+
+def as_operand(ty: Scalar | Array) -> Any:
+    """What stands for an operand of this type in `np.result_type`: a Python number is weak."""
+    return _example(_operand(ty))
+
+
+def _operand(ty: Scalar | Array) -> Any:
+    return _PYTHON_TYPES[ty.dtype.kind] if isinstance(ty, Scalar) and ty.weak else ty.dtype
 
 
 def _floating(dtype: np.dtype) -> np.dtype:

@@ -75,6 +75,7 @@ class NumpyCore(Mixin):
         ty = np.dtype(dtype) if dtype is not None else scalar.type.dtype
         out = self.empty((), ty)
         self.build.op("store", [out, self.as_dtype(scalar, ty)])
+        self.note_boxed(out, scalar)
         return out
 
     def _from_items(self, items: list[Any], dtype: Any) -> Value:
@@ -113,10 +114,7 @@ class NumpyCore(Mixin):
                 fail(self.logical_not(same), ValueError, av.inexact(_RAGGED))
 
     def _common(self, parts: list[Value]) -> np.dtype:
-        kinds = [p.type for p in parts]
-        if all(isinstance(t, Scalar) and t.weak for t in kinds):
-            return np.result_type(*(t.dtype for t in kinds))
-        return np.result_type(*(t.dtype for t in kinds))  # np.array takes Python's numbers for 64-bit ones
+        return np.result_type(*(p.type.dtype for p in parts))  # np.array takes Python's numbers for 64-bit ones
 
     def _from_dynamic(self, held: DynList, dtype: Any) -> Value:
         if not held.lists:
@@ -308,7 +306,7 @@ class NumpyCore(Mixin):
     @core(np.copy)
     def np_copy(self, a: Any, order: Any = Static("K"), **_: Any) -> Any:
         a = self.array(a)
-        return self.array_from(a) if isinstance(a.type, Scalar) else self.copy(a, order.obj)
+        return self.array_from(self.own_number(a)) if isinstance(a.type, Scalar) else self.copy(a, order.obj)
 
     @core(np.array)
     def np_array(
@@ -323,6 +321,8 @@ class NumpyCore(Mixin):
         wanted = None if is_none(dtype) else self.dtype_of(dtype)
         if isinstance(copy, Static) and not copy.obj:
             return self.np_asarray(object, dtype)
+        if isinstance(object, Value) and isinstance(object.type, Scalar):
+            object = self.own_number(object)  # noqa: A001 - NumPy's name
         out = self.array_from(object, wanted)
         if order.obj in ("C", "F") and out.type.layout != order.obj:
             out = self.copy(out, order.obj)

@@ -60,11 +60,11 @@ class NumpyMethods(Mixin):
             dtype = self.dtype_of(args[0] if args else kwargs["dtype"])
             out = self.cast(value, dtype)
             no_copy = "copy" in kwargs and isinstance(kwargs["copy"], Static) and not kwargs["copy"].obj
-            return self.copy(out) if out is value and isinstance(out.type, Array) and not no_copy else out
+            return self.fresh(out) if out is value and not no_copy else out
         if name == "copy":
             value = self.array(a)
             order = args[0].obj if args else kwargs.get("order", Static("C")).obj
-            return self.copy(value, order) if isinstance(value.type, Array) else value
+            return self.fresh(value, order)
         if name == "item":
             if args:
                 several = len(args) > 1 or isinstance(args[0], av.Tup)
@@ -83,9 +83,15 @@ class NumpyMethods(Mixin):
             return self.ew("equal", self.ew("floor", a), a)
         if name == "setflags":
             return NONE
+        if name in ("conj", "conjugate") and not args and self.array(a).type.dtype.kind != "c":
+            return self.array(a)  # NumPy's function makes a copy, the method does not
         if name == "view":
             return self.viewed(self.array(a), args, node)
         return self.call_static(self.array_function(name), [a, *args], kwargs, node)
+
+    def fresh(self, value: Value, order: str = "K") -> Value:
+        """A copy that has no other name."""
+        return self.copy(value, order) if isinstance(value.type, Array) else self.own_number(value)
 
     def array_function(self, name: str) -> Any:
         """The function that a method of arrays is a shorthand for, as far as there is an implementation of it."""

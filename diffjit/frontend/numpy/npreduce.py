@@ -139,7 +139,10 @@ class NumpyReductions(Mixin):
             return av.Tup(tuple(self.nonzero(condition)))
         if condition.type.dtype.kind != "b":
             condition = self.ew("not_equal", condition, Static(0))
-        return self.ew("where", condition, self._keep_static(x), self._keep_static(y), weak=False)
+        made = self.ew("where", condition, self._keep_static(x), self._keep_static(y), weak=False)
+        if isinstance(made, Value) and isinstance(made.type, Scalar):
+            self.without_dims.add(made)
+        return made
 
     def _keep_static(self, value: Any) -> Any:
         value = av.as_number(value)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.frontend.numpy.arith import as_operand
 from diffjit.frontend.numpy.failures import words
 from diffjit.frontend.numpy.reshapes import CONTIGUOUS, EXACT, MERGED, TAKEN
 from diffjit.frontend.objects.iterate import UnknownLength
@@ -49,6 +50,11 @@ class NumpyShapes(Mixin):
     def np_ndim(self, a: Any) -> Any:
         a = self.array(a)
         return Static(a.type.ndim if isinstance(a.type, Array) else 0)
+
+    @core(np.result_type)
+    def np_result_type(self, *arrays_and_dtypes: Any) -> Any:
+        kinds = (a.obj if isinstance(a, Static) else as_operand(self.array(a).type) for a in arrays_and_dtypes)
+        return Static(np.result_type(*kinds))
 
     @core(np.size)
     def np_size(self, a: Any, axis: Any = NONE) -> Any:

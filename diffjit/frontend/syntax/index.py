@@ -59,7 +59,7 @@ class Indexing(Mixin):
             return self.array_get(self.flatten(self.flat_of[owner]) if owner in self.flat_of else owner, index, node)
         if isinstance(owner, Value):
             if isinstance(index, av.Tup) and not index.items:
-                return owner
+                return self.own_number(owner)
             if not owner.type.weak and self._only_axes(index):  # a NumPy scalar is an array without axes there
                 return self.array_get(self.array_from(owner), index, node)
             raise self.type_problem("DJ314", "a number cannot be indexed", node, python=TypeError)

@@ -120,7 +120,7 @@ class Interpreter(
         self.arg_loops: dict[Value, Any] = {}
         self.call_path: tuple[Any, ...] = ()
         self.questions = []
-        self.changed_numbers = []
+        self.changed_numbers, self.changed_places, self.without_dims, self.boxes = [], [], set(), []
         self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
         self._uids = itertools.count(1)
         self.init_lifting()

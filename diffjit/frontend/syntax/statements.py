@@ -233,7 +233,7 @@ class Statements(Mixin):
             self.receive(current, result, node)
             return current
         if isinstance(current, Value) and isinstance(current.type, Scalar):
-            self.changed_numbers.append(current)
+            self.note_changed(current)
         if isinstance(current, av.Ref):
             held = self.contents(current)
             if isinstance(held, (av.ListC, DynList)) and kind == "add":

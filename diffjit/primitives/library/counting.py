@@ -115,36 +115,46 @@ def bincount(x, /, weights=None, minlength=0):
     return sums
 
 
-@implements(np.histogram_bin_edges)
-def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002 - NumPy's name
+def bins_between(a, bins, range):  # noqa: A002 - NumPy's name
     """The bounds of bins: given, or equally wide from the smallest value to the largest."""
     if isinstance(bins, str):
         raise NotImplementedError(f"np.histogram(bins={bins!r}): give their number or their edges")
-    if np.ndim(bins) > 0:
+    if np.ndim(bins) > 1:
+        raise ValueError("`bins` must be 1d, when an array")
+    if np.ndim(bins) == 1:
         edges = np.asarray(bins)
         if np.any(edges[:-1] > edges[1:]):
             raise ValueError("`bins` must increase monotonically, when an array")
         return edges
     if bins < 1:
         raise ValueError("`bins` must be positive, when an integer")
-    flat = np.ravel(a)
     if range is not None:
         low, high = range
         if low > high:
             raise ValueError("max must be larger than min in range parameter.")
         if not (np.isfinite(low) and np.isfinite(high)):
             raise ValueError(f"supplied range of [{low}, {high}] is not finite")
-    elif flat.shape[0] == 0:
+    elif np.size(a) == 0:
         low, high = 0.0, 1.0
     else:
-        low, high = np.min(flat) * 1.0, np.max(flat) * 1.0
+        low, high = np.min(a) * 1.0, np.max(a) * 1.0
         if not (np.isfinite(low) and np.isfinite(high)):
             raise ValueError(f"autodetected range of [{low}, {high}] is not finite")
     if low == high:
         low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, bins + 1)
-    if np.any(edges[:-1] >= edges[1:]):
-        raise ValueError(f"Too many bins for data range. Cannot create {bins} finite-sized bins.")
+    return np.linspace(low, high, bins + 1)
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002 - NumPy's name
+    """The bounds of bins: given, or equally wide from the smallest value to the largest."""
+    edges = bins_between(a, bins, range)
+    if np.ndim(bins) == 0:
+        low, high = (0, 1) if range is None else range
+        kind = np.result_type(low, high, a)
+        edges = edges if kind.kind in "biu" else edges.astype(kind)
+        if np.any(edges[:-1] >= edges[1:]):
+            raise ValueError(f"Too many bins for data range. Cannot create {bins} finite-sized bins.")
     return edges
 
 
@@ -212,8 +222,10 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None):  # noqa:
     """How many points, or what weight, each rectangle has; and the edges along both axes."""
     x_bins, y_bins = bins if isinstance(bins, (tuple, list)) and len(bins) == 2 else (bins, bins)
     x_range, y_range = (None, None) if range is None else range
-    x_edges, y_edges = np.histogram_bin_edges(x, x_bins, x_range), np.histogram_bin_edges(y, y_bins, y_range)
     xs, ys = np.asarray(x), np.asarray(y)
+    kind = np.result_type(xs, ys)
+    xs, ys = xs.astype(kind), ys.astype(kind)
+    x_edges, y_edges = bins_between(xs, x_bins, x_range), bins_between(ys, y_bins, y_range)
     if xs.shape[0] != ys.shape[0]:
         raise ValueError("x and y must have the same length.")
     each = np.ones(xs.shape[0]) if weights is None else np.asarray(weights)

@@ -69,7 +69,10 @@ def matrix_size(x, order, axes, keepdims):
         result = np.min(sums, axis=outer, keepdims=True)
     else:
         raise ValueError("Invalid norm order for matrices.")
-    return result if keepdims else np.squeeze(result, axis=axes)
+    if keepdims:
+        return result
+    result = np.squeeze(result, axis=axes)
+    return result[()] if result.ndim == 0 else result
 
 
 @implements(np.linalg.vector_norm)

@@ -73,7 +73,7 @@ def squeeze(a, axis=None):
         for k in dropped:
             if a.shape[k] != 1:
                 raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return a[tuple(0 if k in dropped else slice(None) for k in places(a.ndim))]
+    return a[(*(0 if k in dropped else slice(None) for k in places(a.ndim)), ...)]
 
 
 @implements(np.atleast_1d)
