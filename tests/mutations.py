@@ -503,4 +503,11 @@ MUTATIONS = (
         "",
         "tests/frontend/test_zero_dimensions.py",
     ),
+    Mutation(
+        "the other part of a complex number is forgotten",
+        "analysis/sparsity/set_programs.py",
+        "            if stays:\n                self.line(f\"{sets[0]}[...] = UNION(before, {sets[0]})\")\n",
+        "",
+        "tests/analysis/test_index_sets.py -m 'slow or not slow'",
+    ),
 )

@@ -67,6 +67,63 @@ def masked(x):
     return np.concatenate((y, x[MASK], np.where(MASK, x, 1.0)))
 
 
+def parts_of_complex(x):
+    z = np.zeros(3, complex)
+    z.real = x[:3]
+    z.imag[:2] = x[3:5]
+    part = z.real
+    part[2] = x[5] * part[0]
+    return np.abs(z) + 0.5 * z.real
+
+
+def parts_in_a_callee(x):
+    z = np.zeros(4, complex)
+
+    def halves(real, imag, lo, hi):
+        if hi - lo == 1:
+            real[lo] = x[lo]
+            imag[lo] = x[lo + 1] ** 2
+        else:
+            halves(real, imag, lo, (lo + hi) // 2)
+            halves(real, imag, (lo + hi) // 2, hi)
+
+    halves(z.real, z.imag, 0, 4)
+    return np.abs(z)
+
+
+def parts_read_only(x):
+    out = np.zeros(3)
+    z = x[:3] + 1j * x[3:]
+    for k in range(3):
+        for _ in range(2):
+            out[k] = z.real[k] * x[5]
+    return out
+
+
+def nested_ways_out(x):
+    out = x * 1.0
+    for i in range(4):
+        j = i
+        while j < 6:
+            if x[j] * 0.0 > 1.0:
+                return out
+            if j - i > 1:
+                break
+            out[j] = out[j] + x[i]
+            j += 1
+        else:
+            out[0] = 0.0
+    return out
+
+
+def swapped(x):
+    a, b = x[:3] * 1.0, x[3:] * 2.0
+    for k in range(3):
+        a, b = b, a
+        a[k] *= b[k - 1]
+    return np.concatenate((a, b))
+
+
 # A program, and the number of entries of its pattern: for maxima, sorting, `where` and `interp` more than there are.
 PROGRAMS = {
     "elementwise": (lambda x: np.sin(x) * x[::-1] + np.floor(x), 12),
@@ -94,6 +151,12 @@ PROGRAMS = {
     "split": (lambda x: np.hstack([p[::-1] for p in np.split(x, 3)]), 6),
     "outer_axes": (lambda x: np.swapaxes(np.stack([x.reshape(2, 3)] * 2), 0, 2).ravel(), 12),
     "interpolated": (lambda x: np.interp(np.array([0.5, 2.5]), np.arange(6.0), x), 7),
+    "parts": (parts_of_complex, 8),
+    "parts_in_a_callee": (parts_in_a_callee, 8),
+    "imaginary": (lambda x: np.array([(x[0] + 1j * x[1]).imag, np.imag(x[2]), np.angle(x[3] + 1j)]), 3),
+    "parts_read_only": (parts_read_only, 8),
+    "nested_ways_out": (nested_ways_out, 10),
+    "swapped": (swapped, 12),
     "empty": (lambda x: np.sum(x[:0].reshape(0, 2), axis=1), 0),
 }  # fmt: skip
 

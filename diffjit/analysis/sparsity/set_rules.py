@@ -18,7 +18,8 @@ NONE: frozenset[int] = frozenset()
 Sets = frozenset[int] | np.ndarray | list[Any] | None  # of a number, an array, a list; None: it has no derivative
 
 
-def _union(a: frozenset[int], b: frozenset[int]) -> frozenset[int]:
+def union(a: frozenset[int], b: frozenset[int]) -> frozenset[int]:
+    """The union of two sets, one of them itself where it has all."""
     if a is b or not b:
         return a
     if not a:
@@ -28,7 +29,7 @@ def _union(a: frozenset[int], b: frozenset[int]) -> frozenset[int]:
     return a if b <= a else a | b
 
 
-UNION: Any = np.frompyfunc(_union, 2, 1)
+UNION: Any = np.frompyfunc(union, 2, 1)
 _SOME: Any = np.frompyfunc(bool, 1, 1)
 
 
@@ -36,7 +37,7 @@ def join(parts: Iterable[frozenset[int]]) -> frozenset[int]:
     """The union of sets."""
     found = NONE
     for part in parts:
-        found = _union(found, part)
+        found = union(found, part)
     return found
 
 
@@ -105,6 +106,8 @@ def _settled(op: Op, sets: np.ndarray, value: Any) -> Sets:
 
 def _reduction(op: Op, sets: list[Any], args: list[Any], value: Any) -> Sets:
     del args
+    if isinstance(op.out.type, Scalar):
+        return NONE.union(*sets[0].flat)
     return _settled(op, along(sets[0], op.attrs["axes"]), value)
 
 
@@ -175,6 +178,11 @@ def _stopped(op: Op, sets: list[Any], args: list[Any], value: Any) -> Sets:
 def _matmul(op: Op, sets: list[Any], args: list[Any], value: Any) -> Sets:
     """A product with a zero that depends on nothing contributes nothing: banded matrices keep their bands."""
     a, b = (np.asarray(x) for x in args)
+    if a.ndim == b.ndim == 1:
+        rows = list(zip(a, sets[0], b, sets[1], strict=True))
+        left = (s for x, of_x, _, s in rows if x != 0 or of_x)
+        right = (s for _, s, y, of_y in rows if y != 0 or of_y)
+        return NONE.union(*left, *right)
     kept_a, kept_b = ((x != 0) | active(s) for x, s in zip((a, b), sets, strict=True))
     sets_a, sets_b = sets
     if a.ndim == 1:
