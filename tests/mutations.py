@@ -506,8 +506,22 @@ MUTATIONS = (
     Mutation(
         "the other part of a complex number is forgotten",
         "analysis/sparsity/set_programs.py",
-        "            if stays:\n                self.line(f\"{sets[0]}[...] = UNION(before, {sets[0]})\")\n",
+        '            if stays:\n                self.line(f"{sets[0]}[...] = UNION(before, {sets[0]})")\n',
         "",
         "tests/analysis/test_index_sets.py -m 'slow or not slow'",
+    ),
+    Mutation(
+        "what is copied twice is made in place of both",
+        "transforms/optimise/algebra.py",
+        "count[source.out] == 1 and ",
+        "",
+        "tests/transforms/test_fresh_arrays.py",
+    ),
+    Mutation(
+        "ones that have been written to are counted",
+        "transforms/optimise/algebra.py",
+        " or at.changes.after(full.out, full):",
+        ":",
+        "tests/transforms/test_fresh_arrays.py",
     ),
 )

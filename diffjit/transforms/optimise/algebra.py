@@ -4,6 +4,7 @@
 -1.0 * x                 ->  -x                -a * b               ->  -(a * b), where -a has no other use
 2.0 * 100                ->  200.0             a - -b               ->  a + b
 4 * (0.3 * x)            ->  1.2 * x           x + x                ->  2 * x
+sum(full((n, m), 1.0))   ->  n * m             full(n, x).copy()    ->  full(n, x), where it has no other use
 
 Each rewriting gives the same bits, but for c * (1 / x) -> c / x, which rounds once where the derivative rounded twice.
 Products of constants are taken only where one of them is a power of two, or the product is exact.
@@ -31,6 +32,7 @@ _LARGEST = 2**53  # whole numbers up to here are floats
 _ROUNDS = 8
 _STEPS = frozenset({"add", "subtract"})
 _FRESH = frozenset({"matmul", "full", "unbroadcast", "zeros", "zeros_like"})
+_NEW = frozenset({"matmul", "full", "zeros", "zeros_like"})
 _READING = frozenset({"sum", "matmul", "unbroadcast", "copy", "dim"})
 _EITHER = frozenset({"add", "subtract", "multiply", "zmul", "zdiv"})  # the same of NumPy's numbers and Python's
 
@@ -41,7 +43,32 @@ def simplify_products(function: Function) -> None:
         return
     for _ in range(_ROUNDS):
         if not _Round(function).run():
-            return
+            break
+    _make_in_place(function)
+
+
+def _make_in_place(function: Function) -> None:
+    """What is made to be copied, and for nothing else, is made where the copy would be."""
+    count: Counter[Value] = Counter()
+    for block in blocks(function.body):
+        for op in block.ops:
+            count.update(op.inputs)
+        count.update(block.results)
+    for block in blocks(function.body):
+        made: dict[Value, Op] = {}
+        kept: list[Op] = []
+        for op in block.ops:
+            source = made.get(op.inputs[0]) if op.kind == "copy" else None
+            if source is not None and count[source.out] == 1 and source.out.type == op.out.type:
+                del made[source.out]
+                source.outputs, op.out.op = [op.out], source
+                made[op.out] = source
+                continue
+            fresh = op.kind in _NEW or (op.row.by_element and op.kind != "select")  # which gives an operand itself
+            if fresh and isinstance(op.out.type, Array) and op.out.type.ndim:  # NumPy makes numbers of 0-d results
+                made[op.out] = op
+            kept.append(op)
+        block.ops = kept
 
 
 class _Round:
@@ -453,6 +480,27 @@ def _copy_of_own(at: _Round, op: Op) -> Found:
     return v
 
 
+def _sum_of_ones(at: _Round, op: Op) -> Found:
+    """sum(full((n, m), c)) is c * (n * m), where c is a power of two, which adds up exactly."""
+    full = op.inputs[0].op
+    if full is None or full.kind != "full" or not isinstance(op.out.type, Scalar) or op.out.type != _item(full.out):
+        return None
+    c, lengths = _number(full.inputs[0]), full.inputs[1:]
+    if c is None or not _is_power_of_two(c) or not lengths or at.changes.after(full.out, full):
+        return None
+    size = lengths[0]
+    for n in lengths[1:]:
+        size = at.made("multiply", [size, n], INT)
+    op.attrs = {name: op.attrs[name] for name in LABELS if name in op.attrs}
+    if c == 1:
+        return "cast", [size]
+    return "multiply", [at.constant(c, op.out), at.made("cast", [size], op.out.type)]
+
+
+def _item(array: Value) -> Scalar:
+    return Scalar(array.type.dtype)
+
+
 def _steps_together(at: _Round, op: Op) -> Found:
     """n - 1 - 1 is n - 2, of Python's ints."""
     inner, by = op.inputs[0].op, _step(op)
@@ -489,6 +537,7 @@ TABLE: dict[str, tuple[Rule, ...]] = {
         _as_int,
     ),
     "cast": (_converted,),
+    "sum": (_sum_of_ones,),
     "copy": (_copy_of_own,),
     "zmul": (_certain("multiply"), _same_divisor, _sign_outwards),
     "zdiv": (_certain("divide"), _sign_outwards),
