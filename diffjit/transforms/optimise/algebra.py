@@ -32,7 +32,6 @@ _LARGEST = 2**53  # whole numbers up to here are floats
 _ROUNDS = 8
 _STEPS = frozenset({"add", "subtract"})
 _FRESH = frozenset({"matmul", "full", "unbroadcast", "zeros", "zeros_like"})
-_NEW = frozenset({"matmul", "full", "zeros", "zeros_like"})
 _READING = frozenset({"sum", "matmul", "unbroadcast", "copy", "dim"})
 _EITHER = frozenset({"add", "subtract", "multiply", "zmul", "zdiv"})  # the same of NumPy's numbers and Python's
 
@@ -64,7 +63,7 @@ def _make_in_place(function: Function) -> None:
                 source.outputs, op.out.op = [op.out], source
                 made[op.out] = source
                 continue
-            fresh = op.kind in _NEW or (op.row.by_element and op.kind != "select")  # which gives an operand itself
+            fresh = op.row.makes or (op.row.by_element and op.kind != "select")  # which gives an operand itself
             if fresh and isinstance(op.out.type, Array) and op.out.type.ndim:  # NumPy makes numbers of 0-d results
                 made[op.out] = op
             kept.append(op)
