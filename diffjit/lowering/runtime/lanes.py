@@ -8,11 +8,11 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
+from diffjit.lowering.calls.failures import LENGTH
 from diffjit.lowering.runtime.build import call_python, helper, operation, outlined
 from diffjit.lowering.runtime.choices import greater_complex, less_complex, maximum, minimum
-from diffjit.lowering.runtime.memory import empty
+from diffjit.lowering.runtime.memory import empty, same
 
-__diffjit_inside__ = type("Everywhere", (), {"__contains__": lambda _self, _line: True})()
 _empty_int64 = empty("int64")
 
 
@@ -75,28 +75,32 @@ sorted_before = operation("sorted_before", 2, lambda _x, _y: types.boolean, _emi
 def argsort_lane(values: Any, order: Any) -> Any:
     """A stable merge sort of positions: insertion sort of short runs, then merging."""
     n = values.shape[0]
+    same(order.shape[0] == n, LENGTH, order.shape[0], n)
     run = 16
     for start in range(0, n, run):
         for i in range(start, minimum(start + run, n)):
             j = i
-            while j > start and sorted_before(values[i], values[order[j - 1]]):
-                order[j] = order[j - 1]
+            while j > start and sorted_before(values.inside[i], values.inside[order.inside[j - 1]]):
+                order.inside[j] = order.inside[j - 1]
                 j -= 1
-            order[j] = i
+            order.inside[j] = i
     spare = _empty_int64((n,))
     while run < n:
         for start in range(0, n, 2 * run):
             middle, stop = minimum(start + run, n), minimum(start + 2 * run, n)
             left, right = start, middle
             for k in range(start, stop):
-                if left < middle and (right >= stop or not sorted_before(values[order[right]], values[order[left]])):
-                    spare[k] = order[left]
+                first = left < middle
+                if first and right < stop:
+                    first = not sorted_before(values.inside[order.inside[right]], values.inside[order.inside[left]])
+                if first:
+                    spare.inside[k] = order.inside[left]
                     left += 1
                 else:
-                    spare[k] = order[right]
+                    spare.inside[k] = order.inside[right]
                     right += 1
         for k in range(n):
-            order[k] = spare[k]
+            order.inside[k] = spare.inside[k]
         run *= 2
 
 
@@ -104,10 +108,11 @@ def argsort_lane(values: Any, order: Any) -> Any:
 def sort_lane(values: Any, result: Any) -> Any:
     """Sort by positions."""
     n = values.shape[0]
+    same(result.shape[0] == n, LENGTH, result.shape[0], n)
     order = _empty_int64((n,))
     argsort_lane(values, order)
     for k in range(n):
-        result[k] = values[order[k]]
+        result.inside[k] = values.inside[order.inside[k]]
 
 
 @helper

@@ -8,14 +8,13 @@ from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
 from diffjit.lowering.calls import blas
-from diffjit.lowering.calls.failures import NO_CONVERGENCE, NOT_POSITIVE, SINGULAR
+from diffjit.lowering.calls.failures import LENGTH, NO_CONVERGENCE, NOT_POSITIVE, SINGULAR
 from diffjit.lowering.llvm.elements import DATA, SHAPE
+from diffjit.lowering.marks import nest, parallel
 from diffjit.lowering.runtime.arithmetic import plus
-from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation, outlined
+from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, helper, operation, outlined
 from diffjit.lowering.runtime.choices import minimum
-from diffjit.lowering.runtime.memory import lengths_of, strides_of
-
-__diffjit_inside__ = type("Everywhere", (), {"__contains__": lambda _self, _line: True})()
+from diffjit.lowering.runtime.memory import lengths_of, same, strides_of
 
 _SMALL = 4096  # m * n * k up to which three loops beat BLAS
 _BLOCK = 2048
@@ -107,35 +106,65 @@ def _emit_gemm(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
 gemm = operation("gemm", 3, lambda a, b, _o: types.none if _is_blas(a) and _is_blas(b) else None, _emit_gemm)
 
 
+@helper
+def shaped(a: Any, n: Any, m: Any) -> None:
+    """What a helper relies on: a matrix is n by m."""
+    same(a.shape[0] == n, LENGTH, a.shape[0], n)
+    same(a.shape[1] == m, LENGTH, a.shape[1], m)
+
+
+@helper
+def long(x: Any, n: Any) -> None:
+    """And a vector has n elements."""
+    same(x.shape[0] == n, LENGTH, x.shape[0], n)
+
+
 @outlined
 def packed(a: Any, spare: Any) -> Any:
     """Copy a matrix into C order."""
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            spare[i, j] = a[i, j]
+    n, m = a.shape
+    shaped(spare, n, m)
+    for i in range(n):
+        for j in parallel(m):
+            spare.inside[i, j] = a.inside[i, j]
 
 
 @outlined
 def matmul_loops(a: Any, b: Any, out: Any) -> Any:
-    """out = a @ b by three loops."""
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = 0
-        for k in range(a.shape[1]):
-            x = a[i, k]
-            for j in range(out.shape[1]):
-                out[i, j] += x * b[k, j]
+    """out = a @ b by three loops: four rows of b at a time, such that the result is read and written less."""
+    n, m = out.shape
+    inner = a.shape[1]
+    shaped(a, n, inner)
+    shaped(b, inner, m)
+    whole = inner - inner % 4
+    for i in range(n):
+        for j in parallel(m):
+            out.inside[i, j] = 0
+        for k in range(0, whole, 4):
+            x, x1, x2, x3 = a.inside[i, k], a.inside[i, k + 1], a.inside[i, k + 2], a.inside[i, k + 3]
+            for j in parallel(m):
+                total = out.inside[i, j] + x * b.inside[k, j]
+                total = total + x1 * b.inside[k + 1, j]
+                total = total + x2 * b.inside[k + 2, j]
+                out.inside[i, j] = total + x3 * b.inside[k + 3, j]
+        for k in range(whole, inner):
+            x = a.inside[i, k]
+            for j in parallel(m):
+                out.inside[i, j] = out.inside[i, j] + x * b.inside[k, j]
 
 
 @outlined
 def matmul_bools(a: Any, b: Any, out: Any) -> Any:
     """out = a @ b for booleans: whether any product is true."""
+    inner = a.shape[1]
+    shaped(a, out.shape[0], inner)
+    shaped(b, inner, out.shape[1])
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             some = False
-            for k in range(a.shape[1]):
-                some |= a[i, k] & b[k, j]
-            out[i, j] = some
+            for k in nest(inner):
+                some |= a.inside[i, k] & b.inside[k, j]
+            out.inside[i, j] = some
 
 
 @outlined
@@ -176,10 +205,11 @@ def dot_lanes(a: Any, b: Any, zero: Any) -> Any:
     """The sum of products of two vectors, in blocks."""
     total = zero
     n = a.shape[0]
+    long(b, n)
     for start in range(0, n, _BLOCK):
         part = zero
-        for i in range(start, minimum(start + _BLOCK, n)):
-            part = plus(part, a[i] * b[i])
+        for i in nest(start, minimum(start + _BLOCK, n)):
+            part = plus(part, a.inside[i] * b.inside[i])
         total = plus(total, part)
     return total
 
@@ -188,30 +218,58 @@ def dot_lanes(a: Any, b: Any, zero: Any) -> Any:
 def dot_bools(a: Any, b: Any) -> Any:
     """Whether two boolean vectors are true at one place."""
     some = False
-    for i in range(a.shape[0]):
-        some |= a[i] & b[i]
+    long(b, a.shape[0])
+    for i in nest(a.shape[0]):
+        some |= a.inside[i] & b.inside[i]
     return some
 
 
 @outlined
 def matvec(a: Any, x: Any, out: Any, zero: Any) -> Any:
-    """out = a @ x, by rows."""
-    for i in range(a.shape[0]):
+    """out = a @ x, by rows: four at a time, which share what is read of x."""
+    n, m = a.shape
+    long(x, m)
+    long(out, n)
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        total, total1, total2, total3 = zero, zero, zero, zero
+        for j in nest(m):
+            factor = x.inside[j]
+            total = plus(total, a.inside[i, j] * factor)
+            total1 = plus(total1, a.inside[i + 1, j] * factor)
+            total2 = plus(total2, a.inside[i + 2, j] * factor)
+            total3 = plus(total3, a.inside[i + 3, j] * factor)
+        out.inside[i] = total
+        out.inside[i + 1] = total1
+        out.inside[i + 2] = total2
+        out.inside[i + 3] = total3
+    for i in range(whole, n):
         total = zero
-        for j in range(a.shape[1]):
-            total = plus(total, a[i, j] * x[j])
-        out[i] = total
+        for j in nest(m):
+            total = plus(total, a.inside[i, j] * x.inside[j])
+        out.inside[i] = total
 
 
 @outlined
 def matvec_by_columns(a: Any, x: Any, out: Any, zero: Any) -> Any:
-    """out = a @ x, by columns: for matrices in Fortran order."""
-    for i in range(a.shape[0]):
-        out[i] = zero
-    for j in range(a.shape[1]):
-        factor = x[j]
-        for i in range(a.shape[0]):
-            out[i] += a[i, j] * factor
+    """out = a @ x, by columns: for matrices in Fortran order. Four at a time: the result is read and written less."""
+    n, m = a.shape
+    long(x, m)
+    long(out, n)
+    for i in parallel(n):
+        out.inside[i] = zero
+    whole = m - m % 4
+    for j in range(0, whole, 4):
+        factor, factor1, factor2, factor3 = x.inside[j], x.inside[j + 1], x.inside[j + 2], x.inside[j + 3]
+        for i in parallel(n):
+            total = out.inside[i] + a.inside[i, j] * factor
+            total = total + a.inside[i, j + 1] * factor1
+            total = total + a.inside[i, j + 2] * factor2
+            out.inside[i] = total + a.inside[i, j + 3] * factor3
+    for j in range(whole, m):
+        factor = x.inside[j]
+        for i in parallel(n):
+            out.inside[i] = out.inside[i] + a.inside[i, j] * factor
 
 
 # LAPACK ---------------------------------------------------------------------------------------------------------------
@@ -336,67 +394,83 @@ require_regular, require_positive = _failing("require_regular", SINGULAR), _fail
 def solve_vector(a: Any, b: Any, out: Any, lu: Any, right: Any, pivots: Any) -> Any:
     """a x = b for one vector; `lu` (n, n), `right` (n, 1) in Fortran order and `pivots` are work space."""
     n = a.shape[0]
+    shaped(a, n, n)
+    shaped(lu, n, n)
+    shaped(right, n, 1)
+    long(b, n)
+    long(out, n)
     if n == 0:
         return
     for j in range(n):
         for i in range(n):
-            lu[i, j] = a[i, j]
-        right[j, 0] = b[j]
+            lu.inside[i, j] = a.inside[i, j]
+        right.inside[j, 0] = b.inside[j]
     require_regular(gesv(lu, right, pivots))
     for i in range(n):
-        out[i] = right[i, 0]
+        out.inside[i] = right.inside[i, 0]
 
 
 @outlined
 def solve_matrix(a: Any, b: Any, out: Any, lu: Any, right: Any, pivots: Any) -> Any:
     """a x = b for the columns of a matrix."""
     n, m = out.shape
+    shaped(a, n, n)
+    shaped(lu, n, n)
+    shaped(right, n, m)
+    shaped(b, n, m)
     if n == 0 or m == 0:
         return
     for j in range(n):
         for i in range(n):
-            lu[i, j] = a[i, j]
+            lu.inside[i, j] = a.inside[i, j]
     for j in range(m):
         for i in range(n):
-            right[i, j] = b[i, j]
+            right.inside[i, j] = b.inside[i, j]
     require_regular(gesv(lu, right, pivots))
     for i in range(n):
         for j in range(m):
-            out[i, j] = right[i, j]
+            out.inside[i, j] = right.inside[i, j]
 
 
 @outlined
 def invert(a: Any, out: Any, lu: Any, right: Any, pivots: Any) -> Any:
     """The inverse."""
     n = a.shape[0]
+    shaped(a, n, n)
+    shaped(lu, n, n)
+    shaped(right, n, n)
+    shaped(out, n, n)
     if n == 0:
         return
     for j in range(n):
         for i in range(n):
-            lu[i, j] = a[i, j]
-            right[i, j] = 0
-        right[j, j] = 1
+            lu.inside[i, j] = a.inside[i, j]
+            right.inside[i, j] = 0
+        right.inside[j, j] = 1
     require_regular(gesv(lu, right, pivots))
     for i in range(n):
         for j in range(n):
-            out[i, j] = right[i, j]
+            out.inside[i, j] = right.inside[i, j]
 
 
 @outlined
 def determinant(a: Any, one: Any, lu: Any, pivots: Any) -> Any:
     """The determinant, from the factorisation."""
     n = a.shape[0]
+    shaped(a, n, n)
+    shaped(lu, n, n)
+    long(pivots, n)
     result = one
     if n == 0:
         return result
     for j in range(n):
         for i in range(n):
-            lu[i, j] = a[i, j]
+            lu.inside[i, j] = a.inside[i, j]
     if getrf(lu, pivots) > 0:
         return result - result
     for j in range(n):
-        result = result * lu[j, j]
-        if pivots[j] != j + 1:
+        result = result * lu.inside[j, j]
+        if pivots.inside[j] != j + 1:
             result = -result
     return result
 
@@ -405,29 +479,34 @@ def determinant(a: Any, one: Any, lu: Any, pivots: Any) -> Any:
 def cholesky_factor(a: Any, out: Any, lower: Any) -> Any:
     """The lower factor; reads the lower triangle alone."""
     n = a.shape[0]
+    shaped(a, n, n)
+    shaped(lower, n, n)
+    shaped(out, n, n)
     if n == 0:
         return
     for j in range(n):
         for i in range(n):
-            lower[i, j] = a[i, j]
+            lower.inside[i, j] = a.inside[i, j]
     require_positive(potrf(lower))
     for i in range(n):
         for j in range(n):
             if j <= i:
-                out[i, j] = lower[i, j]
+                out.inside[i, j] = lower.inside[i, j]
             else:
-                out[i, j] = 0
+                out.inside[i, j] = 0
 
 
 @outlined
 def is_regular(a: Any, lu: Any, pivots: Any) -> Any:
     """Whether `solve` and `inv` would succeed."""
     n = a.shape[0]
+    shaped(a, n, n)
+    shaped(lu, n, n)
     if n == 0:
         return True
     for j in range(n):
         for i in range(n):
-            lu[i, j] = a[i, j]
+            lu.inside[i, j] = a.inside[i, j]
     return getrf(lu, pivots) == 0
 
 
@@ -435,11 +514,13 @@ def is_regular(a: Any, lu: Any, pivots: Any) -> Any:
 def is_positive(a: Any, lower: Any) -> Any:
     """Whether `cholesky` would succeed."""
     n = a.shape[0]
+    shaped(a, n, n)
+    shaped(lower, n, n)
     if n == 0:
         return True
     for j in range(n):
         for i in range(n):
-            lower[i, j] = a[i, j]
+            lower.inside[i, j] = a.inside[i, j]
     return potrf(lower) == 0
 
 
@@ -449,17 +530,21 @@ def hermitian_vectors(
 ) -> None:
     """Eigenvalues in the first row, eigenvectors below; reads one triangle alone."""
     n = a.shape[0]
+    shaped(a, n, n)
+    shaped(vectors, n, n)
+    shaped(out, n + 1, n)
+    long(values, n)
     if n == 0:
         return
     for j in range(n):
         for i in range(n):
-            vectors[i, j] = a[i, j]
+            vectors.inside[i, j] = a.inside[i, j]
     require_eigenvalues(hermitian(vectors, upper, values, work, real_work, int_work))
     for j in range(n):
-        out[0, j] = values[j]
+        out.inside[0, j] = values.inside[j]
     for i in range(n):
         for j in range(n):
-            out[i + 1, j] = vectors[i, j]
+            out.inside[i + 1, j] = vectors.inside[i, j]
 
 
 @outlined
@@ -469,17 +554,21 @@ def singular_vectors(
     """Left singular vectors, singular values, right singular vectors."""
     m, n = a.shape
     k = values.shape[0]
+    shaped(matrix, m, n)
+    shaped(left, m, k)
+    shaped(right, k, n)
+    shaped(out, m + n + 1, k)
     if k == 0:
         return
     for j in range(n):
         for i in range(m):
-            matrix[i, j] = a[i, j]
+            matrix.inside[i, j] = a.inside[i, j]
     require_values(gesdd(matrix, left, values, right, work, real_work, int_work))
     for i in range(m):
         for j in range(k):
-            out[i, j] = left[i, j]
+            out.inside[i, j] = left.inside[i, j]
     for j in range(k):
-        out[m, j] = values[j]
+        out.inside[m, j] = values.inside[j]
     for i in range(n):
         for j in range(k):
-            out[m + 1 + i, j] = right[j, i].conjugate()
+            out.inside[m + 1 + i, j] = right.inside[j, i].conjugate()
