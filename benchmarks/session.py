@@ -97,8 +97,13 @@ class Process:
 
     def pin(self) -> None:
         """In the new process, before it starts."""
-        if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, self.cores)
+        pin(self.cores)
+
+
+def pin(cores: list[int]) -> None:
+    """Let this process, and what it starts, run on these cores alone: some libraries heed no other word."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores)
 
 
 def choose_cores(threads: int) -> list[int]:
