@@ -20,6 +20,7 @@ from diffjit.errors import TypeProblem
 from diffjit.frontend.entry.places import AsArray, Cell, Default, Getter, Global, Item, Keys, Kind, Length, Shape, Sign
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.lengths import Lengths
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
@@ -91,7 +92,7 @@ class Lifting(Mixin):
         self.lifted: dict[Any, Any] = {}
         self.param_paths: dict[Value, Any] = {}
         self.signs: dict[Any, int] = {}  # those of ints from outside on which the types of powers hang
-        self.slice_syms = {}
+        self.length_facts = Lengths()
         self.objects: dict[int, av.Ref] = {}  # objects from outside by their identities; `guards` keep them
         self.flat_of: dict[Value, Value] = {}  # copies that stand for `a.flat`, and their arrays
         self.exceptions: list[Any] = []

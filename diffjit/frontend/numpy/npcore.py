@@ -13,8 +13,8 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, Sub, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
-from diffjit.ir.nodes import Block, Value, const_of, is_const
-from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
+from diffjit.ir.nodes import Block, Value
+from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar
 from diffjit.primitives.library import containers
 
 _RAGGED = "setting an array element with a sequence: the rows have different shapes"
@@ -197,23 +197,8 @@ class NumpyCore(Mixin):
             elif n.op is not None and n.op.kind == "dim":
                 out.append(n.op.inputs[0].type.dims[n.op.attrs["axis"]])
             else:
-                out.append(self.slice_syms.setdefault(("length", self._length_key(n)), Sym()))
+                out.append(self.length_facts.made(n))
         return tuple(out)
-
-    def _length_key(self, value: Value) -> Any:
-        """Equal keys mean equal numbers: the same value, or a known length plus a constant."""
-        offset = 0
-        while value.op is not None and value.op.kind in ("add", "subtract"):
-            a, b = value.op.inputs
-            if is_const(b):
-                offset += const_of(b) if value.op.kind == "add" else -const_of(b)
-                value = a
-            else:
-                break
-        base: Any = value
-        if value.op is not None and value.op.kind == "dim":
-            base = value.op.inputs[0].type.dims[value.op.attrs["axis"]]
-        return (base, offset)
 
     def empty(
         self,

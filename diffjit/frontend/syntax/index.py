@@ -15,6 +15,7 @@ from diffjit.frontend.objects.lists import split_slice
 from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.lengths import Lengths
 from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
@@ -27,7 +28,7 @@ from diffjit.primitives.library import containers
 class Indexing(Mixin):
     """Mixin of the interpreter: subscripts."""
 
-    slice_syms: dict[Any, Sym]
+    length_facts: Lengths
 
     def get_item(self, owner: Any, index: Any, node: Any = None) -> Any:
         """`owner[index]`."""
@@ -503,28 +504,8 @@ class Indexing(Mixin):
 
     def slice_length(self, length: Dim, item: av.Slice) -> Dim:
         """What is known of a slice's length; slices that cut the same number of elements share a symbol."""
-        parts = [
-            None if is_none(p) else p.obj if isinstance(p, Static) else Ellipsis
-            for p in (item.start, item.stop, item.step)
-        ]
-        if Ellipsis in parts:
-            key = (
-                length,
-                *(
-                    p if isinstance(p, Value) else (p.obj if isinstance(p, Static) else None)
-                    for p in (item.start, item.stop, item.step)
-                ),
-            )
-            return self.slice_syms.setdefault(key, Sym())
-        if isinstance(length, int):
-            return len(range(*slice(*parts).indices(length)))
-        start, stop, step = parts
-        if step == -1 and start is None and stop is None:
-            return length
-        if step in (None, 1) and (start or 0) >= 0 and (stop is None or stop < 0):  # pyright: ignore[reportOperatorIssue]
-            cut = (start or 0) - (stop or 0)  # pyright: ignore[reportOperatorIssue]
-            return length if cut == 0 else self.slice_syms.setdefault((length, "cut", cut), Sym())
-        return self.slice_syms.setdefault((length, start, stop, step), Sym())
+        parts = (p.obj if isinstance(p, Static) else p for p in (item.start, item.stop, item.step))
+        return self.length_facts.slice(length, *parts)
 
     def advanced(self, array: Value, items: list[Any], node: Any) -> tuple[Value, tuple[str, ...], list[Value]]:
         """Split an advanced index into a basic view and positions for `gather`/`scatter`."""

@@ -1,0 +1,108 @@
+"""What is known of lengths while a program is specialised: which are equal, however they are written.
+
+A length that hangs on a number or on another length is written `max(0, base + offset)`: `u[1:-1]` and `u[2:n]`, where
+`n = u.shape[0]`, are both as long as `u` is without two elements, and so is `np.zeros(n - 2)`. One symbol stands for
+all lengths with the same base and offset. What NumPy makes of a bound that is negative, or behind the end, is looked
+at in `Lengths.cut`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from diffjit.ir.nodes import Value, const_of, is_const
+from diffjit.ir.types import INT, Dim, Sym
+
+Form = tuple[Any, int]  # a base, which is a length or a number, and what is added to it
+
+
+@dataclass(slots=True, eq=False)
+class Lengths:
+    """The symbols of one program."""
+
+    symbols: dict[Any, Sym] = field(default_factory=dict[Any, Sym])
+    forms: dict[Sym, Form] = field(default_factory=dict[Sym, Form])  # the symbol is max(0, base + offset)
+
+    def made(self, n: Value) -> Dim:
+        """The length of what has been made with so many elements: the number is not negative."""
+        return self._of(self._form(n))
+
+    def slice(self, length: Dim, start: Any, stop: Any, step: Any) -> Dim:
+        """The length of a slice; its parts are numbers, values, or None."""
+        parts = (start, stop, step)
+        if isinstance(length, int):
+            if not any(isinstance(p, Value) for p in parts):
+                return len(range(*slice(*parts).indices(length)))
+        elif step in (None, 1) and not isinstance(step, Value):
+            found = self.cut(length, start or 0, stop) if not isinstance(start, Value) else None
+            if found is not None:
+                return found
+        elif step == -1 and start is None and stop is None:
+            return length
+        return self.symbols.setdefault(("slice", length, *parts), Sym())
+
+    def cut(self, length: Sym, start: int, stop: Any) -> Dim | None:
+        """The length of `[start:stop]`; None where it hangs on more than a base and an offset.
+
+        With L = max(0, b + k) elements and stop = b + s:
+
+        - s >= k: the slice ends at the end, for b + s >= L, or L = 0;
+        - s < k and b + s >= 0: it ends at b + s < L, and has max(0, b + s - start) elements;
+        - s < k and b + s < 0: NumPy counts from the end, up to 2 * b + s + k, which is at most k - s - 2. There is
+          nothing from a start that is not before that, and max(0, b + s - start) is 0, too.
+        """
+        if start < 0:
+            return None
+        if stop is None:
+            return self._of((length, -start))
+        if not isinstance(stop, Value):
+            return self._of((length, stop - start)) if stop < 0 else None
+        if stop.type.dtype != INT.dtype:
+            return None
+        base, end = self._form(stop)
+        for b, k in ((length, 0), self.forms.get(length, (length, 0))):
+            if b is not base and b != base:
+                continue
+            if end >= k:
+                return self._of((length, -start))
+            if (end >= 0 and isinstance(b, Sym)) or start >= k - end - 2:
+                return self._of((b, end - start))
+        return None
+
+    def _form(self, value: Value) -> Form:
+        """A number as a known length, or another number, plus a constant."""
+        offset = 0
+        while value.op is not None and value.op.kind in ("add", "subtract") and value.type.dtype == INT.dtype:
+            a, b = value.op.inputs
+            if is_const(b):
+                offset += const_of(b) if value.op.kind == "add" else -const_of(b)
+                value = a
+            elif is_const(a) and value.op.kind == "add":
+                offset += const_of(a)
+                value = b
+            else:
+                break
+        if value.op is not None and value.op.kind == "dim":
+            return self._exact(value.op.inputs[0].type.dims[value.op.attrs["axis"]], offset)
+        return value, offset
+
+    def _exact(self, length: Dim, offset: int) -> Form:
+        """A length plus a constant by the base of the length, where the length itself is never cut off at 0."""
+        if isinstance(length, Sym):
+            base, k = self.forms.get(length, (length, 0))
+            if isinstance(base, Sym) and k >= 0:
+                return base, k + offset
+        return length, offset
+
+    def _of(self, form: Form) -> Dim:
+        """The symbol of max(0, base + offset)."""
+        base, offset = form
+        if isinstance(base, Sym) and base in self.forms and offset <= 0:  # cutting twice
+            own, k = self.forms[base]
+            base, offset = own, k + offset
+        if isinstance(base, Sym) and offset == 0:
+            return base
+        symbol = self.symbols.setdefault((base, offset), Sym())
+        self.forms[symbol] = (base, offset)
+        return symbol

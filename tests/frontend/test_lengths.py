@@ -1,0 +1,154 @@
+"""Lengths with one symbol are equal whenever the program runs, and known ones are what is known of them."""
+
+import linecache
+import random
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+from diffjit.frontend.entry.program import specialise
+from diffjit.ir.types import Sym
+
+BACKENDS = ["python", "numba"]
+
+
+class Writer:
+    """Writes `f(x, y, m)` of vectors that are cut from each other, or made, by bounds of many forms."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.names = ["x", "y"]
+        self.counts = ["m", "n"]
+        self.lines = ["def f(x, y, m):", "    n = x.shape[0]"]
+
+    def number(self):
+        base = self.random.choice([*self.counts, f"{self.random.choice(self.names)}.shape[0]"])
+        by = self.random.choice(["", " - 1", " - 2", " - 3", " - 4", " + 1", " + 2", " - 1 + 2", " - 1 - 1"])
+        return self.random.choice([f"{base}{by}", f"{base}{by}", f"{self.random.randint(0, 3)} + {base}"])
+
+    def bound(self, of):
+        kind = self.random.randrange(5)
+        if kind == 0:
+            return ""
+        if kind == 1:
+            return str(self.random.randint(-4, 4))
+        if kind == 2:
+            return f"{of}.shape[0]" + self.random.choice(["", " - 1", " - 2", " - 3", " + 1"])
+        return self.number()
+
+    def start(self, of):
+        return self.random.choice(["", "0", "1", "2", "3", self.bound(of)])
+
+    def statement(self):
+        new, of = f"a{len(self.names)}", self.random.choice(self.names)
+        if self.random.random() < 0.25:
+            self.lines.append(f"    {new} = {self.random.choice(['np.zeros', 'np.ones'])}({self.number()})")
+        else:
+            step = self.random.choice(["", "", "", "", ":1", ":-1", ":2"])
+            self.lines.append(f"    {new} = {of}[{self.start(of)}:{self.bound(of)}{step}]")
+        self.names.append(new)
+        if self.random.random() < 0.3:
+            count = f"k{len(self.names)}"
+            self.lines.append(f"    {count} = {self.number()}")
+            self.counts.append(count)
+
+    def written(self, statements):
+        for _ in range(statements):
+            self.statement()
+        return "\n".join([*self.lines, f"    return [{', '.join(self.names)}]"]) + "\n"
+
+
+def drawn(seed, statements=10):
+    text = Writer(seed).written(statements)
+    name = f"<lengths {seed}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    scope = {"np": np}
+    exec(compile(text, name, "exec"), scope)  # noqa: S102 - a drawn program
+    return scope["f"], text
+
+
+def lengths_of(f, n, m):
+    """The lengths as NumPy has them; None where the program raises."""
+    try:
+        return [len(a) for a in f(np.zeros(n), np.zeros(n), m)]
+    except ValueError:  # a negative length
+        return None
+
+
+def counted(seed):
+    """How many of a program's lengths have the symbol of another one, none of which is ever another length."""
+    f, text = drawn(seed)
+    program = specialise(f, (np.zeros(30), np.zeros(30), 17), {})
+    dims = [program.function.results[out.index].type.dims[0] for out in program.result]
+    for n in range(9):
+        for m in range(-4, 9):
+            found = lengths_of(f, n, m)
+            for k, d in enumerate(dims if found else ()):
+                first = dims.index(d)
+                assert found[k] == (found[first] if isinstance(d, Sym) else d), (text, k, first, n, m)
+    return len(dims) - len(set(dims))
+
+
+def test_lengths_with_one_symbol_are_equal():
+    assert sum(counted(seed) for seed in range(200)) > 400
+
+
+@pytest.mark.slow
+def test_more_lengths_with_one_symbol():
+    assert sum(counted(seed) for seed in range(1000, 9000)) > 16000
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_slices_of_drawn_programs(seed, backend):
+    """Values, and the exceptions of short arrays."""
+    f, text = drawn(seed, 6)
+    compiled = dj.jit(f, backend=backend)
+    rng = np.random.default_rng(seed)
+    for n in (30, 7, 6):
+        for m in (17, 8, 2, -1):
+            x, y = rng.random(n), rng.random(n)
+            try:
+                expected = f(x, y, m)
+            except ValueError:
+                with pytest.raises(ValueError, match="negative"):
+                    compiled(x, y, m)
+                continue
+            for ours, numpys in zip(compiled(x, y, m), expected, strict=True):
+                np.testing.assert_array_equal(ours, numpys, err_msg=text)
+
+
+def laplacian(u, c):
+    n, m = u.shape
+    inner = u[1 : n - 1, 1 : m - 1]
+    around = u[2:n, 1 : m - 1] + u[0 : n - 2, 1 : m - 1] + u[1 : n - 1, 2:m] + u[1 : n - 1, 0 : m - 2]
+    out = np.zeros((n, m))
+    out[1:-1, 1:-1] = inner + c * (around - 4.0 * inner)
+    return out
+
+
+def padded(u, c):
+    n, m = u.shape
+    wide = np.zeros((n + 2, m + 2))
+    wide[1 : n + 1, 1 : m + 1] = u
+    return u + c * (wide[2:, 1:-1] + wide[:n, 1:-1] + wide[1:-1, 2:] + wide[1 : n + 1, :m] - 4.0 * u)
+
+
+@pytest.mark.parametrize("stencil", [laplacian, padded], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_stencils_by_counts_have_one_nest(stencil, backend):
+    def loss(u, c):
+        return np.sum(stencil(u, c) ** 2)
+
+    rng = np.random.default_rng(1)
+    gradient = dj.value_and_grad(loss, argnums=(0, 1), backend=backend)
+    for shape in ((9, 12), (7, 7), (6, 40), (2, 9)):
+        u, du = rng.random(shape), rng.random(shape)
+        value, (u_bar, c_bar) = gradient(u, 0.3)
+        assert value == pytest.approx(loss(u, 0.3), rel=1e-13)
+        quotient = (loss(u + 1e-6 * du, 0.3) - loss(u - 1e-6 * du, 0.3)) / 2e-6
+        assert np.sum(u_bar * du) == pytest.approx(quotient, rel=1e-7)
+        assert c_bar == pytest.approx((loss(u, 0.3 + 1e-6) - loss(u, 0.3 - 1e-6)) / 2e-6, rel=1e-7)
+    text = dj.source(dj.jit(stencil), rng.random((9, 12)), 0.3, stage="lowered")
+    assert "joint" not in text  # lengths are compared nowhere
