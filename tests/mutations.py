@@ -524,4 +524,25 @@ MUTATIONS = (
         ":",
         "tests/transforms/test_fresh_arrays.py",
     ),
+    Mutation(
+        "a bound that counts from the end cuts what it says",
+        "frontend/values/lengths.py",
+        "start >= k - end - 2",
+        "start >= k - end - 3",
+        "tests/frontend/test_lengths.py",
+    ),
+    Mutation(
+        "what was cut off is put back",
+        "frontend/values/lengths.py",
+        " in self.forms and offset <= 0:",
+        " in self.forms:",
+        "tests/frontend/test_lengths.py",
+    ),
+    Mutation(
+        "what the text says of an access is forgotten",
+        "lowering/flow/facts.py",
+        "array, known | {value.attr}",
+        "array, known",
+        "tests/lowering/test_vectorised.py",
+    ),
 )
