@@ -10,6 +10,7 @@ from llvmlite import ir as llvm_ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from diffjit.lowering.calls.failures import PROMISED
 from diffjit.lowering.llvm.compiler import OPTIONS
 from diffjit.lowering.llvm.elements import with_dead_end
 from diffjit.lowering.llvm.exits import fail
@@ -64,6 +65,15 @@ def fail_if(context: Any, builder: Any, condition: Any, kind: int, *payload: Any
     with builder.if_then(condition, likely=False):
         fail(context, builder, kind, *payload)
         with_dead_end(builder)
+
+
+def _emit_relies_on(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+    fail_if(context, builder, builder.not_(args[0]), PROMISED, *args[1:])
+    return context.get_dummy_value()
+
+
+# `relies_on(m == n, LENGTH, m, n)`: what a helper relies on, whoever has called it
+relies_on = operation("relies_on", 4, lambda *_k: types.none, _emit_relies_on)
 
 
 def declared(builder: Any, name: str, result: Any, *arguments: Any, pure: bool = False) -> Any:

@@ -9,9 +9,9 @@ from llvmlite import ir as llvm_ir
 from numba.core import types
 
 from diffjit.lowering.calls.failures import LENGTH
-from diffjit.lowering.runtime.build import call_python, helper, operation, outlined
+from diffjit.lowering.runtime.build import call_python, helper, operation, outlined, relies_on
 from diffjit.lowering.runtime.choices import greater_complex, less_complex, maximum, minimum
-from diffjit.lowering.runtime.memory import empty, same
+from diffjit.lowering.runtime.memory import empty
 
 _empty_int64 = empty("int64")
 
@@ -75,7 +75,7 @@ sorted_before = operation("sorted_before", 2, lambda _x, _y: types.boolean, _emi
 def argsort_lane(values: Any, order: Any) -> Any:
     """A stable merge sort of positions: insertion sort of short runs, then merging."""
     n = values.shape[0]
-    same(order.shape[0] == n, LENGTH, order.shape[0], n)
+    relies_on(order.shape[0] == n, LENGTH, order.shape[0], n)
     run = 16
     for start in range(0, n, run):
         for i in range(start, minimum(start + run, n)):
@@ -108,7 +108,7 @@ def argsort_lane(values: Any, order: Any) -> Any:
 def sort_lane(values: Any, result: Any) -> Any:
     """Sort by positions."""
     n = values.shape[0]
-    same(result.shape[0] == n, LENGTH, result.shape[0], n)
+    relies_on(result.shape[0] == n, LENGTH, result.shape[0], n)
     order = _empty_int64((n,))
     argsort_lane(values, order)
     for k in range(n):

@@ -12,9 +12,9 @@ from diffjit.lowering.calls.failures import LENGTH, NO_CONVERGENCE, NOT_POSITIVE
 from diffjit.lowering.llvm.elements import DATA, SHAPE
 from diffjit.lowering.marks import nest, parallel
 from diffjit.lowering.runtime.arithmetic import plus
-from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, helper, operation, outlined
+from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, helper, operation, outlined, relies_on
 from diffjit.lowering.runtime.choices import minimum
-from diffjit.lowering.runtime.memory import lengths_of, same, strides_of
+from diffjit.lowering.runtime.memory import lengths_of, strides_of
 
 _SMALL = 4096  # m * n * k up to which three loops beat BLAS
 _BLOCK = 2048
@@ -109,14 +109,14 @@ gemm = operation("gemm", 3, lambda a, b, _o: types.none if _is_blas(a) and _is_b
 @helper
 def shaped(a: Any, n: Any, m: Any) -> None:
     """What a helper relies on: a matrix is n by m."""
-    same(a.shape[0] == n, LENGTH, a.shape[0], n)
-    same(a.shape[1] == m, LENGTH, a.shape[1], m)
+    relies_on(a.shape[0] == n, LENGTH, a.shape[0], n)
+    relies_on(a.shape[1] == m, LENGTH, a.shape[1], m)
 
 
 @helper
 def long(x: Any, n: Any) -> None:
     """And a vector has n elements."""
-    same(x.shape[0] == n, LENGTH, x.shape[0], n)
+    relies_on(x.shape[0] == n, LENGTH, x.shape[0], n)
 
 
 @outlined

@@ -619,9 +619,6 @@ def require(kind_of_failure: int, count: int) -> Any:
     return operation("require", count + 1, lambda *_k: types.none, emit)
 
 
-same = require(PROMISED, 3)  # `same(m == n, LENGTH, m, n)`: what a helper relies on, whoever has called it
-
-
 def share_arguments(context: Any, builder: Any, scopes: Any, kinds: Any, args: Any) -> None:
     """Leave with a failure where two arguments overlap though they are said to be apart, and one is written."""
     arrays = [k for k, ty in enumerate(kinds) if isinstance(ty, types.Array)]
