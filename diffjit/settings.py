@@ -12,6 +12,11 @@ def _text(name: str, default: str) -> str:
     return os.environ.get(name, default)
 
 
+def _tiers() -> bool | str:
+    text = _text("DIFFJIT_TIERS", "1")
+    return "light" if text == "light" else text not in ("", "0")
+
+
 @dataclass(slots=True)
 class Settings:
     """What users may change.
@@ -23,6 +28,8 @@ class Settings:
     cache_mb   megabytes that the folder is cut down to, least used first; 0: text alone is kept; DIFFJIT_CACHE_MB
     reserve_mb megabytes of freed memory that compiled code keeps for its next large arrays; DIFFJIT_RESERVE_MB
     isolate    True: LLVM runs in a second process, and what ends it there raises DJ902 here at worst; DIFFJIT_ISOLATE
+    tiers      True: first calls run what LLVM makes quickly, while it makes the fast code, of the same bits, beside
+               them; "light": the quick code alone (for tests); False: they wait; DIFFJIT_TIERS
     threads    how many threads large array operations use, which changes no result; 0: one a core; DIFFJIT_THREADS
     checked    True: compiled code tests all that its optimisation relies on, as it runs (slow); DIFFJIT_CHECKED
     plain      True: no optimisation that could be left out, and each index tested (slow); DIFFJIT_PLAIN
@@ -39,6 +46,7 @@ class Settings:
     cache_mb: float = field(default_factory=lambda: float(_text("DIFFJIT_CACHE_MB", "1000")))
     reserve_mb: float = field(default_factory=lambda: float(_text("DIFFJIT_RESERVE_MB", "128")))
     isolate: bool = field(default_factory=lambda: _text("DIFFJIT_ISOLATE", "1") != "0")
+    tiers: bool | str = field(default_factory=_tiers)
     threads: int = field(default_factory=lambda: int(_text("DIFFJIT_THREADS", "0")))
     checked: bool = field(default_factory=lambda: _text("DIFFJIT_CHECKED", "0") not in ("", "0"))
     plain: bool = field(default_factory=lambda: _text("DIFFJIT_PLAIN", "0") not in ("", "0"))

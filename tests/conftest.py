@@ -15,6 +15,10 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 # Each pass leaves a program that is well formed, or fails here.
 os.environ.setdefault("DIFFJIT_VERIFY_PASSES", "1")
 
+# Tests run the code that most calls run; that of first calls, which has the same bits, has tests of its own, and a part
+# of the corpus (`.ci/run`).
+os.environ.setdefault("DIFFJIT_TIERS", "0")
+
 # One process per worker is parallel enough: BLAS threads on top only compete.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -3,7 +3,8 @@
 Each program runs in two processes, one with every optional pass off (`DIFFJIT_PLAIN=1`), on its own arguments and on
 others at the edges: NaN, infinities and huge numbers inside arrays, no elements, one element, small integers of either
 sign, reversed views, arrays that share memory. Values, gradients, exceptions and what is left in the arguments must be
-the same, to the order in which sums are rounded.
+the same, to the order in which sums are rounded. `--tiers`: code made quickly (`DIFFJIT_TIERS=light`) against code made
+well, to the last bit; with `--seeds 0:100` of random programs.
 """
 
 # ruff: noqa: T201 - a command line prints
@@ -20,11 +21,15 @@ from typing import Any
 
 import numpy as np
 
+from tests.fuzz import validate as random_programs
+from tests.fuzz.check import Discarded
+from tests.fuzz.generate import from_seed
 from tests.fuzz.outcomes import run
-from tests.fuzz.validate import EDGES, PLAIN, Record, bits_agree, differences, written
+from tests.fuzz.validate import EDGES, FAST, LIGHT, PLAIN, Record, bits_agree, differences, other_bits, written
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = (0, -1, 1)
+SEED = "seed "  # of a random program, in place of a name
 
 
 def variants(case: Any) -> Iterator[tuple[str, Callable[[], list[Any]]]]:
@@ -85,6 +90,12 @@ def record(name: str, backend: str) -> dict[str, Record]:
     import diffjit as dj
     from tests.modes import Case, leaves
 
+    if name.startswith(SEED):
+        seed = int(name.removeprefix(SEED))
+        try:
+            return random_programs.record(from_seed(seed), seed, backend)
+        except Discarded:
+            return {}
     case = Case(name)
     jitted = dj.jit(case.function, backend=backend)
     graded = dj.value_and_grad(case.function, argnums=case.wrt, backend=backend)
@@ -124,6 +135,12 @@ def compared(names: list[str], backend: str = "numba") -> tuple[list[str], int]:
     return found, sum(bits_agree(optimised[name], plain[name]) for name in names)
 
 
+def tiers_compared(names: list[str]) -> list[str]:
+    """Where quick code gives other bits than fast code."""
+    light, fast = recorded(names, "numba", LIGHT), recorded(names, "numba", FAST)
+    return [f"{name}: {line}" for name in names for line in other_bits(light[name], fast[name])]
+
+
 def main() -> int:
     """Run the command line."""
     import diffjit as dj
@@ -133,6 +150,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.validate", description=__doc__)
     parser.add_argument("names", nargs="*", help="corpus programs; a sample by default")
     parser.add_argument("--all", action="store_true", help="the whole corpus")
+    parser.add_argument("--tiers", action="store_true", help="code made quickly against code made well")
+    parser.add_argument("--seeds", metavar="A:B", help="random programs instead")
     parser.add_argument("--backend", choices=("numba", "python"), default="numba")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -144,10 +163,14 @@ def main() -> int:
         raise SystemExit("this diffjit has no `settings.plain`")
     refused = {key.rpartition("-")[0] or key for key in NOT_YET}
     names = options.names or [name for name in (sorted(PROGRAMS) if options.all else COMPILED) if name not in refused]
+    if options.seeds:
+        names = [f"{SEED}{k}" for k in range(*map(int, options.seeds.split(":")))]
     wrong = same = 0
     for start in range(0, len(names), 10):
-        found, bits = compared(names[start : start + 10], options.backend)
-        wrong, same = wrong + len(found), same + bits
+        some = names[start : start + 10]
+        found, bits = (tiers_compared(some), 0) if options.tiers else compared(some, options.backend)
+        same_here = len(some) - len({line.split(":")[0] for line in found}) if options.tiers else bits
+        wrong, same = wrong + len(found), same + same_here
         if found:
             print("\n".join(found), flush=True)
     print(f"{len(names)} programs: {same} with the same bits, {wrong} differences")

@@ -17,6 +17,7 @@ from .outcomes import Result, near, run
 Record = dict[str, Any]
 PLAIN = {"DIFFJIT_PLAIN": "1"}
 CHECKED = {"DIFFJIT_CHECKED": "1"}
+LIGHT, FAST = {"DIFFJIT_TIERS": "light"}, {"DIFFJIT_TIERS": "0"}
 EDGES = (0.0, -0.0, float("nan"), float("inf"), -float("inf"), 1e308, 5e-324, -1.0)
 INTEGERS = (0, 1, -1, 5, -5, -6, 2**62, -(2**63), 2**63 - 1)
 
@@ -120,6 +121,30 @@ def differences(optimised: dict[str, Record], plain: dict[str, Record]) -> list[
 def bits_agree(optimised: dict[str, Record], plain: dict[str, Record]) -> bool:
     """Whether two records are the same to the last bit."""
     return optimised == plain
+
+
+def other_bits(light: dict[str, Record], fast: dict[str, Record]) -> list[str]:
+    """Where two records differ at all, other than in which NaN it is."""
+    found = []
+    for name, wanted in fast.items():
+        got = light[name]
+        same = [got.get("error"), got.get("words")] == [wanted.get("error"), wanted.get("words")]
+        for what in ("numbers", "after") if same else ():
+            pairs = [
+                (_array(left), _array(right))
+                for left, right in zip(got.get(what, ()), wanted.get(what, ()), strict=True)
+            ]
+            same = same and all(_same(left, right) for left, right in pairs)
+        if not same:
+            found.append(f"{name}: {_said(got)} by quick code, {_said(wanted)} by fast code")
+    return found
+
+
+def _same(left: np.ndarray, right: np.ndarray) -> bool:
+    if left.shape != right.shape:
+        return False
+    known = ~(np.isnan(left) & np.isnan(right))
+    return left[known].tobytes() == right[known].tobytes()
 
 
 def _said(what: Record) -> str:

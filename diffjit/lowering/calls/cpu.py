@@ -15,20 +15,22 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.analysis.manager import analyses
 from diffjit.errors import DiffjitError, InternalError, TypeProblem
 from diffjit.ir import stages
 from diffjit.ir.nodes import Function, Loc, Op
+from diffjit.ir.ops.schema import Raises
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import callees, walk
 from diffjit.lowering.calls import cache, failures
 from diffjit.lowering.calls.entry import Entry, no_garbage_collection, wrapper
 from diffjit.lowering.calls.native import Native
 from diffjit.lowering.flow.trees import TREES, functions
-from diffjit.lowering.llvm import numba_internals, outside
+from diffjit.lowering.llvm import numba_internals, outside, tiers
 from diffjit.lowering.llvm.emission import MODULE_KEY
 from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of
-from diffjit.lowering.text.module import Module, lower
+from diffjit.lowering.text.module import Module, lower, recursive_ones
 from diffjit.tree import NO_THREADS
 
 _wanted: ContextVar[list[str] | None] = ContextVar("_wanted", default=None)
@@ -80,6 +82,7 @@ def compile_function(
         failures.Sites(module.places, words, module.promises),
     )
     first = FirstCall(dispatcher, module.places, settled=settled, loc=_place(function))
+    first.tiers = settled and leaves_no_traces(function)
     call: Any = wrapper(entry, None, first)
     call.entry, call.described, call.first = dispatcher, entry, first
     return call
@@ -173,6 +176,25 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def leaves_no_traces(function: Function) -> bool:
+    """Whether a program may be left and started again: nobody sees what it has done before.
+
+    Nor does it call itself, as quick code takes much of the stack.
+    """
+    functions = callees(function)
+    memory = analyses(function).memory
+    return (
+        not recursive_ones(functions)
+        and not any(isinstance(p.type, (Array, List, Stack)) and memory.written(p) for p in function.params)
+        and not any(_traces(op) for f in functions for op in walk(f.body))
+    )
+
+
+def _traces(op: Op) -> bool:
+    """Whether an operation is seen from outside, other than by the exception that it ends the program with."""
+    return op.kind == "foreign" or (op.row.effect and op.row.raises is not Raises.ALWAYS)
+
+
 class FirstCall:
     """Compiles at the first call. Where all calls have arguments of the same types, later ones skip the dispatcher."""
 
@@ -183,6 +205,9 @@ class FirstCall:
         self.settled = settled
         self.ready: Callable[..., Any] | None = None
         self.then: Callable[[Native], None] | None = None  # what to do with code that runs without Numba
+        self.tiers = False  # whether it may run quick code first
+        self.job: tiers.Job | None = None  # whose fast code is on its way
+        self.light: Callable[..., Any] | None = None
         self.stages = stages.listening()
 
     def mistake(self, error: Exception) -> InternalError:
@@ -220,6 +245,8 @@ class FirstCall:
         for a in args:
             if type(a) is int and not -(2**63) <= a < 2**63:  # Numba would look for another type; later calls say this
                 raise OverflowError("int too big to convert")
+        if self.job is not None or (self.tiers and self.stages is None and tiers.allowed()):
+            return self._in_tiers(args)
         if self.stages is not None and dispatcher.overloads:  # another program with the same text was compiled before
             with stages.told(self.stages):
                 self.anew(args)
@@ -231,11 +258,57 @@ class FirstCall:
         made = dispatcher.overloads.get(given)  # None where there are parameters with defaults
         if made is not None and self.settled:
             self.ready = made.entry_point
-            native = numba_internals.cache_of(dispatcher).natives.get(given)
-            then = self.then  # once: of two first calls, one may be done with it
-            if native is not None and then is not None:
-                then(native)
+            self.tell(given)
         return result
+
+    def tell(self, given: tuple[Any, ...]) -> None:
+        """Tell who waits for it of code that runs without Numba."""
+        native = numba_internals.cache_of(self.dispatcher).natives.get(given)
+        then = self.then  # once: of two first calls, one may be done with it
+        if native is not None and then is not None:
+            then(native)
+
+    def _in_tiers(self, args: tuple[Any, ...]) -> Any:
+        """The results, by quick code until there is fast code."""
+        if self.job is None:
+            self._begin(args)
+        job, light = self.job, self.light
+        if light is None:  # there is only fast code
+            assert self.ready is not None
+            return self.ready(*args)
+        assert job is not None
+        if job.failed and not job.fatal:
+            self._compile_alone(args)
+        elif job.failed or job.ready is not None:
+            self.ready = job.ready or light
+        return job.call(light, args) if self.ready is None else self.ready(*args)
+
+    def _begin(self, args: tuple[Any, ...]) -> None:
+        """Compile quickly; another program of the same text may have done so already."""
+        dispatcher = self.dispatcher
+        given = tuple(map(dispatcher.typeof_pyval, args))
+        with self.compiling(None), tiers.session():
+            dispatcher.compile(given)
+        made, self.job = dispatcher.overloads[given], numba_internals.cache_of(dispatcher).jobs.get(given)
+        if self.job is not None:
+            self.light = made.entry_point
+            self.job.afterwards(partial(self.tell, given))
+        elif getattr(made.library, "pending", None) is not None:
+            self._compile_alone(args)
+        else:  # from the disk, or not to be made quickly
+            self.ready = made.entry_point
+            self.tell(given)
+
+    def _compile_alone(self, args: tuple[Any, ...]) -> None:
+        """Compile it anew, as fast as it gets, and wait for that."""
+        from diffjit.lowering.llvm.compiler import compiled
+
+        self.dispatcher = compiled(self.dispatcher.py_func)
+        given = tuple(map(self.dispatcher.typeof_pyval, args))
+        with self.compiling(None):
+            self.dispatcher.compile(given)
+        self.job, self.light, self.ready = None, None, self.dispatcher.overloads[given].entry_point
+        self.tell(given)
 
     def _refused(self, fatal: outside.Fatal) -> InternalError:
         words = fatal.words.splitlines()

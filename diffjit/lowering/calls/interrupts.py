@@ -32,12 +32,13 @@ PERIOD = 0.15  # seconds: what is asked for is an answer within half a second
 _WINDOW = 0.02  # how long the number stays set where the main thread does not answer
 _IDLE = 25  # beats without a look at the number before the heart rests
 
-_SET, _SEEN, _RESTING, _KEPT, _REGIONS, _MAIN = range(6)
-_STATE = (ctypes.c_int64 * 6)(1, 0, 1, 0, 0, 0)
+_SET, _SEEN, _RESTING, _KEPT, _REGIONS, _MAIN, _LEAVING, _ASIDE = range(8)
+_STATE = (ctypes.c_int64 * 8)(1, 0, 1, 0, 0, 0, 0, 0)
 
 # What takes the GIL tells which thread it is first: that costs nothing. `regions` is the number of nests that run on
 # pools: where it is 1, a thread of the pool (which Python does not know) works for the nest of the main thread, as that
-# is the one that something is kept for.
+# is the one that something is kept for. The thread that is named `leaving` leaves its program, unless it is the main
+# one and a handler is running (`aside`), which may call programs of its own.
 _TEXT = """
 declare i{long} @PyThread_get_thread_ident()
 declare i64 @PyGILState_GetThisThreadState()
@@ -56,6 +57,16 @@ define i64 @dj_answer() {{
   %own = {widened}
   %main = load volatile i64, ptr {main}
   %first = icmp eq i64 %own, %main
+  %named = load volatile i64, ptr {leaving}
+  %leaves = icmp eq i64 %own, %named
+  br i1 %leaves, label %leave, label %stay
+leave:
+  %handling = load volatile i64, ptr {aside}
+  %idle = icmp eq i64 %handling, 0
+  %free = xor i1 %first, true
+  %may = or i1 %idle, %free
+  br i1 %may, label %yes, label %stay
+stay:
   %python = call i64 @PyGILState_GetThisThreadState()
   %worker = icmp eq i64 %python, 0
   %kept = load volatile i64, ptr {kept}
@@ -93,7 +104,9 @@ started:
   br i1 %first, label %check, label %none
 check:
   store volatile i64 0, ptr {set}
+  store volatile i64 1, ptr {aside}
   %raised = call i32 @PyErr_CheckSignals()
+  store volatile i64 0, ptr {aside}
   %bad = icmp ne i32 %raised, 0
   br i1 %bad, label %keep, label %none
 none:
@@ -148,7 +161,7 @@ _WAKE = ctypes.CFUNCTYPE(None)(partial(_thread.start_new_thread, _beats, ()))  #
 def start() -> Any:
     """Compile `answer`, for the code that is loaded or compiled next."""
     at = ctypes.addressof(_STATE)
-    names = ("set", "seen", "resting", "kept", "regions", "main")
+    names = ("set", "seen", "resting", "kept", "regions", "main", "leaving", "aside")
     places = {name: f"inttoptr (i64 {at + 8 * k} to ptr)" for k, name in enumerate(names)}
     long = 8 * ctypes.sizeof(ctypes.c_ulong)
     widened = "add i64 %ident, 0" if long == 64 else f"zext i{long} %ident to i64"
@@ -177,7 +190,7 @@ def compiled(text: str) -> Any:
 
 def _born() -> None:
     """In a process that was forked: threads stay behind."""
-    _STATE[_KEPT] = _STATE[_REGIONS] = 0
+    _STATE[_KEPT] = _STATE[_REGIONS] = _STATE[_LEAVING] = 0
     _STATE[_RESTING] = _STATE[_SET] = 1
     _STATE[_MAIN] = threading.get_ident()
 
@@ -190,3 +203,15 @@ def taken() -> BaseException | None:
     error: BaseException = ctypes.cast(address, ctypes.py_object).value
     ctypes.pythonapi.Py_DecRef(ctypes.py_object(error))
     return error
+
+
+def leave(thread: int) -> None:
+    """Have a thread leave the program that it runs, at its next look; 0: nobody leaves. Its wrapper knows why."""
+    _STATE[_LEAVING] = thread
+    if thread:
+        _STATE[_SET] = 1
+
+
+def leaving() -> int:
+    """The thread that is to leave; 0 if none is."""
+    return _STATE[_LEAVING]

@@ -15,7 +15,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ from numba.core import types
 from diffjit.ir import stages
 from diffjit.lowering.calls import blas, fourier, special, threads
 from diffjit.lowering.calls.cache import digest, keep, make_room, read_bytes
-from diffjit.lowering.calls.native import UNRESOLVED, Native, native
-from diffjit.lowering.llvm import numba_internals
+from diffjit.lowering.calls.native import UNRESOLVED, Native, load, native
+from diffjit.lowering.llvm import numba_internals, tiers
 from diffjit.settings import settings
 
 _SUMMED = 32  # bytes of the checksum in front
@@ -105,6 +105,7 @@ class MachineCode:
         # Numba links the parts of an entry that calls itself by pointers that it does not set again in what it reads.
         self.recursive = self.entry in function.__code__.co_names
         self.natives: dict[Any, Native] = {}  # what of it runs without Numba, by the types of arguments
+        self.jobs: dict[Any, tiers.Job] = {}  # whose fast code is being made, by the types of arguments
         self.cache_path = str(self.module.parent)
 
     def _file(self, signature: Any) -> Path:
@@ -136,6 +137,17 @@ class MachineCode:
 
     def save_overload(self, signature: Any, made: Any) -> None:
         """Keep a compiled function; a folder that cannot be written to keeps none."""
+        pending = getattr(made.library, "pending", None)
+        if pending is not None:
+            try:
+                reduced = numba_internals.reduced(made)
+            except RuntimeError:  # as below: `cpu.FirstCall` sees that nothing has begun
+                return
+            job = self.jobs[tuple(made.signature.args)] = tiers.Job(
+                pending, partial(self._finish, signature, made, reduced)
+            )
+            tiers.begin(job)
+            return
         if self.recursive or made.library.has_dynamic_globals or not settings.cache_mb:
             return
         try:
@@ -143,6 +155,25 @@ class MachineCode:
         except RuntimeError:  # a signal handler ran while LLVM gave out the code, and has kept Numba from noting it
             return
         self._note(made, reduced)
+        self._keep(signature, made, reduced)
+
+    def _finish(self, signature: Any, made: Any, reduced: Any, code: bytes) -> Callable[..., Any] | None:
+        """What Python calls, of the fast code of a function that was compiled quickly; and keep that code."""
+        (name, kind, (_, bitcode)), *rest = reduced
+        reduced = ((name, kind, (code, bitcode)), *rest)
+        found = self._native(reduced)
+        ready = None if found is None else load(found)
+        if found is None or ready is None:
+            return None
+        if numba_internals.DYNAMIC not in code:  # else it holds addresses of this process
+            if not _asked_of_config():
+                self.natives[tuple(made.signature.args)] = found
+            if settings.cache_mb and not self.recursive:
+                self._keep(signature, made, reduced)
+        return ready
+
+    def _keep(self, signature: Any, made: Any, reduced: Any) -> None:
+        """Write it to the disk."""
         (name, kind, (code, _)), *rest = reduced
         if UNRESOLVED in code:  # functions that call each other in a circle: Numba would not set these pointers again
             return
@@ -155,10 +186,15 @@ class MachineCode:
 
     def _note(self, made: Any, reduced: Any) -> None:
         """Keep what a process without Numba would run."""
-        (_, _, (code, _)), described, _, _, _, _, _, reloaded, environments = reduced
-        found = None if reloaded or _asked_of_config() else native(code, described, list(environments))
+        found = None if _asked_of_config() else self._native(reduced)
         if found is not None:
             self.natives[tuple(made.signature.args)] = found
+
+    @staticmethod
+    def _native(reduced: Any) -> Native | None:
+        """What of a compiled function is data; None where running it takes Numba."""
+        (_, _, (code, _)), described, _, _, _, _, _, reloaded, environments = reduced
+        return None if reloaded else native(code, described, list(environments))
 
     def enable(self) -> None:
         """Part of the interface."""

@@ -24,7 +24,7 @@ from diffjit.ir import stages
 from diffjit.lowering.calls.machinecode import MachineCode
 from diffjit.lowering.flow import facts, trees, webs
 from diffjit.lowering.flow.lifetimes import live_map
-from diffjit.lowering.llvm import numba_internals, outside, vectors
+from diffjit.lowering.llvm import numba_internals, outside, tiers, vectors
 from diffjit.lowering.llvm.emission import DEPTH, Lower
 from diffjit.lowering.llvm.numba_internals import IR, CompilerBase, PassManager, register_pass
 from diffjit.settings import settings
@@ -39,11 +39,23 @@ class Library(numba_internals.Library):
     """
 
     only_linked = False
+    pending: tiers.Request | None = None  # what its fast code is yet to be made of
 
     def add_ir_module(self, ir_module: Any) -> None:
         """Take in the LLVM of a function, with what a second attempt of the optimiser is told of its loops."""
         vectors.note(ir_module)
+        self._note_sums(ir_module)
         super().add_ir_module(ir_module)
+
+    def _note_sums(self, ir_module: Any) -> None:
+        """Functions whose sums LLVM's passes may reorder stay functions, the same ones wherever they are called."""
+        for f in ir_module.functions:
+            if getattr(f, "reorders", False):
+                if "alwaysinline" in f.attributes:
+                    self.reorders = None
+                    return
+                f.attributes.add("noinline")
+                self.reorders = None if self.reorders is None else self.reorders | {f.name}
 
     def finalize(self) -> None:
         """Make machine code, except of what is only linked into other libraries, and optimised there."""
@@ -58,7 +70,9 @@ class Library(numba_internals.Library):
         Numba prunes pairs of incref and decref as if error exits released nothing; ours do, out of its sight.
         """
         bitcode = self.final_module.as_bitcode() if settings.isolate else b""
-        if settings.isolate:
+        if settings.isolate and tiers.wanted():
+            self.made_quickly(bitcode)
+        elif settings.isolate:
             self.made_outside = outside.object_code(bitcode, self.optimisation())
         if self.made_outside is not None:
             self.take(self.made_outside)
@@ -67,6 +81,16 @@ class Library(numba_internals.Library):
                 super().optimise()
         for stage, suffix in (("llvm", "ll"), ("asm", "s")):
             stages.note(stage, suffix, partial(self.text, stage, bitcode))
+
+    def made_quickly(self, bitcode: bytes) -> None:
+        """Code of the same bits as the fast code's: where LLVM's passes order sums, these run, too."""
+        if not tiers.possible(bitcode):
+            self.made_outside = outside.object_code(bitcode, self.optimisation())
+            return
+        found = outside.attempted(bitcode, self.optimisation(light=True))
+        if found is not None:
+            self.made_outside, died = found
+            self.pending = tiers.Request(bitcode, self.optimisation(), died)
 
     def text(self, stage: str, bitcode: bytes) -> str:
         """The optimised module as LLVM ("llvm") or as assembly ("asm"), by whoever has optimised it."""

@@ -93,6 +93,8 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
         module = llvm.parse_assembly(with_lanes(str(module), register_bytes(llvm, target)), llvm.create_context())
     first, second = wanted["passes"]
     for settings in (first, second):
+        if settings is second and wanted["only"] is not None:
+            _leave_others(module, wanted["only"])
         builder = _builder(llvm, target, **settings)
         passes = builder.getModulePassManager()
         if settings is first and wanted["rotate"]:  # as Numba: loops that test at their end are vectorised
@@ -106,6 +108,22 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
     if wanted["form"] == "llvm":
         return str(module).encode()
     return target.emit_assembly(module).encode() if wanted["form"] == "asm" else target.emit_object(module)
+
+
+def _leave_others(module: Any, names: list[str]) -> None:
+    """No more passes, except for the functions of these names and what they call."""
+    wanted, todo = set[str](), list(names)
+    functions = {f.name: f for f in module.functions if not f.is_declaration}
+    while todo:
+        name = todo.pop()
+        if name in functions and name not in wanted:
+            wanted.add(name)
+            calls = [i for b in functions[name].blocks for i in b.instructions if i.opcode == "call"]
+            todo += [operand.name for i in calls for operand in i.operands]
+    for name, function in functions.items():
+        if name not in wanted:
+            for attribute in ("noinline", "optnone"):
+                function.add_function_attribute(attribute)
 
 
 def _builder(llvm: Any, target: Any, *, level: int, loops: bool, straight: bool) -> Any:

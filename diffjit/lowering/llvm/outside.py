@@ -175,10 +175,12 @@ def _possible() -> bool:
     return os.name == "posix" and "python" in name and not getattr(sys, "frozen", False) and hasattr(select, "poll")
 
 
-_state = _State()
-atexit.register(_state.at_exit)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_state.after_fork)
+_state = _State()  # of what somebody waits for
+_beside = _State()  # of what the fast code of a program that runs already is made by (`tiers`)
+for _each in (_state, _beside):
+    atexit.register(_each.at_exit)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_each.after_fork)
 
 
 def start() -> None:
@@ -188,9 +190,10 @@ def start() -> None:
 
 
 def stop() -> None:
-    """End the second process; the next compilation starts another one."""
-    with _state.lock:
-        _state.stop()
+    """End the second processes; the next compilation starts another one."""
+    for state in (_state, _beside):
+        with state.lock:
+            state.stop()
 
 
 def object_code(bitcode: bytes, wanted: dict[str, Any]) -> bytes | None:
@@ -198,47 +201,61 @@ def object_code(bitcode: bytes, wanted: dict[str, Any]) -> bytes | None:
 
     `wanted`: see `optimiser.object_code`. RuntimeError for what LLVM refuses, `Fatal` for what it does not survive.
     """
-    with _state.lock:
+    found = attempted(bitcode, wanted)
+    return None if found is None else found[0]
+
+
+def attempted(
+    bitcode: bytes, wanted: dict[str, Any], since: int = 0, *, beside: bool = False
+) -> tuple[bytes, int] | None:
+    """Object code, and how often LLVM had died before; `since`: how often it has before this. As `object_code`.
+
+    `beside`: by a process of its own, so that nobody who waits for a program waits for this.
+    """
+    state = _beside if beside else _state
+    with state.lock:
         words = ""
-        for passes in _cautious(wanted):
+        for number, passes in enumerate(_cautious(wanted)):
+            if number < since:
+                continue
             answer: bytes | None = None
             trouble = TROUBLE.pop(0) if TROUBLE else ""
             head = json.dumps({**passes, "trouble": trouble}).encode()
             try:
-                answer = _answer(head, bitcode)
+                answer = _answer(state, head, bitcode)
             except _Ended as ended:
                 words = str(ended)
                 continue
             if answer is None:
                 return None
             if answer[:1] == b"o":
-                return answer[1:]
+                return answer[1:], number
             raise RuntimeError(answer[1:].decode())
         raise Fatal(words)
 
 
-def _answer(head: bytes, bitcode: bytes) -> bytes | None:
+def _answer(state: _State, head: bytes, bitcode: bytes) -> bytes | None:
     """What the second process says; None where there is none. Who interrupts this leaves no half of an answer."""
-    if _state.second is not None and _state.second.process.poll() is not None:
-        _state.stop()  # nobody asked for long
-    while (second := _state.running()) is not None:
+    if state.second is not None and state.second.process.poll() is not None:
+        state.stop()  # nobody asked for long
+    while (second := state.running()) is not None:
         try:
             second.greet()
         except _Ended as ended:
-            _state.stop()
-            _state.give_up(str(ended))
+            state.stop()
+            state.give_up(str(ended))
             return None
         except BaseException:
-            _state.stop()
+            state.stop()
             raise
         try:
             return second.ask(head, bitcode)
         except _Ended:
-            _state.stop()
+            state.stop()
             if second.process.returncode != -signal.SIGALRM:  # it had ended just before it was asked
                 raise
         except BaseException:
-            _state.stop()
+            state.stop()
             raise
     return None
 

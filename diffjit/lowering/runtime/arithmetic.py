@@ -484,7 +484,8 @@ def _reordered(name: str, method: str, op: Any) -> Any:
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         kind = kinds[0]
         if is_float(kind):
-            return getattr(builder, "f" + method)(*args, flags=("reassoc", "contract"))
+            builder.function.reorders = True  # `compiler.Library` asks
+            return getattr(builder, "f" + method)(*args, flags=("reassoc",))
         if isinstance(kind, types.Integer):
             return getattr(builder, method)(*args)
         if kind == types.boolean:

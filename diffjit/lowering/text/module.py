@@ -55,7 +55,7 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, th
     if settings.checked:
         for f in functions:
             promise_lengths(f)
-    recursive = _recursive(functions)
+    recursive = recursive_ones(functions)
     hidden = _hide_clashes(functions)
     try:
         names = _function_names(function, functions)
@@ -168,7 +168,7 @@ def _function_names(root: Function, functions: list[Function]) -> dict[int, str]
     return names
 
 
-def _recursive(functions: list[Function]) -> frozenset[int]:
+def recursive_ones(functions: list[Function]) -> frozenset[int]:
     """Functions that may reach themselves."""
     calls = {id(f): {id(op.attrs["function"]) for op in walk(f.body) if op.kind == "call"} for f in functions}
     found: set[int] = set()

@@ -44,6 +44,9 @@ def loops(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str]
     Loops(printer, op, args, outs, lines).write()
 
 
+_OPERATORS = {"sum": "+", "prod": "*"}
+
+
 @dataclass(slots=True, eq=False)
 class Sum:
     """A reduction, or a sum over what was broadcast."""
@@ -62,9 +65,16 @@ class Sum:
         """The result of nothing."""
         return identity(self.kind, self.dtype)
 
-    def step(self, total: str, value: str) -> str:
-        """One more element."""
+    def step(self, total: str, value: str, *, apart: bool = False) -> str:
+        """One more element; `apart`: the innermost loop adds to many, or may do so, and nothing would be reordered."""
+        if apart and self.dtype.kind == "f" and self.kind in _OPERATORS:
+            return f"{total} = {total} {_OPERATORS[self.kind]} {value}"
         return f"{total} = {update(self.kind, self.dtype)}({total}, {value})"
+
+
+def _apart(made: Sum, dim: int) -> bool:
+    """Whether the iterations of a loop over a dimension add to elements of their own."""
+    return dim not in made.axes and made.axes != [-1]
 
 
 def _may_be_whole(made: Sum, space: tuple[Dim, ...]) -> bool:
@@ -326,7 +336,7 @@ class Loops:
             return kind
         in_memory = [s for s in sums if s.place and not s.part]
         last, dim = depth == len(self.order) - 1, self.order[depth]
-        safe = not in_memory or (last and all(dim not in s.axes and s.axes != [-1] for s in in_memory))
+        safe = not in_memory or (last and all(_apart(s, dim) for s in in_memory))
         return kind if safe else NEST
 
     def _parts(
@@ -422,7 +432,8 @@ class Loops:
     def _add(self, s: Sum) -> None:
         of_tests = s.kind in ("any", "all")
         value = scalars.cast(self._operand(s.op.inputs[0]), np.dtype(np.bool_) if of_tests else s.dtype)
-        self._line(s.step(s.part or s.place or s.out, value))
+        apart = bool(s.place and not s.part and self.order) and (bool(s.steps) or _apart(s, self.order[-1]))
+        self._line(s.step(s.part or s.place or s.out, value, apart=apart))
 
     def _update(self, op: Op) -> None:
         target = op.inputs[0]

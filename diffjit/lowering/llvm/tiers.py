@@ -1,0 +1,214 @@
+"""Two tiers of machine code: a program's first calls run what LLVM makes quickly, later ones what it makes well.
+
+    first call    light code, 2 to 10 % of LLVM's time   ->  its result
+    beside it     the fast code, in a process of its own ->  what later calls run, and what is kept on disk
+
+Both have the same bits, as no pass of LLVM changes what a program computes, except for sums that it is allowed to add
+up in another order. Where a program has such sums, its light code has gone through all passes, and only the choice of
+instructions is quick (docs/decisions/0061).
+
+A light run that is still under way when the fast code is there leaves at its next look (`interrupts`), and the call
+starts again with the fast code: so no call takes much longer than with the fast code alone. For that a program has to
+leave no traces: nothing that it prints, calls or changes outside.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from diffjit.lowering.calls import interrupts, records
+from diffjit.lowering.calls.failures import Stopped
+from diffjit.lowering.calls.native import SUPPORTED, UNRESOLVED
+from diffjit.lowering.llvm import outside
+from diffjit.settings import settings
+
+PATIENCE = 0.3  # seconds that a light run may take before it has to make room for the fast code
+_AGAIN = 0.05  # after so long a thread that has not left yet is told again
+
+_wanted: ContextVar[bool] = ContextVar("_wanted", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the fast code is made of."""
+
+    bitcode: bytes
+    passes: dict[str, Any]  # see `optimiser.object_code`
+    died: int  # how often LLVM had died of it when the light code was made
+
+
+def allowed() -> bool:
+    """Whether programs may have two tiers at all."""
+    return bool(settings.tiers) and settings.isolate and not settings.checked and SUPPORTED
+
+
+@contextmanager
+def session() -> Iterator[None]:
+    """What is compiled meanwhile may have two tiers."""
+    token = _wanted.set(True)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def wanted() -> bool:
+    """Whether what is compiled just now may have two tiers."""
+    return _wanted.get()
+
+
+def possible(bitcode: bytes) -> bool:
+    """Whether the fast code will run by itself: not with pointers that Numba alone sets."""
+    return UNRESOLVED not in bitcode
+
+
+class Job:
+    """The fast code of one program for one signature, and the runs of the light code meanwhile."""
+
+    def __init__(self, request: Request, finish: Callable[[bytes], Callable[..., Any] | None]) -> None:
+        self.request = request
+        self.finish = finish  # from object code to what Python calls; None where this process cannot run it
+        self.ready: Callable[..., Any] | None = None
+        self.failed = False  # there will be no such code
+        self.fatal = False  # as LLVM does not survive making it: the light code, which is right, is what there is
+        self.left = 0  # how many runs of the light code have left for the fast one
+        self.then: list[Callable[[], None]] = []  # what to do when it is there
+        self.runs: dict[int, float] = {}  # threads that run the light code, and since when
+
+    def call(self, light: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """The result of the light code, or of the fast one if that is ready before."""
+        own = threading.get_ident()
+        with _changed:
+            ready = self.ready
+            if ready is None:  # there is no light run to be hastened from then on
+                self.runs[own] = time.monotonic()
+        if ready is not None:
+            return ready(*args)
+        try:
+            return light(*args)
+        except Stopped:
+            if interrupts.leaving() != own:
+                raise
+        finally:
+            with _changed:
+                del self.runs[own]
+                if interrupts.leaving() == own:
+                    interrupts.leave(0)
+                _changed.notify_all()
+        self.left += 1
+        records.forget()  # what it may have noted on its way out; the fast code notes it again
+        assert self.ready is not None, "nobody leaves before there is something else to run"
+        return self.ready(*args)
+
+    def make(self) -> None:
+        """Make the fast code (in the thread that does)."""
+        if self.ready is not None or self.failed:  # it had been made when this process was forked
+            return
+        ready, request = None, self.request
+        try:
+            found = outside.attempted(request.bitcode, request.passes, request.died, beside=True)
+            ready = None if found is None else self.finish(found[0])
+        except (outside.Fatal, RuntimeError):
+            self.fatal = True
+        with _changed:
+            self.ready, self.failed = ready, ready is None
+            self.request = Request(b"", {}, 0)
+            then, self.then = self.then, []
+            _changed.notify_all()
+        if ready is not None:
+            for tell in then:
+                tell()
+            self.hasten()
+
+    def afterwards(self, tell: Callable[[], None]) -> None:
+        """Call a function when the fast code is there."""
+        with _changed:
+            if self.ready is None:
+                self.then.append(tell)
+                return
+        tell()
+
+    def hasten(self) -> None:
+        """Have the runs of the light code that take long start again with the fast one, one thread after the other."""
+        with _changed:
+            while self.runs:
+                thread, since = min(self.runs.items(), key=lambda item: item[1])
+                left = since + PATIENCE - time.monotonic()
+                if left <= 0:
+                    interrupts.leave(thread)
+                _changed.wait(left if left > 0 else _AGAIN)
+                if interrupts.leaving() == thread and thread not in self.runs:
+                    interrupts.leave(0)
+
+
+_changed = threading.Condition()
+_todo: deque[Job] = deque()
+_worker: threading.Thread | None = None
+
+
+def begin(job: Job) -> None:
+    """Have the fast code made."""
+    if settings.tiers == "light":
+        return
+    with _changed:
+        _todo.append(job)
+        _start()
+        _changed.notify_all()
+
+
+def _start() -> None:
+    global _worker  # noqa: PLW0603 - there is one
+    if _worker is None:
+        _worker = threading.Thread(target=_work, name="diffjit-tiers", daemon=True)
+        _worker.start()
+
+
+def _work() -> None:
+    while True:
+        with _changed:
+            while not _todo:
+                _changed.wait()
+            job = _todo[0]
+        try:
+            job.make()
+        finally:
+            with _changed:
+                if _todo:
+                    _todo.popleft()
+                _changed.notify_all()
+
+
+def join() -> None:
+    """Wait until all fast code is there: at exit, so that the next process finds it. Ctrl-C ends the waiting."""
+    try:
+        with _changed:
+            while _todo:
+                _changed.wait()
+    except KeyboardInterrupt:
+        _todo.clear()
+
+
+def _born() -> None:
+    """In a process that was forked: the thread has stayed behind, and what it had to do has not."""
+    global _changed, _worker  # noqa: PLW0603 - see above
+    _changed = threading.Condition()
+    _worker = None
+    if _todo:
+        for job in _todo:
+            job.runs.clear()
+        with _changed:
+            _start()
+
+
+atexit.register(join)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_born)

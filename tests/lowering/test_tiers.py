@@ -1,0 +1,312 @@
+"""Two tiers of machine code: quick code first, of the same bits as the fast code that follows."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+from diffjit.lowering.calls import interrupts
+from diffjit.lowering.llvm import outside, tiers
+from tests.modes import PROGRAMS
+from tests.test_corpus import COMPILED, NOT_YET
+from tests.validate import SEED, tiers_compared
+
+pytestmark = pytest.mark.skipif(not tiers.SUPPORTED or os.name != "posix", reason="no second process or loader here")
+
+NAMES = [name for name in sorted(PROGRAMS) if name not in NOT_YET]
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path, monkeypatch):
+    """Nothing is found on disk; programs have two tiers."""
+    monkeypatch.setattr(dj.settings, "cache_dir", str(tmp_path))
+    monkeypatch.setattr(dj.settings, "backend", "numba")
+    monkeypatch.setattr(dj.settings, "isolate", True)
+    monkeypatch.setattr(dj.settings, "tiers", True)
+    monkeypatch.setattr(outside, "TROUBLE", [])
+    yield
+    tiers.join()
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """The jobs that begin."""
+    found = []
+    begin = tiers.begin
+    monkeypatch.setattr(tiers, "begin", lambda job: (found.append(job), begin(job)))
+    return found
+
+
+def bits(result):
+    return [np.ascontiguousarray(part).tobytes() for part in (result if isinstance(result, tuple) else (result,))]
+
+
+# Sums that LLVM may reorder, in nests and in helpers; sums that it may not; functions that it knows; other dtypes.
+
+
+def norms(x, w):
+    y = np.tanh(x @ w)
+    return np.sum(np.sqrt(1.0 + y * y)) + np.prod(1.0 + 0.01 * w) + np.max(y)
+
+
+def by_rows(x, w):
+    e = np.exp(x - np.max(x, axis=1, keepdims=True))
+    p = e / np.sum(e, axis=1, keepdims=True)
+    return np.sum(np.log(p) @ w)
+
+
+def recurrence(x, w):
+    s = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            s = 0.9 * s + np.sin(x[i, j]) * w[j] ** 3 + abs(x[i, j]) ** 1.5
+    return s
+
+
+def singles(x, w):
+    return np.sum((x.astype(np.float32) @ w.astype(np.float32)) ** 2)
+
+
+def planes(x, w):
+    z = np.exp(1j * x) * w
+    return np.sum(np.abs(np.fft.fft(z)) ** 2) + np.sum(np.real(z * z))
+
+
+@pytest.mark.parametrize("function", [norms, by_rows, recurrence, singles, planes])
+def test_the_same_bits(function, jobs):
+    rng = np.random.default_rng(3)
+    arguments = rng.standard_normal((37, 41)), rng.standard_normal(41)
+    gradient = dj.value_and_grad(function, argnums=(0, 1))
+    value, slopes = gradient(*arguments)
+    quick = bits(value), bits(slopes)
+    tiers.join()
+    assert len(jobs) == 1
+    assert jobs[0].ready is not None
+    value, slopes = gradient(*arguments)
+    assert (bits(value), bits(slopes)) == quick
+    np.testing.assert_allclose(value, function(*arguments), rtol=2e-5)
+
+
+@pytest.mark.parametrize("names", [COMPILED[:3], [f"{SEED}{k}" for k in range(3)]], ids=["corpus", "random"])
+def test_the_same_bits_at_the_edges(names):
+    assert tiers_compared(list(names)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(0, len(NAMES), 10))
+def test_the_same_bits_in_the_whole_corpus(block):
+    assert tiers_compared(NAMES[block : block + 10]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(0, 100, 10))
+def test_the_same_bits_of_random_programs(block):
+    assert tiers_compared([f"{SEED}{k}" for k in range(100 + block, 110 + block)]) == []
+
+
+def test_a_long_run_of_quick_code_leaves_for_the_fast_code(jobs, monkeypatch):
+    def series(x, n):
+        total = 0.0
+        for k in range(n):
+            for i in range(len(x)):
+                total += np.sin(x[i] * k) * x[i] ** 2
+        return total
+
+    begun = threading.Event()
+    attempted = outside.attempted
+
+    def after_a_while(*args, beside=False, **kwargs):
+        if beside:  # the fast code comes when the quick code runs
+            begun.wait()
+            time.sleep(0.05)
+        return attempted(*args, beside=beside, **kwargs)
+
+    call = tiers.Job.call
+    monkeypatch.setattr(tiers.Job, "call", lambda *args: (begun.set(), call(*args))[1])
+    monkeypatch.setattr(outside, "attempted", after_a_while)
+    monkeypatch.setattr(tiers, "PATIENCE", 0.0)
+    x = np.linspace(0.1, 1.0, 1000)
+    gradient = dj.grad(series)
+    slopes = gradient(x, 20_000)  # seconds
+    assert [job.left for job in jobs] == [1]
+    assert interrupts.leaving() == 0
+    assert bits(gradient(x, 20_000)) == bits(slopes)
+    wanted = sum(k * np.cos(x * k) * x**2 + 2 * x * np.sin(x * k) for k in range(20_000))
+    np.testing.assert_allclose(slopes, wanted, rtol=1e-6)
+
+
+def test_an_exception_is_the_same_before_and_after(jobs):
+    def f(x, k):
+        return np.sum(x) * x[k]
+
+    gradient = dj.grad(f)
+    words = set()
+    for _ in range(2):
+        with pytest.raises(IndexError) as caught:
+            gradient(np.ones(3), 5)
+        words.add((str(caught.value), *caught.value.__notes__))
+        tiers.join()
+    assert len(words) == 1
+    assert jobs[0].left == 0
+    np.testing.assert_array_equal(gradient(np.ones(3), 1), [1.0, 4.0, 1.0])
+
+
+def prints(x):
+    print(x[0])
+    return x[0] * x[0]
+
+
+def changes(x):
+    x[0] = 2.0 * x[1]
+    return x[0] * x[1]
+
+
+def calls_itself(x, n=5):
+    return x[0] if n == 0 else x[0] * calls_itself(x, n - 1)
+
+
+@pytest.mark.parametrize("function", [prints, changes, calls_itself])
+def test_what_leaves_traces_or_takes_stack_waits_for_the_fast_code(function, jobs, capsys):
+    dj.jit(function)(np.array([3.0, 4.0]))
+    assert jobs == []
+
+
+@pytest.mark.parametrize("setting", [("tiers", False), ("isolate", False), ("checked", True)])
+def test_settings_that_have_one_tier(setting, jobs, monkeypatch):
+    monkeypatch.setattr(dj.settings, *setting)
+    assert dj.grad(lambda x: np.sum(x * x))(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    assert jobs == []
+
+
+def test_quick_code_stays_where_llvm_does_not_survive_the_passes(jobs):
+    gradient = dj.grad(lambda x: np.sum(x * np.exp(x)))
+    outside.TROUBLE[:] = ["", "abort", "abort", "abort", "abort", "abort"]
+    x = np.linspace(0.0, 1.0, 5)
+    first = gradient(x)
+    tiers.join()
+    assert jobs[0].fatal
+    assert bits(gradient(x)) == bits(first)
+    np.testing.assert_allclose(first, (1.0 + x) * np.exp(x))
+
+
+def test_code_that_this_process_cannot_load_is_compiled_in_the_usual_way(jobs, monkeypatch):
+    monkeypatch.setattr("diffjit.lowering.calls.machinecode.load", lambda _made: None)
+    gradient = dj.grad(lambda x: np.sum(x * np.cos(x)))
+    x = np.linspace(0.0, 1.0, 5)
+    first = gradient(x)
+    tiers.join()
+    assert jobs[0].failed
+    assert bits(gradient(x)) == bits(first)
+
+
+def test_programs_of_one_text_share_the_fast_code(jobs):
+    gradients = [dj.grad(lambda x: np.sum(x * x * x)) for _ in range(2)]
+    for gradient in gradients:
+        assert gradient(np.ones(2)).tolist() == [3.0, 3.0]
+    tiers.join()
+    for gradient in gradients:
+        assert gradient(np.ones(2)).tolist() == [3.0, 3.0]
+    assert len({id(job) for job in jobs}) == 1
+
+
+def test_threads_at_once(jobs):
+    gradient = dj.grad(lambda x, y: np.sum(np.sin(x) * y))
+    x, y = np.linspace(0.0, 1.0, 1000), np.ones(1000)
+    found = [None] * 4
+
+    def work(k):
+        for _ in range(50):
+            found[k] = gradient(x, y)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    tiers.join()
+    for slopes in (*found, gradient(x, y)):
+        np.testing.assert_array_equal(slopes, found[0])
+    np.testing.assert_allclose(found[0], np.cos(x), rtol=1e-14)
+
+
+def run(tmp_path, text, **environment):
+    """A script in a process of its own."""
+    (tmp_path / "script.py").write_text(textwrap.dedent(text))
+    given = os.environ | {"PYTHONPATH": str(ROOT), "DIFFJIT_CACHE_DIR": str(tmp_path / "cache"), "DIFFJIT_TIERS": "1"}
+    given |= environment
+    return subprocess.run(
+        [sys.executable, str(tmp_path / "script.py")], env=given, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+SCRIPT = """
+import os
+import numpy as np
+import diffjit as dj
+
+def f(x):
+    return np.sum(np.sin(x) * x)
+
+gradient = dj.grad(f)
+x = np.linspace(0.0, 1.0, 7)
+print(gradient(x).tobytes().hex())
+"""
+
+
+def test_at_exit_the_fast_code_is_waited_for_and_found_by_the_next_process(tmp_path):
+    first = run(tmp_path, SCRIPT)
+    kept = [p for p in (tmp_path / "cache").iterdir() if p.suffix == ".manifest"]
+    assert len(kept) == 1
+    second = run(tmp_path, SCRIPT + "import sys\nprint('numba' in sys.modules)\n")
+    assert second == first + "False\n"
+
+
+def test_a_forked_process_goes_on(tmp_path):
+    forked = """
+    child = os.fork()
+    if child == 0:
+        from diffjit.lowering.llvm import tiers
+        tiers.join()
+        again = gradient(x).tobytes().hex()
+        os.write(1, (again + "\\n").encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    """
+    lines = run(tmp_path, SCRIPT.replace("print(", "print(", 1) + textwrap.dedent(forked)).split()
+    assert len(lines) == 2
+    assert lines[0] == lines[1]
+
+
+def test_interrupts_reach_a_run_of_quick_code(monkeypatch):
+    monkeypatch.setattr(dj.settings, "tiers", "light")
+
+    def endless(x, n):
+        total = 0.0
+        for k in range(n):
+            for i in range(len(x)):
+                total += np.sin(x[i] * k)
+        return total
+
+    def handler(*_):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, handler)
+    gradient = dj.grad(endless)
+    x = np.ones(1000)
+    gradient(x, 1)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(TimeoutError):
+            gradient(x, 10**9)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
