@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import os
 import sys
 import types
 from collections.abc import Iterator, Sequence
@@ -228,6 +229,13 @@ def counts(leaves: Sequence[Any]) -> dict[int, tuple[int, int]]:
     return {k: lengths[n] for k, n in ints.items() if n in lengths}
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    able = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    asked = os.environ.get("NUMBA_NUM_THREADS", "")
+    return min(able, int(asked)) if asked.isdecimal() and int(asked) else able
+
+
 def threads_from(leaves: list[Any]) -> int:
     """How many axes a nest of loops has at least that may pay threads, given the arrays that it computes with.
 
@@ -236,7 +244,7 @@ def threads_from(leaves: list[Any]) -> int:
     """
     arrays = [a for a in leaves if isinstance(a, np.ndarray)]
     count = sum([a.size for a in arrays])
-    if count < _MANY:
+    if count < _MANY or cores() == 1:
         return NO_THREADS
     return 1 if count >= _LARGE else 1 + max([a.ndim for a in arrays if a.size * 4 >= count], default=0)
 

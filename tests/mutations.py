@@ -545,4 +545,29 @@ MUTATIONS = (
         "array, known",
         "tests/lowering/test_vectorised.py",
     ),
+    # Two tiers of machine code
+    Mutation(
+        "quick code knows of no sums that LLVM may reorder",
+        "lowering/runtime/arithmetic.py",
+        """            builder.function.reorders = True  # `compiler.Library` asks
+""",
+        "",
+        "tests/lowering/test_tiers.py -k same_bits",
+    ),
+    Mutation(
+        "long runs of quick code stay in it",
+        "lowering/llvm/tiers.py",
+        """                    interrupts.leave(thread)
+""",
+        """                    interrupts.leave(0)
+""",
+        "tests/lowering/test_tiers.py -k long_run",
+    ),
+    Mutation(
+        "what prints may start again",
+        "lowering/calls/cpu.py",
+        """    return op.kind == "foreign" or (op.row.effect and op.row.raises is not Raises.ALWAYS)""",
+        '    return op.kind == "foreign"',
+        "tests/lowering/test_tiers.py -k traces",
+    ),
 )

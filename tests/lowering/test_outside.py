@@ -261,7 +261,7 @@ def levels(code, wanted):
     """At which attempt LLVM survives, and the object."""
     for level, passes in enumerate(outside._cautious(wanted)):
         try:
-            answer = outside._answer(json.dumps({**passes, "trouble": ""}).encode(), code)
+            answer = outside._answer(outside._state, json.dumps({**passes, "trouble": ""}).encode(), code)
         except outside._Ended:
             continue
         assert answer[:1] == b"o"

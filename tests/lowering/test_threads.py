@@ -177,8 +177,11 @@ def test_a_forked_process_goes_on_alone(tmp_path):
         ([], tree.NO_THREADS),
     ],
 )
-def test_which_nests_may_pay(shapes, axes):
+def test_which_nests_may_pay(shapes, axes, monkeypatch):
+    monkeypatch.setattr(tree, "cores", lambda: 2)
     assert tree.threads_from([1.0, *map(np.ones, shapes)]) == axes
+    monkeypatch.setattr(tree, "cores", lambda: 1)
+    assert tree.threads_from([1.0, *map(np.ones, shapes)]) == tree.NO_THREADS
 
 
 def stencil(u):

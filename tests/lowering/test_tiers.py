@@ -161,7 +161,7 @@ def test_an_exception_is_the_same_before_and_after(jobs):
 
 
 def prints(x):
-    print(x[0])
+    print(x[0])  # noqa: T201 - that is what is tested
     return x[0] * x[0]
 
 
@@ -208,6 +208,20 @@ def test_code_that_this_process_cannot_load_is_compiled_in_the_usual_way(jobs, m
     assert bits(gradient(x)) == bits(first)
 
 
+def test_what_goes_wrong_beside_is_made_again_where_it_is_seen(jobs, monkeypatch):
+    gradient = dj.grad(lambda x: np.sum(x * np.cosh(x)))
+    x = np.linspace(0.0, 1.0, 5)
+    with monkeypatch.context() as broken:
+        broken.setattr("diffjit.lowering.calls.machinecode.keep", lambda *_: 1 / 0)
+        first = gradient(x)
+        tiers.join()
+    assert isinstance(jobs[0].error, ZeroDivisionError)
+    assert bits(gradient(x)) == bits(first)
+    assert dj.grad(lambda x: np.sum(x * x))(x).tolist() == (2.0 * x).tolist()  # the thread goes on
+    tiers.join()
+    assert jobs[1].ready is not None
+
+
 def test_programs_of_one_text_share_the_fast_code(jobs):
     gradients = [dj.grad(lambda x: np.sum(x * x * x)) for _ in range(2)]
     for gradient in gradients:
@@ -243,7 +257,7 @@ def run(tmp_path, text, **environment):
     (tmp_path / "script.py").write_text(textwrap.dedent(text))
     given = os.environ | {"PYTHONPATH": str(ROOT), "DIFFJIT_CACHE_DIR": str(tmp_path / "cache"), "DIFFJIT_TIERS": "1"}
     given |= environment
-    return subprocess.run(
+    return subprocess.run(  # noqa: S603 - our own script
         [sys.executable, str(tmp_path / "script.py")], env=given, capture_output=True, text=True, check=True, timeout=60
     ).stdout
 

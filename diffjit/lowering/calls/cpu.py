@@ -82,7 +82,7 @@ def compile_function(
         failures.Sites(module.places, words, module.promises),
     )
     first = FirstCall(dispatcher, module.places, settled=settled, loc=_place(function))
-    first.tiers = settled and leaves_no_traces(function)
+    first.tiers = settled and not residual_outs and leaves_no_traces(function)  # tapes hold on to the code they are of
     call: Any = wrapper(entry, None, first)
     call.entry, call.described, call.first = dispatcher, entry, first
     return call

@@ -19,18 +19,12 @@ import llvmlite.binding as llvm
 
 from diffjit.lowering.llvm import extensions
 from diffjit.settings import settings
+from diffjit.tree import cores
 
 SYMBOL = "dj_pool"
 _POOL = (ctypes.c_int64 * 2)()
 ADDRESS = ctypes.addressof(_POOL)
 llvm.add_symbol(SYMBOL, ADDRESS)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    able = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    asked = os.environ.get("NUMBA_NUM_THREADS", "")
-    return min(able, int(asked)) if asked.isdecimal() and int(asked) else able
 
 
 @cache

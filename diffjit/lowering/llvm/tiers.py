@@ -80,6 +80,7 @@ class Job:
         self.ready: Callable[..., Any] | None = None
         self.failed = False  # there will be no such code
         self.fatal = False  # as LLVM does not survive making it: the light code, which is right, is what there is
+        self.error: Exception | None = None  # why there is none, where that was not foreseen
         self.left = 0  # how many runs of the light code have left for the fast one
         self.then: list[Callable[[], None]] = []  # what to do when it is there
         self.runs: dict[int, float] = {}  # threads that run the light code, and since when
@@ -117,8 +118,10 @@ class Job:
         try:
             found = outside.attempted(request.bitcode, request.passes, request.died, beside=True)
             ready = None if found is None else self.finish(found[0])
-        except (outside.Fatal, RuntimeError):
+        except outside.Fatal:
             self.fatal = True
+        except Exception as error:  # noqa: BLE001 - nobody can take it here: the next call compiles, and raises it
+            self.error = error
         with _changed:
             self.ready, self.failed = ready, ready is None
             self.request = Request(b"", {}, 0)
