@@ -221,6 +221,7 @@ class FirstCall:
     def compiling(self, listener: stages.Stages | None, args: tuple[Any, ...] | None = None) -> Iterator[None]:
         """What compiling raises is a mistake of diffjit's or of LLVM's, and told as such. `args`: of a call as well."""
         with no_garbage_collection(), stages.told(listener):
+            numba_internals.populate()
             try:
                 yield
             except (failures.Stopped, DiffjitError, MemoryError):

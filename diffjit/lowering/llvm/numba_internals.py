@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from typing import Any
 
 from diffjit import installed
@@ -40,6 +41,7 @@ from numba.core import (
     interpreter,
     ir_utils,
     lowering,
+    registry,
     serialize,
     typed_passes,
     typeinfer,
@@ -169,6 +171,7 @@ NoPythonBackend = typed_passes.NoPythonBackend
 NopythonTypeInference = typed_passes.NopythonTypeInference
 NativeLowering = typed_passes.BaseNativeLowering
 TypingContext = typing_context.Context
+TargetContext = CPUContext
 
 
 class TypeInferer(typeinfer.TypeInferer):
@@ -189,6 +192,23 @@ def with_typing(plain: Any, kind: type[Any]) -> Any:
     made = copy.copy(plain)
     made.__class__ = kind
     return made
+
+
+@cache
+def populate() -> None:
+    """Have Numba look at its registries, once.
+
+    Each of some 250 templates would have the target look at all of them again, in case it is another target.
+    """
+    both: Any = registry.cpu_target
+    with replaced(TypingContext, "refresh", _nothing):
+        both.target_context.refresh()
+    with replaced(TargetContext, "refresh", _nothing):
+        both.typing_context.refresh()
+
+
+def _nothing(_self: Any) -> None:
+    """What is done where all has been done."""
 
 
 # One function in LLVM -------------------------------------------------------------------------------------------------
@@ -282,7 +302,6 @@ class PythonInterface(PythonAPI):
         return self._get_function(kind, name=name)
 
 
-TargetContext = CPUContext
 load_item: Any = arrayobj.load_item
 store_item: Any = arrayobj.store_item
 
