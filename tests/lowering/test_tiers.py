@@ -324,3 +324,33 @@ def test_interrupts_reach_a_run_of_quick_code(monkeypatch):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_calls_with_other_layouts(jobs):
+    def f(x, y):
+        return np.sum(np.tanh(x * y))
+
+    x, y = np.linspace(0.1, 1.0, 12).reshape(3, 4), np.ones((3, 4))
+    along = np.linspace(1.0, 2.0, 48).reshape(3, 16)[:, ::4]
+    wanted = np.sum(along / np.cosh(x) ** 2)
+    for _ in range(2):
+        for tangent in (along, np.ascontiguousarray(along), np.asfortranarray(along)):
+            value, change = dj.jvp(f, (x, y), (tangent, np.zeros((3, 4))))
+            np.testing.assert_allclose((value, change), (f(x, y), wanted), rtol=1e-14)
+            pulled = dj.vjp(f, x, y)[1](1.0)
+            np.testing.assert_allclose(pulled[0], y / np.cosh(x) ** 2, rtol=1e-14)
+        tiers.join()
+    assert jobs
+    assert all(job.ready is not None for job in jobs)
+
+
+def test_pullbacks_with_tapes_wait_for_the_fast_code(jobs):
+    def f(x):
+        while np.sum(x) < 10.0:
+            x = x * x + 0.5
+        return x
+
+    value, pullback = dj.vjp(f, np.array([1.0, 1.5]))
+    tiers.join()
+    np.testing.assert_allclose(pullback(np.ones(2))[0], [2.0 * 1.5 * 2.0 * 1.0, 3.0 * 2.0 * 2.75], rtol=1e-14)
+    assert value.shape == (2,)

@@ -82,7 +82,8 @@ def compile_function(
         failures.Sites(module.places, words, module.promises),
     )
     first = FirstCall(dispatcher, module.places, settled=settled, loc=_place(function))
-    first.tiers = settled and not residual_outs and leaves_no_traces(function)  # tapes hold on to the code they are of
+    tapes = any(isinstance(function.results[k].type, (List, Stack)) for k in residual_outs)
+    first.tiers = not tapes and leaves_no_traces(function)  # a tape holds on to the dispatcher whose code it is of
     call: Any = wrapper(entry, None, first)
     call.entry, call.described, call.first = dispatcher, entry, first
     return call
@@ -208,6 +209,7 @@ class FirstCall:
         self.tiers = False  # whether it may run quick code first
         self.job: tiers.Job | None = None  # whose fast code is on its way
         self.light: Callable[..., Any] | None = None
+        self.given: tuple[Any, ...] = ()  # the types of arguments that the job is for
         self.stages = stages.listening()
 
     def mistake(self, error: Exception) -> InternalError:
@@ -259,11 +261,13 @@ class FirstCall:
         made = dispatcher.overloads.get(given)  # None where there are parameters with defaults
         if made is not None and self.settled:
             self.ready = made.entry_point
-            self.tell(given)
+        self.tell(given)
         return result
 
     def tell(self, given: tuple[Any, ...]) -> None:
         """Tell who waits for it of code that runs without Numba."""
+        if not self.settled:
+            return
         native = numba_internals.cache_of(self.dispatcher).natives.get(given)
         then = self.then  # once: of two first calls, one may be done with it
         if native is not None and then is not None:
@@ -273,32 +277,44 @@ class FirstCall:
         """The results, by quick code until there is fast code."""
         if self.job is None:
             self._begin(args)
+        elif not self.settled and tuple(map(self.dispatcher.typeof_pyval, args)) != self.given:
+            with self.compiling(None, args):
+                return self.dispatcher(*args)
         job, light = self.job, self.light
-        if light is None:  # there is only fast code
+        if job is None or light is None:  # there is only fast code
             assert self.ready is not None
             return self.ready(*args)
-        assert job is not None
         if job.failed and not job.fatal:
             self._compile_alone(args)
-        elif job.failed or job.ready is not None:
-            self.ready = job.ready or light
+        elif job.failed:
+            self.ready = light if self.settled else self.dispatcher
+        elif job.ready is not None:
+            self.ready = job.ready if self.settled else self._with_fast_code(job)
         return job.call(light, args) if self.ready is None else self.ready(*args)
 
     def _begin(self, args: tuple[Any, ...]) -> None:
         """Compile quickly; another program of the same text may have done so already."""
         dispatcher = self.dispatcher
-        given = tuple(map(dispatcher.typeof_pyval, args))
+        self.given = tuple(map(dispatcher.typeof_pyval, args))
         with self.compiling(None), tiers.session():
-            dispatcher.compile(given)
-        made, self.job = dispatcher.overloads[given], numba_internals.cache_of(dispatcher).jobs.get(given)
+            dispatcher.compile(self.given)
+        made = dispatcher.overloads[self.given]
+        self.job = numba_internals.cache_of(dispatcher).jobs.get(self.given)
         if self.job is not None:
             self.light = made.entry_point
-            self.job.afterwards(partial(self.tell, given))
+            self.job.afterwards(partial(self.tell, self.given))
         elif getattr(made.library, "pending", None) is not None:
             self._compile_alone(args)
         else:  # from the disk, or not to be made quickly
-            self.ready = made.entry_point
-            self.tell(given)
+            self.ready = made.entry_point if self.settled else dispatcher
+            self.tell(self.given)
+
+    def _with_fast_code(self, job: tiers.Job) -> Any:
+        """What takes arguments of any types, with the fast code for those that have it."""
+        from diffjit.lowering.llvm.compiler import with_overload
+
+        with self.compiling(None):
+            return with_overload(self.dispatcher, job.parts)
 
     def _compile_alone(self, args: tuple[Any, ...]) -> None:
         """Compile it anew, as fast as it gets, and wait for that."""
@@ -308,7 +324,8 @@ class FirstCall:
         given = tuple(map(self.dispatcher.typeof_pyval, args))
         with self.compiling(None):
             self.dispatcher.compile(given)
-        self.job, self.light, self.ready = None, None, self.dispatcher.overloads[given].entry_point
+        self.job, self.light = None, None
+        self.ready = self.dispatcher.overloads[given].entry_point if self.settled else self.dispatcher
         self.tell(given)
 
     def _refused(self, fatal: outside.Fatal) -> InternalError:

@@ -157,20 +157,20 @@ class MachineCode:
         self._note(made, reduced)
         self._keep(signature, made, reduced)
 
-    def _finish(self, signature: Any, made: Any, reduced: Any, code: bytes) -> Callable[..., Any] | None:
-        """What Python calls, of the fast code of a function that was compiled quickly; and keep that code."""
+    def _finish(self, signature: Any, made: Any, reduced: Any, code: bytes) -> tuple[Callable[..., Any] | None, Any]:
+        """What Python calls, of the fast code of what was compiled quickly, and that code as data, which is kept."""
         (name, kind, (_, bitcode)), *rest = reduced
         reduced = ((name, kind, (code, bitcode)), *rest)
         found = self._native(reduced)
         ready = None if found is None else load(found)
         if found is None or ready is None:
-            return None
+            return None, reduced
         if numba_internals.DYNAMIC not in code:  # else it holds addresses of this process
             if not _asked_of_config():
                 self.natives[tuple(made.signature.args)] = found
             if settings.cache_mb and not self.recursive:
                 self._keep(signature, made, reduced)
-        return ready
+        return ready, reduced
 
     def _keep(self, signature: Any, made: Any, reduced: Any) -> None:
         """Write it to the disk."""

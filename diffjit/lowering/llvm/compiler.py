@@ -318,6 +318,13 @@ def compile_anew(entry: Any, args: Iterable[Any]) -> None:
     fresh.compile((*given, *[types.Omitted(0)] * omitted))
 
 
+def with_overload(entry: Any, parts: Any) -> Any:
+    """A function like a compiled one, with machine code for one signature as `numba_internals.reduced` gives it."""
+    fresh = compiled(entry.py_func)
+    fresh.add_overload(numba_internals.rebuilt(fresh.targetctx, parts))
+    return fresh
+
+
 def inner(function: Callable[..., Any]) -> Any:
     """Decorator of functions that only compiled code calls."""
     return numba.njit(no_cpython_wrapper=True, **OPTIONS)(function)  # pyright: ignore[reportCallIssue]

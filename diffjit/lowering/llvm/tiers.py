@@ -74,10 +74,11 @@ def possible(bitcode: bytes) -> bool:
 class Job:
     """The fast code of one program for one signature, and the runs of the light code meanwhile."""
 
-    def __init__(self, request: Request, finish: Callable[[bytes], Callable[..., Any] | None]) -> None:
+    def __init__(self, request: Request, finish: Callable[[bytes], tuple[Callable[..., Any] | None, Any]]) -> None:
         self.request = request
-        self.finish = finish  # from object code to what Python calls; None where this process cannot run it
+        self.finish = finish  # from object code to what Python calls (None where this process cannot run it), and data
         self.ready: Callable[..., Any] | None = None
+        self.parts: Any = None  # the same as data, for calls with arguments of other types as well
         self.failed = False  # there will be no such code
         self.fatal = False  # as LLVM does not survive making it: the light code, which is right, is what there is
         self.error: Exception | None = None  # why there is none, where that was not foreseen
@@ -117,7 +118,8 @@ class Job:
         ready, request = None, self.request
         try:
             found = outside.attempted(request.bitcode, request.passes, request.died, beside=True)
-            ready = None if found is None else self.finish(found[0])
+            if found is not None:
+                ready, self.parts = self.finish(found[0])
         except outside.Fatal:
             self.fatal = True
         except Exception as error:  # noqa: BLE001 - nobody can take it here: the next call compiles, and raises it
