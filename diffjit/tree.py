@@ -11,7 +11,7 @@ import functools
 import os
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -227,6 +227,33 @@ def counts(leaves: Sequence[Any]) -> dict[int, tuple[int, int]]:
                     lengths.setdefault(n, (k, axis))
     ints = {k: n for k, n in enumerate(leaves) if type(n) is int and n >= _COUNTS}
     return {k: lengths[n] for k, n in ints.items() if n in lengths}
+
+
+RELATED = 1 << 30  # in place of a leaf: what lengths of arrays differ by, where that is little
+_LITTLE = 8
+
+
+def close(lengths: Iterable[int]) -> dict[int, int]:
+    """For each of some lengths the shortest one that it differs little from; small ones are so by chance."""
+    found: dict[int, int] = {}
+    base = 0
+    for n in sorted(lengths):
+        base = base if base >= _COUNTS and n - base <= _LITTLE else n
+        found[n] = base
+    return found
+
+
+def relations(leaves: Sequence[Any]) -> tuple[tuple[int, int], ...]:
+    """What `close` says of the lengths of arrays that are not known while specialising, in the order of the arrays."""
+    lengths = [
+        n
+        for leaf in leaves
+        if isinstance(leaf, np.ndarray)
+        for n, known in zip(leaf.shape, known_lengths(leaf.shape), strict=True)
+        if known is None
+    ]
+    order = list(dict.fromkeys(lengths))
+    return tuple((order.index(base), order[k] - base) for k, base in enumerate(map(close(order).get, order)))
 
 
 def cores() -> int:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from diffjit import tree
 from diffjit.frontend.entry.program import specialise
 from diffjit.ir.types import Sym
 
@@ -68,10 +69,10 @@ def drawn(seed, statements=10):
     return scope["f"], text
 
 
-def lengths_of(f, n, m):
+def lengths_of(f, n, m, more=0):
     """The lengths as NumPy has them; None where the program raises."""
     try:
-        return [len(a) for a in f(np.zeros(n), np.zeros(n), m)]
+        return [len(a) for a in f(np.zeros(n), np.zeros(n + more), m)]
     except ValueError:  # a negative length
         return None
 
@@ -88,6 +89,75 @@ def counted(seed):
                 first = dims.index(d)
                 assert found[k] == (found[first] if isinstance(d, Sym) else d), (text, k, first, n, m)
     return len(dims) - len(set(dims))
+
+
+def related(seed, more):
+    """The same where `y` has some elements more than `x`; and how many symbols hang on how many more."""
+    f, text = drawn(seed)
+    program = specialise(f, (np.zeros(30), np.zeros(30 + more), 17), {})
+    dims = [program.function.results[out.index].type.dims[0] for out in program.result]
+    fixed = tree.RELATED in program.fixed
+    for n in range(8, 20):
+        for other in (more,) if fixed else (more, 0, -1, 3):
+            for m in range(-4, 20, 3):
+                found = lengths_of(f, n, m, other)
+                for k, d in enumerate(dims if found else ()):
+                    first = dims.index(d)
+                    assert found[k] == (found[first] if isinstance(d, Sym) else d), (text, k, first, n, m, other)
+    return fixed
+
+
+@pytest.mark.parametrize("more", [-4, -1, 1, 2, 5])
+def test_lengths_of_arguments_that_differ_by_little(more):
+    assert sum(related(seed, more) for seed in range(60)) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [-8, -4, -1, 1, 2, 5, 8])
+def test_more_lengths_of_arguments_that_differ_by_little(more):
+    assert sum(related(seed, more) for seed in range(1000, 3000)) > 300
+
+
+def staggered(u, p):
+    """Velocities on the edges of cells, pressures in them; in steps, in place."""
+    u = u.copy()
+    for _ in range(3):
+        div = u[1:] - u[:-1]
+        p = p - 0.1 * div * p
+        u[1:-1] -= np.sin(p[1:] - p[:-1])
+    return np.sum(u * u) + np.sum(p)
+
+
+def halo(wide, inner):
+    n = inner.shape[0]
+    smooth = wide[1 : n + 3] - 0.25 * (wide[: n + 2] + wide[2 : n + 4])
+    return np.sum(np.exp(smooth[1:] * smooth[:-1])[: n + 1]) * np.sum(inner * smooth[1 : n + 1])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("function", "more"), [(staggered, -1), (halo, -4)])
+def test_other_relations_are_other_programs(function, more, backend):
+    """What the first call has learned of lengths is no fact of the next one."""
+    gradient = dj.grad(function, argnums=(0, 1), backend=backend)
+    rng = np.random.default_rng(0)
+    for n, m in ((30, 30 + more), (41, 41 + more), (30, 29 + more), (12, 12 + more), (9, 9 + more), (30, 31 + more)):
+        x, y = 0.1 * rng.random(n), 0.1 * rng.random(m)
+        try:
+            function(x, y)
+        except ValueError:
+            with pytest.raises(ValueError, match="shape"):
+                gradient(x, y)
+            continue
+        u, v = rng.random(n), rng.random(m)
+        found = gradient(x, y)
+        quotient = (function(x + 1e-6 * u, y + 1e-6 * v) - function(x - 1e-6 * u, y - 1e-6 * v)) / 2e-6
+        np.testing.assert_allclose(found[0] @ u + found[1] @ v, quotient, rtol=1e-7)
+
+
+def test_small_lengths_differ_by_little_by_chance():
+    assert tree.close([3, 4, 7, 9, 12, 18, 100]) == {3: 3, 4: 4, 7: 7, 9: 9, 12: 9, 18: 18, 100: 100}
+    arrays = [np.zeros((30, 5)), np.zeros((34, 30)), 1.0, np.zeros((2, 31, 3))]
+    assert tree.relations(arrays) == ((0, 0), (1, 0), (0, 4), (3, 0), (0, 1))
 
 
 def test_lengths_with_one_symbol_are_equal():

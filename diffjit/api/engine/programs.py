@@ -242,8 +242,10 @@ class Compiled:
 
 
 def fixed_key(leaves: Sequence[Any], which: int) -> Any:
-    """What a specialisation depends on of one of `Program.fixed`: a number's value or sign, an array's shape."""
+    """What a specialisation depends on of one of `Program.fixed`: a value, a sign, a shape, or relations of lengths."""
     if which < 0:
         return tree.sign_of(leaves[~which])
+    if which == tree.RELATED:
+        return tree.relations(leaves)
     leaf = leaves[which]
     return leaf.shape if isinstance(leaf, np.ndarray) else leaf

@@ -25,6 +25,7 @@ from diffjit.frontend.numpy.read_only import decide_views
 from diffjit.frontend.syntax.frames import Learned, NeedStatic
 from diffjit.frontend.syntax.interpret import Interpreter
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.lengths import Lengths, Related
 from diffjit.frontend.values.mixed import settle
 from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import Static
@@ -75,6 +76,8 @@ def specialise(
             if code is not None:
                 error.at(Loc(code.co_filename, code.co_firstlineno, 0, 0, code.co_name))
             raise error from error.__cause__
+        except Related:
+            fixed |= {tree.RELATED}
         except Learn as found:
             getattr(learned, found.table).update(found.facts)
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
@@ -100,7 +103,9 @@ def _array_type(array: np.ndarray, lengths: dict[int, Dim]) -> Array:
     return Array(ty.dtype, tuple(dims), ty.layout)
 
 
-def _arrays(values: tuple[Any, ...], fixed: frozenset[int]) -> tuple[dict[int, Value], dict[int, tuple[int, int]]]:
+def _arrays(
+    values: tuple[Any, ...], fixed: frozenset[int], facts: Lengths
+) -> tuple[dict[int, Value], dict[int, tuple[int, int]]]:
     """Parameters for the arrays among the leaves of arguments, and the leaves that are lengths of theirs."""
     leaves = [leaf for value in values for leaf in tree.flatten(value)[0]]
     lengths: dict[int, Dim] = {}  # equal ones: the call's key says which
@@ -109,6 +114,7 @@ def _arrays(values: tuple[Any, ...], fixed: frozenset[int]) -> tuple[dict[int, V
         if isinstance(leaf, np.ndarray):
             ty = _array_type(leaf, lengths)
             found[k] = Value(Array(ty.dtype, leaf.shape, ty.layout) if k in fixed else ty)
+    facts.arguments(lengths, related=tree.RELATED in fixed)
     return found, tree.counts(leaves)
 
 
@@ -128,7 +134,7 @@ def _specialise(
     names = parameter_names(function, args, kwargs)
     places: list[Place] = []  # of the parameters in the arguments
 
-    arrays, counts = _arrays((*args, *kwargs.values()), fixed)
+    arrays, counts = _arrays((*args, *kwargs.values()), fixed, interpreter.length_facts)
 
     def argument(value: Any, hint: Place) -> Any:
         paths, items, spec = optree.tree_flatten_with_path(value, none_is_leaf=True)

@@ -158,6 +158,7 @@ class Arith(Mixin):
     """Mixin of the interpreter: elementwise operations."""
 
     build: Any
+    length_facts: Any
     rule_mode: bool
 
     def number(self, value: Any, what: str = "a number") -> Value:
@@ -241,6 +242,8 @@ class Arith(Mixin):
 
     def broadcast(self, shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
         """`broadcast_dims`; a mismatch inside a `try` that catches ValueError is an exception like any other."""
+        for axis in range(max(map(len, shapes), default=0)):
+            self.length_facts.meet([s[-1 - axis] for s in shapes if axis < len(s)])
         try:
             return broadcast_dims(shapes)
         except TypeProblem:

@@ -8,13 +8,19 @@ at in `Lengths.cut`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from diffjit import tree
 from diffjit.ir.nodes import Value, const_of, is_const
 from diffjit.ir.types import INT, Dim, Sym
 
 Form = tuple[Any, int]  # a base, which is a length or a number, and what is added to it
+
+
+class Related(Exception):
+    """Lengths of arguments that differ by little meet: what they differ by has to be part of the specialisation."""
 
 
 @dataclass(slots=True, eq=False)
@@ -23,6 +29,43 @@ class Lengths:
 
     symbols: dict[Any, Sym] = field(default_factory=dict[Any, Sym])
     forms: dict[Sym, Form] = field(default_factory=dict[Sym, Form])  # the symbol is max(0, base + offset)
+    given: dict[Sym, int] = field(default_factory=dict[Sym, int])  # lengths of arguments, as they are just now
+
+    def arguments(self, lengths: dict[int, Dim], *, related: bool) -> None:
+        """The lengths of arguments, which are told apart; `related`: what they differ by is part of the specialisation.
+
+        Then a length is written by the shortest one that it is close to: fields on staggered grids, and with halos.
+        """
+        symbols = {n: d for n, d in lengths.items() if isinstance(d, Sym)}
+        if not related:
+            self.given = {d: n for n, d in symbols.items()}
+            return
+        for n, base in tree.close(symbols).items():
+            if n != base:
+                self.symbols[symbols[base], n - base] = symbols[n]
+                self.forms[symbols[n]] = (symbols[base], n - base)
+
+    def meet(self, lengths: Sequence[Dim]) -> None:
+        """Some lengths should be equal: raises `Related` where they are, if what arguments differ by is known."""
+        if self.given:
+            known = [(f[0], self.given[f[0]] + f[1]) for d in lengths if (f := self._by_argument(d)) is not None]
+            for base, n in known:
+                for other, m in known:
+                    if n == m:
+                        self._ask(base, other)
+
+    def _by_argument(self, length: Dim) -> Form | None:
+        """A length by one of an argument."""
+        form = self.forms.get(length, (length, 0)) if isinstance(length, Sym) else (None, 0)
+        return form if form[0] in self.given else None
+
+    def _ask(self, base: Any, other: Any) -> None:
+        """Raise `Related` where two lengths of arguments are two, and close to each other."""
+        if base is other or base not in self.given or other not in self.given:
+            return
+        n, m = self.given[base], self.given[other]
+        if n != m and tree.close((n, m))[max(n, m)] != max(n, m):
+            raise Related
 
     def made(self, n: Value) -> Dim:
         """The length of what has been made with so many elements: the number is not negative."""
@@ -68,6 +111,7 @@ class Lengths:
                 return self._of((length, -start))
             if (end >= 0 and isinstance(b, Sym)) or start >= k - end - 2:
                 return self._of((b, end - start))
+        self._ask(self.forms.get(length, (length, 0))[0], base)
         return None
 
     def _form(self, value: Value) -> Form:
