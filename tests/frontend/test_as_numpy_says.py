@@ -120,3 +120,40 @@ def test_what_is_read_only_is_not_written_to(view, backend):
         f(X)
     with pytest.raises(dj.MemoryProblem, match=r"DJ404[\s\S]*read-only"):
         dj.jit(f, backend=backend)(X)
+
+
+def other_name(x):
+    c = x * 2.0
+    d = c
+    c.shape = (3, 1)
+    return d
+
+
+def argument(x):
+    x.shape = (3, 1)
+    return x * 2.0
+
+
+def other_order(x):
+    c = np.outer(x, x[1:]).T
+    c.shape = 6
+    return c
+
+
+def no_such_shape(x):
+    c = x * 2.0
+    c.shape = (2, 2)
+    return c
+
+
+@pytest.mark.parametrize("function", [other_name, argument, other_order])
+def test_a_shape_is_not_assigned_where_others_may_see_it(function):
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ101[\s\S]*`.shape`[\s\S]*use reshape"):
+        dj.jit(function, backend="python")(X)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_shape_that_does_not_fit(backend):
+    for call in (no_such_shape, dj.jit(no_such_shape, backend=backend)):
+        with pytest.raises(ValueError, match=r"cannot reshape array of size 3 into shape \(2,2\)"):
+            call(X)

@@ -61,8 +61,6 @@ class NumpyReductions(Mixin):
     ) -> Any:
         """A reduction along axes."""
         a = self.array(a)
-        if isinstance(a.type, Scalar):
-            a = self.array_from(a)
         identity = {"sum": 0, "prod": 1, "any": False, "all": True}.get(kind)
         if not (isinstance(where, Static) and where.obj is True):
             if identity is None and is_none(initial):
@@ -74,6 +72,8 @@ class NumpyReductions(Mixin):
             a = self.widened(a, dtype)
         elif not is_none(dtype):
             raise TypeError(kind)
+        if isinstance(a.type, Scalar):
+            a = self.array_from(a)
         axes = self.axes_of(a, axis)
         keep = bool(keepdims.obj) if isinstance(keepdims, Static) else False
         dims = tuple((1 if k in axes else d) for k, d in enumerate(a.type.dims) if keep or k not in axes)
