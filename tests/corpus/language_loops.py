@@ -324,3 +324,26 @@ def recurrence_written_out(x, y):
     for weight in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0):
         x, y = 0.5 * x + 0.3 * y * weight, 0.4 * y + 0.2 * x * y
     return x * y
+
+
+@program(args=lambda: (np.array([[0.5, 1.2], [0.3, 0.7], [0.9, 0.4], [0.6, 0.8]]),), wrt=("a",), tags=("language",))
+def bound_in_the_first_turn(a):
+    """Variables that only the first turn of a loop binds, and the others read: sweeps up and down of a line."""
+    # ruff: noqa: F821 - the first turn binds what the others read
+    s = 0.0
+    for i, row in enumerate(a):
+        if i > 0:
+            s += np.dot(row, before) * most
+            if row[0] > most:
+                most = row[0] * 1.0
+        else:
+            most = row[1] * 0.5
+        before = row * 2.0
+    x = np.empty_like(a)
+    for k in range(len(a) - 1, -1, -1):
+        if k == len(a) - 1:
+            line = a[k] * s
+        else:
+            line = a[k] - 0.3 * a[k, 0] * line
+        x[k] = line
+    return np.sum(x * x * most)

@@ -166,3 +166,13 @@ def view_or_copy_decided_at_run_time(x, a, k):
         w[0, 0] += flat[0]
         total += np.sum(w * w) * rows + np.sum(flat * flat)
     return total
+
+
+@program(args=lambda: (np.outer(_vector(), [1.0, 0.5]), 2), wrt=("p",), tags=("memory",))
+def differences_of_the_last_turn(p, n):
+    """An array that is first made in a loop, of lengths of its own, and read behind: no length is known before."""
+    p = p.copy()
+    for _ in range(n):
+        d = p.T[:1] - p[:, :1]
+        p += p * 0.5
+    return np.sum(d * d * d) + np.sum(p)

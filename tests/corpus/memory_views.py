@@ -266,3 +266,17 @@ def sums_of_products_of_what_was_written(u, k):
     w = np.einsum("ij,jk->ik", v, out[:3, :])
     v[0] = 2.0 * w[1]
     return total + np.linalg.norm(v.T, axis=(0, 1)) + np.sum(np.einsum("ij->ji", w) * w.T)
+
+
+@program(args=lambda: (np.linspace(0.3, 1.4, 12), 3), wrt=("x",), tags=("memory",))
+def shapes_assigned(x, n):
+    """`a.shape = n`: in place, so that views of the array see what is written to it afterwards, and stay as they are."""
+    rows, columns = np.mgrid[0:n, 0:4]
+    c = np.sin(x).reshape(n, 4) * columns + rows
+    v = c[1]
+    rows.shape = columns.shape = c.shape = n * 4
+    c[5] *= x[2]
+    w = c[2:8]
+    w.shape = 2, -1
+    w[1] = w[0] * x[3]
+    return np.sum(c * c) + np.sum(v) + np.sum(c[columns[1:4]] * w[0]) + np.vstack([c, x])[1, n]

@@ -1,6 +1,7 @@
 """Functions of NumPy beyond those that everybody uses: ufunc methods, blocks, margins, sets, quantiles, series, fits."""
 
 import math
+import sys
 
 import numpy as np
 
@@ -245,3 +246,12 @@ def diagonals_of_stacks(x):
     m = x.reshape(2, 2, 2)
     total = _weigh(np.diagonal(m, axis1=1, axis2=2) ** 2) + _weigh(m.diagonal(1, 0, 2)) + _weigh(np.trace(m))
     return total + np.sum(np.arange(stop=3) * x[:3]) + np.sum(np.arange(1, stop=4, step=2) * x[:2])
+
+
+@program(args=lambda: (_matrix(), _vector()), wrt=("m", "x"), tags=("types", "library"))
+def reductions_of_numbers_and_ellipses_in_lists(m, x):
+    """Sums of numbers and truths, `einsum` by lists of numbers with an ellipsis, limits of floats."""
+    total = np.sum(x[0] > 0) * np.prod(x[1]) + np.max(x[2], initial=0.1) + np.sum(True) * np.mean(x[3])
+    turned = np.einsum(m, [Ellipsis, 0, 1], [..., 1, 0])
+    total += _weigh(np.einsum(m, [..., 0, 1], turned, [..., 1, 2], [..., 0, 2]))
+    return total / (1.0 + sys.float_info.epsilon) + sys.float_info.min

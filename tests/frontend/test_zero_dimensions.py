@@ -380,3 +380,16 @@ def test_the_conjugate_of_what_is_real_is_itself(backend):
     a = np.array([1.0, -2.0])
     assert dj.jit(by_method, backend=backend)(a.copy()) == by_method(a.copy()) == 20.0
     np.testing.assert_allclose(dj.grad(lambda a: by_method(a * 1.0), backend=backend)(a), 8.0 * a)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_cotangents_of_several_results_are_added_in_an_array(backend):
+    """That of a sum over no dimension is an array, not a number, so that others are added to it in place."""
+
+    def f(a):
+        return np.sum(a), a[()] * 2.0, float(a), a + 1.0
+
+    _, pullback = dj.vjp(f, np.array(2.0), backend=backend)
+    (found,) = pullback((1.0, 10.0, 100.0, 1000.0))
+    assert isinstance(found, np.ndarray)
+    assert found == 1121.0

@@ -145,3 +145,23 @@ def test_lanes_of_pullbacks():
     for backend in ("python", "numba"):
         close(dj.grad(f, backend=backend)(X), jax.grad(f_jax)(X))
         close(dj.vmap(dj.grad(f), backend=backend)(np.stack([X, -X])), jax.vmap(jax.grad(f_jax))(np.stack([X, -X])))
+
+
+@BOTH
+def test_lengths_of_what_holds_nothing_before_a_loop(backend):
+    """What a way back gives for an array that the loop makes first has no length that another turn has."""
+
+    def differences(x, n):
+        x = x.copy()
+        for _ in range(n):
+            d = x.T[:1] - x[:, :1]
+            x += x * 0.5
+        return np.sum(d * d * d)
+
+    x, along = np.sin(np.arange(18.0)).reshape(6, 3), np.cos(np.arange(18.0)).reshape(6, 3)
+    gradient = dj.grad(differences, backend=backend)
+    _, ahead = dj.jvp(gradient, (x, 2), (along, 0), backend=backend)
+    back = dj.vjp(gradient, x, 2, backend=backend)[1](along)[0]
+    quotient = (gradient(x + 1e-6 * along, 2) - gradient(x - 1e-6 * along, 2)) / 2e-6
+    np.testing.assert_allclose(ahead, quotient, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(back, ahead, rtol=1e-12, atol=1e-13)

@@ -59,6 +59,10 @@ class Questions(Mixin):
         """A number that has no other name: `y[()]`, `y.copy()`."""
         return self.build.value("cast", [number], number.type) if self.without_dims else number
 
+    def names_of(self, value: Value) -> int:
+        """How many names and parts of containers stand for a value."""
+        return sum(1 for held in _held(self._names()) if held is value)
+
     def _names(self) -> Cells:
         return {key: held for key, held in self.cells.items() if key[0] in ("v", "h")}
 

@@ -242,6 +242,8 @@ class Lifting(Mixin):
 
     def lift_static(self, value: Any) -> Any:
         """An object that is certain not to change: a constant in the source, a library's attribute."""
+        if isinstance(value, tuple) and hasattr(value, "n_fields"):  # one of C's, as sys.float_info
+            return Static(value)
         if isinstance(value, (tuple, list)) and not isinstance(value, np.ndarray):
             items = tuple(self.lift_static(x) for x in value)
             if isinstance(value, tuple):

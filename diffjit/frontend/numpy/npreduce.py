@@ -61,8 +61,6 @@ class NumpyReductions(Mixin):
     ) -> Any:
         """A reduction along axes."""
         a = self.array(a)
-        if isinstance(a.type, Scalar):
-            a = self.array_from(a)
         identity = {"sum": 0, "prod": 1, "any": False, "all": True}.get(kind)
         if not (isinstance(where, Static) and where.obj is True):
             if identity is None and is_none(initial):
@@ -74,16 +72,29 @@ class NumpyReductions(Mixin):
             a = self.widened(a, dtype)
         elif not is_none(dtype):
             raise TypeError(kind)
+        if isinstance(a.type, Scalar):
+            a = self.array_from(a)
         axes = self.axes_of(a, axis)
         keep = bool(keepdims.obj) if isinstance(keepdims, Static) else False
         dims = tuple((1 if k in axes else d) for k, d in enumerate(a.type.dims) if keep or k not in axes)
         ty = np.dtype(np.bool_) if kind in ("any", "all") else a.type.dtype
-        result = self.build.value(kind, [a], Array(ty, dims, "C") if dims else Scalar(ty), axes=axes, keepdims=keep)
+        made = Array(ty, dims, "C") if dims else Scalar(ty)
+
+        def reduced() -> Value:
+            return self.build.value(kind, [a], made, axes=axes, keepdims=keep)
+
         if is_none(initial):
-            return result
-        return self.ew(
-            {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}[kind], result, initial, weak=False
-        )
+            return reduced()
+        initial = self.cast(initial, ty)
+        if identity is not None:
+            return self.ew({"sum": "add", "prod": "multiply"}[kind], reduced(), initial, weak=False)
+
+        def nothing() -> Any:
+            lengths = [Static(1) if k in axes else self.dim(a, k) for k in range(a.type.ndim) if keep or k not in axes]
+            return self.np_full(av.Tup(tuple(lengths)), initial) if lengths else initial
+
+        empty = self.compare_kind("equal", self.product([self.dim(a, k) for k in axes]), Static(0))
+        return self.choose(empty, nothing, lambda: self.ew(f"{kind}imum", reduced(), initial, weak=False))
 
     def widened(self, a: Value, dtype: Any = NONE) -> Value:
         """An array as sums and products take it: narrow ints with 64 bits, where no other type is given."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import gast
 import numpy as np
 
 from diffjit.frontend.numpy.arith import as_operand
@@ -187,6 +188,16 @@ class NumpyShapes(Mixin):
                     "DJ318", f"{len(perm)} axes for an array of {ndim} dimensions", python=ValueError
                 )
         return self.transpose(a, perm)
+
+    def set_shape(self, array: Value, shape: Any, node: Any) -> None:
+        """`a.shape = n`: the name, which alone stands for the array, stands for its reshape from here on."""
+        target = getattr(node, "value", None)
+        made = array.op is not None and not array.op.row.control and not array.op.row.gives
+        alone = made and isinstance(target, (gast.Name, gast.Attribute)) and self.names_of(array) == 1
+        if not alone or array.type.layout != "C":
+            what = "of an array that other names may stand for" if not alone else "of an array that is not in C's order"
+            raise self.unsupported("DJ101", f"assignment to `.shape` {what}", node, "use reshape")
+        self.assign_target(target, self.np_reshape(array, shape))  # pyright: ignore[reportArgumentType]
 
     @core(np.broadcast_to)
     def np_broadcast_to(self, array: Any, shape: Any) -> Any:

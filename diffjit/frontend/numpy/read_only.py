@@ -1,15 +1,17 @@
-"""Read-only views that are copies: what they show must not be written to later, and neither must they."""
+"""Read-only views are not written to; where they are copies, what they show must not be written to later either."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from diffjit.errors import MemoryProblem
 from diffjit.frontend.numpy.reshapes import Written, changed, decide_reshapes
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
-from diffjit.ir.nodes import Block, Function, Op
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, is_ref
+from diffjit.ir.walk import walk
 from diffjit.primitives.library import windows
 
 CONSTANT = "constant"  # attribute of a view of the whole array, where a copy was taken: what was taken, and the cure
@@ -35,7 +37,28 @@ class ReadOnly(Mixin):
 def decide_views(function: Function) -> None:
     """Settle what is a view and what a copy, once a program is complete."""
     decide_reshapes(function)
+    refuse_writes(function)
     refuse_later_writes(function)
+
+
+def refuse_writes(function: Function) -> None:
+    """Refuse a program that writes to what `np.broadcast_to` shows, or to a view of it."""
+    for op in walk(function.body):
+        for v in changed(op) if op.kind != "call" else ():
+            if any(source.kind == "broadcast_to" for source in _views(v)):
+                raise MemoryProblem(
+                    "DJ404",
+                    "what np.broadcast_to gives is read-only, and written to here",
+                    loc=op.loc,
+                    cure="copy it before: np.broadcast_to(...).copy()",
+                )
+
+
+def _views(v: Value) -> Iterator[Op]:
+    """The operations by which a value shows another's memory."""
+    while v.op is not None and is_view(v.op):
+        yield v.op
+        v = v.op.inputs[0]
 
 
 def refuse_later_writes(function: Function) -> None:

@@ -254,7 +254,8 @@ class Objects(Mixin):
             self.write(owner, dataclasses.replace(held, fields={**held.fields, name: value}))
             return
         if isinstance(owner, Value) and isinstance(owner.type, Array) and name == "shape":
-            raise self.unsupported("DJ101", "assignment to `.shape`", node, "use reshape")
+            self.set_shape(owner, value, node)
+            return
         if isinstance(owner, Value) and isinstance(owner.type, Array) and name in ("real", "imag", "flat"):
             target = self.array_attribute(owner, name, node)
             if target in self.flat_of:

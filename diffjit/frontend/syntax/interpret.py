@@ -185,6 +185,9 @@ class Interpreter(
         if value is UNBOUND and self.recursions and self.recursions[-1].result is None:
             raise Bottom  # bound where the function calls itself, of which nothing is known yet
         if value is UNBOUND:
+            if uid == self.frames[-1].uid and self.bound_in_other_turns(name):
+                unbound = av.inexact(f"variable `{name}` is read before it has a value [DJ303]")
+                self.raise_if(Static(True), UnboundLocalError, unbound)
             raise self.type_problem(
                 "DJ303",
                 f"variable `{name}` is not bound here",
@@ -200,6 +203,10 @@ class Interpreter(
             error = self.type_problem("DJ304", f"variable `{name}` is {value.reason}", node, cure=cure)
             raise self.unusable(value, error)
         return value
+
+    def bound_in_other_turns(self, name: str) -> bool:
+        """Whether the place is in a branch inside of a loop that binds a name: an earlier turn may have bound it."""
+        return bool(self.loops) and name in self.loops[-1].assigned and self.forks > self.loops[-1].forks
 
     def bound(self, value: av.Maybe, name: str = "a variable") -> Any:
         """The value of a variable that may be unbound: checked when the program runs."""

@@ -63,6 +63,7 @@ class Loop:
     node: Any = None
     can_unroll: bool = False
     budget: Any = None  # of snapshots, where the loop is checkpointed
+    forks: int = 0  # run-time branches and loops around its body
 
 
 @dataclass(slots=True, eq=False)
@@ -108,6 +109,7 @@ class Loops(Mixin):
         saved, outer, memo = self.cells, self.current_loop, self.memo
         self.current_loop = loop.site
         self.forks += 1
+        loop.forks = self.forks
         before = self.build.loc
         try:
             return self._to_fixed_point(loop)

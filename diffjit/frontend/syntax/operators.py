@@ -174,11 +174,21 @@ class Operators(Mixin):
             return keyed
         if self.is_sequence(left) and self.is_sequence(right):
             return self.compare_sequences(kind, left, right, node)
-        if kind in ("equal", "not_equal") and (_never_equal(left, right) or _never_equal(right, left)):
+        if kind in ("equal", "not_equal") and self.never_equal(left, right):
             return Static(kind == "not_equal")
         if kind not in ("equal", "not_equal") and self.is_weak(left) and self.is_weak(right):
             self.real_only("an order of Python's numbers", left, right)
         return self.ew(kind, left, right)
+
+    def never_equal(self, left: Any, right: Any) -> bool:
+        """Whether Python says that these are not equal because of what they are; NumPy's numbers compare with items."""
+        for a, b in ((left, right), (right, left)):
+            if _never_equals(a, b):
+                return True
+            number = isinstance(b, Value) and isinstance(b.type, Scalar)
+            if self.is_sequence(a) and (number or isinstance(b, Static)):
+                return not self.ask(b, lambda cls: issubclass(cls, np.generic | np.ndarray))
+        return False
 
     def compare_objects(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
         """A comparison of which one side is an object; None for others."""
@@ -410,7 +420,7 @@ def _is_new(value: Value) -> bool:
     return value.op is not None and not value.op.row.meets
 
 
-def _never_equal(a: Any, b: Any) -> bool:
+def _never_equals(a: Any, b: Any) -> bool:
     """A string, None or type never equals a number or a container."""
     if not isinstance(a, Static) or av.is_number(av.as_number(a).obj) or isinstance(a.obj, np.ndarray):
         return False

@@ -28,7 +28,7 @@ def unbroadcast(g, like):
     g, shape = np.asarray(g), np.shape(like)
     extra = g.ndim - len(shape)
     axes = [k + extra for k, n in enumerate(shape) if n == 1 and g.shape[k + extra] != 1]
-    return np.sum(g, axis=(*range(extra), *axes)).reshape(shape)[()]
+    return np.asarray(np.sum(g, axis=(*range(extra), *axes))).reshape(shape)
 '''
 
 DIAGONAL = '''

@@ -14,6 +14,8 @@ from diffjit.primitives.registry import implements
 @implements(np.diff)
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     """Differences of neighbours, n times."""
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
     a = np.asarray(a)
     axis = one_axis(axis, a.ndim)
     if prepend is not None:

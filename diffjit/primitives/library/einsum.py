@@ -47,11 +47,16 @@ def einsum(*operands, out=None, optimize=False):
 def subscripts_of_lists(operands):
     """The text for operands that are followed by lists of numbers."""
     count = len(operands) // 2
-    terms = tuple("".join(string.ascii_letters[k] for k in operands[2 * j + 1]) for j in places(count))
+    terms = tuple(letters_of(operands[2 * j + 1]) for j in places(count))
     text = ",".join(terms)
     if len(operands) % 2 == 0:
         return text
-    return text + "->" + "".join(string.ascii_letters[k] for k in operands[-1])
+    return text + "->" + letters_of(operands[-1])
+
+
+def letters_of(numbers):
+    """Letters for numbers, and three dots for an ellipsis."""
+    return "".join("..." if k is Ellipsis else string.ascii_letters[k] for k in numbers)
 
 
 def labels_of(text, ranks):

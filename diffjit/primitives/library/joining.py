@@ -172,6 +172,9 @@ def resize(a, new_shape):
     """All elements, again from the start where there are too few."""
     flat = np.ravel(a)
     lengths = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    for length in lengths:
+        if length < 0:
+            raise ValueError("all elements of `new_shape` must be non-negative")
     n = flat.shape[0]
     if n == 0:
         return np.zeros(lengths, flat.dtype)

@@ -37,7 +37,7 @@ def vector_length(x, order, axis, keepdims):
     if isinstance(order, str):
         raise ValueError(f"Invalid norm order '{order}' for vectors")  # noqa: TRY004 - NumPy's
     if order == math.inf:
-        return np.max(np.abs(x), axis=axis, keepdims=keepdims)
+        return np.max(np.abs(x), axis=axis, keepdims=keepdims, initial=0)
     if order == -math.inf:
         return np.min(np.abs(x), axis=axis, keepdims=keepdims)
     if order == 0:
@@ -64,7 +64,7 @@ def matrix_size(x, order, axes, keepdims):
     inner, outer = (row, column) if order in (1, -1) else (column, row)
     sums = np.sum(np.abs(x), axis=inner, keepdims=True)
     if order in (1, math.inf):
-        result = np.max(sums, axis=outer, keepdims=True)
+        result = np.max(sums, axis=outer, keepdims=True, initial=0)
     elif order in (-1, -math.inf):
         result = np.min(sums, axis=outer, keepdims=True)
     else:

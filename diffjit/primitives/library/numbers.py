@@ -191,7 +191,7 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 @implements(np.allclose)
 def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all are equal within a tolerance."""
-    return np.all(np.isclose(a, b, rtol, atol, equal_nan))
+    return bool(np.all(np.isclose(a, b, rtol, atol, equal_nan)))
 
 
 @implements(np.array_equal)
@@ -203,7 +203,7 @@ def array_equal(a1, a2, equal_nan=False):
     same = np.equal(a1, a2)
     if equal_nan:
         same = np.logical_or(same, np.logical_and(np.isnan(a1), np.isnan(a2)))
-    return np.all(same)
+    return bool(np.all(same))
 
 
 def round_decimal(x, digits):

@@ -158,18 +158,32 @@ def sort_in_place(a, axis=-1, kind=None, order=None):
 @implements(np.partition)
 def partition(a, kth, axis=-1, kind="introselect", order=None):
     """All values in order: more than is asked for."""
-    return np.sort(a, axis=axis)
+    ordered = np.sort(a, axis=axis)
+    demand_places(kth, ordered.shape[-1 if axis is None else axis])
+    return ordered
+
+
+def demand_places(kth, n):
+    """Refuse what is not the place of one of n elements, as NumPy does."""
+    places = np.asarray(kth)
+    places = np.where(places < 0, places + n, places)
+    outside = np.logical_or(places < 0, places >= n)
+    if np.any(outside):
+        raise ValueError(f"kth(={np.ravel(places)[np.argmax(np.ravel(outside))]}) out of bounds ({n})")
 
 
 @implements(np.argpartition, np.ndarray.argpartition)
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     """Positions of all values in order: more than is asked for."""
-    return np.argsort(a, axis=axis)
+    order = np.argsort(a, axis=axis)
+    demand_places(kth, order.shape[-1 if axis is None else axis])
+    return order
 
 
 @implements(np.ndarray.partition)
 def partition_in_place(a, kth, axis=-1, kind="introselect", order=None):
     """Sort in place: more than is asked for."""
+    demand_places(kth, a.shape[axis])
     a[...] = np.sort(a, axis=axis)
 
 
@@ -315,6 +329,9 @@ def digitize(x, bins, right=False):
     bins = np.asarray(bins)
     n = bins.shape[0]
     side = "left" if right else "right"
+    steps = bins[1:] - bins[:-1]
+    if np.any(steps < 0) and np.any(steps > 0):
+        raise ValueError("bins must be monotonically increasing or decreasing")
     if n > 1 and bins[0] > bins[n - 1]:
         return n - np.searchsorted(bins[::-1], x, side=side)
     return np.searchsorted(bins, x, side=side)

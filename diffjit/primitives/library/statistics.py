@@ -87,6 +87,8 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         weights = np.broadcast_to(weights, a.shape)
         weighted = as_float(a) * weights
         scale = np.sum(weights, axis=axis, dtype=weighted.dtype, keepdims=keepdims)
+        if np.any(np.equal(scale, 0)):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         result = np.sum(weighted, axis=axis, keepdims=keepdims) / scale
     if returned:
         return result, scale
@@ -97,6 +99,8 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """The middle of the sorted values, or the mean of the two in the middle; NaN if there is one."""
     a = np.asarray(a)
+    if count(a, axis) == 0:
+        return np.mean(as_float(a), axis=axis, keepdims=keepdims)
     return in_order(a, 0.5, axis, "linear", keepdims)
 
 
@@ -104,7 +108,14 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """Percentiles by linear interpolation."""
     share = hundredths(q, np.asarray(a).dtype)
-    return np.quantile(a, share, axis=axis, method=method, keepdims=keepdims, weights=weights)
+    if not all_shares(share):
+        raise ValueError("Percentiles must be in the range [0, 100]")
+    return quantile_at(a, share, axis, method, keepdims, weights)
+
+
+def all_shares(q):
+    """Whether all are between 0 and 1; NaN is not."""
+    return np.all(np.logical_and(np.greater_equal(q, 0), np.less_equal(q, 1)))
 
 
 def hundredths(q, dtype):
@@ -141,6 +152,13 @@ def rank_of(q, n, method):
 @implements(np.quantile)
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """Quantiles of the values along axes by linear interpolation between neighbours in order."""
+    if not all_shares(q):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    return quantile_at(a, q, axis, method, keepdims, weights)
+
+
+def quantile_at(a, q, axis, method, keepdims, weights):
+    """Quantiles at shares between 0 and 1."""
     if weights is not None:
         raise NotImplementedError("np.quantile with weights: use np.cumsum of the weights in order, and np.interp")
     if np.asarray(a).dtype.kind == "c":

@@ -22,7 +22,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.checks import Check, needed
 from diffjit.ir.nodes import SUM, Block, Function, Loc, Op, Value, is_view
 from diffjit.ir.ops import Reads
-from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
+from diffjit.ir.types import Array, List, Scalar, Stack, fresh_lengths, is_float, is_ref
 from diffjit.ir.walk import clone_op, dce, nothing, walk
 from diffjit.primitives.registry import RULES
 from diffjit.settings import settings
@@ -421,7 +421,7 @@ class Reverse(MemoryRules):
         made = self.build.op(
             "for",
             [*bounds, *inits],
-            [_like(init[k].type, args[k].type) for k in slots] + [v.type for v in outer_values],
+            [_like(_before(init[k]), args[k].type) for k in slots] + [v.type for v in outer_values],
             regions=[inner.block],
             exit=False,
             reverse=counted and not op.attrs.get("reverse"),
@@ -581,6 +581,11 @@ def _int() -> Scalar:
 def _like(ty: Any, declared: Any) -> Any:
     """The type that something is declared with, and what is known of lengths here."""
     return Array(ty.dtype, ty.dims, declared.layout) if isinstance(ty, Array) else declared
+
+
+def _before(init: Value) -> Any:
+    """The type of what a loop begins with: where that holds nothing, its lengths are of what each turn hands on."""
+    return fresh_lengths(init.type) if init.op is not None and init.op.kind == "undef" else init.type
 
 
 def _order(ty: Any) -> str:

@@ -1,0 +1,159 @@
+"""Edges of NumPy's functions and of Python's comparisons: what they return or raise, `jit`, `jvp` and `vjp` do too."""
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+from diffjit import tree
+
+X = np.array([1.0, 2.0, 4.0])
+NONE, NO_ROWS = np.zeros(0), np.zeros((0, 3))
+OPPOSED = np.array([1.0, -2.0, 1.0])
+BACKENDS = ("python", "numba")
+
+
+def shape_is_no_number(x, n):
+    """A tuple or list and a number of Python's are never equal; NumPy's numbers are compared with the items."""
+    r = 1.0 if x.shape == n else 2.0
+    r += 4.0 if x.shape != 3 else 8.0
+    r += 16.0 if [n] == n else 32.0
+    r += 64.0 if list(x.shape) != 3.0 else 128.0
+    r += 256.0 if (n,) == np.int64(3) else 512.0
+    return x * r if [n, x[0]] != n and n not in [x.shape, 4] else x
+
+
+def truth_of_allclose(x, n):
+    if np.allclose(x, x + n) is False and np.array_equal(x, x) is True:
+        return x * 2.0
+    return x
+
+
+CASES = {
+    "shape_is_no_number": (shape_is_no_number, X, 3),
+    "truth_of_allclose": (truth_of_allclose, X, 3),
+    "max of nothing": (lambda x, n: np.max(x, initial=n * 1.0), NONE, 2),
+    "max of nothing, initial an argument": (lambda x, y: np.max(x, initial=y), NONE, 2.5),
+    "max along no rows": (lambda x, n: np.max(x, axis=0, initial=n) + np.min(x, axis=0, initial=-n), NO_ROWS, 2),
+    "max of no columns": (lambda x, n: np.max(x, axis=0, initial=n), np.zeros((2, 0)), 2),
+    "max along empty slices": (lambda x, n: x[n:].max(initial=0.5) + x[:n].min(initial=9.0, keepdims=True), X, 3),
+    "norm of nothing": (lambda x, n: np.linalg.norm(x[n:], np.inf) + np.linalg.norm(x, np.inf), X, 3),
+    "norm of no columns": (lambda x, n: np.linalg.norm(x, np.inf, axis=1) + n, np.zeros((2, 0)), 3),
+    "least norm of nothing": (lambda x, n: np.linalg.norm(x[n:], -np.inf), X, 3),
+    "norm of no matrix": (lambda x, n: np.linalg.norm(x, np.inf) + np.linalg.norm(x, 1) + n, NO_ROWS, 3),
+    "median of nothing": (lambda x, n: np.median(x[n:]) + x, X, 3),
+    "percentile below 0": (lambda x, n: np.percentile(x, -n), X, 1),
+    "percentiles above 100": (lambda x, n: np.percentile(x, [50.0, 100.0 + n]), X, 1),
+    "percentile of NaN": (lambda x, n: np.percentile(x, x[0] * np.nan), X, 1),
+    "quantile above 1": (np.quantile, X, 1.5),
+    "partition beyond": (np.partition, X, 5),
+    "partition at several": (lambda x, k: np.partition(x, (0, k)), X, -4),
+    "partition along columns": (lambda x, k: np.partition(np.outer(x, x[:2]), k, axis=0), X, 2),
+    "argpartition before the first": (lambda x, k: x[np.argpartition(x, k)], X, -4),
+    "digitize by what is not in order": (lambda x, b: x[np.digitize(x, b) % 3], X, np.array([0.0, 2.0, 1.0])),
+    "digitize by equal bins": (lambda x, b: x[np.digitize(x, b) % 3], X, np.array([0.0, 2.0, 2.0])),
+    "diff fewer times than 0": (np.diff, X, -1),
+    "diff no times": (lambda x, n: np.diff(x, n) * 2.0, X, 0),
+    "average with weights that cancel": (lambda x, w: np.average(x, weights=w), X, OPPOSED),
+    "averages of rows": (lambda x, w: np.average(np.outer(x, x), axis=1, weights=w), X, OPPOSED),
+    "resize to less than nothing": (np.resize, X, -2),
+    "resize to two negative lengths": (lambda x, n: np.resize(x, (n, -2)), X, -2),
+}
+
+
+def outcome(call):
+    try:
+        with np.errstate(all="ignore"):
+            return tree.flatten(call())[0]
+    except Exception as error:  # noqa: BLE001 - which one is what is compared
+        return type(error), str(error)
+
+
+def ones(x):
+    return np.ones_like(x) if isinstance(x, np.ndarray) else type(x)(isinstance(x, float))
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value")
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", CASES)
+def test_outcome(name, backend):
+    function, *args = CASES[name]
+    wanted = outcome(lambda: function(*args))
+    tangents = tuple(ones(x) for x in args)
+    for call in (
+        lambda: dj.jit(function, backend=backend)(*args),
+        lambda: dj.jvp(function, tuple(args), tangents, backend=backend)[0],
+        lambda: dj.vjp(function, *args, backend=backend)[0],
+    ):
+        found = outcome(call)
+        if isinstance(wanted, tuple):
+            assert found == wanted
+        else:
+            np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_initial_number_has_its_derivative(backend):
+    def f(x, y):
+        return np.max(x, initial=y) * x.size + np.min(x * 2.0, initial=3.0 * y)
+
+    for x, by_x, by_y in ((np.array([1.0, 3.0]), [0.0, 2.0], 3.0), (NONE, [], 3.0), (np.array([-1.0]), [2.0], 1.0)):
+        found = dj.grad(f, argnums=(0, 1), backend=backend)(x, 0.5)
+        np.testing.assert_array_equal(found[0], by_x)
+        assert found[1] == by_y
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "view",
+    [lambda x: np.broadcast_to(x[:1], (4,)), lambda x: np.broadcast_to(x, (2, 3))[:, 1:].T[0]],
+    ids=["whole", "part"],
+)
+def test_what_is_read_only_is_not_written_to(view, backend):
+    """NumPy raises when the program runs; its compiled form would write."""
+
+    def f(x):
+        y = view(x)
+        y[...] = 3.0
+        return y
+
+    with pytest.raises(ValueError, match="read-only"):
+        f(X)
+    with pytest.raises(dj.MemoryProblem, match=r"DJ404[\s\S]*read-only"):
+        dj.jit(f, backend=backend)(X)
+
+
+def other_name(x):
+    c = x * 2.0
+    d = c
+    c.shape = (3, 1)
+    return d
+
+
+def argument(x):
+    x.shape = (3, 1)
+    return x * 2.0
+
+
+def other_order(x):
+    c = np.outer(x, x[1:]).T
+    c.shape = 6
+    return c
+
+
+def no_such_shape(x):
+    c = x * 2.0
+    c.shape = (2, 2)
+    return c
+
+
+@pytest.mark.parametrize("function", [other_name, argument, other_order])
+def test_a_shape_is_not_assigned_where_others_may_see_it(function):
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ101[\s\S]*`.shape`[\s\S]*use reshape"):
+        dj.jit(function, backend="python")(X)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_shape_that_does_not_fit(backend):
+    for call in (no_such_shape, dj.jit(no_such_shape, backend=backend)):
+        with pytest.raises(ValueError, match=r"cannot reshape array of size 3 into shape \(2,2\)"):
+            call(X)
