@@ -545,4 +545,19 @@ MUTATIONS = (
         "array, known",
         "tests/lowering/test_vectorised.py",
     ),
+    # Nothing wrong, but slow
+    Mutation(
+        "loops are not made vectors",
+        "lowering/llvm/optimiser.py",
+        "options.loop_vectorization = loops",
+        "options.loop_vectorization = False",
+        "tests/test_instructions.py",
+    ),
+    Mutation(
+        "iterations may depend on one another",
+        "lowering/llvm/emission.py",
+        '    if group is not None:\n        what.append(vectors.mark(module, "llvm.loop.parallel_accesses", group))\n',
+        "",
+        "tests/test_instructions.py",
+    ),
 )
