@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from benchmarks import gradbench, measure, processes, rows, session, verbs, worker, written
+from benchmarks import everything, gradbench, measure, processes, rows, session, verbs, worker, written
 from benchmarks.gradbench import __main__ as gradbench_runs
 from benchmarks.peers import NotExpressible, cast, difference, flat, prepare, recorded
 
@@ -208,7 +208,6 @@ def test_seconds_of_the_processor_include_those_of_processes_that_run_on():
 
 def test_a_page_of_a_row(tmp_path):
     """The whole way, from processes to the page, of the shortest program; other parts say why they are not there."""
-    everything = pytest.importorskip("benchmarks.everything", reason="needs matplotlib", exc_type=ImportError)
     pytest.importorskip("matplotlib")
     said = []
     wanted = everything.Wanted(
@@ -239,7 +238,6 @@ def test_a_page_of_a_row(tmp_path):
 
 def test_a_page_of_all_parts(tmp_path):
     """Records of each part, as they are measured, come with tables and figures."""
-    everything = pytest.importorskip("benchmarks.everything", reason="needs matplotlib", exc_type=ImportError)
     pytest.importorskip("matplotlib")
     good = {
         "status": "ok", "first_call": 0.5, "first_again": 0.1, "first_processor": 0.4, "first_again_processor": 0.1,
