@@ -74,6 +74,7 @@ def write_report(options: argparse.Namespace, console: Console) -> None:
                 threads=options.threads,
                 limit=options.limit,
                 npbench=options.npbench,
+                by=options.by,
                 say=status.update if console.is_terminal else console.print,
             ),
         )

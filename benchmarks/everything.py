@@ -36,6 +36,7 @@ class Wanted:
     threads: int
     limit: float
     npbench: Path | None
+    by: str  # "median" or "minimum" of the samples
     say: Say
 
 
@@ -47,12 +48,12 @@ def write(folder: Path, wanted: Wanted) -> None:
         for records in measured(wanted):
             (folder / "report.json").write_text(json.dumps(records, indent=1) + "\n")
     finally:  # what was measured before an interruption is shown as well
-        draw(folder, records)
+        draw(folder, records, wanted.by)
 
 
-def draw(folder: Path, records: Record) -> None:
+def draw(folder: Path, records: Record, by: str = "median") -> None:
     """The page of records, and its figures."""
-    (folder / "index.html").write_text(page("diffjit: where time goes", list(sections(folder, records))))
+    (folder / "index.html").write_text(page("diffjit: where time goes", list(sections(folder, records, by))))
 
 
 # Measuring ------------------------------------------------------------------------------------------------------------
@@ -136,19 +137,19 @@ MEASURE: dict[str, Callable[[Wanted], Iterator[Record]]] = {
 # Showing --------------------------------------------------------------------------------------------------------------
 
 
-def sections(folder: Path, records: Record) -> Iterator[Section]:
+def sections(folder: Path, records: Record, by: str) -> Iterator[Section]:
     """All parts of the page."""
     there = {name: part for name, part in records.items() if "missing" not in part}
     if there:
         yield about(next(iter(there.values())))
     if "rows" in there:
-        yield from of_rows(folder, there["rows"])
+        yield from of_rows(folder, there["rows"], by)
     if "threads" in there and "rows" in there:
-        table = report.on_cores(there["rows"], there["threads"], "median")
+        table = report.on_cores(there["rows"], there["threads"], by)
         yield Section("On more cores", "", [table], report.reasons(there["threads"]))
     for name, (title, text, tables) in OTHERS.items():
         if name in there:
-            yield other(folder, name, there[name], title, text, tables(there[name]))
+            yield other(folder, name, there[name], title, text, tables(there[name], by))
     left = [f"{name}: {part['missing']}" for name, part in records.items() if "missing" in part]
     if left:
         yield Section("What is not here", notes=left)
@@ -175,7 +176,7 @@ def about(results: Record) -> Section:
     return Section("Machine and versions", text, [table], missing)
 
 
-def of_rows(folder: Path, results: Record) -> Iterator[Section]:
+def of_rows(folder: Path, results: Record, by: str) -> Iterator[Section]:
     """The rows of this folder."""
     from benchmarks import plot
 
@@ -183,9 +184,9 @@ def of_rows(folder: Path, results: Record) -> Iterator[Section]:
     starts = {name: row for name, row in results["rows"].items() if row["kind"] == "start"}
     notes = report.reasons(results)
     if runs:
-        parts = [*plot.draw(results, folder / "rows.png", "median"), report.run_times(runs, "median")]
+        parts = [*plot.draw(results, folder / "rows.png", by), report.run_times(runs, by)]
         yield Section("Value and gradient", "The adjoint written by hand is the yardstick.", parts, notes)
-        yield compiling(folder, "compiling", runs)
+        yield compiling(folder, runs)
         held = {row["title"]: field_of(row, "call_peak", 2**20) for row in runs.values()}
         figure = plot.dots(folder / "memory.png", held, "memory of one warm call, MiB")
         text = (
@@ -198,14 +199,15 @@ def of_rows(folder: Path, results: Record) -> Iterator[Section]:
         yield Section("A start", text, [*lengths(folder, starts), report.start_times(starts)], [] if runs else notes)
 
 
-def compiling(folder: Path, name: str, runs: Record) -> Section:
+def compiling(folder: Path, runs: Record) -> Section:
     """First calls, of fresh processes and of second ones."""
     from benchmarks import plot
 
-    fresh, again = (
-        {row["title"]: field_of(row, field) for row in runs.values()} for field in ("first_call", "first_again")
-    )
-    figure = plot.dots(folder / f"{name}.png", fresh, "first call, seconds", second=again)
+    fields = "first_call", "first_again"
+    fresh, again = ({row["title"]: field_of(row, field) for row in runs.values()} for field in fields)
+    for points in fresh.values():
+        points.pop("autograd", None)  # it compiles nothing
+    figure = plot.dots(folder / "compiling.png", fresh, "first call, seconds", second=again)
     return Section("First calls", "Compiling included, imports not.", [*figure, report.compile_times(runs)])
 
 
@@ -246,17 +248,17 @@ def other(folder: Path, name: str, results: Record, title: str, text: str, table
     return Section(title, text, [*figure, *tables, report.compile_times(results["rows"])], report.reasons(results))
 
 
-OTHERS: dict[str, tuple[str, str, Callable[[Record], list[Table]]]] = {
+OTHERS: dict[str, tuple[str, str, Callable[[Record, str], list[Table]]]] = {
     "verbs": (
         "Verbs", "Hessians, Jacobians, lanes, series and differential equations.",
-        lambda results: [verbs_runs.table(results, "median")],
+        lambda results, by: [verbs_runs.table(results, by)],
     ),
     "gradbench": (
         "GradBench", "Published times were measured on another machine, on another occasion.",
-        lambda results: [gradbench_runs.table(results)],
+        lambda results, _: [gradbench_runs.table(results)],
     ),
     "npbench": (
         "NPBench", "The gradient of the sum of what a kernel returns or changes.",
-        lambda results: [npbench.shown(results)],
+        lambda results, _: [npbench.shown(results)],
     ),
 }  # fmt: skip

@@ -58,7 +58,8 @@ def dots(file: Path, rows: Points, label: str, *, at: float | None = None, secon
 
     Gives the file, or nothing where there is nothing to draw.
     """
-    rows = {name: points for name, points in rows.items() if points}
+    shown = ((name, {peer: value for peer, value in points.items() if peer in PEERS}) for name, points in rows.items())
+    rows = {name: points for name, points in shown if points}
     if not rows:
         return []
     second = second or {}
@@ -71,7 +72,7 @@ def dots(file: Path, rows: Points, label: str, *, at: float | None = None, secon
             ends = [*rows[name].values(), *second.get(name, {}).values(), *([] if at is None else [at])]
             axes.plot([min(ends), max(ends)], [y, y], color="0.85", linewidth=0.8, zorder=0)
         for peer, (words, colour, marker) in PEERS.items():
-            style = {"s": 18, "marker": marker, "linewidths": 0.8, "zorder": 2}
+            style = {"s": 18, "marker": marker, "linewidths": 0.8, "zorder": 3 if peer == "diffjit" else 2}
             points = [(rows[name][peer], y) for y, name in enumerate(order) if peer in rows[name]]
             if points:
                 axes.scatter(*zip(*points, strict=True), color=colour, label=words, **style)
@@ -84,7 +85,7 @@ def dots(file: Path, rows: Points, label: str, *, at: float | None = None, secon
         axes.set_yticks(range(len(order)), order)
         axes.set_ylim(-0.7, len(order) - 0.3)
         axes.set_xlabel(label)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handletextpad=0.2, columnspacing=1.5)
+        figure.legend(loc="outside upper center", ncols=3, handletextpad=0.2, columnspacing=1.5)
         figure.savefig(file)
         plt.close(figure)
     return [file]

@@ -17,8 +17,13 @@ from benchmarks.row import Row
 Record = dict[str, Any]
 DERIVATIVES = ("hand", "diffjit", "jax", "autograd")
 COMPILED = ("diffjit", "jax")
-#: what is said of second processes, and the fields of a record
-SECOND = {"second": "first_again", "processor\nfresh": "first_processor", "processor\nsecond": "first_again_processor"}
+#: what is said of first calls, and the fields of a record
+FIRST_CALLS = {
+    "fresh": "first_call",
+    "second": "first_again",
+    "processor\nfresh": "first_processor",
+    "processor\nsecond": "first_again_processor",
+}
 
 
 def tables(results: Record, by: str) -> Iterator[RenderableType]:
@@ -83,18 +88,16 @@ def start_times(rows: Record) -> Table:
 
 
 def compile_times(rows: Record) -> Table:
-    """First calls of a fresh process and of a second one."""
+    """First calls of fresh processes and of second ones, of peers that were measured."""
     table = new("First call, compiling included: of a fresh process, of a second one, and in seconds of the processor")
+    names = {"hand": "by hand", "diffjit": "diffjit", "jax": "JAX"}
+    there = {peer: name for peer, name in names.items() if any(peer in row["peers"] for row in rows.values())}
+    columns = [(what, peer) for what in FIRST_CALLS for peer in there if peer in COMPILED or "second" not in what]
     table.add_column("row", no_wrap=True)
-    for what, names in (("fresh", ("by hand", "diffjit", "JAX")), *((w, ("diffjit", "JAX")) for w in SECOND)):
-        for name in names:
-            table.add_column(f"{what}\n{name}", justify="right", no_wrap=True)
+    for what, peer in columns:
+        table.add_column(f"{what}\n{there[peer]}", justify="right", no_wrap=True)
     for name, row in rows.items():
-        peers = row["peers"]
-        cells = [cell(peers, p, "first_call") for p in ("hand", *COMPILED)]
-        for field in SECOND.values():
-            cells += [cell(peers, p, field) for p in COMPILED]
-        table.add_row(name, *cells)
+        table.add_row(name, *(cell(row["peers"], peer, FIRST_CALLS[what]) for what, peer in columns))
     table.caption = "Code by hand is compiled anew by each process; autograd compiles nothing. "
     table.caption += "JAX's second process finds its persistent cache, which is off unless asked for."
     return table
@@ -216,7 +219,7 @@ def overview(rows: list[Row], names: list[str]) -> Table:
 def seconds(value: float) -> str:
     """With three digits and a unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if value >= size:
+        if value >= 0.9995 * size:
             return f"{figure(value / size)} {unit}"
     return f"{figure(value * 1e9)} ns"
 
@@ -239,4 +242,4 @@ def size(value: float) -> str:
 
 def figure(value: float) -> str:
     """Three digits, without an exponent."""
-    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"

@@ -212,7 +212,7 @@ def test_a_page_of_a_row(tmp_path):
     said = []
     wanted = everything.Wanted(
         parts=("rows", "npbench", "threads"), names=["lu"], peers=["hand", "diffjit", "autograd"],
-        quick=True, threads=1, limit=600.0, npbench=None, say=said.append,
+        quick=True, threads=1, limit=600.0, npbench=None, by="minimum", say=said.append,
     )  # fmt: skip
     everything.write(tmp_path, wanted)
     records = json.loads((tmp_path / "report.json").read_text())
