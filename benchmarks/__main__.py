@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import report, rows, session
+from benchmarks import everything, report, rows, session
 from benchmarks.peers import DTYPES, PEERS
 
 
@@ -21,6 +21,9 @@ def main() -> None:
         console = Console(width=150)
     if options.list:
         console.print(report.overview([rows.load(name) for name in rows.NAMES], rows.NAMES))
+        return
+    if options.report:
+        write_report(options, console)
         return
     if options.read:
         results = json.loads(options.read.read_text())
@@ -45,12 +48,37 @@ def measured(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             threads=options.threads,
             limit=options.limit,
             dtype=options.dtype,
-            peers=[peer for peer in PEERS if peer == "hand" or peer in options.peers],
+            peers=chosen(options),
             say=status.update if console.is_terminal else console.print,
         ):
             if options.json:
                 options.json.write_text(json.dumps(results, indent=1) + "\n")
     return results
+
+
+def chosen(options: argparse.Namespace) -> list[str]:
+    """The peers that run: the others are compared with the code by hand."""
+    return [peer for peer in PEERS if peer == "hand" or peer in options.peers]
+
+
+def write_report(options: argparse.Namespace, console: Console) -> None:
+    """The page of everything."""
+    with console.status("") as status:
+        everything.write(
+            options.report,
+            everything.Wanted(
+                parts=tuple(options.parts),
+                names=options.rows,
+                peers=chosen(options),
+                quick=options.quick,
+                threads=options.threads,
+                limit=options.limit,
+                npbench=options.npbench,
+                by=options.by,
+                say=status.update if console.is_terminal else console.print,
+            ),
+        )
+    console.print(options.report / "index.html")
 
 
 def parse() -> argparse.Namespace:
@@ -62,8 +90,18 @@ def parse() -> argparse.Namespace:
     add("--quick", action="store_true", help="small sizes: whether all peers run and agree, not how fast they are")
     add("--json", type=Path, metavar="FILE", help="write all records")
     add("--plot", type=Path, metavar="FILE", help="draw the run times (.pdf, .svg, .png)")
+    add("--report", type=Path, nargs="?", const=Path("report"), metavar="FOLDER", help="one page of all benchmarks")
+    add("--npbench", type=Path, metavar="CHECKOUT", help="of NPBench, for the page")
+    add(
+        "--parts",
+        nargs="+",
+        choices=everything.PARTS,
+        default=everything.PARTS,
+        metavar="PART",
+        help=f"of the page: {', '.join(everything.PARTS)}",
+    )
     add("--read", type=Path, metavar="FILE", help="read the records of an earlier run instead of running")
-    add("--threads", type=int, default=1, metavar="N", help="cores, and threads of every library (default 1)")
+    add("--threads", type=int, default=1, metavar="N", help="cores, and threads of every library (default 1); 0: all")
     add("--limit", type=float, default=120.0, metavar="S", help="seconds for one peer on one row (default 120)")
     add(
         "--dtype",

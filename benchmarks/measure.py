@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import resource
 import statistics
 import sys
@@ -59,6 +60,36 @@ def _calls_per_sample(function: Function, arguments: tuple[Any, ...]) -> int:
         if seconds >= SAMPLE / 2:
             return max(1, round(calls * SAMPLE / seconds))
         calls *= 4
+
+
+def processor_seconds() -> float | None:
+    """Of this process and of those that it has started and that still run, as compilers' do: Linux."""
+    if sys.platform != "linux":
+        return None
+    parents: dict[int, int] = {}
+    seconds: dict[int, float] = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            fields = file.read_text().rpartition(")")[2].split()
+            pid = int(file.parent.name)
+            parents[pid] = int(fields[1])
+            seconds[pid] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    family = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in family} - family:
+        family |= more
+    return sum(seconds.get(pid, 0.0) for pid in family)
+
+
+def first_call(function: Function, arguments: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
+    """A function's first result, and what it took, compiling included: by the clock, and of the processor."""
+    before = processor_seconds()
+    start = time.perf_counter()
+    result = function(*arguments)
+    record: dict[str, Any] = {"first_call": time.perf_counter() - start, "ready_at": time.time()}
+    after = processor_seconds()
+    if before is not None and after is not None:
+        record |= {"first_processor": after - before, "start_processor": after}
+    return result, record
 
 
 def process_peak() -> int:

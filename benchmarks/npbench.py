@@ -12,24 +12,24 @@ import argparse
 import importlib
 import json
 import math
-import os
-import subprocess
 import sys
 import tempfile
 import time
-import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from benchmarks.report import new
-from benchmarks.session import choose_cores, pin
+from benchmarks.measure import BUDGET, first_call, repeated
+from benchmarks.processes import Record, Say, Worker, first_call_only
+from benchmarks.report import cell, new, notes
+from benchmarks.session import heading
+from benchmarks.worker import answer
 
-PEERS = ("numpy", "diffjit", "jax")
+PEERS = {"numpy": "NumPy, the value", "diffjit": "diffjit.grad", "jax": "jax.jit(jax.grad)"}
 NOT_DIFFERENTIABLE = ("crc16", "floyd_warshall", "nussinov")  # integers alone
-ROOT = Path(__file__).parent.parent
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+SOMETHING_ELSE = 1e-6  # relative difference between gradients, from which on JAX's version computes something else
 
 
 class Kernel:
@@ -87,11 +87,9 @@ def _kind(np: Any, value: Any) -> str:
     return np.asarray(value).dtype.kind
 
 
-def work(checkout: Path, name: str, peer: str, preset: str, folder: Path) -> dict[str, Any]:
+def work(checkout: Path, name: str, peer: str, preset: str, folder: Path, budget: float) -> Record:
     """The record of one peer."""
     import numpy as np
-
-    from benchmarks.measure import BUDGET, repeated
 
     kernel = Kernel(checkout, name, preset)
     start = time.perf_counter()
@@ -99,7 +97,7 @@ def work(checkout: Path, name: str, peer: str, preset: str, folder: Path) -> dic
         importlib.import_module(peer)
     imports = time.perf_counter() - start
     if peer == "numpy":
-        function, arguments = kernel.function("numpy"), ()
+        function = kernel.function("numpy")
         call = lambda: function(*kernel.fresh())  # noqa: E731
     elif peer == "diffjit":
         import diffjit as dj
@@ -108,10 +106,10 @@ def work(checkout: Path, name: str, peer: str, preset: str, folder: Path) -> dic
         call = lambda: gradient(*kernel.arguments)  # noqa: E731
     else:
         call = _by_jax(kernel)
-    start = time.perf_counter()
-    result = call()
-    record: dict[str, Any] = {"first": time.perf_counter() - start}  # on one core: the compiler's processes included
-    record["begin"] = record["first"] + imports  # some libraries import their compilers when they need them
+    result, record = first_call(call, ())  # on one core: the compiler's processes included
+    record |= {"status": "ok", "begin": record["first_call"] + imports}  # some import compilers when they need them
+    if first_call_only():
+        return record
     if peer != "numpy":
         found = [np.asarray(g) for g in result]
         reference = folder / "gradient.npz"
@@ -121,8 +119,7 @@ def work(checkout: Path, name: str, peer: str, preset: str, folder: Path) -> dic
             with np.load(reference) as file:
                 gap = max((_gap(np, file[k], g) for k, g in zip(file.files, found, strict=True)), default=0.0)
             record["gap"] = gap
-    arguments = ()
-    return record | repeated(lambda: call(), arguments, budget=BUDGET)  # noqa: PLW0108
+    return record | repeated(call, (), budget=budget)
 
 
 def _gap(np: Any, left: Any, right: Any) -> float:
@@ -154,37 +151,42 @@ def _by_jax(kernel: Kernel) -> Any:
     return lambda: jax.block_until_ready(gradient(*placed))
 
 
-def measure(checkout: Path, name: str, preset: str, limit: float, peers: list[str]) -> dict[str, Any]:
-    """All peers on one kernel, one after another."""
-    found: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(prefix="diffjit-npbench-") as folder:
-        environment = os.environ | {"XDG_CACHE_HOME": folder, "PYTHONPATH": f"{ROOT}:{checkout}"}
-        environment |= dict.fromkeys(THREADS, "1")
-        environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-        for peer in peers:
-            command = [sys.executable, "-m", "benchmarks.npbench", str(checkout), name, "--peer", peer]
-            command += ["--preset", preset, "--folder", folder]
-            try:
-                done = subprocess.run(  # noqa: S603 - our own module
-                    command,
-                    env=environment,
-                    preexec_fn=lambda: pin(choose_cores(1)),
-                    capture_output=True,
-                    text=True,
-                    timeout=limit,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                found[peer] = {"status": "late"}
-                continue
-            lines = done.stdout.strip().splitlines()
-            found[peer] = json.loads(lines[-1]) if lines else {"status": "error", "why": done.stderr[-400:]}
-    return found
+def run(
+    checkout: Path,
+    names: list[str],
+    *,
+    preset: str,
+    threads: int,
+    limit: float,
+    peers: list[str],
+    say: Say,
+    again: bool = False,
+    budget: float = BUDGET,
+) -> Iterator[Record]:
+    """The records so far, after each kernel; `again`: of second processes as well."""
+    results = heading(threads, quick=budget < BUDGET) | {"preset": preset}
+    for name in names:
+        records: Record = {}
+        results["rows"][name] = {"title": name, "peers": records}
+        with tempfile.TemporaryDirectory(prefix="diffjit-npbench-") as folder:
+            for peer in peers:
+                say(f"{name}: {PEERS[peer]}")
+                command = ["-m", "benchmarks.npbench", str(checkout), name, "--peer", peer, "--preset", preset]
+                command += ["--folder", folder, "--budget", str(budget)]
+                worker = Worker(command, peer, Path(folder), results["cores"], limit, path=(str(checkout),))
+                records[peer] = worker.both() if again else worker.run()
+        yield results
 
 
-def shown(results: dict[str, Any]) -> Any:
+def kernels(checkout: Path) -> list[str]:
+    """All that have a derivative."""
+    known = sorted(p.stem for p in (checkout / "bench_info").glob("*.json"))
+    return [name for name in known if name not in NOT_DIFFERENTIABLE]
+
+
+def shown(results: Record) -> Any:
     """The table, and the geometric means below it."""
-    table = new("NPBench: gradient of the sum of a kernel's result, one core")
+    table = new(f"NPBench, size {results['preset']}: gradient of the sum of a kernel's result")
     for column in (
         "kernel",
         "NumPy's value",
@@ -199,15 +201,16 @@ def shown(results: dict[str, Any]) -> Any:
     ):
         table.add_column(column, justify="left" if column == "kernel" else "right", no_wrap=True)
     ratios: dict[str, list[float]] = {"jax": [], "numpy": [], "first": [], "begin": []}
-    for name, peers in results.items():
+    for name, row in results["rows"].items():
+        peers = row["peers"]
         ours, jax, numpy = (peers.get(p, {}) for p in ("diffjit", "jax", "numpy"))
-        cells = [name, _ms(numpy), _ms(ours), _ms(jax)]
-        if jax.get("gap", 0.0) > 1e-6:
-            cells[3] += "*"
+        times = [cell(peers, p, "minimum") for p in PEERS]
+        if jax.get("gap", 0.0) > SOMETHING_ELSE:
+            times[2].append("*")
         pairs = (
             ("jax", ours, jax, "minimum"),
             ("numpy", ours, numpy, "minimum"),
-            ("first", ours, jax, "first"),
+            ("first", ours, jax, "first_call"),
             ("begin", ours, jax, "begin"),
         )
         parts = []
@@ -217,16 +220,12 @@ def shown(results: dict[str, Any]) -> Any:
                 parts.append(f"{ratios[key][-1]:.2f}")
             else:
                 parts.append("")
-        firsts = [f"{p['first']:.2f} s" if "first" in p else "" for p in (ours, jax)]
-        table.add_row(*cells, *parts[:2], *firsts, *parts[2:])
+        firsts = [cell(peers, p, "first_call") for p in ("diffjit", "jax")]
+        table.add_row(name, *times, *parts[:2], *firsts, *parts[2:])
     means = [f"{math.exp(sum(map(math.log, r)) / len(r)):.2f}" if r else "" for r in ratios.values()]
     table.add_row("geometric mean", "", "", "", *means[:2], "", "", *means[2:], style="bold")
     table.caption = "* the JAX version computes something else (its gradient differs)"
     return table
-
-
-def _ms(record: dict[str, Any]) -> str:
-    return f"{1e3 * record['minimum']:.3g} ms" if "minimum" in record else record.get("status", "")
 
 
 def main() -> None:
@@ -235,36 +234,34 @@ def main() -> None:
     parser.add_argument("checkout", type=Path)
     parser.add_argument("kernels", nargs="*")
     parser.add_argument("--preset", default="S", help="the size: S, M, L or paper")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="cores, and threads of every library (default 1); 0: all"
+    )
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for one peer on one kernel")
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
     parser.add_argument("--json", type=Path)
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--budget", type=float, default=BUDGET, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer:
-        try:
-            record = {
-                "status": "ok",
-                **work(options.checkout, options.kernels[0], options.peer, options.preset, options.folder),
-            }
-        except Exception as error:  # noqa: BLE001 - whatever a peer raises is its result
-            traceback.print_exc()
-            record = {"status": "error", "why": f"{type(error).__name__}: {error}"[:600]}
-        sys.stdout.write(json.dumps(record) + "\n")
-        sys.stdout.flush()
-        os._exit(0)
-    known = sorted(p.stem for p in (options.checkout / "bench_info").glob("*.json"))
-    results: dict[str, Any] = {}
+        name, folder = options.kernels[0], options.folder
+        answer(lambda: work(options.checkout, name, options.peer, options.preset, folder, options.budget))
     console = Console(width=140)
-    for name in options.kernels or [k for k in known if k not in NOT_DIFFERENTIABLE]:
-        results[name] = measure(options.checkout.resolve(), name, options.preset, options.limit, options.peers)
-        console.print(name, {p: _ms(r) or r for p, r in results[name].items()}, highlight=False)
-        for peer, record in results[name].items():
-            if record.get("status") == "error":
-                console.print(f"  {peer}: {record['why'][:300]}", style="red", markup=False)
+    results: Record = {}
+    for results in run(
+        options.checkout.resolve(),
+        options.kernels or kernels(options.checkout),
+        preset=options.preset,
+        threads=options.threads,
+        limit=options.limit,
+        peers=options.peers,
+        say=lambda text: console.print(text, style="dim"),
+    ):
         if options.json:
-            options.json.write_text(json.dumps(results, indent=1))
+            options.json.write_text(json.dumps(results, indent=1) + "\n")
     console.print(shown(results))
+    console.print(notes(results))
 
 
 if __name__ == "__main__":

@@ -117,6 +117,36 @@ def by_autograd(row: Row, arguments: tuple[Any, ...]) -> tuple[Function, tuple[A
     return autograd.value_and_grad(row.in_autograd(), row.argnums), arguments
 
 
+def recorded(row: Row, peer: str, function: Function, arguments: tuple[Any, ...]) -> dict[str, Any]:
+    """Bytes that the way there leaves for the way back, as each peer foretells them; or why they are not known."""
+    if peer == "diffjit":
+        import diffjit as dj
+
+        tape = dj.memory(function, *arguments)
+        if tape.bytes is None:
+            return {"recorded": None, "why_not_recorded": f"at least {tape.known} bytes; {tape.unknown[0].why}"}
+        return {"recorded": tape.bytes}
+    return {"recorded": _residuals(row, arguments)} if peer == "jax" else {}
+
+
+def _residuals(row: Row, arguments: tuple[Any, ...]) -> int:
+    """Bytes of what `jax.vjp` hands to its pullback, before XLA looks at it."""
+    import jax
+
+    assert not isinstance(row.in_jax, str)
+    program = row.in_jax()
+
+    def pullback(*by: Any) -> Any:
+        def of(*by: Any) -> Any:
+            given = dict(zip(row.argnums, by, strict=True))
+            return program(*(given.get(k, a) for k, a in enumerate(arguments)))
+
+        return jax.vjp(of, *by)[1]
+
+    made = jax.eval_shape(pullback, *(arguments[k] for k in row.argnums))
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(made))
+
+
 def flat(result: Any) -> list[np.ndarray]:
     """The arrays of a result, one after another, whatever holds them."""
     return list(_leaves(result))

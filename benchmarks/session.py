@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import os
 import platform
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from benchmarks import rows
 from benchmarks.peers import PEERS, WITHOUT_DERIVATIVE
+from benchmarks.processes import Record, Say, Worker, choose_cores, compile_packages, settings
 
-ROOT = Path(__file__).parent.parent
 STARTS = 3  # processes for each figure of a start row
-Say = Callable[[str], None]
 
 
 def run(
-    names: list[str], *, quick: bool, threads: int, limit: float, dtype: str, peers: list[str], say: Say
-) -> Iterator[dict[str, Any]]:
-    """The records so far, after each row, with what is needed to read them."""
-    cores = choose_cores(threads)
-    results: dict[str, Any] = {"machine": machine(), "quick": quick, "threads": threads, "cores": cores, "rows": {}}
-    results["dtype"] = dtype
+    names: list[str],
+    *,
+    quick: bool,
+    threads: int,
+    limit: float,
+    dtype: str,
+    peers: list[str],
+    say: Say,
+    again: bool = False,
+) -> Iterator[Record]:
+    """The records so far, after each row, with what is needed to read them; `again`: of second processes as well."""
+    results = heading(threads, quick=quick) | {"dtype": dtype}
     for name in names:
         row = rows.load(name)
         record = {"title": row.title, "kind": row.kind, "size": dict(row.size(quick=quick)), "peers": {}}
@@ -38,97 +37,58 @@ def run(
                 if row.kind == "start" and peer in WITHOUT_DERIVATIVE:
                     continue
                 say(f"{name}: {PEERS[peer]}")
-                process = Process(name, peer, "quick" if quick else "full", Path(folder), cores, limit, dtype=dtype)
-                record["peers"][peer] = process.run() if row.kind == "run" else process.starts()
+                worker = of_row(name, peer, Path(folder), results["cores"], limit, quick=quick, dtype=dtype)
+                if row.kind == "start":
+                    record["peers"][peer] = starts(worker, 1 if quick else STARTS)
+                else:
+                    record["peers"][peer] = worker.both() if again else worker.run()
         yield results
 
 
-class Process:
-    """One peer on one row."""
-
-    def __init__(
-        self,
-        name: str,
-        peer: str,
-        size: str,
-        folder: Path,
-        cores: list[int],
-        limit: float,
-        module: str = "benchmarks.worker",
-        dtype: str = "float64",
-    ) -> None:
-        self.command = [sys.executable, "-m", module, name, peer, size, str(folder / "by_hand.npz"), dtype]
-        self.folder = folder
-        self.cores = cores
-        self.limit = limit
-
-    def run(self, cache: str = "cache") -> dict[str, Any]:
-        """Its record, and the seconds from the start of the process to its first result."""
-        begin = time.time()
-        try:
-            done = subprocess.run(  # noqa: S603 - our own module
-                self.command,
-                cwd=ROOT,
-                env=environment(len(self.cores), self.folder / cache),
-                capture_output=True,
-                text=True,
-                timeout=self.limit,
-                check=False,
-                preexec_fn=self.pin,
-            )
-        except subprocess.TimeoutExpired:
-            return {"status": "late", "why": f"not finished after {self.limit:g} s"}
-        try:
-            record = json.loads(done.stdout.splitlines()[-1])
-        except (IndexError, ValueError):
-            return {"status": "error", "why": f"exit status {done.returncode}: {done.stderr[-300:]}"}
-        if "ready_at" in record:
-            record["start"] = record.pop("ready_at") - begin
-        return record
-
-    def starts(self) -> dict[str, Any]:
-        """The middle one of several processes with an empty cache, and of several with what the first left behind."""
-        first = [self.run(f"cache-{k}") for k in range(STARTS)]
-        if any(record["status"] != "ok" for record in first):
-            return next(record for record in first if record["status"] != "ok")
-        again = [self.run("cache-0") for _ in range(STARTS)]
-        record = sorted(first, key=lambda r: r["start"])[STARTS // 2]
-        return record | {"start_again": sorted(r["start"] for r in again)[STARTS // 2]}
-
-    def pin(self) -> None:
-        """In the new process, before it starts."""
-        pin(self.cores)
-
-
-def pin(cores: list[int]) -> None:
-    """Let this process, and what it starts, run on these cores alone: some libraries heed no other word."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, cores)
-
-
-def choose_cores(threads: int) -> list[int]:
-    """The last cores that this process may use: the first ones serve the system."""
-    if not hasattr(os, "sched_getaffinity"):
-        return list(range(threads))
-    allowed = sorted(os.sched_getaffinity(0))
-    if threads > len(allowed):
-        raise SystemExit(f"--threads {threads}: only {len(allowed)} cores may be used")
-    return allowed[-threads:]
-
-
-def environment(threads: int, cache: Path) -> dict[str, str]:
-    """One setting of threads for every library, and a cache folder that nothing has filled before."""
-    pools = ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM", "NUMEXPR")
-    eigen = f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'}"
-    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
+def heading(threads: int, *, quick: bool) -> Record:
+    """What is needed to read records, and no rows yet; before that, byte code is made ready."""
+    missing = compile_packages()
     return {
-        **os.environ,
-        **{f"{pool}_NUM_THREADS": str(threads) for pool in pools},
-        "XLA_FLAGS": eigen,
-        "JAX_PLATFORMS": "cpu",
-        "DIFFJIT_CACHE_DIR": str(cache),
-        "PYTHONPATH": path,
+        "machine": machine(),
+        "quick": quick,
+        "threads": threads,
+        "cores": choose_cores(threads),
+        "settings": settings(),
+        "without_byte_code": missing,
+        "rows": {},
     }
+
+
+def of_row(
+    name: str,
+    peer: str,
+    folder: Path,
+    cores: list[int],
+    limit: float,
+    *,
+    quick: bool,
+    dtype: str = "float64",
+    module: str = "benchmarks.worker",
+) -> Worker:
+    """One peer on one row, or on one case of `benchmarks.verbs`."""
+    size = "quick" if quick else "full"
+    return Worker(["-m", module, name, peer, size, str(folder / "by_hand.npz"), dtype], peer, folder, cores, limit)
+
+
+def starts(worker: Worker, count: int) -> Record:
+    """The middle one of several processes with an empty cache, and of several with what the first left behind."""
+    first = [worker.run(f"cache-{k}") for k in range(count)]
+    if any(record["status"] != "ok" for record in first):
+        return next(record for record in first if record["status"] != "ok")
+    record = sorted(first, key=lambda r: r["start"])[count // 2]
+    again = [worker.again("cache-0") for _ in range(count)]
+    fields = {"start_again": "start", "first_again": "first_call", "start_again_processor": "start_processor"}
+    return record | {name: _middle(again, field) for name, field in fields.items()}
+
+
+def _middle(records: list[Record], field: str) -> float | None:
+    found = sorted(r[field] for r in records if field in r)
+    return found[len(found) // 2] if found else None
 
 
 def machine() -> dict[str, str]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 SINGLE = 1e-3  # largest relative difference between a gradient in single precision and the same in double
 
@@ -21,8 +20,15 @@ SINGLE = 1e-3  # largest relative difference between a gradient in single precis
 def main(work: Callable[[str, str, bool, Path, str], dict[str, Any]]) -> None:
     """Run and report."""
     name, peer, size, reference, dtype = sys.argv[1:]
+    answer(lambda: work(name, peer, size == "quick", Path(reference), dtype))
+
+
+def answer(work: Callable[[], dict[str, Any]]) -> NoReturn:
+    """The record of this process as its last line."""
     try:
-        record = work(name, peer, size == "quick", Path(reference), dtype)
+        record = work()
+    except ModuleNotFoundError as error:
+        record = {"status": "none", "why": f"{error.name} is not installed"}
     except Exception as error:  # noqa: BLE001 - whatever a peer raises is its result
         traceback.print_exc()
         record = {"status": "error", "why": summary(error)}
@@ -39,7 +45,9 @@ def summary(error: Exception) -> str:
 def work(name: str, peer: str, quick: bool, reference: Path, dtype: str) -> dict[str, Any]:
     """The record of this peer."""
     from benchmarks import rows
-    from benchmarks.peers import IN_DOUBLE, NotExpressible, cast, prepare
+    from benchmarks.measure import BUDGET, call_peak, first_call, process_peak, repeated
+    from benchmarks.peers import IN_DOUBLE, NotExpressible, cast, prepare, recorded
+    from benchmarks.processes import first_call_only
 
     row = rows.load(name)
     arguments = row.arguments(**row.size(quick=quick))
@@ -49,17 +57,14 @@ def work(name: str, peer: str, quick: bool, reference: Path, dtype: str) -> dict
         function, arguments = prepare(row, peer, arguments, dtype)
     except NotExpressible as reason:
         return {"status": "none", "why": str(reason)}
-    start = time.perf_counter()
-    result = function(*arguments)
-    record: dict[str, Any] = {"first_call": time.perf_counter() - start, "ready_at": time.time()}
+    result, record = first_call(function, arguments)
     wrong = check(result, reference, peer, row.tolerance if dtype == "float64" else max(row.tolerance, SINGLE))
     if wrong:
         return {"status": "wrong", "why": wrong}
-    if row.kind == "run":
-        from benchmarks.measure import BUDGET, call_peak, process_peak, repeated
-
+    if row.kind == "run" and not first_call_only():
         record |= repeated(function, arguments, budget=0.1 if quick else BUDGET)
         record |= {"peak": process_peak(), "call_peak": call_peak(function, arguments)}
+        record |= recorded(row, peer, function, arguments)
     return {"status": "ok", **record}
 
 

@@ -30,9 +30,9 @@ def misplaced():
 
 
 def copy(folder):
-    """The package, its tests, and the pages that tests read."""
+    """The package, its tests, and the programs and pages that tests read."""
     leave = shutil.ignore_patterns("__pycache__")
-    for name in ("diffjit", "tests", "docs"):
+    for name in ("diffjit", "tests", "benchmarks", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=leave)
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, folder)

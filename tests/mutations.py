@@ -570,4 +570,19 @@ MUTATIONS = (
         '    return op.kind == "foreign"',
         "tests/lowering/test_tiers.py -k traces",
     ),
+    # Nothing wrong, but slow
+    Mutation(
+        "loops are not made vectors",
+        "lowering/llvm/optimiser.py",
+        "options.loop_vectorization = loops",
+        "options.loop_vectorization = False",
+        "tests/test_instructions.py",
+    ),
+    Mutation(
+        "iterations may depend on one another",
+        "lowering/llvm/emission.py",
+        '    if group is not None:\n        what.append(vectors.mark(module, "llvm.loop.parallel_accesses", group))\n',
+        "",
+        "tests/test_instructions.py",
+    ),
 )

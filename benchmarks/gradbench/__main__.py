@@ -10,12 +10,8 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import os
-import subprocess
-import sys
 import tempfile
-import time
-import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +20,14 @@ from rich.console import Console
 
 from benchmarks.gradbench import NAMES
 from benchmarks.gradbench.problem import Problem, differences
+from benchmarks.measure import BUDGET, first_call, repeated
 from benchmarks.peers import flat
-from benchmarks.report import new
-from benchmarks.session import choose_cores, pin
+from benchmarks.processes import Record, Say, Worker, first_call_only
+from benchmarks.report import cell, new, notes, seconds
+from benchmarks.session import heading
+from benchmarks.worker import answer
 
-PEERS = ("primal", "diffjit", "jax")
-ROOT = Path(__file__).parents[2]
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+PEERS = {"primal": "diffjit.jit, no derivative", "diffjit": "diffjit", "jax": "JAX, jit"}
 NEAR = 1e-4  # descents end near, not at, what they look for
 
 
@@ -39,32 +36,30 @@ def problem(name: str) -> Problem:
     return importlib.import_module(f"benchmarks.gradbench.{name}").PROBLEM
 
 
-def work(name: str, size: str, peer: str) -> dict[str, Any]:
+def work(name: str, size: str, peer: str, budget: float) -> Record:
     """The record of one peer."""
-    from benchmarks.measure import BUDGET, repeated
-
     one = problem(name)
     arguments = one.given(size)
     if peer == "jax":
         if isinstance(one.in_jax, str):
-            return {"status": "-", "why": one.in_jax}
+            return {"status": "none", "why": one.in_jax}
         function, arguments = _by_jax(one.in_jax, arguments)
     elif peer == "primal":
         import diffjit as dj
 
         function = dj.jit(one.primal)
         if name in ("particle", "saddle"):  # what is evaluated has no derivative of its own
-            return {"status": "-"}
+            return {"status": "none", "why": "all of it is derivatives"}
     else:
         function = one.derivative()
-    start = time.perf_counter()
-    result = function(*arguments)
-    record: dict[str, Any] = {"first": time.perf_counter() - start}
+    result, record = first_call(function, arguments)
+    if first_call_only():
+        return {"status": "ok", **record}
     if peer != "primal":
         record["gap"] = gap(one, size, result)
         if not record["gap"] <= NEAR:
-            return record | {"status": "WRONG"}
-    return record | {"status": "ok"} | repeated(lambda: function(*arguments), (), budget=BUDGET)
+            return record | {"status": "wrong", "why": f"differs by {record['gap']:.1e}, relative"}
+    return record | {"status": "ok"} | repeated(lambda: function(*arguments), (), budget=budget)
 
 
 def gap(one: Problem, size: str, found: Any) -> float:
@@ -95,51 +90,44 @@ def _by_jax(make: Any, arguments: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]
     return (lambda *args: jax.block_until_ready(function(*args))), placed
 
 
-def measure(name: str, size: str, limit: float) -> dict[str, Any]:
-    """All peers on one size, one after another."""
-    found: dict[str, Any] = {}
-    for peer in PEERS:
-        with tempfile.TemporaryDirectory(prefix="diffjit-gradbench-") as folder:
-            environment = os.environ | {"XDG_CACHE_HOME": folder, "PYTHONPATH": str(ROOT)}
-            environment |= dict.fromkeys(THREADS, "1")
-            environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-            command = [sys.executable, "-m", "benchmarks.gradbench", name, "--size", size, "--peer", peer]
-            try:
-                done = subprocess.run(  # noqa: S603 - our own module
-                    command,
-                    env=environment,
-                    preexec_fn=lambda: pin(choose_cores(1)),
-                    capture_output=True,
-                    text=True,
-                    timeout=limit,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                found[peer] = {"status": "late"}
-                continue
-        lines = done.stdout.strip().splitlines()
-        found[peer] = json.loads(lines[-1]) if lines else {"status": "error", "why": done.stderr[-400:]}
-    return found
+def run(
+    names: list[str], *, small: bool, threads: int, limit: float, say: Say, again: bool = False, budget: float = BUDGET
+) -> Iterator[Record]:
+    """The records so far, after each size of each problem; `small`: the smallest ones alone."""
+    results = heading(threads, quick=small and budget < BUDGET)
+    for name in names:
+        one = problem(name)
+        for size in list(one.sizes)[:1] if small else one.sizes:
+            records: Record = {}
+            label, published = one.published.get(size, ("", None))
+            results["rows"][f"{name} {size}"] = {
+                "title": one.title, "problem": name, "size": size, "tool": label, "published": published,
+                "peers": records,
+            }  # fmt: skip
+            with tempfile.TemporaryDirectory(prefix="diffjit-gradbench-") as folder:
+                for peer, words in PEERS.items():
+                    say(f"{name} {size}: {words}")
+                    command = ["-m", "benchmarks.gradbench", name, "--size", size, "--peer", peer]
+                    command += ["--budget", str(budget)]
+                    worker = Worker(command, peer, Path(folder) / peer, results["cores"], limit)
+                    records[peer] = worker.both() if again and peer != "primal" else worker.run()
+            yield results
 
 
-def shown(results: dict[tuple[str, str], dict[str, Any]]) -> Any:
-    """The table."""
-    table = new("GradBench: milliseconds on one core")
+def table(results: Record) -> Any:
+    """What was measured, and what is published."""
+    made = new("GradBench: minimum of warm calls, and first calls, compiling included")
     for column in ("problem", "size", "primal", "derivative", "ratio", "JAX", "published", "first call", "JAX's"):
-        table.add_column(column, justify="left" if column in ("problem", "size") else "right", no_wrap=True)
-    for (name, size), peers in results.items():
-        primal, ours, jax = (peers.get(p, {}) for p in PEERS)
-        known = problem(name).published.get(size)
-        firsts = [f"{p['first']:.2f} s" if "first" in p else "" for p in (ours, jax)]
-        both = "minimum" in primal and "minimum" in ours
-        ratio = f"{ours['minimum'] / primal['minimum']:.1f}" if both else ""
-        best = f"{known[1]:g} {known[0]}" if known else ""
-        table.add_row(name, size, _ms(primal), _ms(ours), ratio, _ms(jax), best, *firsts)
-    return table
-
-
-def _ms(record: dict[str, Any]) -> str:
-    return f"{1e3 * record['minimum']:.3g}" if "minimum" in record else record.get("status", "")
+        made.add_column(column, justify="left" if column in ("problem", "size") else "right", no_wrap=True)
+    for row in results["rows"].values():
+        peers = row["peers"]
+        primal, ours = (peers[p].get("minimum") for p in ("primal", "diffjit"))
+        ratio = f"{ours / primal:.1f}" if primal and ours else ""
+        best = f"{seconds(row['published'] / 1e3)} {row['tool']}" if row["published"] else ""
+        times = [cell(peers, p, "minimum") for p in PEERS]
+        firsts = [cell(peers, p, "first_call") for p in ("diffjit", "jax")]
+        made.add_row(row["problem"], row["size"], *times[:2], ratio, times[2], best, *firsts)
+    return made
 
 
 def main() -> None:
@@ -147,33 +135,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gradbench", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("problems", nargs="*", choices=[*NAMES, []], default=[])
     parser.add_argument("--sizes", choices=("small", "all"), default="all", help="the smallest one of each, or all")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="cores, and threads of every library (default 1); 0: all"
+    )
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for one peer on one size")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--size", help=argparse.SUPPRESS)
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
+    parser.add_argument("--budget", type=float, default=BUDGET, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer:
-        try:
-            record = work(options.problems[0], options.size, options.peer)
-        except Exception as error:  # noqa: BLE001 - whatever a peer raises is its result
-            traceback.print_exc()
-            record = {"status": "error", "why": f"{type(error).__name__}: {error}"[:600]}
-        sys.stdout.write(json.dumps(record) + "\n")
-        sys.stdout.flush()
-        os._exit(0)
-    results: dict[tuple[str, str], dict[str, Any]] = {}
+        answer(lambda: work(options.problems[0], options.size, options.peer, options.budget))
     console = Console(width=140)
-    for name in options.problems or NAMES:
-        sizes = list(problem(name).sizes)
-        for size in sizes[:1] if options.sizes == "small" else sizes:
-            results[name, size] = found = measure(name, size, options.limit)
-            console.print(name, size, {p: _ms(r) for p, r in found.items()}, highlight=False)
-            for peer, record in found.items():
-                if record.get("status") == "error":
-                    console.print(f"  {peer}: {record['why'][:300]}", style="red", markup=False)
-            if options.json:
-                options.json.write_text(json.dumps({f"{n} {s}": r for (n, s), r in results.items()}, indent=1))
-    console.print(shown(results))
+    results: Record = {}
+    for results in run(
+        options.problems or list(NAMES),
+        small=options.sizes == "small",
+        threads=options.threads,
+        limit=options.limit,
+        say=lambda text: console.print(text, style="dim"),
+    ):
+        if options.json:
+            options.json.write_text(json.dumps(results, indent=1) + "\n")
+    console.print(table(results))
+    console.print(notes(results))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,9 @@ NAMES = [
     "call_arrays",
     "start_30",
     "start_150",
+    "lines_100",
+    "lines_300",
+    "lines_1000",
 ]
 
 

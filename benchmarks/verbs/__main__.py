@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from benchmarks import session
+from benchmarks.processes import Record, Say
 from benchmarks.report import cell, new, notes, ratio
 from benchmarks.verbs import CASES, load
 from benchmarks.verbs.case import PEERS
@@ -24,7 +26,7 @@ def main() -> None:
     add("cases", nargs="*", metavar="CASE", help=f"some of {', '.join(CASES)}; all by default")
     add("--quick", action="store_true", help="small sizes: whether all peers run and agree, not how fast they are")
     add("--json", type=Path, metavar="FILE", help="write all records")
-    add("--threads", type=int, default=1, metavar="N", help="cores, and threads of every library (default 1)")
+    add("--threads", type=int, default=1, metavar="N", help="cores, and threads of every library (default 1); 0: all")
     add("--limit", type=float, default=120.0, metavar="S", help="seconds for one peer on one case (default 120)")
     add("--by", choices=("median", "minimum"), default="median", help="of the samples")
     options = parser.parse_args()
@@ -32,34 +34,37 @@ def main() -> None:
     if unknown:
         parser.error(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}")
     console = Console(width=150)
-    results = run(options, console)
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    results: Record = {}
+    for results in run(
+        options.cases or list(CASES),
+        quick=options.quick,
+        threads=options.threads,
+        limit=options.limit,
+        say=lambda text: console.print(text, style="dim"),
+    ):
+        if options.json:
+            options.json.write_text(json.dumps(results, indent=1) + "\n")
     console.print(table(results, options.by))
     console.print(notes(results))
 
 
-def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """The records of all cases."""
-    cores = session.choose_cores(options.threads)
-    results: dict[str, Any] = {
-        "machine": session.machine(), "quick": options.quick, "threads": options.threads, "cores": cores, "rows": {},
-    }  # fmt: skip
-    for name in options.cases or CASES:
+def run(
+    names: list[str], *, quick: bool, threads: int, limit: float, say: Say, again: bool = False
+) -> Iterator[Record]:
+    """The records so far, after each case; `again`: of second processes as well."""
+    results = session.heading(threads, quick=quick)
+    for name in names:
         case = load(name)
-        size = "quick" if options.quick else "full"
-        records: dict[str, Any] = {}
+        records: Record = {}
+        results["rows"][name] = {"title": case.title, "size": dict(case.size(quick=quick)), "peers": records}
         with tempfile.TemporaryDirectory(prefix="diffjit-bench-") as folder:
             for peer in PEERS:
-                console.print(f"{name}: {PEERS[peer]}", style="dim")
-                process = session.Process(
-                    name, peer, size, Path(folder), cores, options.limit, "benchmarks.verbs.worker"
+                say(f"{name}: {PEERS[peer]}")
+                worker = session.of_row(
+                    name, peer, Path(folder), results["cores"], limit, quick=quick, module="benchmarks.verbs.worker"
                 )
-                records[peer] = process.run()
-        results["rows"][name] = {
-            "title": case.title, "size": dict(case.size(quick=options.quick)), "peers": records,
-        }  # fmt: skip
-    return results
+                records[peer] = worker.both() if again else worker.run()
+        yield results
 
 
 def table(results: dict[str, Any], by: str) -> Any:
