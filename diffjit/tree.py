@@ -243,8 +243,12 @@ def close(lengths: Iterable[int]) -> dict[int, int]:
     return found
 
 
-def relations(leaves: Sequence[Any]) -> tuple[tuple[int, int], ...]:
-    """What `close` says of the lengths of arrays that are not known while specialising, in the order of the arrays."""
+def relations(leaves: Sequence[Any]) -> tuple[tuple[int, int, int], ...]:
+    """All lengths of arrays, counted in the order of the arrays, that differ by little, and by what.
+
+    That is more than `close` says of them: a program that is made for a part of these lengths, such as that of one lane,
+    hangs on nothing else.
+    """
     lengths = [
         n
         for leaf in leaves
@@ -253,7 +257,8 @@ def relations(leaves: Sequence[Any]) -> tuple[tuple[int, int], ...]:
         if known is None
     ]
     order = list(dict.fromkeys(lengths))
-    return tuple((order.index(base), order[k] - base) for k, base in enumerate(map(close(order).get, order)))
+    pairs = [(i, j, m - n) for i, n in enumerate(order) for j, m in enumerate(order[:i])]
+    return tuple([pair for pair in pairs if abs(pair[2]) <= _LITTLE])
 
 
 def cores() -> int:

@@ -157,7 +157,26 @@ def test_other_relations_are_other_programs(function, more, backend):
 def test_small_lengths_differ_by_little_by_chance():
     assert tree.close([3, 4, 7, 9, 12, 18, 100]) == {3: 3, 4: 4, 7: 7, 9: 9, 12: 9, 18: 18, 100: 100}
     arrays = [np.zeros((30, 5)), np.zeros((34, 30)), 1.0, np.zeros((2, 31, 3))]
-    assert tree.relations(arrays) == ((0, 0), (1, 0), (0, 4), (3, 0), (0, 1))
+    assert tree.relations(arrays) == ((2, 0, -4), (3, 1, 3), (4, 0, -1), (4, 2, 3))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_lanes_whose_number_is_close_to_lengths(backend):
+    """Relations of what a lane takes hang on more than those of the whole."""
+
+    def f(x, y):
+        m = y.shape[0]
+        return np.sum(np.sin(x[1 : m + 4] - x[: m + 3])) * np.sum(y)
+
+    lanes = dj.vmap(dj.grad(f), backend=backend)
+    rng = np.random.default_rng(1)
+    for count, n, m in ((25, 38, 30), (25, 37, 30), (25, 36, 30), (31, 38, 30), (25, 50, 30), (25, 38, 30)):
+        x, y = rng.random((count, n)), rng.random((count, m))
+        found = lanes(x, y)
+        for k in (0, count - 1):
+            u = rng.random(n)
+            quotient = (f(x[k] + 1e-6 * u, y[k]) - f(x[k] - 1e-6 * u, y[k])) / 2e-6
+            np.testing.assert_allclose(found[k] @ u, quotient, rtol=1e-6, atol=1e-7)
 
 
 def test_lengths_with_one_symbol_are_equal():
