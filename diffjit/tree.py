@@ -246,7 +246,7 @@ def close(lengths: Iterable[int]) -> dict[int, int]:
 def relations(leaves: Sequence[Any]) -> tuple[tuple[int, int, int], ...]:
     """All lengths of arrays, counted in the order of the arrays, that differ by little, and by what.
 
-    That is more than `close` says of them: a program that is made for a part of these lengths, such as that of one lane,
+    That is more than `close` says of them: a program that is made for a part of these lengths, as that of one lane is,
     hangs on nothing else.
     """
     lengths = [
