@@ -120,6 +120,10 @@ TRIED = "tried"  # attribute of an operation inside a `try`: its result may not 
 
 OVERFLOWS = "overflows"  # attribute of an exponential: where it is infinite, the cotangent that comes to it is 0
 
+TURNS = "turns"  # attribute of a call, and of the call of a derivative on the way back that belongs to it
+
+LEVEL = "level"  # attribute of a call that is no deeper than the function that makes it
+
 LANES = "lanes"  # attribute of a loop over lanes: its counter is in bounds where it selects a lane
 
 

@@ -21,6 +21,7 @@ from diffjit.transforms.optimise.products.lanes import join_products
 from diffjit.transforms.optimise.products.turns import join_turns
 from diffjit.transforms.optimise.scalarise import scalarise
 from diffjit.transforms.optimise.simplify import simplify
+from diffjit.transforms.optimise.skipped import skip_zeros
 from diffjit.transforms.optimise.tables import tabulate
 from diffjit.transforms.optimise.tidy import labelled, tidy
 from diffjit.transforms.optimise.unread import adopt, drop_unread, lengths_of_arguments
@@ -67,6 +68,7 @@ NUMBERS = (
     Pass("scalarise", scalarise, phases=frozenset({Phase.SETTLED})),
     Pass("smooth", lambda function: scalarise(function, smooth=True), phases=frozenset({Phase.PROGRAM})),
     Pass("tabulate", tabulate),
+    Pass("skip", skip_zeros, phases=frozenset({Phase.SETTLED})),
 )
 """What runs on a program for machine code: on one that is compiled as it is, or that will be differentiated first."""
 

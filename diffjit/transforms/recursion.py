@@ -12,23 +12,29 @@ nothing has to be kept from the forward sweep of the caller, at the price of run
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from diffjit.analysis.memory import effects
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block, Function, Value
+from diffjit.ir.nodes import TURNS, Block, Function, Op, Value
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.ir.walk import walk
 from diffjit.transforms import custom
 from diffjit.transforms.outlined import silence
 from diffjit.transforms.prepare import clone, copied_params
+from diffjit.transforms.recursive.recorded import Apart, Halves, Joint, Recorded
 
 if TYPE_CHECKING:
     from diffjit.transforms.modes.companions import Accompanied
+    from diffjit.transforms.reverse.reverse import Reversed
 
 _forward: dict[tuple[int, str], tuple[Function, Function]] = {}
 _reverse: dict[tuple[int, tuple[int, ...]], tuple[Function, Function]] = {}
+_halves: dict[int, tuple[Function, Recorded | None]] = {}
+_turns = itertools.count()
 _silent: dict[int, tuple[Function, Function]] = {}
 
 
@@ -101,7 +107,6 @@ def reverse_function(function: Function, varied: list[int]) -> tuple[Function, l
     one element then costs no more than one element, however long the array is.
     """
     from diffjit.transforms.pipeline import finish
-    from diffjit.transforms.reverse.reverse import Reverse
 
     effects(function)
     finals = final_positions(function)
@@ -111,28 +116,67 @@ def reverse_function(function: Function, varied: list[int]) -> tuple[Function, l
         name = "_".join([f"{function.name}_vjp", *_parts(function, varied)])
         made = Function(name, [], Block(), "", function.source_file, function.source_line, function.lines)
         _reverse[key] = (function, made)
-        f, copies = copied_params(function)
-        _runs_again(f)
-        outputs = float_positions(f.body.results)
-        made.params = [Value(p.type) for p in (*f.params, *(function.results[k] for k in outputs))]
+        outputs = float_positions(function.results)
+        made.params = [Value(p.type) for p in (*function.params, *(function.results[k] for k in outputs))]
         made.params += [Value(function.params[k].type) for k in (*finals, *lent)]
         made.writes = frozenset(range(len(made.params) - len(lent), len(made.params)))
-        given_back = [k for k in varied if k not in lent]
-        made.body.results = [Value(function.params[k].type) for k in given_back]
-        for k in finals:
-            outputs.append(len(f.body.results))
-            f.body.results.append(copies[k])
-        back = Reverse(f, varied, outputs, inside=True)
-        back.lent = lent
-        r = back.run()
+        made.body.results = [Value(function.params[k].type) for k in varied if k not in lent]
+        r, bars = _there_and_back(function, varied, lent)
         made.params, made.body = r.function.params, r.function.body
-        found = dict(zip(varied, r.gradients, strict=True))
-        builder = Builder(made.body)
-        made.body.results = [found[k] or builder.zero(made.params[k]) for k in given_back]
+        made.body.results = bars
         finish(made, "recursive_reverse")
         made.writes = None
         effects(made)
     return _reverse[key][1], lent
+
+
+def pair(call: Op, derivative: Op) -> None:
+    """Note that a call on the way back belongs to one on the way there (`recursive.settled`)."""
+    call.attrs[TURNS] = derivative.attrs[TURNS] = next(_turns)
+
+
+def _there_and_back(function: Function, varied: list[int], lent: list[int]) -> tuple[Reversed, list[Value]]:
+    """The body once more, and then back: with the cotangents of parameters that are not lent."""
+    from diffjit.transforms.reverse.reverse import Reverse
+
+    f, copies = copied_params(function)
+    _runs_again(f)
+    outputs = float_positions(f.body.results)
+    for k in final_positions(function):
+        outputs.append(len(f.body.results))
+        f.body.results.append(copies[k])
+    back = Reverse(f, varied, outputs, inside=True)
+    back.lent = lent
+    r = back.run()
+    found = dict(zip(varied, r.gradients, strict=True))
+    builder = Builder(r.function.body)
+    return r, [found[k] or builder.zero(r.function.params[k]) for k in varied if k not in lent]
+
+
+def halves_of(derivative: Function) -> Recorded | None:
+    """A function made by `reverse_function` that records once in place of running again, if it can be, made once."""
+    from diffjit.transforms.pipeline import finish
+
+    if id(derivative) in _halves:
+        return _halves[id(derivative)][1]
+    known = next((key for key, (_, made) in _reverse.items() if made is derivative), None)
+    if known is None:
+        return None
+    function, varied = _reverse[known][0], list(known[1])
+    found: Recorded | None = None
+    if not function.writes:
+        lent = [k for k in varied if isinstance(function.params[k].type, Array)]
+        r, bars = _there_and_back(function, varied, lent)
+        f, n = r.function, len(r.primal)
+        f.name = f"{function.name}_recorded"
+        f.body.results = [*r.primal, *bars]
+        finish(f, "recursive_recorded")
+        with suppress(Apart):
+            found = Halves(Joint(function, derivative, f, f.body.results[:n], f.body.results[n:])).cut()
+        if found is not None and _prints(function, set()):
+            found.original = None
+    _halves[id(derivative)] = derivative, found
+    return found
 
 
 def _parts(function: Function, varied: list[int]) -> list[str]:

@@ -27,6 +27,7 @@ from diffjit.transforms.checkpoint.calls import refuse_changes
 from diffjit.transforms.custom import without_rules
 from diffjit.transforms.pipeline import finish, numbers
 from diffjit.transforms.prepare import WRITTEN
+from diffjit.transforms.recursive.settled import settled as recursive_settled
 
 
 def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, with_changes: bool = False) -> Program:
@@ -121,7 +122,7 @@ def compile_ir(
     if chosen == "numba":
         from diffjit.lowering.calls.cpu import compile_function
 
-        function = numbers(function)
+        function = recursive_settled(numbers(function))
         n = len(function.results)
         tapes = frozenset(range(n - residuals, n))
         return compile_function(function, residual_outs=tapes, settled=settled, threads_from=threads_from)

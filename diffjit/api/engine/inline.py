@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from diffjit.analysis.numbers import review_numbers
 from diffjit.api.engine.derived import Derived
+from diffjit.api.engine.engine import is_compiled
 from diffjit.api.engine.programs import flatten_call
 from diffjit.api.product_programs import forward_program, reversible
 from diffjit.api.products import cotangents
 from diffjit.errors import UsageError
 from diffjit.frontend.calls.nested import Entry, Inner, signature
+from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar, Type, is_float
 from diffjit.transforms.checkpoint.calls import refuse_changes
+from diffjit.transforms.pipeline import numbers
 
 
 class Inside:
@@ -89,12 +93,21 @@ def nest(
     return inner
 
 
+def in_numbers(inner: Inner, backend: str | None = None) -> Program:
+    """The program whose derivative is copied in, its small arrays made numbers where that will be compiled.
+
+    So it is done with a program that stands alone. Where the derivative is there already, its arrays are on tapes.
+    """
+    program = inner.program
+    return replace(program, function=numbers(program.function, smooth=True)) if is_compiled(backend) else program
+
+
 def inline(derived: Derived, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
     """Copy the program of a function in that is made from another one's."""
     inner = nest(interpreter, derived.function, args, kwargs, node)
     if inner is None:
         return NONE
-    program = derived.transform(inner.program, inner.call)
+    program = derived.transform(in_numbers(inner, derived.backend), inner.call)
     return interpreter.abstract(program.result, interpreter.copy_in(program.function, inner.inputs))
 
 
@@ -108,7 +121,7 @@ def inline_jvp(interpreter: Any, fun: Any, primals: list[Any], tangents: list[An
     if len(dots) != len(inner.call.leaves):
         message, cure = "the tangents do not have the structure of the primals", "give one for each number and array"
         raise UsageError("DJ507", message, cure=cure)
-    program, wrt = forward_program(inner.program, inner.call)
+    program, wrt = forward_program(in_numbers(inner), inner.call)
     given = [conformed(interpreter, dots[k], entry, inner.inputs[k]) for k in wrt]
     outs = interpreter.copy_in(program.function, [*inner.inputs, *given])
     value, tangent = interpreter.abstract(program.result, outs).items
@@ -120,7 +133,7 @@ def inline_vjp(interpreter: Any, fun: Any, primals: list[Any], *, has_aux: bool,
     inner = nest(interpreter, plain(interpreter, fun), primals, {}, node)
     if inner is None:
         return NONE
-    made = reversible(inner.program, inner.call)
+    made = reversible(in_numbers(inner), inner.call)
     # A pullback does not see later changes of the arrays that it was made for.
     inputs = [interpreter.copy(v) if isinstance(v.type, Array) else v for v in inner.inputs]
     outs = interpreter.copy_in(made.forward, inputs)

@@ -22,6 +22,7 @@ def without_slots(blocks: Any, counted: set[str]) -> set[str]:
     graph = control_flow(blocks)
     dominance = _Dominance(graph)
     homes: dict[str, tuple[Any, int]] = {}
+    given: set[str] = set()
     several = set[str](always_in_slots(blocks))
     for label, block in blocks.items():
         for k, inst in enumerate(block.body):
@@ -30,6 +31,8 @@ def without_slots(blocks: Any, counted: set[str]) -> set[str]:
                 if name in homes:
                     several.add(name)
                 homes[name] = (label, k)
+                if isinstance(inst.value, IR.Arg):
+                    given.add(name)
     for label, block in blocks.items():
         for k, inst in enumerate(block.body):
             deleted = isinstance(inst, IR.Del)
@@ -39,7 +42,8 @@ def without_slots(blocks: Any, counted: set[str]) -> set[str]:
                 if name not in several and not dominance.behind((label, k), homes.get(name)):
                     several.add(name)
     found = homes.keys() - several
-    return found - _not_in_turn(graph, blocks, [name for name in found if name in counted])
+    # Arguments are the caller's (`lent`): to delete them is nothing to do, however often.
+    return found - _not_in_turn(graph, blocks, [name for name in found if name in counted and name not in given])
 
 
 def _not_in_turn(graph: Any, blocks: Any, names: list[str]) -> set[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from diffjit.analysis.manager import analyses
 from diffjit.errors import DiffjitError, without_rule
 from diffjit.ir.checks import cannot_fail
-from diffjit.ir.nodes import SUM, Function, Op, Value, const_of
+from diffjit.ir.nodes import LEVEL, SUM, Function, Op, Value, const_of
 from diffjit.ir.raising import may_raise
 from diffjit.ir.text import syntax
 from diffjit.ir.text.strategy import OpPrinter
@@ -315,7 +315,8 @@ class LoweredPrinter(OpPrinter):
         target: Function = op.attrs["function"]
         if id(target) in self.recursive:
             depth = "depth_" if id(self.function) in self.recursive else None
-            args = [*args, syntax.expr("depth_ + 1") if depth else syntax.expr("1")]
+            deeper = "depth_" if op.attrs.get(LEVEL) else "depth_ + 1"
+            args = [*args, syntax.expr(deeper) if depth else syntax.expr("1")]
         tree = syntax.call(syntax.name(callee), *args)
         tree.origin = op  # type: ignore[attr-defined]
         return tree

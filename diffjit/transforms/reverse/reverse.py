@@ -461,10 +461,9 @@ class Reverse(MemoryRules):
         """A recursive function's cotangents: a recursive function that runs the callee again and then back."""
         if custom.rules_of(op) or not any(self.activity.active(v) for v in (*op.inputs, *op.outputs)):
             return
-        from diffjit.transforms.recursion import final_positions, float_positions, reverse_function
+        from diffjit.transforms.recursion import final_positions, float_positions, pair, reverse_function
 
-        callee = op.attrs["function"]
-        finals = final_positions(callee)
+        finals = final_positions(callee := op.attrs["function"])
         self.refuse_aliases(op, callee)
         varied = [k for k in float_positions(callee.params) if self.activity.active(op.inputs[k])]
         back, lent = reverse_function(callee, varied)
@@ -493,6 +492,7 @@ class Reverse(MemoryRules):
             [_like(op.inputs[k].type, callee.params[k].type) for k in given_back],
             function=back,
         )
+        pair(op, made)
         for k, g in zip(given_back, made.outputs, strict=True):
             if k in buffers:
                 self.build.op("assign", [buffers[k], g])

@@ -1,0 +1,1 @@
+"""Recursive functions as they are compiled, when no derivative will be taken any more."""
