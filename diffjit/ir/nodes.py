@@ -120,6 +120,8 @@ TRIED = "tried"  # attribute of an operation inside a `try`: its result may not 
 
 OVERFLOWS = "overflows"  # attribute of an exponential: where it is infinite, the cotangent that comes to it is 0
 
+BARS = "bars"  # attribute of a branch on the way back: cotangents come out of it, and their derivatives
+
 TURNS = "turns"  # attribute of a call, and of the call of a derivative on the way back that belongs to it
 
 LEVEL = "level"  # attribute of a call that is no deeper than the function that makes it

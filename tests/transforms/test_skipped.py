@@ -144,3 +144,23 @@ def test_zeros_times_what_is_not_finite_are_zero():
     found = dj.grad(nearest)(centres, points)
     assert np.all(found[2] == 0.0)
     assert np.all(np.isfinite(found))
+
+
+def test_numbers_of_the_program_are_multiplied_whatever_they_are():
+    """Zero times infinity is no cotangent here."""
+
+    def f(c, n):
+        w = 0.0
+        if c < 0:
+            for _ in range(3):
+                w += c
+        s = 0.0
+        for j in range(n):
+            s += w * np.exp(1000.0 * j * c)
+        return s
+
+    with np.errstate(all="ignore"):
+        assert np.isnan(f(1.0, 8))
+    assert np.isnan(dj.jit(f, backend="numba")(1.0, 8))
+    assert np.isnan(dj.jvp(f, (1.0, 8), (1.0, 0), backend="numba")).all()
+    assert dj.jit(f, backend="numba")(-1.0, 3) == pytest.approx(f(-1.0, 3))

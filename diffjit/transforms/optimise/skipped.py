@@ -11,8 +11,8 @@
 
 So it is behind a minimum, a maximum, a rectifier: one branch gives the cotangent on, and the others give zero. All that
 the loop adds is a sum of products with numbers that such a branch has made (cotangents and, in derivatives of
-derivatives, their tangents); if all of these are zero, nothing is added. What is zero times something not finite
-counts as zero, as everywhere (`zmul`).
+derivatives, their tangents); if all of these are zero, nothing is added. A cotangent of zero times something not
+finite counts as zero, as everywhere (`zmul`); numbers of the program itself are multiplied as it says (`BARS`).
 
 A derivative of the test would be wrong, so the pass runs when none will be taken any more.
 """
@@ -20,7 +20,7 @@ A derivative of the test would be wrong, so the pass runs when none will be take
 from __future__ import annotations
 
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of, is_const
+from diffjit.ir.nodes import BARS, CHECKS, Block, Function, Op, Value, const_of, is_const
 from diffjit.ir.raising import may_raise
 from diffjit.ir.types import BOOL, Scalar, is_float
 from diffjit.ir.walk import walk
@@ -131,7 +131,7 @@ class _Loop:
         if is_const(v):
             return frozenset() if const_of(v) == 0 else None
         match op.kind:
-            case "if" if v not in self.inside and _gives_zero(op, v):
+            case "if" if BARS in op.attrs and v not in self.inside and _gives_zero(op, v):
                 return frozenset({v})
             case "multiply" | "zmul":
                 found = [f for f in map(self.product, op.inputs) if f is not None]

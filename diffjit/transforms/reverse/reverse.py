@@ -20,7 +20,7 @@ from diffjit.errors import MemoryProblem, without_rule
 from diffjit.frontend.numpy import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import Check, needed
-from diffjit.ir.nodes import SUM, Block, Function, Loc, Op, Value, is_view
+from diffjit.ir.nodes import BARS, SUM, Block, Function, Loc, Op, Value, is_view
 from diffjit.ir.ops import Reads
 from diffjit.ir.types import Array, List, Scalar, Stack, fresh_lengths, is_float, is_ref
 from diffjit.ir.walk import clone_op, dce, nothing, walk
@@ -361,7 +361,7 @@ class Reverse(MemoryRules):
         if not any(b.ops for b in blocks) and not outer_values:
             return
         cond = self.keep.kept(op.inputs[0], c)
-        made = self.build.op("if", [cond], types, regions=blocks)
+        made = self.build.op("if", [cond], types, regions=blocks, **{BARS: True})
         made.loc = op.loc
         for v, out in zip(outer_values, made.outputs, strict=True):
             out.name = f"{v.name}_bar" if v.name else None
