@@ -283,7 +283,8 @@ def environment(folder):
     """Nothing that the caller has set of diffjit and Numba, an empty cache, one thread, and the processor."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("DIFFJIT_", "NUMBA_"))}
     kept |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
-    ours = {"DIFFJIT_CACHE_DIR": folder, "DIFFJIT_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    ours = {"DIFFJIT_CACHE_DIR": folder, "DIFFJIT_THREADS": "1", "DIFFJIT_TIERS": "0"}
+    ours["PYTHONPATH"] = os.pathsep.join([str(ROOT), *sys.path])
     return kept | ours | {"NUMBA_CPU_NAME": PROCESSOR, "NUMBA_CPU_FEATURES": "", "PYTHONHASHSEED": "0"}
 
 
