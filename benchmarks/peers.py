@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.measure import call_peak
 from benchmarks.row import Function, Row
 
 #: in the order in which they run: `hand` comes first, because every other gradient is compared with its
@@ -115,6 +116,20 @@ def by_autograd(row: Row, arguments: tuple[Any, ...]) -> tuple[Function, tuple[A
     import autograd
 
     return autograd.value_and_grad(row.in_autograd(), row.argnums), arguments
+
+
+def memory_of_a_call(peer: str, function: Function, arguments: tuple[Any, ...]) -> int | None:
+    """Bytes that one warm call holds at most; diffjit keeps freed arrays for the next call, which would hide them."""
+    if peer not in ("diffjit", "jit"):
+        return call_peak(function, arguments)
+    import diffjit as dj
+
+    before = dj.settings.reserve_mb
+    dj.settings.reserve_mb = 0
+    try:
+        return call_peak(function, arguments)
+    finally:
+        dj.settings.reserve_mb = before
 
 
 def recorded(row: Row, peer: str, function: Function, arguments: tuple[Any, ...]) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def dots(file: Path, rows: Points, label: str, *, at: float | None = None, secon
 def lines(file: Path, points: Mapping[str, Mapping[int, float]], label: str) -> list[Path]:
     """What grows with the number of lines of a program, by peer, beside what grows as they do."""
     with mpl.rc_context(STYLE | {"axes.spines.left": True}):
-        figure, axes = plt.subplots(figsize=(3.4, 2.6), layout="constrained")
+        figure, axes = plt.subplots(figsize=(3.4, 2.8), layout="constrained")
         for peer, (words, colour, marker) in PEERS.items():
             if found := points.get(peer):
                 style = {"marker": marker, "markersize": 8 if marker == "|" else 4, "linewidth": 1.0}
@@ -111,7 +111,7 @@ def lines(file: Path, points: Mapping[str, Mapping[int, float]], label: str) -> 
         label_powers(axes.yaxis)
         axes.set_xlabel("lines of the program")
         axes.set_ylabel(label)
-        axes.legend()
+        figure.legend(loc="outside upper center", ncols=2, handletextpad=0.4, columnspacing=1.5)
         figure.savefig(file)
         plt.close(figure)
     return [file]

@@ -45,8 +45,8 @@ def summary(error: Exception) -> str:
 def work(name: str, peer: str, quick: bool, reference: Path, dtype: str) -> dict[str, Any]:
     """The record of this peer."""
     from benchmarks import rows
-    from benchmarks.measure import BUDGET, call_peak, first_call, process_peak, repeated
-    from benchmarks.peers import IN_DOUBLE, NotExpressible, cast, prepare, recorded
+    from benchmarks.measure import BUDGET, first_call, process_peak, repeated
+    from benchmarks.peers import IN_DOUBLE, NotExpressible, cast, memory_of_a_call, prepare, recorded
     from benchmarks.processes import first_call_only
 
     row = rows.load(name)
@@ -63,7 +63,7 @@ def work(name: str, peer: str, quick: bool, reference: Path, dtype: str) -> dict
         return {"status": "wrong", "why": wrong}
     if row.kind == "run" and not first_call_only():
         record |= repeated(function, arguments, budget=0.1 if quick else BUDGET)
-        record |= {"peak": process_peak(), "call_peak": call_peak(function, arguments)}
+        record |= {"peak": process_peak(), "call_peak": memory_of_a_call(peer, function, arguments)}
         record |= recorded(row, peer, function, arguments)
     return {"status": "ok", **record}
 

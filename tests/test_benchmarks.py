@@ -14,7 +14,7 @@ import pytest
 import diffjit as dj
 from benchmarks import everything, gradbench, measure, processes, rows, session, verbs, worker, written
 from benchmarks.gradbench import __main__ as gradbench_runs
-from benchmarks.peers import NotExpressible, cast, difference, flat, prepare, recorded
+from benchmarks.peers import NotExpressible, cast, difference, flat, memory_of_a_call, prepare, recorded
 
 jax = pytest.importorskip("jax")
 ROOT = processes.ROOT
@@ -347,6 +347,19 @@ def test_a_record_of_each_kind_is_shown():
 def test_the_memory_of_a_call_is_what_it_holds_at_most():
     held = measure.call_peak(lambda: np.ones(40_000_000).sum(), ())
     assert 300e6 < held < 600e6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_memory_of_a_call_includes_what_diffjit_would_keep_for_the_next():
+    row = QUICK["lorenz"]
+    arguments = row.arguments(steps=200_000)
+    function, _ = prepare(row, "diffjit", arguments)
+    for _ in range(3):
+        function(*arguments)
+    before = dj.settings.reserve_mb
+    held = memory_of_a_call("diffjit", function, arguments)
+    assert held >= recorded(row, "diffjit", function, arguments)["recorded"] > 2**22
+    assert dj.settings.reserve_mb == before
 
 
 @pytest.mark.parametrize("name", verbs.CASES)
