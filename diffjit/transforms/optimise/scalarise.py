@@ -193,11 +193,13 @@ class _Scalariser:
         return [self.read(v) for v in op.inputs[: 1 if op.kind == "unbroadcast" else count]]
 
     def keep(self, op: Op) -> None:
-        """An operation stays as it is; a small array that it makes is taken apart."""
+        """An operation stays as it is; a small array that it makes is taken apart, and left behind where it changes."""
         made = clone_op(op, self.known, self.build.block)
         for old, new in zip(op.outputs, made.outputs, strict=True):
             if self.small.holds(old):
                 self.define(old, self.loads(new, self._positions(old)))
+                if self.small.memory.written(old):
+                    del self.known[old]
 
     # Reading and writing
 
