@@ -259,6 +259,12 @@ class _Scalariser:
 
     def path(self, v: Value) -> tuple[Value, Elements]:
         """The array that a small one is a part of, and where in it each element stands (numbers and values)."""
+        base, places = self._path(v)
+        if places.shape != v.type.dims:  # behind what always raises, a part may not be as long as its type says
+            return v, self._positions(v)
+        return base, places
+
+    def _path(self, v: Value) -> tuple[Value, Elements]:
         op = v.op
         if op is not None and op.kind == "transpose" and is_small(op.inputs[0].type):
             base, places = self.path(op.inputs[0])
