@@ -157,3 +157,24 @@ def test_a_shape_that_does_not_fit(backend):
     for call in (no_such_shape, dj.jit(no_such_shape, backend=backend)):
         with pytest.raises(ValueError, match=r"cannot reshape array of size 3 into shape \(2,2\)"):
             call(X)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_small_arrays_that_cannot_be_joined(axis, backend):
+    """The way back is built, too, and takes parts of a result that there never is."""
+
+    def joined(a):
+        return np.concatenate([a * 2.0, a.T], axis=axis)
+
+    a = np.ones((3, 4))
+    with pytest.raises(ValueError, match="must match exactly") as plain:
+        joined(a)
+    for call in (
+        lambda: dj.jit(joined, backend=backend)(a),
+        lambda: dj.jvp(joined, (a,), (a,), backend=backend),
+        lambda: dj.vjp(joined, a, backend=backend),
+    ):
+        with pytest.raises(ValueError, match="must match exactly") as found:
+            call()
+        assert type(found.value) is type(plain.value)

@@ -285,3 +285,55 @@ def test_an_array_of_the_wrong_length_is_not_stored(backend):
     assert compiled(X, False) == np.sum(X)
     with pytest.raises(ValueError, match=r"could not broadcast input array from shape \(2,\) into shape \(3,\)"):
         compiled(X, True)
+
+
+MAKERS = {
+    "inv": np.linalg.inv,
+    "sort": lambda a: np.sort(a, axis=1),
+    "columns": lambda a: a[:, [1, 0, 2]],
+    "rows": lambda a: np.take(a, [1, 0, 2], axis=0),
+    "cholesky": lambda a: np.linalg.cholesky(a @ a.T),
+    "running": lambda a: np.cumsum(a, axis=1),
+    "mask": lambda a: np.where(a > 0.5, a, 0.0),
+}
+
+
+def first_row(b):
+    b[0] = 9.0 * b[1]
+
+
+def one_element(b):
+    b[0, 1] *= b[2, 2]
+
+
+def in_a_loop(b):
+    for k in range(2):
+        b[k] += b[k + 1] * b[0, 0]
+
+
+def in_a_branch(b):
+    if b[0, 0] < 100.0:
+        b[:, 1] = b[:, 0] * b[:, 2]
+
+
+@pytest.mark.parametrize("write", [first_row, one_element, in_a_loop, in_a_branch], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("made", MAKERS)
+def test_what_an_operation_made_is_returned_as_it_was_changed(made, write):
+    """An operation that stays as it is makes an array; what is written to it is written to numbers."""
+    make = MAKERS[made]
+
+    def f(a):
+        b = make(a)
+        write(b)
+        return b
+
+    a = np.array([[2.5, 0.7, 0.2], [0.4, 1.9, 0.6], [0.3, 0.1, 3.0]])
+    along = np.cos(np.arange(9.0)).reshape(3, 3)
+    wanted = f(a)
+    np.testing.assert_allclose(dj.jit(f)(a), wanted, rtol=1e-13)
+    value, tangent = dj.jvp(f, (a,), (along,))
+    np.testing.assert_allclose(value, wanted, rtol=1e-13)
+    np.testing.assert_allclose(tangent, (f(a + 1e-6 * along) - f(a - 1e-6 * along)) / 2e-6, rtol=1e-6, atol=1e-7)
+    value, pullback = dj.vjp(f, a)
+    np.testing.assert_allclose(value, wanted, rtol=1e-13)
+    np.testing.assert_allclose(np.sum(pullback(along)[0] * along), np.sum(tangent * along), rtol=1e-12)

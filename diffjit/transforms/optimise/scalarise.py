@@ -193,11 +193,13 @@ class _Scalariser:
         return [self.read(v) for v in op.inputs[: 1 if op.kind == "unbroadcast" else count]]
 
     def keep(self, op: Op) -> None:
-        """An operation stays as it is; a small array that it makes is taken apart."""
+        """An operation stays as it is; a small array that it makes is taken apart, and left behind where it changes."""
         made = clone_op(op, self.known, self.build.block)
         for old, new in zip(op.outputs, made.outputs, strict=True):
             if self.small.holds(old):
                 self.define(old, self.loads(new, self._positions(old)))
+                if self.small.memory.written(old):
+                    del self.known[old]
 
     # Reading and writing
 
@@ -257,6 +259,12 @@ class _Scalariser:
 
     def path(self, v: Value) -> tuple[Value, Elements]:
         """The array that a small one is a part of, and where in it each element stands (numbers and values)."""
+        base, places = self._path(v)
+        if places.shape != v.type.dims:  # behind what always raises, a part may not be as long as its type says
+            return v, self._positions(v)
+        return base, places
+
+    def _path(self, v: Value) -> tuple[Value, Elements]:
         op = v.op
         if op is not None and op.kind == "transpose" and is_small(op.inputs[0].type):
             base, places = self.path(op.inputs[0])
