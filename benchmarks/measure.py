@@ -31,8 +31,16 @@ def quiet() -> Any:
         gc.enable()
 
 
+def made() -> None:
+    """Wait until what diffjit makes beside its first calls is there: warm calls run it, and later processes find it."""
+    tiers = sys.modules.get("diffjit.lowering.llvm.tiers")
+    if tiers is not None:
+        tiers.join()
+
+
 def repeated(function: Function, arguments: tuple[Any, ...], *, budget: float = BUDGET) -> dict[str, Any]:
     """Median, minimum and number of samples of warm calls."""
+    made()
     with quiet():
         calls = _calls_per_sample(function, arguments)
         samples: list[float] = []
