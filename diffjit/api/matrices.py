@@ -29,16 +29,20 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Value
-from diffjit.ir.types import BOOL, Array, Scalar
+from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym
 from diffjit.ir.walk import blocks, dce, walk
-from diffjit.transforms.basis import Basis, Unit
+from diffjit.settings import settings
+from diffjit.transforms.basis import Basis, Place, Unit
 from diffjit.transforms.lengths import Lengths, as_dim
-from diffjit.transforms.pipeline import finish, joint, several_tangents
+from diffjit.transforms.modes.columns import largest
+from diffjit.transforms.pipeline import all_tangents, finish, joint, several_tangents
 from diffjit.transforms.prepare import own_copy
 
 _FULL = av.Slice(NONE, NONE, NONE)
 _LANES = 8  # columns of a Jacobian at once, in programs of few operations: each has its own code
 _MOST_OPS = 1000
+_TOGETHER = 64  # columns at once, where they are an axis of arrays
+_NUMBERS = 2**25  # in the tangents of one array, of more than `_LANES` columns
 
 
 class Jacobian(Composed):
@@ -237,6 +241,9 @@ class Matrix:
 
     def forward(self) -> None:
         """A column for each basis vector of the inputs."""
+        if self.many() and (made := all_tangents(self.function, self.wrt)) is not None:
+            self.together(*made)
+            return
         lanes = self.lanes()
         function, positions = several_tangents(self.function, self.wrt, lanes)
         found = [(r, positions[row.index]) for r, row in enumerate(self.rows) if row.index is not None]
@@ -271,16 +278,66 @@ class Matrix:
 
         basis.each(columns)
 
+    def many(self) -> bool:
+        """Whether there may be more columns than have code of their own, and all of a program's tangents are arrays."""
+        dims = [d for v in self.inputs for d in (v.type.dims if isinstance(v.type, Array) else ())]
+        few = all(isinstance(d, int) for d in dims) and self.most() <= _LANES
+        return is_compiled(self.verb.backend) and not few and not settings.plain
+
+    def together(self, function: Function, positions: list[int | None]) -> None:
+        """Many columns at once: tangents are arrays with the columns as their last axis."""
+        found = [(r, positions[row.index]) for r, row in enumerate(self.rows) if row.index is not None]
+        wanted = [(r, p) for r, p in found if p is not None]
+        function.body.results = [function.body.results[p] for _, p in wanted]
+        silence(function)
+        dce(function)
+        finish(function, "columns")
+        if not wanted:  # all is zero, but the program may raise
+            self.interpreter.copy_in(own_copy(self.function), self.inner.inputs)
+            return
+        basis = Basis(self.build, self.inputs)
+
+        def columns(given: list[Value], places: list[Place]) -> None:
+            outs = self.interpreter.copy_in(function, [*self.inner.inputs, *given])
+            for k, part in enumerate(places):
+                for (r, _), value in zip(wanted, outs, strict=True):
+                    self.put_columns(r, k, part, value)
+
+        basis.together(self.at_once(), columns)
+
+    def at_once(self) -> Value:
+        """How many columns are computed at once: fewer where the arrays of tangents would be huge."""
+        bound = dict(zip(self.function.params, self.inner.inputs, strict=True))
+        numbers = largest(self.function, self.wrt, Lengths(self.build, bound, [self.function.body]))
+        few, many, room = (self.build.const(n) for n in (_LANES, _TOGETHER, _NUMBERS))
+        fitting = self.build.value("floor_divide", [room, numbers], INT, nowrap=True)
+        wanted = self.build.value("maximum", [fitting, few], INT, nowrap=True)
+        return self.build.value("minimum", [wanted, many], INT, nowrap=True)
+
+    def put_columns(self, r: int, k: int, place: Place, value: Value) -> None:
+        """Store the columns of one input that are among those of a result."""
+        target, lengths = self.blocks[r, k], self.rows[r].shape
+        if target.type.ndim != len(lengths) + 1:
+            ty = Array(target.type.dtype, (*target.type.dims[: len(lengths)], Sym()), "C")
+            target = self.build.value("reshape", [target, *lengths, place.size], ty, view=True)
+        rows = [_FULL] * len(lengths)
+        to = self.interpreter.basic_get(target, [*rows, av.Slice(place.first, place.last, NONE)], scalar_ok=False)
+        if place.given is not None:
+            items = [*rows, av.Slice(*place.given, NONE)]
+            value = self.interpreter.basic_get(value, items, scalar_ok=False)
+        self.build.op("assign", [to, value])
+
     def lanes(self) -> int:
         """How many columns are computed at once: what they need of the values is computed once for all of them."""
-        most = 0
-        for v in self.inputs:
-            dims = v.type.dims if isinstance(v.type, Array) else ()
-            most += math.prod(d if isinstance(d, int) else _LANES for d in dims)
         ops = list(walk(self.function.body))
         if any(op.kind == "call" for op in ops) or not is_compiled(self.verb.backend):
             return 1
-        return max(1, min(_LANES, most, _MOST_OPS // max(1, len(ops))))
+        return max(1, min(_LANES, self.most(), _MOST_OPS // max(1, len(ops))))
+
+    def most(self) -> int:
+        """How many columns there are; of those whose number is not known, as many as are computed at once."""
+        dims = [v.type.dims if isinstance(v.type, Array) else () for v in self.inputs]
+        return sum(math.prod(d if isinstance(d, int) else _LANES for d in ds) for ds in dims)
 
     def gradient(self) -> list[Value]:
         """The one row of a scalar function; the function's results."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Value
-from diffjit.ir.types import BOOL, INT, Array, Scalar
+from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +30,19 @@ class Unit:
     value: Value
     at: list[Value]
     here: Value | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """Which columns of one block of a space are among those that are computed at once.
+
+    They go from `first` to `last` within the block, and are the `given` ones of those at once (None: all of them).
+    """
+
+    size: Value
+    first: Value
+    last: Value
+    given: tuple[Value, Value] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +65,69 @@ class Basis:
             self._nested(self.shapes[0], [], body)
         else:
             self._flat(body)
+
+    def together(self, most: Value, body: Callable[[list[Value], list[Place]], None]) -> None:
+        """Run `body` for up to `most` basis vectors at once, as the last axis of an array for each block.
+
+        It is given these arrays, with the first vector and their number, and the places of the vectors in the blocks.
+        """
+        sizes = [self._product(shape) for shape in self.shapes]
+        starts = [self.build.const(0)]
+        for n in sizes:
+            starts.append(self._int("add", starts[-1], n))
+        total = sizes[0] if len(sizes) == 1 else starts[-1]
+        one = self.build.const(1)
+        turns = self._int("floor_divide", self._int("add", total, self._int("subtract", most, one)), most)
+        turns = self._int("maximum", turns, one)
+        most = self._int("floor_divide", self._int("add", total, self._int("subtract", turns, one)), turns)
+        most = self._int("maximum", most, one)
+        index = Value(INT, "k")
+        block = Block([index])
+        with self.build.inside(block):
+            end = self._int("minimum", self._int("add", index, most), total)
+            count = self._int("subtract", end, index)
+            places: list[Place] = []
+            seeds: list[Value] = []
+            for b, size in enumerate(sizes):
+                place = self._place(index, end, starts[b], starts[b + 1], size, alone=len(sizes) == 1)
+                places.append(place)
+                start = starts[b] if b else None
+                seeds.append(self._seed(b, index, start, place, count))
+            body([*seeds, index, count], places)
+        self.build.op("for", [self.build.const(0), total, most], regions=[block], exit=False, reverse=False)
+
+    def _place(self, begin: Value, end: Value, start: Value, stop: Value, size: Value, *, alone: bool) -> Place:
+        """The columns from `begin` to `end` of all that are those of a block from `start` to `stop`."""
+        if alone:
+            return Place(size, begin, end)
+        low = self._int("minimum", self._int("maximum", begin, start), stop)
+        high = self._int("maximum", self._int("minimum", end, stop), low)
+        # A block that begins behind the end has no columns, and none of those given: from the end to the end.
+        zero, count = self.build.const(0), self._int("subtract", end, begin)
+        moved = (self._int("maximum", self._int("subtract", at, begin), zero) for at in (low, high))
+        first, last = (self._int("minimum", at, count) for at in moved)
+        return Place(size, self._int("subtract", low, start), self._int("subtract", high, start), (first, last))
+
+    def _seed(self, b: int, begin: Value, start: Value | None, place: Place, count: Value) -> Value:
+        """Zeros with ones where the columns of a block are."""
+        like = self.likes[b]
+        ty = like.type
+        dims = ty.dims if isinstance(ty, Array) else ()
+        lengths = dims if len(dims) == 1 else (Sym(),)
+        seed = self.build.value(
+            "zeros", [place.size, count], Array(ty.dtype, (*lengths, Sym()), "C"), order="C", name=_dotted(like)
+        )
+        row = Value(INT, "i")
+        block = Block([row])
+        with self.build.inside(block):
+            column = self._int("subtract", row if start is None else self._int("add", row, start), begin)
+            self.build.op("store", [seed, self._one(like), row, column])
+        bounds = [place.first, place.last, self.build.const(1)]
+        self.build.op("for", bounds, regions=[block], exit=False, reverse=False)
+        if len(dims) == 1:
+            return seed
+        shape = [*self.shapes[b], count]
+        return self.build.value("reshape", [seed, *shape], Array(ty.dtype, (*dims, Sym()), "C"), view=True)
 
     def size(self) -> Value:
         """The dimension of the space."""
@@ -145,3 +221,7 @@ class Basis:
 
     def _int(self, kind: str, a: Value, b: Value) -> Value:
         return self.build.value(kind, [a, b], INT, nowrap=True)
+
+
+def _dotted(v: Value) -> str | None:
+    return f"{v.name}_dot" if v.name else None

@@ -12,6 +12,7 @@ from diffjit.ir.stages import note, record
 from diffjit.ir.types import Scalar, is_float
 from diffjit.ir.verify import verify
 from diffjit.ir.walk import dce, unused_but_raising, walk
+from diffjit.transforms.modes.columns import Apart, Columns
 from diffjit.transforms.modes.forward import Several, forward
 from diffjit.transforms.optimise.algebra import simplify_products
 from diffjit.transforms.optimise.cse import share_common
@@ -214,4 +215,32 @@ def several_tangents(function: Function, wrt: list[int], count: int) -> tuple[Fu
     return finish(made.function, "forward"), positions
 
 
-__all__ = ["Any", "Block", "Value", "dump", "finish", "is_float", "joint", "seeded", "several_tangents", "tangents"]
+def all_tangents(function: Function, wrt: list[int]) -> tuple[Function, list[int | None]] | None:
+    """Values and tangents for any number of columns in one function; None for a program that has no such form.
+
+    Parameters: the function's own, then the tangents of each one in `wrt`, with columns as the last axis, the
+    first column and their number. Returns the function and, for each result, the position of its tangent (None: it is
+    zero).
+    """
+    try:
+        made = Columns(function, wrt).run()
+    except Apart:
+        return None
+    positions = [None if p is None else p[0] for p in made.returned()]
+    made.function.name = f"{function.name}_jvp"
+    return finish(made.function, "forward"), positions
+
+
+__all__ = [
+    "Any",
+    "Block",
+    "Value",
+    "all_tangents",
+    "dump",
+    "finish",
+    "is_float",
+    "joint",
+    "seeded",
+    "several_tangents",
+    "tangents",
+]

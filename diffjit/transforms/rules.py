@@ -73,6 +73,10 @@ class RuleRunner:
         """An elementwise operation."""
         return self.interpreter.ew(kind, *args)
 
+    def where(self, test: Any, yes: Any, no: Any) -> Any:
+        """NumPy's choice between two."""
+        return self.interpreter.np_where(test, yes, no)
+
     def number(self, value: Any) -> Value:
         """An abstract result as an IR value."""
         return self.interpreter.number(value)
@@ -233,7 +237,7 @@ def _both(runner: RuleRunner, factor: Value, g: Any) -> Any:
     if isinstance(g, Static) or const_of(g) or not _singular(runner.singular, factor):
         return runner.ew("zmul", factor, g)
     nothing = runner.ew("equal", factor, Static(0.0))
-    return runner.interpreter.np_where(nothing, Static(0.0), runner.ew("zmul", g, factor))
+    return runner.where(nothing, Static(0.0), runner.ew("zmul", g, factor))
 
 
 def needs_guard(runner: RuleRunner, op: Op, k: int) -> bool:
@@ -364,7 +368,7 @@ def _scaled(
         yes, no = (_scaled(runner, t, names, g, guarded=guarded, conjugate=conjugate) for t in branches[1:])
         if yes is None and no is None:
             return None
-        return runner.interpreter.np_where(test, Static(0.0) if yes is None else yes, Static(0.0) if no is None else no)
+        return runner.where(test, Static(0.0) if yes is None else yes, Static(0.0) if no is None else no)
     partial = runner.expression(tree, names)
     if conjugate:
         partial = conjugated(runner, partial, formula=not is_name(tree))

@@ -142,6 +142,12 @@ def test_rules_of_ones_own():
 
 
 def test_several_columns_share_the_values():
+    text = dj.source(dj.jacfwd(listed, backend="numba"), np.ones(26))
+    assert f"zeros_like_empty_{matrices._LANES - 1}" in text
+    assert "zeros_like_empty_8" not in text
+
+
+def test_all_columns_share_the_values():
     text = dj.source(dj.jacfwd(waves, backend="numba"), np.ones(26))
     assert text.count("np.exp(") == 1
-    assert f"out_dot_{matrices._LANES - 1}" in text
+    assert "out_dot_1" not in text

@@ -14,7 +14,7 @@ from diffjit.analysis.manager import analyses
 from diffjit.frontend.numpy import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
-from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
+from diffjit.ir.types import Array, List, Scalar, Stack, Type, is_float, is_ref
 from diffjit.transforms import custom, rules
 from diffjit.transforms.prepare import clone, own_copy
 
@@ -57,6 +57,7 @@ class Companions:
         self.build = Builder()
         self.runner = rules.RuleRunner(self.build)
         self.beside: dict[Value, list[Value]] = {}
+        self.nothing: set[Value] = set()  # values whose companions are zero as the program says
         self.tested = finite.level()
         self.guarded = finite.Guarded(self.f) if self.tested else None
 
@@ -69,8 +70,12 @@ class Companions:
         raise NotImplementedError
 
     def rule(self, op: Op) -> list[Value]:
-        """The companions of a pure operation's result."""
+        """The companions of a pure operation's result; none where they are zero."""
         raise NotImplementedError
+
+    def type_of(self, v: Value) -> Type:
+        """The type of a value's companions where they are handed on: as parameters, and where paths meet."""
+        return v.type
 
     def accompany(self) -> Accompanied:
         """The whole transformation."""
@@ -79,7 +84,7 @@ class Companions:
         head = Block()
         with self.build.inside(head):
             for p in self.inputs:
-                given = [Value(p.type, self.name(p, n)) for n in range(self.count)]
+                given = [Value(self.type_of(p), self.name(p, n)) for n in range(self.count)]
                 for t in given:
                     t.block = body
                 entering.append(given)
@@ -127,7 +132,7 @@ class Companions:
 
     def has(self, v: Value) -> bool:
         """Whether a value has companions."""
-        return self.count > 0 and self.activity.active(v)
+        return self.count > 0 and v not in self.nothing and self.activity.active(v)
 
     def companions(self, v: Value) -> list[Value]:
         """The companions of an active value."""
@@ -161,6 +166,9 @@ class Companions:
             raise rules.without_source(op)
         elif not op.outputs or not self.has(op.out):
             self.passive(op, block)
+        elif self.vanishes(op):
+            self.nothing.update(op.outputs)
+            block.ops.append(op)
         elif op.row.constant:
             block.ops.append(op)
             self.fresh(op)
@@ -175,8 +183,23 @@ class Companions:
             start = len(self.build.block.ops)
             for n, t in enumerate(self.rule(op)):
                 made.append(self.laid_out(self.own(t, op, n, made), op, n, start))
-            self.beside[op.out] = made
+            if not made and self.is_fixed(op.out):
+                self.nothing.add(op.out)
+                return
+            self.beside[op.out] = made or self.zeros(op.out)
             self.test(op)
+
+    def vanishes(self, op: Op) -> bool:
+        """Whether companions of a result are zero because those of all operands are, and stay so."""
+        if any(map(self.has, op.inputs)) or op.row.gives or op.row.fill or any(op.row.writes):
+            return False
+        return self.is_fixed(op.out)
+
+    def is_fixed(self, v: Value) -> bool:
+        """Whether what is in a value's companions is there from the beginning: nothing is written to it."""
+        if isinstance(v.type, Scalar):
+            return True
+        return isinstance(v.type, Array) and not self.memory.written(v) and not self.memory.is_shared(v)
 
     def test(self, op: Op) -> None:
         """Where `settings.nan_check` asks for it: raise if the companions that come in are finite and one is not."""
@@ -368,7 +391,7 @@ class Companions:
 
     def arguments(self, arg: Value, block: Block) -> list[Value]:
         """Companions of a loop's argument as further arguments."""
-        made = [Value(arg.type, self.name(arg, n)) for n in range(self.count)]
+        made = [Value(self.type_of(arg), self.name(arg, n)) for n in range(self.count)]
         for t in made:
             t.block = block
         block.args += made
@@ -376,7 +399,7 @@ class Companions:
 
     def extra_outputs(self, op: Op, out: Value, block: Block) -> None:
         """Companions of a joined value as further outputs."""
-        made = [Value(out.type, self.name(out, n)) for n in range(self.count)]
+        made = [Value(self.type_of(out), self.name(out, n)) for n in range(self.count)]
         for t in made:
             t.op, t.block = op, block
         op.outputs += made

@@ -47,8 +47,8 @@ class TangentRules:
         del n
         return f"{v.name}_dot" if v.name else None
 
-    def tangent_of(self, op: Op) -> Value:
-        """The tangent of a pure operation's result."""
+    def tangent_of(self, op: Op) -> Value | None:
+        """The tangent of a pure operation's result; None where it is zero."""
         if op.row.by_element:
             return self.elementwise(op)
         if op.kind == "foreign":
@@ -91,7 +91,8 @@ class TangentRules:
     def zeros_for(self, v: Value) -> Value:
         return self.zero(v) if is_float(v.type) else v
 
-    def elementwise(self, op: Op) -> Value:
+    def elementwise(self, op: Op) -> Value | None:
+        """The sum of what the tangents of the operands give."""
         total: Any = None
         for k, v in enumerate(op.inputs):
             if not self.has(v):
@@ -100,7 +101,7 @@ class TangentRules:
             if part is not None:
                 total = part if total is None else self.runner.ew("add", total, part)
         if total is None:
-            return self.zero(op.out)
+            return None
         value = self.runner.number(total)
         ty = op.out.type
         if isinstance(ty, Array) and (not isinstance(value.type, Array) or value.type.dims != ty.dims):
@@ -143,7 +144,8 @@ class Forward(Companions, TangentRules):
 
     def rule(self, op: Op) -> list[Value]:
         """The tangent of a pure operation's result."""
-        return [self.tangent_of(op)]
+        made = self.tangent_of(op)
+        return [] if made is None else [made]
 
     def recursive(self, callee: Function) -> Function:
         """A recursive function with tangents."""

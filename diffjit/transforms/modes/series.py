@@ -178,7 +178,7 @@ class Expansion(TangentRules):
             self.slopes[v] = Opaque(Opaque.program(self, block, op, [found], itself=True), 0)
             return self.slopes[v]
         with self.build.inside(block):
-            found = [self.falling_power(op) or self.tangent_of(op)] if own is None else self.own_rule(op, own)
+            found = [self.slope_of(op)] if own is None else self.own_rule(op, own)
         made = self.expanded(block, op, found)
         if own is None:
             self.slopes[v] = made[0]
@@ -187,6 +187,11 @@ class Expansion(TangentRules):
             self.results[op] = made[:n]
             self.slopes.update(zip([op.outputs[k] for k in custom.floats(op.outputs)], made[n:], strict=True))
         return self.slopes[v]
+
+    def slope_of(self, op: Op) -> Value:
+        """The derivative of an operation with a rule of the library."""
+        found = self.falling_power(op) or self.tangent_of(op)
+        return self.zero(op.out) if found is None else found
 
     def run_call(self) -> tuple[list[Value], list[list[Value | None]]]:
         """For a call of a function with rules: its results, and the series of those that are floats."""
