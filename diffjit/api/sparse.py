@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import optree
 
-from diffjit.analysis.sparsity.index_sets import IndexSets
 from diffjit.api.coloring import column_colors, places, star_colors
 from diffjit.api.engine.composed import certain
 from diffjit.api.engine.derived import Derived, resolve, verb
@@ -24,6 +23,7 @@ from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, not_holomorphic, place, spec_tree, without_extras
 from diffjit.api.matrices import silence
+from diffjit.api.patterns import Patterns
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.entry.outputs import Out, RecordOut, rebuild
 from diffjit.frontend.entry.program import Program
@@ -49,7 +49,7 @@ class Made:
     tree: Any  # the results' tree, with numbers of rows as leaves
     aux: Any
     speaks: Compiled | None  # the program itself, where it prints
-    sets: IndexSets | None = None
+    patterns: Patterns
     colored: list[Coloring] = field(default_factory=list["Coloring"])
 
 
@@ -104,7 +104,9 @@ class Sparse(Derived):
             speaks = executable(program, finish(own_copy(program.function), "prints"), self.backend, unchanged=True)
         found = [None if r is None else positions[r] for r in rows]
         aux = program.result[1] if self.has_aux else None
-        return compiled, Made(program, which, wrt, rows, found, spec, aux, speaks)
+        by_machine = is_compiled(None if self.only else self.backend)
+        patterns = Patterns(program.function, wrt, [r for r in rows if r is not None], compiled=by_machine)
+        return compiled, Made(program, which, wrt, rows, found, spec, aux, speaks, patterns)
 
     def inputs(self, compiled: Compiled, finish: Made, call: Arguments) -> list[Any]:
         """The arguments, and a tangent for each of those that it differentiates by."""
@@ -146,15 +148,14 @@ class Call:
 
     def found(self) -> Any:
         """The pattern at this point, of all results by all inputs."""
-        made = self.made
-        if made.sets is None:
-            made.sets = IndexSets(made.program.function)
-        sets = made.sets.run(self.inputs, made.wrt)
-        rows = [s for r in made.rows for s in (sets[r] if r is not None else [frozenset[int]()])]
-        self.heights = [len(sets[r]) if r is not None else 1 for r in made.rows]
-        indices = np.fromiter((j for s in rows for j in sorted(s)), np.intp)
-        starts = np.cumsum([0, *map(len, rows)])
-        return self.csr((np.ones(indices.size, bool), indices, starts), (len(rows), sum(self.columns)))
+        indices, starts, heights = self.made.patterns.at(self.inputs)
+        given = iter(heights)
+        self.heights = [1 if r is None else next(given) for r in self.made.rows]
+        if None in self.made.rows:  # a constant is a row without entries
+            counts = iter(np.split(np.diff(starts), np.cumsum(heights)[:-1]))
+            parts = [np.zeros(1, np.intp) if r is None else next(counts) for r in self.made.rows]
+            starts = np.cumsum(np.concatenate([[0], *parts]))
+        return self.csr((np.ones(indices.size, bool), indices, starts), (sum(self.heights), sum(self.columns)))
 
     def pattern(self) -> Any:
         """The pattern that the caller gave, or the one at this point."""

@@ -22,6 +22,7 @@ from diffjit.primitives import (
     special,
     spectral,
     transcendental,
+    unions,
 )
 
 registry.settle()
@@ -40,4 +41,5 @@ __all__ = [
     "special",
     "spectral",
     "transcendental",
+    "unions",
 ]

@@ -15,6 +15,7 @@ from diffjit.lowering.runtime import (
     memory,
     moves,
     scalars,
+    sets,
     special,
     spread,
     tape,
@@ -23,7 +24,7 @@ from diffjit.lowering.runtime import (
 
 _MODULES = (
     scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, linear, fourier, tape,
-    vecmath,
+    vecmath, sets,
 )  # fmt: skip
 _KINDS = (Intrinsic, Dispatcher, float)
 

@@ -8,13 +8,14 @@ say.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.manager import analyses
 from diffjit.frontend.numpy import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
-from diffjit.ir.types import Array, List, Scalar, Stack, is_float, is_ref
+from diffjit.ir.types import Array, List, Scalar, Stack, Type, is_float, is_ref
 from diffjit.transforms import custom, rules
 from diffjit.transforms.prepare import clone, own_copy
 
@@ -68,6 +69,10 @@ class Companions:
         """The name of a companion, from the user's name for the value."""
         raise NotImplementedError
 
+    def beside_type(self, ty: Type) -> Any:
+        """The type of the companions of a value of this type."""
+        return ty
+
     def rule(self, op: Op) -> list[Value]:
         """The companions of a pure operation's result."""
         raise NotImplementedError
@@ -79,7 +84,7 @@ class Companions:
         head = Block()
         with self.build.inside(head):
             for p in self.inputs:
-                given = [Value(p.type, self.name(p, n)) for n in range(self.count)]
+                given = [Value(self.beside_type(p.type), self.name(p, n)) for n in range(self.count)]
                 for t in given:
                     t.block = body
                 entering.append(given)
@@ -142,9 +147,12 @@ class Companions:
     def zero(self, v: Value, n: int = 0) -> Value:
         """A companion that is zero."""
         name = self.name(v, n)
-        if isinstance(v.type, (Scalar, Array)):
-            return self.build.zero(v, name=name)
-        return self.build.value("list_new" if isinstance(v.type, List) else "stack_new", [], v.type, name=name)
+        ty = self.beside_type(v.type)
+        if isinstance(v.type, Array):
+            return self.build.zero(v, name=name, dtype=ty.dtype)
+        if isinstance(v.type, Scalar):
+            return self.build.const(0, ty)
+        return self.build.value("list_new" if isinstance(v.type, List) else "stack_new", [], ty, name=name)
 
     def op(self, op: Op, block: Block) -> None:
         """One operation and its companions."""
@@ -232,13 +240,14 @@ class Companions:
         block.ops.append(op)
         if op.row.gives and op.row.writes and self.has(op.inputs[0]):
             for t in self.companions(op.inputs[0]):
-                self.build.value(op.kind, [t, *op.inputs[1:]], op.out.type)
+                self.build.value(op.kind, [t, *op.inputs[1:]], self.beside_type(op.out.type))
 
     def fresh(self, op: Op) -> None:
         """Companions of new memory."""
         if op.kind == "undef":
             self.beside[op.out] = [
-                self.build.value("undef", [], op.out.type, name=self.name(op.out, n)) for n in range(self.count)
+                self.build.value("undef", [], self.beside_type(op.out.type), name=self.name(op.out, n))
+                for n in range(self.count)
             ]
         else:
             self.beside[op.out] = self.zeros(op.out)
@@ -247,7 +256,9 @@ class Companions:
         """The same operation on companions."""
         block.ops.append(op)
         self.beside[op.out] = [
-            self.build.value(op.kind, [t, *op.inputs[1:]], op.out.type, name=self.name(op.out, n), **op.attrs)
+            self.build.value(
+                op.kind, [t, *op.inputs[1:]], self.beside_type(op.out.type), name=self.name(op.out, n), **op.attrs
+            )
             for n, t in enumerate(self.companions(op.inputs[0]))
         ]
 
@@ -260,7 +271,7 @@ class Companions:
             if is_float(value.type) and self.has(value):
                 given = self.companions(value)
             elif isinstance(value.type, Scalar) or not is_float(value.type):
-                given = [self.build.const(0.0, _elem(target))] * self.count
+                given = [self.build.const(0, self.beside_type(_elem(target)))] * self.count
             else:
                 given = self.zeros(value)
             for t, g in zip(self.companions(target), given, strict=True):
@@ -368,7 +379,7 @@ class Companions:
 
     def arguments(self, arg: Value, block: Block) -> list[Value]:
         """Companions of a loop's argument as further arguments."""
-        made = [Value(arg.type, self.name(arg, n)) for n in range(self.count)]
+        made = [Value(self.beside_type(arg.type), self.name(arg, n)) for n in range(self.count)]
         for t in made:
             t.block = block
         block.args += made
@@ -376,7 +387,7 @@ class Companions:
 
     def extra_outputs(self, op: Op, out: Value, block: Block) -> None:
         """Companions of a joined value as further outputs."""
-        made = [Value(out.type, self.name(out, n)) for n in range(self.count)]
+        made = [Value(self.beside_type(out.type), self.name(out, n)) for n in range(self.count)]
         for t in made:
             t.op, t.block = op, block
         op.outputs += made
