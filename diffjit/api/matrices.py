@@ -273,14 +273,7 @@ class Matrix:
 
     def lanes(self) -> int:
         """How many columns are computed at once: what they need of the values is computed once for all of them."""
-        most = 0
-        for v in self.inputs:
-            dims = v.type.dims if isinstance(v.type, Array) else ()
-            most += math.prod(d if isinstance(d, int) else _LANES for d in dims)
-        ops = list(walk(self.function.body))
-        if any(op.kind == "call" for op in ops) or not is_compiled(self.verb.backend):
-            return 1
-        return max(1, min(_LANES, most, _MOST_OPS // max(1, len(ops))))
+        return lanes_of(self.function, self.inputs) if is_compiled(self.verb.backend) else 1
 
     def gradient(self) -> list[Value]:
         """The one row of a scalar function; the function's results."""
@@ -377,6 +370,18 @@ class Matrix:
                     return spec
 
         return self.interpreter.abstract(whole(spec), outs)
+
+
+def lanes_of(function: Function, inputs: list[Value]) -> int:
+    """How many tangents a compiled program computes at once."""
+    most = 0
+    for v in inputs:
+        dims = v.type.dims if isinstance(v.type, Array) else ()
+        most += math.prod(d if isinstance(d, int) else _LANES for d in dims)
+    ops = list(walk(function.body))
+    if any(op.kind == "call" for op in ops):
+        return 1
+    return max(1, min(_LANES, most, _MOST_OPS // max(1, len(ops))))
 
 
 def silence(function: Function) -> None:

@@ -15,7 +15,9 @@ from diffjit.analysis.sparsity.index_sets import IndexSets
 from diffjit.analysis.sparsity.set_programs import Allowance, Exhausted
 from diffjit.api.engine.programs import Building
 from diffjit.api.set_pools import CompiledSets
+from diffjit.errors import DiffjitError, InternalError
 from diffjit.ir.nodes import Function
+from diffjit.lowering.calls.entry import no_garbage_collection
 from diffjit.transforms.modes.sets import Uncompiled
 
 ALLOWED = 500_000  # operations on numbers, some tenths of a second
@@ -48,12 +50,12 @@ class Patterns:
 
     def build(self) -> None:
         """Machine code, where the program has some."""
-        from diffjit.lowering.calls.entry import no_garbage_collection
-
         with Building.lock, no_garbage_collection():
             try:
                 self.machine = CompiledSets(self.function, self.wrt, self.results)
-            except Uncompiled:
+            except InternalError:
+                raise
+            except (Uncompiled, DiffjitError):  # machine code has no half precision, for one
                 self.machine = None
 
     def interpreted(self, inputs: Sequence[Any], allowance: Allowance) -> Rows:

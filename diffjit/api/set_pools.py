@@ -14,16 +14,14 @@ from diffjit.api.engine.derived import Jitted
 from diffjit.api.matrices import silence
 from diffjit.api.set_trees import collected
 from diffjit.ir.nodes import Function
-from diffjit.ir.passes import Phase
 from diffjit.lowering.calls.cpu import compile_function
 from diffjit.transforms.custom import without_rules
 from diffjit.transforms.modes.sets import with_sets
-from diffjit.transforms.optimise.unions import fewer_unions
-from diffjit.transforms.pipeline import finish, numbers
+from diffjit.transforms.pipeline import for_sets
 
 _TABLE = 1 << 16  # unions made last, which need no new pair
 _FIRST, _MOST = 1 << 20, 1 << 26  # pairs that there is place for
-_FULL = 1
+_FULL = 1  # what `lowering.runtime.sets` notes
 _collected = Jitted(collected, "numba")
 
 
@@ -59,7 +57,7 @@ class CompiledSets:
         made = with_sets(without_rules(function), list(wrt), list(results))
         silence(made)
         self.wrt = list(wrt)
-        self.run = compile_function(fewer_unions(numbers(finish(made, "sets", Phase.SETTLED))))
+        self.run = compile_function(for_sets(made))
         self.places = _FIRST
 
     def sets(self, inputs: Sequence[Any]) -> tuple[Pool, list[np.ndarray]] | None:

@@ -91,15 +91,27 @@ def running(pool: Any, made: Any, sets: Any, axis: Any) -> Any:
     return made
 
 
+def _numbers(made: Any) -> Any:
+    return np.reshape(np.arange(made.size), made.shape)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
 def gathered(pool: Any, made: Any, sets: Any) -> Any:
     """Unions of what a broadcast has spread."""
     found = np.zeros(made.size, np.int64)
-    places = np.broadcast_to(np.arange(made.size).reshape(made.shape), sets.shape).ravel()
+    places = np.broadcast_to(_numbers(made), sets.shape).ravel()
     given = sets.ravel()
     for k in range(given.size):
         found[places[k]] = unite(pool, found[places[k]], given[k])
     made[...] = found.reshape(made.shape)
     return made
+
+
+def scattered(pool: Any, sets: Any, given: Any, at: Any) -> None:
+    """What is added at places is united with what is there."""
+    spread = np.broadcast_to(given, at.shape).ravel()
+    places = at.ravel()
+    for k in range(places.size):
+        sets[places[k]] = unite(pool, sets[places[k]], spread[k])
 
 
 def inner(pool: Any, a: Any, of_a: Any, b: Any, of_b: Any) -> Any:
@@ -114,7 +126,11 @@ def inner(pool: Any, a: Any, of_a: Any, b: Any, of_b: Any) -> Any:
 
 
 def product(pool: Any, made: Any, a: Any, of_a: Any, b: Any, of_b: Any) -> Any:
-    """`inner` for each row of one matrix and each column of another."""
+    """`inner` for each row of one matrix and each column of another; a vector is a row or a column."""
+    if a.ndim == 1:
+        a, of_a = a[None, :], of_a[None, :]
+    if b.ndim == 1:
+        b, of_b = b[:, None], of_b[:, None]
     found = np.zeros((a.shape[0], b.shape[1]), np.int64)
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):

@@ -155,7 +155,7 @@ class Sets(Companions):
         a, b = op.inputs
         if max(a.type.ndim, b.type.ndim) > 2:
             raise Uncompiled("a product of stacks")
-        given = {"a": a, "of_a": self.sets_of(a), "b": b, "of_b": self.sets_of(b)}
+        given: dict[str, Any] = {"a": a, "of_a": self.sets_of(a), "b": b, "of_b": self.sets_of(b)}
         if a.type.ndim == b.type.ndim == 1:
             return self.ruled(unions.inner, op, made=False, **given)
         return self.ruled(unions.product, op, **given)
@@ -185,8 +185,18 @@ class Sets(Companions):
             elif op.kind == "accum":
                 self.build.op("assign", [there, self.united(there, given, target)])
             else:
-                raise Uncompiled(f"`{op.kind}`")
+                self.scatter(op, there, given)
         block.ops.append(op)
+
+    def scatter(self, op: Op, there: Value, given: Value) -> None:
+        """`np.add.at` with one array of indices into one axis."""
+        index = op.inputs[2:]
+        if len(index) != 1 or not isinstance(index[0].type, Array) or not isinstance(there.type, Array):
+            raise Uncompiled(f"`{op.kind}`")
+        if there.type.ndim != 1 or index[0].type.dtype.kind != "i":
+            raise Uncompiled(f"`{op.kind}`")
+        values = {"pool": self.pool, "sets": there, "given": given, "at": index[0]}
+        self.runner.function(unions.scattered, values)
 
     def call(self, op: Op, block: Block) -> None:
         """Functions that are called are left to Python."""
