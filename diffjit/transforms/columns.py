@@ -136,8 +136,11 @@ def _kept(build: Builder, result: _Result, value: Value, tangents: list[Value], 
                 build.op("store", [result.table, number, place, build.const(0)])
                 continue
             row = Array(result.table.type.dtype, (Sym(),), "C")
-            flat = build.value("copy", [t], Array(t.type.dtype, t.type.dims, "C"), order="C")
-            flat = build.value("reshape", [flat, size], Array(t.type.dtype, (Sym(),), "C"), view=True)
+            flat = t
+            if t.type.ndim != 1:
+                if t.type.layout != "C":
+                    flat = build.value("copy", [t], Array(t.type.dtype, t.type.dims, "C"), order="C")
+                flat = build.value("reshape", [flat, size], Array(t.type.dtype, (Sym(),), "C"), view=True)
             build.op("assign", [build.value("view", [result.table, place], row, spec=("i", ":")), flat])
     build.op("if", [fits], regions=[write, Block()])
     return size

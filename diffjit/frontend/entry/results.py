@@ -30,7 +30,7 @@ class Program:
     captures: list[Callable[[], Any]]  # the others are read afresh at each call
     guards: list[tuple[Callable[[], Any], Any]]
     result: Any  # a tree of `Out`, static objects and containers
-    fixed: frozenset[int] = frozenset()  # argument leaves k whose value is part of the specialisation, ~k: their sign
+    fixed: frozenset[int] = frozenset()  # leaves k whose value is part of it, ~k: their sign; `tree.reach`
     arg_names: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)  # containers among the arguments that the function changes
     threads_from: int = NO_THREADS  # nests of so many axes may run in threads

@@ -10,7 +10,7 @@ Unions of one block are looked through to what has been read there: what is not 
 
 from __future__ import annotations
 
-from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const
 from diffjit.ir.types import Scalar
 from diffjit.ir.walk import blocks, dce, rename, walk
 
@@ -73,6 +73,8 @@ class _Unions:
         """One union: what it consists of, and its operation where somebody reads it."""
         pool, a, b = op.inputs
         parts = dict.fromkeys([*self.parts.get(a, (a,)), *self.parts.get(b, (b,))])
+        if len(parts) > 1:
+            parts = {v: None for v in parts if not _is_empty(v)}
         if len(parts) > _MOST:
             for v in (a, b):
                 if v in self.parts:
@@ -99,6 +101,10 @@ class _Unions:
                 self.made[parts[:k]] = known
             found = known
         return found
+
+
+def _is_empty(v: Value) -> bool:
+    return is_const(v) and const_of(v) == 0
 
 
 def _unites(op: Op) -> bool:
