@@ -15,7 +15,6 @@ import numpy as np
 import optree
 
 from diffjit.api.coloring import column_colors, star_colors
-from diffjit.api.compressed import Coloring, Products, block_of, lanes_for
 from diffjit.api.engine.composed import certain
 from diffjit.api.engine.derived import Derived, resolve, verb
 from diffjit.api.engine.engine import executable, is_compiled
@@ -24,7 +23,8 @@ from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, not_holomorphic, place, spec_tree, without_extras
 from diffjit.api.matrices import silence
-from diffjit.api.patterns import Patterns
+from diffjit.api.patterns.compressed import Coloring, Products, block_of, lanes_for
+from diffjit.api.patterns.found import Patterns
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.entry.outputs import Out, RecordOut, rebuild
 from diffjit.frontend.entry.program import Program

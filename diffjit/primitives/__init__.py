@@ -22,7 +22,6 @@ from diffjit.primitives import (
     special,
     spectral,
     transcendental,
-    unions,
 )
 
 registry.settle()
@@ -41,5 +40,4 @@ __all__ = [
     "special",
     "spectral",
     "transcendental",
-    "unions",
 ]

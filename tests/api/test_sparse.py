@@ -166,7 +166,7 @@ def several(p, x, order):
 @BACKENDS
 @pytest.mark.parametrize("at_once", [1, 1 << 22])
 def test_directions_are_taken_part_by_part(backend, at_once, monkeypatch):
-    monkeypatch.setattr("diffjit.api.compressed._AT_ONCE", at_once)
+    monkeypatch.setattr("diffjit.api.patterns.compressed._AT_ONCE", at_once)
     for order in "CF":
         p = {"m": np.array(np.arange(6.0).reshape(2, 3), order=order), "b": 2.0}
         found = dj.sparse_jacobian(several, argnums=(0, 1), backend=backend)(p, U, True)
@@ -181,8 +181,8 @@ def test_directions_are_taken_part_by_part(backend, at_once, monkeypatch):
 
 
 def test_few_columns_at_the_end_are_left_over():
-    from diffjit.api.compressed import lanes_for
     from diffjit.api.engine.engine import program_of
+    from diffjit.api.patterns.compressed import lanes_for
 
     function = program_of(residual, (U, 2.0), {}).function
     assert [lanes_for(function, [0], n) for n in (1, 2, 4, 8, 9, 13, 16, 17)] == [1, 2, 4, 8, 5, 7, 8, 6]

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 import diffjit as dj
 from diffjit.analysis.sparsity.index_sets import IndexSets
-from diffjit.api import patterns, set_pools
 from diffjit.api.engine.engine import program_of
 from diffjit.api.engine.programs import flatten_call
-from diffjit.api.set_pools import CompiledSets
-from diffjit.api.set_trees import collected
+from diffjit.api.patterns import found as patterns
+from diffjit.api.patterns import pools as set_pools
+from diffjit.api.patterns.pools import CompiledSets
+from diffjit.api.patterns.trees import collected
 from diffjit.ir.types import Array, Scalar
 from diffjit.transforms.modes.sets import Uncompiled
 from tests.analysis.test_index_sets import PROGRAMS, X

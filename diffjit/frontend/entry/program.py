@@ -51,7 +51,7 @@ def specialise(
     """
     learned = Learned()
     refused: DiffjitError | None = None
-    found: Program | None = None  # with less known of lengths: knowing more refuses nothing
+    without: Program | None = None  # with less known of lengths: knowing more refuses nothing
     restarts = 0
     while restarts < MAX_RESTARTS:
         restarts += 1
@@ -59,7 +59,7 @@ def specialise(
             program, wanted = _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
             if wanted <= fixed:
                 return program
-            found = found or program
+            without = without or program
             fixed |= wanted
             restarts -= 1  # there are only so many axes
         except NeedStatic as need:
@@ -68,15 +68,15 @@ def specialise(
             arguments = {path[1] for path in paths if path[0] == "arg"} | {~p[1] for p in signs if p[0] == "arg"}
             outside = {path for path in paths if path[0] != "arg"}
             if arguments <= fixed and outside <= learned.captures and signs <= learned.signs:
-                if found is not None:
-                    return found
+                if without is not None:
+                    return without
                 raise need.error from None
             fixed |= arguments
             learned.captures |= outside
             learned.signs |= signs
         except DiffjitError as error:
-            if found is not None:
-                return found
+            if without is not None:
+                return without
             doubtful = {site: doubt for site, doubt in learned.tables.items() if doubt}
             if doubtful:  # the keys of these dicts can be made known, which allows values of different types
                 learned = Learned(spelled=learned.spelled | doubtful)
@@ -89,6 +89,8 @@ def specialise(
             raise error from error.__cause__
         except Learn as found:
             getattr(learned, found.table).update(found.facts)
+    if without is not None:
+        return without
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
 
 

@@ -15,7 +15,6 @@ from diffjit.lowering.runtime import (
     memory,
     moves,
     scalars,
-    sets,
     special,
     spread,
     tape,
@@ -24,7 +23,7 @@ from diffjit.lowering.runtime import (
 
 _MODULES = (
     scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, linear, fourier, tape,
-    vecmath, sets,
+    vecmath,
 )  # fmt: skip
 _KINDS = (Intrinsic, Dispatcher, float)
 

@@ -1,4 +1,4 @@
-"""Which inputs each number depends on, as a program: beside each number, a set of inputs (`primitives.unions`).
+"""Which inputs each number depends on, as a program: beside each number, a set of inputs (`transforms.modes.unions`).
 
     def f(x, k):                    def f_sets(x, k, x_in, pool):
         for i in range(x.size):         for i in range(x.size):
@@ -18,9 +18,9 @@ from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, List, Scalar, Stack, Type
 from diffjit.ir.walk import callees, walk
-from diffjit.primitives import unions
-from diffjit.primitives.unions import SET
+from diffjit.transforms.modes import unions
 from diffjit.transforms.modes.companions import Companions
+from diffjit.transforms.modes.unions import SET
 
 
 class Uncompiled(Exception):
@@ -80,7 +80,7 @@ class Sets(Companions):
     # Whole arrays
 
     def ruled(self, program: Any, op: Op, *, made: bool = True, **values: Any) -> Value:
-        """The result of a plain program (`primitives.unions`)."""
+        """The result of a plain program (`transforms.modes.unions`)."""
         values["pool"] = self.pool
         if made:
             values["made"] = self.zero(op.out)

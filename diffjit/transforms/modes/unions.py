@@ -13,15 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.ir.ops import Raises
 from diffjit.ir.types import Scalar
-from diffjit.primitives.registry import elementwise
 
 SET = Scalar(np.dtype(np.int64))
-
-elementwise(
-    "unite(pool, x, y)", about="the union of two sets of inputs, as numbers", raises=Raises.NEVER, name="inputs_of_{}"
-)
 
 
 class _Unite:

@@ -14,7 +14,7 @@ import numpy as np
 from diffjit.analysis.sparsity.index_sets import IndexSets
 from diffjit.analysis.sparsity.set_programs import Allowance, Exhausted
 from diffjit.api.engine.programs import Building
-from diffjit.api.set_pools import CompiledSets
+from diffjit.api.patterns.pools import CompiledSets
 from diffjit.errors import DiffjitError, InternalError
 from diffjit.ir.nodes import Function
 from diffjit.lowering.calls.entry import no_garbage_collection

@@ -12,7 +12,7 @@ import numpy as np
 
 from diffjit.api.engine.derived import Jitted
 from diffjit.api.matrices import silence
-from diffjit.api.set_trees import collected
+from diffjit.api.patterns.trees import collected
 from diffjit.ir.nodes import Function
 from diffjit.lowering.calls.cpu import compile_function
 from diffjit.transforms.custom import without_rules
@@ -21,12 +21,12 @@ from diffjit.transforms.pipeline import for_sets
 
 _TABLE = 1 << 16  # unions made last, which need no new pair
 _FIRST, _MOST = 1 << 20, 1 << 26  # pairs that there is place for
-_FULL = 1  # what `lowering.runtime.sets` notes
+_FULL = 1  # what `lowering.runtime.scalars` notes
 _collected = Jitted(collected, "numba")
 
 
 class Pool:
-    """The memory of one run, as `lowering.runtime.sets` reads it."""
+    """The memory of one run, as `lowering.runtime.scalars` reads it."""
 
     def __init__(self, inputs: int, places: int) -> None:
         self.inputs = inputs
