@@ -213,6 +213,24 @@ def known_lengths(shape: tuple[int, ...]) -> tuple[int | None, ...]:
     return tuple([n if n == 1 or k >= first else None for k, n in enumerate(shape)])
 
 
+LONG = 16  # the most numbers at the beginning of an argument that a specialisation may know to be there
+_AXES = 1 << 32  # facts about axes are numbered from here
+_NDIM = 64
+
+
+def reach(leaf: int, axis: int, length: int) -> int:
+    """The number, among those that a specialisation is fixed for, of whether an axis of a leaf has such a length."""
+    return _AXES + (leaf * _NDIM + axis) * (LONG + 1) + length
+
+
+def reached(fact: int) -> tuple[int, int, int] | None:
+    """The leaf, the axis and the length that a fact is about; None where it is about something else."""
+    if fact < _AXES:
+        return None
+    place, length = divmod(fact - _AXES, LONG + 1)
+    return *divmod(place, _NDIM), length
+
+
 def counts(leaves: Sequence[Any]) -> dict[int, tuple[int, int]]:
     """Ints that are an array's length, as `n` beside an array of n rows: of which array, and along which axis.
 

@@ -281,7 +281,7 @@ class Matrix:
     def many(self) -> bool:
         """Whether there may be more columns than have code of their own, and all of a program's tangents are arrays."""
         dims = [d for v in self.inputs for d in (v.type.dims if isinstance(v.type, Array) else ())]
-        few = all(isinstance(d, int) for d in dims) and self.most() <= _LANES
+        few = all(isinstance(d, int) for d in dims) and most_of(self.inputs) <= _LANES
         return is_compiled(self.verb.backend) and not few and not settings.plain
 
     def together(self, function: Function, positions: list[int | None]) -> None:
@@ -329,15 +329,7 @@ class Matrix:
 
     def lanes(self) -> int:
         """How many columns are computed at once: what they need of the values is computed once for all of them."""
-        ops = list(walk(self.function.body))
-        if any(op.kind == "call" for op in ops) or not is_compiled(self.verb.backend):
-            return 1
-        return max(1, min(_LANES, self.most(), _MOST_OPS // max(1, len(ops))))
-
-    def most(self) -> int:
-        """How many columns there are; of those whose number is not known, as many as are computed at once."""
-        dims = [v.type.dims if isinstance(v.type, Array) else () for v in self.inputs]
-        return sum(math.prod(d if isinstance(d, int) else _LANES for d in ds) for ds in dims)
+        return lanes_of(self.function, self.inputs) if is_compiled(self.verb.backend) else 1
 
     def gradient(self) -> list[Value]:
         """The one row of a scalar function; the function's results."""
@@ -434,6 +426,20 @@ class Matrix:
                     return spec
 
         return self.interpreter.abstract(whole(spec), outs)
+
+
+def lanes_of(function: Function, inputs: list[Value]) -> int:
+    """How many tangents a compiled program computes at once."""
+    ops = list(walk(function.body))
+    if any(op.kind == "call" for op in ops):
+        return 1
+    return max(1, min(_LANES, most_of(inputs), _MOST_OPS // max(1, len(ops))))
+
+
+def most_of(inputs: list[Value]) -> int:
+    """How many tangents there may be; of arrays whose lengths are not known, as many as are computed at once."""
+    dims = [v.type.dims if isinstance(v.type, Array) else () for v in inputs]
+    return sum(math.prod(d if isinstance(d, int) else _LANES for d in ds) for ds in dims)
 
 
 def silence(function: Function) -> None:

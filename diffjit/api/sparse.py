@@ -14,22 +14,24 @@ from typing import Any
 import numpy as np
 import optree
 
-from diffjit.analysis.sparsity.index_sets import IndexSets
-from diffjit.api.coloring import column_colors, places, star_colors
+from diffjit.api.coloring import column_colors, star_colors
 from diffjit.api.engine.composed import certain
 from diffjit.api.engine.derived import Derived, resolve, verb
 from diffjit.api.engine.engine import executable, is_compiled
-from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
+from diffjit.api.engine.programs import Arguments, Building, Compiled, flatten_call
 from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, not_holomorphic, place, spec_tree, without_extras
 from diffjit.api.matrices import silence
+from diffjit.api.patterns.compressed import Coloring, Products, block_of, lanes_for
+from diffjit.api.patterns.found import Patterns
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.entry.outputs import Out, RecordOut, rebuild
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values.values import is_number
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
+from diffjit.lowering.calls.entry import no_garbage_collection
 from diffjit.transforms.pipeline import finish, tangents
 from diffjit.transforms.prepare import own_copy
 
@@ -49,17 +51,9 @@ class Made:
     tree: Any  # the results' tree, with numbers of rows as leaves
     aux: Any
     speaks: Compiled | None  # the program itself, where it prints
-    sets: IndexSets | None = None
+    patterns: Patterns
+    products: dict[int, Products] | None  # by the number of directions at once; None: one by one, as text
     colored: list[Coloring] = field(default_factory=list["Coloring"])
-
-
-@dataclass(slots=True, eq=False)
-class Coloring:
-    """A pattern, the colours of its columns, and where each entry stands in the compressed matrix."""
-
-    pattern: Any
-    colors: np.ndarray
-    entries: tuple[np.ndarray, np.ndarray]
 
 
 class Sparse(Derived):
@@ -104,7 +98,10 @@ class Sparse(Derived):
             speaks = executable(program, finish(own_copy(program.function), "prints"), self.backend, unchanged=True)
         found = [None if r is None else positions[r] for r in rows]
         aux = program.result[1] if self.has_aux else None
-        return compiled, Made(program, which, wrt, rows, found, spec, aux, speaks)
+        by_machine = is_compiled(None if self.only else self.backend)
+        patterns = Patterns(program.function, wrt, [r for r in rows if r is not None], compiled=by_machine)
+        products = dict[int, Products]() if wrt and is_compiled(self.backend) and not self.only else None
+        return compiled, Made(program, which, wrt, rows, found, spec, aux, speaks, patterns, products)
 
     def inputs(self, compiled: Compiled, finish: Made, call: Arguments) -> list[Any]:
         """The arguments, and a tangent for each of those that it differentiates by."""
@@ -120,7 +117,8 @@ class Sparse(Derived):
             compiled.check_memory(inputs)
         one = Call(self, compiled, made, call, inputs)
         if self.only:
-            return one.tree(one.found().astype(bool))
+            whole = one.found()
+            return one.tree(lambda rows, columns: block_of(whole, rows, columns), whole)
         if made.speaks is not None:
             made.speaks(call.leaves)
         return one.matrices()
@@ -146,15 +144,16 @@ class Call:
 
     def found(self) -> Any:
         """The pattern at this point, of all results by all inputs."""
-        made = self.made
-        if made.sets is None:
-            made.sets = IndexSets(made.program.function)
-        sets = made.sets.run(self.inputs, made.wrt)
-        rows = [s for r in made.rows for s in (sets[r] if r is not None else [frozenset[int]()])]
-        self.heights = [len(sets[r]) if r is not None else 1 for r in made.rows]
-        indices = np.fromiter((j for s in rows for j in sorted(s)), np.intp)
-        starts = np.cumsum([0, *map(len, rows)])
-        return self.csr((np.ones(indices.size, bool), indices, starts), (len(rows), sum(self.columns)))
+        indices, starts, heights = self.made.patterns.at(self.inputs)
+        given = iter(heights)
+        self.heights = [1 if r is None else next(given) for r in self.made.rows]
+        if None in self.made.rows:  # a constant is a row without entries
+            counts = iter(np.split(np.diff(starts), np.cumsum(heights)[:-1]))
+            parts = [np.zeros(1, np.intp) if r is None else next(counts) for r in self.made.rows]
+            starts = np.cumsum(np.concatenate([[0], *parts]))
+        width = np.int32 if indices.size < np.iinfo(np.int32).max else np.int64  # SciPy looks through mixed ones
+        entries = np.ones(indices.size, bool), indices.astype(width, copy=False), starts.astype(width, copy=False)
+        return self.csr(entries, (sum(self.heights), sum(self.columns)))
 
     def pattern(self) -> Any:
         """The pattern that the caller gave, or the one at this point."""
@@ -201,7 +200,7 @@ class Call:
             if np.array_equal(p.indptr, pattern.indptr) and np.array_equal(p.indices, pattern.indices):
                 return known
         colors = star_colors(pattern) if symmetric else column_colors(pattern)
-        coloring = Coloring(pattern, colors, places(pattern, colors))
+        coloring = Coloring(pattern, colors)
         self.made.colored[:] = [*self.made.colored[-3:], coloring]
         return coloring
 
@@ -217,8 +216,8 @@ class Call:
     def matrices(self) -> Any:
         """The derivative, entry by entry from the tangents of all colours."""
         coloring = self.coloring()
-        found, outs = self.evaluate(coloring)
-        wrong = self.missed(found)
+        found, wanted = self.evaluate(coloring)
+        wrong = self.missed(coloring, found, wanted)
         if wrong.size and self.verb.given is not None:
             raise UsageError(
                 "DJ522",
@@ -226,20 +225,31 @@ class Call:
                 cure="take the pattern from `sparsity(f)`; where branches change it, add those of several points",
             )
         if wrong.size:  # compiled code rounds otherwise than the run on sets, and took another branch
-            found, outs = self.evaluate(self.colored(self.csr(np.ones(found.shape, bool), found.shape)))
-        tree = self.tree(found)
-        return (tree, rebuild(self.made.aux, list(outs))) if self.verb.has_aux else tree
+            coloring = self.colored(self.csr(np.ones(found.shape, bool), found.shape))
+            found, _ = self.evaluate(coloring)
+        tree = self.tree(lambda rows, columns: coloring.block(found, rows, columns), found)
+        return (tree, rebuild(self.made.aux, list(self.run(coloring.test)))) if self.verb.has_aux else tree
 
-    def evaluate(self, coloring: Coloring) -> tuple[Any, tuple[Any, ...]]:
-        """The matrix from one tangent for each colour, and the function's results."""
-        pattern, colors = coloring.pattern, coloring.colors
-        compressed = []
-        outs: tuple[Any, ...] = ()
-        for color in range(int(np.max(colors, initial=0)) + 1):
-            outs = self.run((colors == color).astype(float))
-            compressed.append(self.tangent(outs, pattern.shape[0]))
-        table = np.stack(compressed, axis=1)
-        return self.csr((table[coloring.entries], pattern.indices, pattern.indptr), pattern.shape), outs
+    def evaluate(self, coloring: Coloring) -> tuple[Any, np.ndarray]:
+        """The matrix from one tangent for each colour, and the tangent along the direction that tests it."""
+        if self.made.products is None:
+            every = coloring.directions(0, coloring.count + 1)
+            table = np.stack([self.tangent(direction) for direction in every])
+        else:
+            table, sizes = self.products(coloring).table(self.inputs, coloring, self.heights)
+            self.fits(sizes)
+        return coloring.matrix(table), table[-1]
+
+    def products(self, coloring: Coloring) -> Products:
+        """The program of the tangents of all colours."""
+        made = self.made
+        assert made.products is not None
+        function = made.program.function
+        lanes = lanes_for(function, made.wrt, coloring.count + 1)
+        if lanes not in made.products:
+            with Building.lock, no_garbage_collection():
+                made.products[lanes] = Products(function, made.wrt, made.rows, lanes)
+        return made.products[lanes]
 
     def run(self, direction: np.ndarray) -> tuple[Any, ...]:
         """The program's results and tangents in one direction."""
@@ -256,51 +266,53 @@ class Call:
                 dots.append(type(leaf)(part[0]))
         return self.compiled.run(*self.inputs, *dots)
 
-    def tangent(self, outs: tuple[Any, ...], height: int) -> np.ndarray:
+    def tangent(self, direction: np.ndarray) -> np.ndarray:
         """The tangents of all results as one vector."""
-        made = self.made
+        made, outs = self.made, self.run(direction)
         parts = []
         for r, p in zip(made.rows, made.positions, strict=True):
             source = outs[p] if p is not None else 0.0 if r is None else np.zeros_like(outs[r])
             parts.append(np.ravel(source))
-        sizes = [int(p.size) for p in parts]
+        self.fits([int(p.size) for p in parts])
+        return np.concatenate(parts)
+
+    def fits(self, sizes: list[int]) -> None:
+        """Refuse a pattern with other numbers of rows than the results have."""
         if sizes != self.heights:
             raise UsageError(
                 "DJ521",
-                f"the pattern has {height} rows, the derivative has {sum(sizes)}",
+                f"the pattern has {sum(self.heights)} rows, the derivative has {sum(sizes)}",
                 cure="there is a row for each number of the result, a column for each of the argument",
             )
-        return np.concatenate(parts)
 
-    def missed(self, found: Any) -> np.ndarray:
+    def missed(self, coloring: Coloring, found: Any, wanted: np.ndarray) -> np.ndarray:
         """Rows with entries that the pattern lacks, which would be added to others: more tangents show them.
 
         One goes along all columns. Rows that have no finite entry in some are seen by one that leaves these out.
         """
-        direction = np.random.default_rng(found.shape[1]).uniform(0.5, 1.0, found.shape[1])
-        direction *= np.where(np.arange(direction.size) % 3 == 0, -1.0, 1.0)
-        rows = self.beside(found, direction)
+        rows = self.beside(found, coloring.test, wanted)
         infinite = found.indices[~np.isfinite(found.data)]
         if infinite.size:
+            direction = coloring.test.copy()
             direction[infinite] = 0.0
             finite = found.copy()
             finite.data[~np.isfinite(found.data)] = 0.0
-            rows = np.union1d(rows, self.beside(finite, direction))
+            rows = np.union1d(rows, self.beside(finite, direction, self.tangent(direction)))
         return rows
 
-    def beside(self, found: Any, direction: np.ndarray) -> np.ndarray:
+    def beside(self, found: Any, direction: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Rows whose product with a direction is not the program's tangent."""
-        wanted = self.tangent(self.run(direction), found.shape[0])
         single = any(np.asarray(self.call.leaves[k]).dtype.itemsize < np.dtype(float).itemsize for k in self.made.wrt)
         with np.errstate(all="ignore"):
-            scale = abs(found) @ abs(direction) + np.abs(wanted)
+            sizes = self.csr((np.abs(found.data), found.indices, found.indptr), found.shape)
+            scale = sizes @ np.abs(direction) + np.abs(wanted)
             gap = np.abs(found @ direction - wanted)
             return np.flatnonzero(np.isfinite(gap) & (gap > (_SINGLE if single else _DOUBLE) * scale))
 
     # Trees
 
-    def tree(self, whole: Any) -> Any:
-        """A tree of results, each a tree of inputs, with matrices as leaves."""
+    def tree(self, part: Callable[[slice, slice], Any], whole: Any) -> Any:
+        """A tree of results, each a tree of inputs, with parts of a matrix as leaves."""
         tops, lefts = (np.cumsum([0, *sizes]) for sizes in (self.heights, self.columns))
         single = len(self.heights) == 1 and len(self.columns) == 1
         call, made = self.call, self.made
@@ -309,7 +321,7 @@ class Call:
             if k not in made.wrt:
                 return 0
             at = made.wrt.index(k)
-            return whole if single else whole[tops[r] : tops[r + 1], lefts[at] : lefts[at + 1]]
+            return whole if single else part(slice(tops[r], tops[r + 1]), slice(lefts[at], lefts[at + 1]))
 
         def below(r: int) -> Any:
             trees = [

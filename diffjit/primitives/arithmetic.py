@@ -221,3 +221,6 @@ elementwise("zdiv(g, y)", "1 / y", "-out / y", guarded=True, also=(zdiv,), cost=
 
 elementwise("gcd(x, y)", numpy=np.gcd, math="gcd")
 elementwise("lcm(x, y)", numpy=np.lcm, math="lcm")
+
+# Numbers that are sets of inputs (`transforms.modes.sets`); `pool` is the address of what they consist of.
+elementwise("unite(pool, x, y)", about="the union of two sets, as numbers", raises=Raises.NEVER, name="inputs_of_{}")

@@ -25,6 +25,7 @@ from diffjit.transforms.optimise.simplify import simplify
 from diffjit.transforms.optimise.skipped import skip_zeros
 from diffjit.transforms.optimise.tables import tabulate
 from diffjit.transforms.optimise.tidy import labelled, tidy
+from diffjit.transforms.optimise.unions import fewer_unions
 from diffjit.transforms.optimise.unread import adopt, drop_unread, lengths_of_arguments
 from diffjit.transforms.optimise.updates import in_place
 from diffjit.transforms.reverse.reverse import Reversed, reverse
@@ -72,6 +73,9 @@ NUMBERS = (
     Pass("skip", skip_zeros, phases=frozenset({Phase.SETTLED})),
 )
 """What runs on a program for machine code: on one that is compiled as it is, or that will be differentiated first."""
+
+SETS = (Pass("unions", fewer_unions),)
+"""What runs on a program that finds which inputs its results depend on, before it is machine code."""
 
 
 def finish(function: Function, label: str, phase: Phase = Phase.DERIVATIVE) -> Function:
@@ -142,6 +146,14 @@ def numbers(function: Function, *, smooth: bool = False) -> Function:
     if made is not function:
         verify(made)
         dump("numbers", made)
+    return made
+
+
+def for_sets(function: Function) -> Function:
+    """A program with sets (`transforms.modes.sets`) for machine code."""
+    made = run_passes(numbers(finish(function, "sets", Phase.SETTLED)), SETS, Phase.SETTLED, "sets")
+    verify(made)
+    dump("unions", made)
     return made
 
 

@@ -157,6 +157,51 @@ def test_empty_arrays():
     assert dj.sparse_jacobian(lambda u: u * 2.0, backend="python")(np.zeros(0)).shape == (0, 0)
 
 
+def several(p, x, order):
+    """Results and arguments of several forms: numbers, a matrix in either order, a constant."""
+    m = p["m"].T if order else p["m"]
+    return {"a": p["b"] * np.sum(x[:2]), "m": m * p["b"] + np.float64(2.0), "c": 1.0, "n": x[::-1] * x[0]}
+
+
+@BACKENDS
+@pytest.mark.parametrize("at_once", [1, 1 << 22])
+def test_directions_are_taken_part_by_part(backend, at_once, monkeypatch):
+    monkeypatch.setattr("diffjit.api.patterns.compressed._AT_ONCE", at_once)
+    for order in "CF":
+        p = {"m": np.array(np.arange(6.0).reshape(2, 3), order=order), "b": 2.0}
+        found = dj.sparse_jacobian(several, argnums=(0, 1), backend=backend)(p, U, True)
+        wanted = dj.jacobian(several, argnums=(0, 1), backend="python")(p, U, True)
+        for name, size in (("a", 1), ("m", 6), ("c", 1), ("n", U.size)):
+            for k, inputs in enumerate((p, {"x": U})):
+                for leaf, value in inputs.items():
+                    got = found[name][k][leaf] if k == 0 else found[name][k]
+                    want = wanted[name][k][leaf] if k == 0 else wanted[name][k]
+                    assert got.shape == (size, np.size(value))
+                    np.testing.assert_allclose(got.toarray(), np.reshape(want, got.shape), atol=1e-12)
+
+
+def test_few_columns_at_the_end_are_left_over():
+    from diffjit.api.engine.engine import program_of
+    from diffjit.api.patterns.compressed import lanes_for
+
+    function = program_of(residual, (U, 2.0), {}).function
+    assert [lanes_for(function, [0], n) for n in (1, 2, 4, 8, 9, 13, 16, 17)] == [1, 2, 4, 8, 5, 7, 8, 6]
+
+
+@BACKENDS
+def test_a_pattern_with_other_rows_than_the_result(backend):
+    with pytest.raises(dj.UsageError, match="DJ521"):
+        dj.sparse_jacobian(lambda u: u[1:] * 2.0, pattern=np.eye(9), backend=backend)(U)
+    with pytest.raises(dj.UsageError, match="DJ521"):
+        dj.sparse_jacobian(lambda u: (u, np.ones(3)), pattern=(np.eye(9), np.eye(9)), backend=backend)(U)
+
+
+def test_extras_of_compiled_code():
+    found, aux = dj.sparse_jacobian(lambda u: (u**2, np.sum(u)), has_aux=True, backend="numba")(U)
+    np.testing.assert_allclose(found.toarray(), np.diag(2 * U))
+    np.testing.assert_allclose(aux, np.sum(U))
+
+
 # ----------------------------------------------------------------------------------------------------------- patterns
 
 
@@ -282,6 +327,25 @@ def test_stars_read_each_entry_of_a_symmetric_matrix(pattern, seed):
     colors = star_colors(scipy.sparse.csr_matrix(pattern))
     np.testing.assert_array_equal(decompressed(pattern, colors, matrix).toarray(), matrix)
     assert max(colors) <= max(column_colors(scipy.sparse.csr_matrix(pattern)))
+
+
+@given(patterns(symmetric=True), st.randoms(use_true_random=False))
+def test_searches_by_machine_code_and_by_masks(pattern, random):
+    """The same colours in the same order of columns."""
+    from diffjit.api import coloring
+
+    order = np.array(random.sample(range(len(pattern)), len(pattern)))
+    sparse = scipy.sparse.csc_matrix(pattern)
+    rows = sparse.tocsr()
+    given = sparse.indptr, sparse.indices, rows.indptr, rows.indices, order
+    wanted = coloring.greedy(*given)
+    columns = np.split(sparse.indices, sparse.indptr[1:-1])
+    np.testing.assert_array_equal(coloring._by_masks(columns, len(pattern), order), wanted)
+    if len(pattern) in (9, 12):
+        np.testing.assert_array_equal(coloring._GREEDY(*given), wanted)
+        np.testing.assert_array_equal(
+            coloring._STARS(rows.indptr, rows.indices, order), coloring.stars(rows.indptr, rows.indices, order)
+        )
 
 
 def test_known_numbers_of_colors():

@@ -8,8 +8,10 @@ import pytest
 
 import diffjit as dj
 from diffjit import tree
+from diffjit.api.engine.programs import fixed_key
 from diffjit.frontend.entry.program import specialise
 from diffjit.ir.types import Sym
+from diffjit.tree import LONG, SMALL, reach, reached
 
 BACKENDS = ["python", "numba"]
 
@@ -78,16 +80,26 @@ def lengths_of(f, n, m, more=0):
 
 
 def counted(seed):
-    """How many of a program's lengths have the symbol of another one, none of which is ever another length."""
+    """How many of a program's lengths have the symbol of another one, none of which is ever another length.
+
+    For arguments that are shorter than what is taken of them there is another program.
+    """
     f, text = drawn(seed)
-    program = specialise(f, (np.zeros(30), np.zeros(30), 17), {})
-    dims = [program.function.results[out.index].type.dims[0] for out in program.result]
+    long = np.zeros(30), np.zeros(30)
+    general = specialise(f, (*long, 17), {})
     for n in range(9):
+        arrays = np.zeros(n), np.zeros(n)
+        same = all(fixed_key(long, k) == fixed_key(arrays, k) for k in general.fixed if reached(k))
+        if not same and n <= SMALL:
+            continue  # all lengths are known there
+        program = general if same else specialise(f, (*arrays, 17), {})
+        dims = [program.function.results[out.index].type.dims[0] for out in program.result]
         for m in range(-4, 9):
             found = lengths_of(f, n, m)
             for k, d in enumerate(dims if found else ()):
                 first = dims.index(d)
                 assert found[k] == (found[first] if isinstance(d, Sym) else d), (text, k, first, n, m)
+    dims = [general.function.results[out.index].type.dims[0] for out in general.result]
     return len(dims) - len(set(dims))
 
 
@@ -241,3 +253,80 @@ def test_stencils_by_counts_have_one_nest(stencil, backend):
         assert c_bar == pytest.approx((loss(u, 0.3 + 1e-6) - loss(u, 0.3 - 1e-6)) / 2e-6, rel=1e-7)
     text = dj.source(dj.jit(stencil), rng.random((9, 12)), 0.3, stage="lowered")
     assert "joint" not in text  # lengths are compared nowhere
+
+
+# ---------------------------------------------------------------------------------- the first few numbers of arguments
+
+
+def camera(c, p):
+    r, t = c[:3], c[3:6]
+    return np.sum(r * p[0:3]) * np.cross(r, p[0:3]) + t * c[7:9][1]
+
+
+def test_the_first_numbers_of_an_argument_are_known_to_be_there():
+    program = specialise(camera, (np.zeros(11), np.zeros(40)), {})
+    assert program.function.results[0].type.dims == (3,)
+    assert {reached(k) for k in program.fixed} == {(0, 0, 3), (0, 0, 6), (0, 0, 9), (1, 0, 3)}
+    assert fixed_key([np.zeros(8), np.zeros(40)], reach(0, 0, 9)) is False
+
+
+def test_rows_and_what_is_cut_of_arguments():
+    def f(m, i):
+        return m[i, :3], m[i][1:4:2], m[:, 2:][i][:2], m[1:5, 0]
+
+    program = specialise(f, (np.zeros((20, 11)), 2), {})
+    assert [v.type.dims for v in program.function.results] == [(3,), (2,), (2,), (4,)]
+    assert max(length for _, _, length in map(reached, program.fixed)) == 5
+
+
+def test_what_is_not_asked_for():
+    """Ends that are counted from behind, bounds of the run, and long beginnings."""
+
+    def f(x, n):
+        return x[1:], x[:-1], x[:n], x[: LONG + 1], x[::-1], np.zeros(n)[:2]
+
+    assert not specialise(f, (np.zeros(30), 7), {}).fixed
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arguments_of_any_length(backend):
+    """Longer, shorter and as long: each call has the slices that NumPy has."""
+
+    def g(x, m):
+        return 2.0 * x[1:4], x[2:7:2] + 0.0, m[:, :5] * 1.0, m[1:][0:2] + 1.0
+
+    rng = np.random.default_rng(4)
+    compiled = dj.jit(g, backend=backend)
+    for n in (20, 9, 6, 5, 20, 7, 1, 0, 3, 8, 30):
+        for rows, columns in ((12, 7), (2, 9), (7, 5)):
+            x, m = rng.random(n), rng.random((rows, columns))
+            for ours, numpys in zip(compiled(x, m), g(x, m), strict=True):
+                np.testing.assert_array_equal(ours, numpys)
+    loss = dj.grad(lambda x: np.sum(x[1:4] ** 2) * np.sum(x), backend=backend)
+    for n in (20, 3, 6, 2, 30, 5):
+        x = rng.random(n)
+        wanted = np.full(n, np.sum(x[1:4] ** 2))
+        wanted[1:4] += 2 * x[1:4] * np.sum(x)
+        for _ in range(2):  # the second call takes the short way
+            np.testing.assert_allclose(loss(x), wanted, rtol=1e-13)
+
+
+def test_what_is_known_refuses_nothing():
+    def f(x, y, together):
+        if together > 0:
+            return x[:3] * y[:2]
+        return x[:3] * 2.0
+
+    g = dj.jit(f, backend="python")
+    np.testing.assert_array_equal(g(np.ones(7), np.ones(9), 0), np.full(3, 2.0))
+    with pytest.raises(ValueError, match="broadcast"):
+        g(np.ones(7), np.ones(9), 1)
+
+
+def test_calls_stay_short():
+    """What hangs on the shapes of arrays alone is seen at once."""
+    g = dj.jit(lambda x: np.sum(x[:3]), backend="python")
+    g(np.ones(20))
+    assert g._shortcuts
+    assert g(np.ones(30)) == 3.0
+    assert g(np.arange(2.0)) == 1.0

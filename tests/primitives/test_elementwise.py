@@ -108,7 +108,7 @@ DISCRETE = {
     "floor_divide", "sign", "spacing", "floor", "ceil", "trunc", "rint", "gcd", "lcm", "equal", "not_equal", "less",
     "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and",
     "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift", "bitwise_count", "isnan", "isinf", "isfinite",
-    "signbit", "imag",
+    "signbit", "imag", "unite",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from diffjit.analysis.evaluate import Evaluator
-from diffjit.analysis.sparsity.set_programs import compiled
+from diffjit.analysis.sparsity.set_programs import Allowance, compiled
 from diffjit.analysis.sparsity.set_rules import RULES, Sets, join, joined, nothing, of_value, whole
 from diffjit.errors import InternalError
 from diffjit.ir.nodes import Function, Op, Value, is_view
@@ -33,8 +33,15 @@ class IndexSets:
         self.evaluate = Evaluator(function)
         self.program = compiled(function, self.evaluate, self.result, self.write, self.foreign)
 
-    def run(self, inputs: Sequence[Any], wrt: Sequence[int]) -> list[list[frozenset[int]]]:
-        """For each result the sets of its elements in C order; inputs are counted through those in `wrt`, in order."""
+    def run(
+        self, inputs: Sequence[Any], wrt: Sequence[int], allowance: Allowance | None = None
+    ) -> list[list[frozenset[int]]]:
+        """For each result the sets of its elements in C order; inputs are counted through those in `wrt`, in order.
+
+        Raises `Exhausted` where that takes more than is allowed.
+        """
+        allowance = Allowance() if allowance is None else allowance
+        allowance.spend(sum(int(np.size(inputs[k])) for k in wrt))
         values = [_own(x) for x in inputs]
         sets: list[Sets] = [
             of_value(p.type, x) if is_float(p.type) else None for p, x in zip(self.function.params, values, strict=True)
@@ -46,7 +53,7 @@ class IndexSets:
             sets[k] = nothing(values[k], own) if isinstance(values[k], np.ndarray) else own[0]
             count += size
         with np.errstate(all="ignore"):
-            found: Sequence[Sets] = self.program(*values, *sets)[len(self.function.results) :]
+            found: Sequence[Sets] = self.program(allowance, *values, *sets)[len(self.function.results) :]
         return [
             [] if s is None or isinstance(s, list) else list(s.flat) if isinstance(s, np.ndarray) else [s]
             for s in found

@@ -7,11 +7,13 @@
 
 A step through the operations one by one would cost more than what they do. What an operation does to sets is here
 where that is a line (`Writer.result`, `Writer.write`), and else a call of what `analysis.sparsity.index_sets` says.
+Loops and new arrays are charged to an `Allowance`, which ends runs that are longer than machine code would take.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,7 +21,7 @@ from typing import Any
 from diffjit.analysis.evaluate import Evaluator
 from diffjit.analysis.sparsity.set_rules import NONE, UNION, Sets, joined, nothing, of_value, union
 from diffjit.ir.aliases import Classes, edges
-from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.ops.schema import View
 from diffjit.ir.text import syntax
 from diffjit.ir.text.statements import STATEMENTS
@@ -31,13 +33,34 @@ _NOTHING = "NONE"  # the text for a number that depends on nothing
 _PARTS = frozenset({"real_view", "imag_view"})
 _PLAIN = frozenset({"store", "assign"})  # writes that do to sets what they do to values
 
+
+class Exhausted(Exception):
+    """A run was longer than it was allowed to be."""
+
+
+class Allowance:
+    """How many operations on numbers a run may still do, roughly."""
+
+    def __init__(self, left: float = math.inf) -> None:
+        self.left = left
+
+    def spend(self, count: int) -> None:
+        """Charge operations; raises `Exhausted` where none are left."""
+        self.left -= count
+        if self.left < 0:
+            raise Exhausted
+
+
 Result = Callable[[Op, Sequence[Any], Sequence[Sets], Any], Sets]
 Write = Callable[[Op, Sequence[Any], Sequence[Sets]], None]
 Foreign = Callable[[Op, Sequence[Any], Sequence[Sets], Sequence[Any]], list[Sets]]
 
 
 def compiled(function: Function, evaluate: Evaluator, result: Result, write: Write, foreign: Foreign) -> Any:
-    """A Python function of the values, then the sets, of a function's parameters; it gives those of its results."""
+    """A Python function of an allowance and the values, then the sets, of a function's parameters.
+
+    It gives those of the function's results.
+    """
     space = {
         **evaluate.space, "NONE": NONE, "UNION": UNION, "union": union, "joined": joined, "nothing": nothing,
         "of_value": of_value, "result": result, "write": write, "foreign": foreign,
@@ -72,7 +95,7 @@ class Writer:
         values, sets = self.fresh(function.params)
         # What has no derivative has no sets; its place is kept.
         sets = [s if s != "None" else f"_{k}" for k, s in enumerate(sets)]
-        self.line(f"def {self.functions[id(function)]}({', '.join([*values, *sets])}):")
+        self.line(f"def {self.functions[id(function)]}({', '.join(['allowance', *values, *sets])}):")
         with self.indented():
             self.block(function.body)
             self.line(f"return {self.row(self.both(function.body.results))}")
@@ -149,9 +172,8 @@ class Writer:
                     self.branches(op)
                 case "call":
                     self.fresh(op.outputs)
-                    self.assign_row(
-                        op.outputs, f"{self.functions[id(op.attrs['function'])]}{self.row(self.both(op.inputs))}"
-                    )
+                    given = self.row(["allowance", *self.both(op.inputs)])
+                    self.assign_row(op.outputs, f"{self.functions[id(op.attrs['function'])]}{given}")
                 case _ if op.row.loop:
                     self.loop(op)
                 case _:
@@ -193,6 +215,7 @@ class Writer:
         else:
             self.line("while True:")
         with self.indented():
+            self.line(f"allowance.spend({sum(len(region.ops) for region in op.regions) + 1})")
             if op.kind != "for":
                 self.block(op.regions[0])
                 self.line(f"if not {self.values[op.regions[0].results[0]]}: break")
@@ -233,6 +256,8 @@ class Writer:
             return
         self.line(f"{self.values[op.out]} = {self.text(op, values)}")
         if is_float(op.out.type):
+            if isinstance(op.out.type, Array) and not is_view(op):
+                self.line(f"allowance.spend({self.values[op.out]}.size)")
             self.line(f"{self.sets[op.out]} = {self.result(op, values, sets)}")
 
     def statement(self, op: Op, names: Sequence[str]) -> None:

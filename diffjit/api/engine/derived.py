@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from diffjit.api.engine import shared
-from diffjit.api.engine.programs import Arguments, Building, Compiled, fixed_key, flatten_call, glance, look
+from diffjit.api.engine.programs import Arguments, Building, Compiled, by_shapes, fixed_key, flatten_call, glance, look
 from diffjit.api.engine.tracebacks import P, R, boundary, shorten
 from diffjit.errors import UsageError
 from diffjit.frontend.entry.outputs import Change, Out, rebuild, write_back
@@ -82,7 +82,8 @@ class Derived:
                     return shortcut(args)
             call = flatten_call(args, kwargs)
             compiled, finish = self.lookup(call, args, kwargs)
-            lasting = call.key not in self._fixed and call.general not in self._fixed
+            fixed = {k for key in (call.key, call.general) for k in self._fixed.get(key, ())}
+            lasting = by_shapes(call.leaves, fixed)  # these are seen
             if seen is not None and lasting and glance(args) is not None:
                 shortcut = self.shortcut(compiled, finish)
                 if shortcut is not None:

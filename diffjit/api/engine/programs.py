@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -242,10 +242,23 @@ class Compiled:
 
 
 def fixed_key(leaves: Sequence[Any], which: int) -> Any:
-    """What a specialisation depends on of one of `Program.fixed`: a value, a sign, a shape, or relations of lengths."""
+    """What a specialisation depends on of one of `Program.fixed`.
+
+    That is a number's value or sign, an array's shape, whether an axis is as long as a program takes of it, or what
+    lengths differ by.
+    """
+    about = tree.reached(which)
+    if about is not None:
+        k, axis, length = about
+        return leaves[k].shape[axis] >= length
     if which < 0:
         return tree.sign_of(leaves[~which])
     if which == tree.RELATED:
         return tree.relations(leaves)
     leaf = leaves[which]
     return leaf.shape if isinstance(leaf, np.ndarray) else leaf
+
+
+def by_shapes(leaves: Sequence[Any], fixed: Iterable[int]) -> bool:
+    """Whether what a specialisation is fixed for follows from the shapes of arrays."""
+    return all(k == tree.RELATED or tree.reached(k) or (k >= 0 and isinstance(leaves[k], np.ndarray)) for k in fixed)

@@ -25,14 +25,14 @@ from diffjit.frontend.numpy.read_only import decide_views
 from diffjit.frontend.syntax.frames import Learned, NeedStatic
 from diffjit.frontend.syntax.interpret import Interpreter
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.lengths import Lengths, Related
+from diffjit.frontend.values.lengths import Related
 from diffjit.frontend.values.mixed import settle
 from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Loc, Value
 from diffjit.ir.text.names import identifier
-from diffjit.ir.types import Array, Dim
+from diffjit.ir.types import Array, Dim, Sym
 from diffjit.ir.walk import dce, unused_but_raising
 
 MAX_RESTARTS = 40
@@ -52,20 +52,32 @@ def specialise(
     """
     learned = Learned()
     refused: DiffjitError | None = None
-    for _ in range(MAX_RESTARTS):
+    without: Program | None = None  # with less known of lengths: knowing more refuses nothing
+    restarts = 0
+    while restarts < MAX_RESTARTS:
+        restarts += 1
         try:
-            return _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
+            program, wanted = _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
+            if wanted <= fixed:
+                return program
+            without = without or program
+            fixed |= wanted
+            restarts -= 1  # there are only so many axes
         except NeedStatic as need:
             paths = {path for kind, path in need.sources if kind == "param"}
             signs = {path for kind, path in need.sources if kind == "sign"}
             arguments = {path[1] for path in paths if path[0] == "arg"} | {~p[1] for p in signs if p[0] == "arg"}
             outside = {path for path in paths if path[0] != "arg"}
             if arguments <= fixed and outside <= learned.captures and signs <= learned.signs:
+                if without is not None:
+                    return without
                 raise need.error from None
             fixed |= arguments
             learned.captures |= outside
             learned.signs |= signs
         except DiffjitError as error:
+            if without is not None:
+                return without
             doubtful = {site: doubt for site, doubt in learned.tables.items() if doubt}
             if doubtful:  # the keys of these dicts can be made known, which allows values of different types
                 learned = Learned(spelled=learned.spelled | doubtful)
@@ -80,6 +92,8 @@ def specialise(
             fixed |= {tree.RELATED}
         except Learn as found:
             getattr(learned, found.table).update(found.facts)
+    if without is not None:
+        return without
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
 
 
@@ -104,16 +118,25 @@ def _array_type(array: np.ndarray, lengths: dict[int, Dim]) -> Array:
 
 
 def _arrays(
-    values: tuple[Any, ...], fixed: frozenset[int], facts: Lengths
+    interpreter: Interpreter, values: tuple[Any, ...], fixed: frozenset[int]
 ) -> tuple[dict[int, Value], dict[int, tuple[int, int]]]:
     """Parameters for the arrays among the leaves of arguments, and the leaves that are lengths of theirs."""
     leaves = [leaf for value in values for leaf in tree.flatten(value)[0]]
     lengths: dict[int, Dim] = {}  # equal ones: the call's key says which
     found: dict[int, Value] = {}
+    facts = interpreter.length_facts
     for k, leaf in enumerate(leaves):
         if isinstance(leaf, np.ndarray):
             ty = _array_type(leaf, lengths)
             found[k] = Value(Array(ty.dtype, leaf.shape, ty.layout) if k in fixed else ty)
+            for axis, d in enumerate(found[k].type.dims):
+                if isinstance(d, Sym):
+                    facts.axes.setdefault(d, (k, axis))
+    for fact in fixed:
+        about = tree.reached(fact)
+        if about is not None:
+            k, axis, length = about
+            facts.facts[fact] = leaves[k].shape[axis] >= length
     facts.arguments(lengths, related=tree.RELATED in fixed)
     return found, tree.counts(leaves)
 
@@ -126,7 +149,8 @@ def _specialise(
     learned: Learned,
     *,
     with_changes: bool,
-) -> Program:
+) -> tuple[Program, set[int]]:
+    """The program, and what should be known of the lengths of arguments."""
     interpreter = Interpreter(learned=learned)
     body = Block()
     counter = itertools.count()
@@ -134,7 +158,7 @@ def _specialise(
     names = parameter_names(function, args, kwargs)
     places: list[Place] = []  # of the parameters in the arguments
 
-    arrays, counts = _arrays((*args, *kwargs.values()), fixed, interpreter.length_facts)
+    arrays, counts = _arrays(interpreter, (*args, *kwargs.values()), fixed)
 
     def argument(value: Any, hint: Place) -> Any:
         paths, items, spec = optree.tree_flatten_with_path(value, none_is_leaf=True)
@@ -204,7 +228,7 @@ def _specialise(
         {f: code for f, code in interpreter.followed.items() if not (f.__module__ or "").startswith("diffjit.")},
         interpreter.portable,
         interpreter.changes_arrays(body, interpreter.changed_numbers),
-    )
+    ), interpreter.length_facts.wanted
 
 
 def _complete(ir: Function) -> None:

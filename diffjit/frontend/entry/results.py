@@ -30,7 +30,7 @@ class Program:
     captures: list[Callable[[], Any]]  # the others are read afresh at each call
     guards: list[tuple[Callable[[], Any], Any]]
     result: Any  # a tree of `Out`, static objects and containers
-    # Argument leaves k whose value is part of the specialisation, ~k: their sign; RELATED: what lengths differ by
+    # Leaves k whose value is part of it, ~k: their sign; of lengths: `tree.reach`, and RELATED, what they differ by
     fixed: frozenset[int] = frozenset()
     arg_names: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)  # containers among the arguments that the function changes

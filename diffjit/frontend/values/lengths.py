@@ -15,6 +15,7 @@ from typing import Any
 from diffjit import tree
 from diffjit.ir.nodes import Value, const_of, is_const
 from diffjit.ir.types import INT, Dim, Sym
+from diffjit.tree import LONG, reach
 
 Form = tuple[Any, int]  # a base, which is a length or a number, and what is added to it
 
@@ -29,6 +30,9 @@ class Lengths:
 
     symbols: dict[Any, Sym] = field(default_factory=dict[Any, Sym])
     forms: dict[Sym, Form] = field(default_factory=dict[Sym, Form])  # the symbol is max(0, base + offset)
+    axes: dict[Sym, tuple[int, int]] = field(default_factory=dict[Sym, tuple[int, int]])  # of arguments: leaf and axis
+    facts: dict[int, bool] = field(default_factory=dict[int, bool])  # about them (`tree.reach`), as far as known
+    wanted: set[int] = field(default_factory=set[int])  # facts that would say how long a slice is
     given: dict[Sym, int] = field(default_factory=dict[Sym, int])  # lengths of arguments, as they are just now
 
     def arguments(self, lengths: dict[int, Dim], *, related: bool) -> None:
@@ -77,6 +81,8 @@ class Lengths:
         if isinstance(length, int):
             if not any(isinstance(p, Value) for p in parts):
                 return len(range(*slice(*parts).indices(length)))
+        elif self.reaches(length, start, stop, step):
+            return len(range(start or 0, stop, step or 1))
         elif step in (None, 1) and not isinstance(step, Value):
             found = self.cut(length, start or 0, stop) if not isinstance(start, Value) else None
             if found is not None:
@@ -84,6 +90,22 @@ class Lengths:
         elif step == -1 and start is None and stop is None:
             return length
         return self.symbols.setdefault(("slice", length, *parts), Sym())
+
+    def reaches(self, length: Sym, start: Any, stop: Any, step: Any) -> bool:
+        """Whether an array is certainly long enough for a slice with bounds that are known and small."""
+        if any(isinstance(p, Value) for p in (start, stop, step)) or stop is None or not 0 < stop <= LONG:
+            return False
+        if (start or 0) < 0 or (1 if step is None else step) < 1:
+            return False
+        base, offset = self.forms.get(length, (length, 0))
+        if not isinstance(base, Sym) or offset > 0:
+            return False
+        if base not in self.axes or stop - offset > LONG:
+            return False
+        fact = reach(*self.axes[base], stop - offset)
+        if fact not in self.facts:
+            self.wanted.add(fact)
+        return self.facts.get(fact, False)
 
     def cut(self, length: Sym, start: int, stop: Any) -> Dim | None:
         """The length of `[start:stop]`; None where it hangs on more than a base and an offset.

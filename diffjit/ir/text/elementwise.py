@@ -152,6 +152,10 @@ class Elementwise:
             return self.returned(op, syntax.expr("(1 - x) * (1 + x)", x=args[0]), operator=True)
         return self.returned(op, syntax.call("one_minus_square", *args))
 
+    def ew_unite(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """The union of sets, for reading: it runs as machine code alone."""
+        return self.returned(op, syntax.call("unite", *args[1:]))
+
     def ew_rerouted(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """What its first operand is; a new array, as of every elementwise operation."""
         return args[0] if is_scalar(op) else ast.UnaryOp(op=ast.UAdd(), operand=args[0])

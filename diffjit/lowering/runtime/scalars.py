@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
-from diffjit.lowering.runtime.build import I64, call_python, declared, helper, operation
+from diffjit.lowering.runtime.build import I64, call_python, declared, helper, operation, outlined
 
 nan, inf = math.nan, math.inf
 _F64 = types.float64
@@ -195,3 +195,62 @@ deg2rad, rad2deg = _scaled("deg2rad", math.pi / 180.0), _scaled("rad2deg", 180.0
 
 erf, erfc = _elementary("erf", libm="erf"), _elementary("erfc", libm="erfc")
 gamma, lgamma = _elementary("gamma", libm="tgamma"), _elementary("lgamma", libm="lgamma")
+
+
+# Sets of inputs -------------------------------------------------------------------------------------------------------
+
+# A set is a number: 0 is empty, 1 to n are the inputs, each further one is a pair of two before it in a pool. The pool
+# is an array of ints, given by its address: how many pairs there are, how many there is place for, n, the addresses of
+# the pairs and of a table of those made last, that table's length (a power of two) less 1, and what went wrong (1: the
+# pool is full, 2: a number that is none of its sets).
+
+_PLACES, _INPUTS, _PAIRS, _TABLE, _MASK, _WRONG = range(8, 56, 8)  # bytes from the pool's address
+_FULL, _STRANGE = 1, 2
+
+
+def _emit_peek(_context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+    return builder.load(builder.inttoptr(args[0], I64.as_pointer()))
+
+
+def _emit_poke(_context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+    builder.store(args[1], builder.inttoptr(args[0], I64.as_pointer()))
+    return args[1]
+
+
+_peek = operation("peek", 1, lambda _at: types.int64, _emit_peek)
+_poke = operation("poke", 2, lambda _at, _x: types.int64, _emit_poke)
+
+
+@outlined
+def _united(pool: Any, x: Any, y: Any) -> Any:
+    """The union of two sets, none of them empty."""
+    small, large = min(x, y), max(x, y)
+    first, count = _peek(pool + _INPUTS) + 1, _peek(pool)
+    if small < 0 or large >= first + count:  # what nobody reads may be computed, too
+        _poke(pool + _WRONG, _STRANGE)
+        return 0
+    pairs = _peek(pool + _PAIRS)
+    if large >= first:
+        pair = _peek(pairs + 8 * (large - first))
+        if small in (pair & 0xFFFFFFFF, pair >> 32):
+            return large
+    pair = large << 32 | small
+    place = _peek(pool + _TABLE) + 8 * ((small * 40503 + large * 2654435761 >> 8) & _peek(pool + _MASK))
+    known = _peek(place)
+    if known and _peek(pairs + 8 * (known - first)) == pair:
+        return known
+    if count >= _peek(pool + _PLACES):
+        _poke(pool + _WRONG, _FULL)
+        return large
+    _poke(pairs + 8 * count, pair)
+    _poke(pool, count + 1)
+    _poke(place, first + count)
+    return first + count
+
+
+@outlined
+def unite(pool: Any, x: Any, y: Any) -> Any:
+    """The union of two sets."""
+    if y in (0, x):
+        return x
+    return y if x == 0 else _united(pool, x, y)

@@ -47,7 +47,7 @@ def loop(kind: str, types: tuple[Scalar, ...], out: Scalar) -> tuple[tuple[np.dt
     dtypes = tuple(t.dtype for t in types)
     if kind in ("where", "select"):
         return (B, out.dtype, out.dtype), out.dtype
-    if kind in ("cast", "zmul", "zdiv", "stop_gradient", "unbroadcast", "one_minus_square", "rerouted"):
+    if kind in ("cast", "zmul", "zdiv", "stop_gradient", "unbroadcast", "one_minus_square", "rerouted", "unite"):
         return (out.dtype,) * len(dtypes), out.dtype
     if kind in _LOGIC or kind == "logical_not":
         return (B,) * len(dtypes), B
@@ -333,7 +333,7 @@ _FUNCTIONS: frozenset[str] = frozenset({
     "nextafter", "spacing", "heaviside", "maximum", "minimum", "fmax", "fmin", "where", "select", "zmul", "zdiv",
     "power", "float_power", "floor_divide", "remainder", "fmod", "reciprocal", "square", "gcd", "lcm",
     "bitwise_count", "one_minus_square", "left_shift", "right_shift", "ldexp", "isnan", "isinf", "isfinite", "signbit",
-    "real", "imag", "conjugate",
+    "real", "imag", "conjugate", "unite",
 })  # fmt: skip
 
 _NUMBA_RESULT: dict[str, Callable[[tuple[np.dtype, ...], np.dtype], np.dtype]] = {

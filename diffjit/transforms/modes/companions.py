@@ -8,6 +8,7 @@ say.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.manager import analyses
@@ -69,13 +70,17 @@ class Companions:
         """The name of a companion, from the user's name for the value."""
         raise NotImplementedError
 
+    def beside_type(self, ty: Type) -> Any:
+        """The type of the companions of a value of this type."""
+        return ty
+
     def rule(self, op: Op) -> list[Value]:
         """The companions of a pure operation's result; none where they are zero."""
         raise NotImplementedError
 
     def type_of(self, v: Value) -> Type:
         """The type of a value's companions where they are handed on: as parameters, and where paths meet."""
-        return v.type
+        return self.beside_type(v.type)
 
     def accompany(self) -> Accompanied:
         """The whole transformation."""
@@ -147,9 +152,12 @@ class Companions:
     def zero(self, v: Value, n: int = 0) -> Value:
         """A companion that is zero."""
         name = self.name(v, n)
-        if isinstance(v.type, (Scalar, Array)):
-            return self.build.zero(v, name=name)
-        return self.build.value("list_new" if isinstance(v.type, List) else "stack_new", [], v.type, name=name)
+        ty = self.beside_type(v.type)
+        if isinstance(v.type, Array):
+            return self.build.zero(v, name=name, dtype=ty.dtype)
+        if isinstance(v.type, Scalar):
+            return self.build.const(0, ty)
+        return self.build.value("list_new" if isinstance(v.type, List) else "stack_new", [], ty, name=name)
 
     def op(self, op: Op, block: Block) -> None:
         """One operation and its companions."""
@@ -255,13 +263,14 @@ class Companions:
         block.ops.append(op)
         if op.row.gives and op.row.writes and self.has(op.inputs[0]):
             for t in self.companions(op.inputs[0]):
-                self.build.value(op.kind, [t, *op.inputs[1:]], op.out.type)
+                self.build.value(op.kind, [t, *op.inputs[1:]], self.beside_type(op.out.type))
 
     def fresh(self, op: Op) -> None:
         """Companions of new memory."""
         if op.kind == "undef":
             self.beside[op.out] = [
-                self.build.value("undef", [], op.out.type, name=self.name(op.out, n)) for n in range(self.count)
+                self.build.value("undef", [], self.beside_type(op.out.type), name=self.name(op.out, n))
+                for n in range(self.count)
             ]
         else:
             self.beside[op.out] = self.zeros(op.out)
@@ -270,7 +279,9 @@ class Companions:
         """The same operation on companions."""
         block.ops.append(op)
         self.beside[op.out] = [
-            self.build.value(op.kind, [t, *op.inputs[1:]], op.out.type, name=self.name(op.out, n), **op.attrs)
+            self.build.value(
+                op.kind, [t, *op.inputs[1:]], self.beside_type(op.out.type), name=self.name(op.out, n), **op.attrs
+            )
             for n, t in enumerate(self.companions(op.inputs[0]))
         ]
 
@@ -283,7 +294,7 @@ class Companions:
             if is_float(value.type) and self.has(value):
                 given = self.companions(value)
             elif isinstance(value.type, Scalar) or not is_float(value.type):
-                given = [self.build.const(0.0, _elem(target))] * self.count
+                given = [self.build.const(0, self.beside_type(_elem(target)))] * self.count
             else:
                 given = self.zeros(value)
             for t, g in zip(self.companions(target), given, strict=True):
