@@ -285,3 +285,19 @@ def test_an_array_of_the_wrong_length_is_not_stored(backend):
     assert compiled(X, False) == np.sum(X)
     with pytest.raises(ValueError, match=r"could not broadcast input array from shape \(2,\) into shape \(3,\)"):
         compiled(X, True)
+
+
+def test_a_loop_over_the_length_of_a_small_array_is_unrolled_before_a_derivative_is_taken():
+    def slope(w):
+        def f(x):
+            y = x
+            while y[0] < 3.0:
+                y = y + 0.4 * dj.jacfwd(lambda z: np.sin(z[0] * z[1]) + z[1] ** 2)(y)
+            return y[0] * y[1]
+
+        return dj.grad(f)(w)
+
+    w = np.array([0.3, 0.8])
+    text = dj.source(dj.jit(slope), w, stage="lowered")
+    assert "float64_1C" not in text  # no tapes of arrays
+    np.testing.assert_allclose(dj.jit(slope)(w), dj.jit(slope, backend="python")(w), rtol=1e-10)
