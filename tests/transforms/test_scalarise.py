@@ -337,3 +337,19 @@ def test_what_an_operation_made_is_returned_as_it_was_changed(made, write):
     value, pullback = dj.vjp(f, a)
     np.testing.assert_allclose(value, wanted, rtol=1e-13)
     np.testing.assert_allclose(np.sum(pullback(along)[0] * along), np.sum(tangent * along), rtol=1e-12)
+
+
+def test_a_loop_over_the_length_of_a_small_array_is_unrolled_before_a_derivative_is_taken():
+    def slope(w):
+        def f(x):
+            y = x
+            while y[0] < 3.0:
+                y = y + 0.4 * dj.jacfwd(lambda z: np.sin(z[0] * z[1]) + z[1] ** 2)(y)
+            return y[0] * y[1]
+
+        return dj.grad(f)(w)
+
+    w = np.array([0.3, 0.8])
+    text = dj.source(dj.jit(slope), w, stage="lowered")
+    assert "float64_1C" not in text  # no tapes of arrays
+    np.testing.assert_allclose(dj.jit(slope)(w), dj.jit(slope, backend="python")(w), rtol=1e-10)

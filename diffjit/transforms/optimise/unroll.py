@@ -13,8 +13,8 @@ from typing import Any
 
 from diffjit.analysis.small import comes_from_elsewhere, constant, is_small
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block, Function, Op, Value, is_view
-from diffjit.ir.types import Scalar, lengths_in, new_length, renamed
+from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, is_view
+from diffjit.ir.types import Array, Scalar, lengths_in, new_length, renamed
 from diffjit.ir.walk import clone_op, walk
 
 TRIPS = 4
@@ -156,6 +156,13 @@ class _Unrolling:
 
     def fold(self, op: Op) -> None:
         """A whole number that follows from constants becomes a constant, in place."""
+        if op.kind == "dim" and CHECKS not in op.attrs:
+            array = op.inputs[0].type
+            axis: int = op.attrs["axis"]
+            length = array.dims[axis] if isinstance(array, Array) else None
+            if isinstance(length, int):
+                op.kind, op.inputs, op.attrs = "const", [], {"value": length}
+            return
         function = _FOLDED.get(op.kind)
         if function is None or len(op.outputs) != 1 or not isinstance(op.out.type, Scalar) or not op.out.type.weak:
             return
