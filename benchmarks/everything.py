@@ -242,8 +242,7 @@ def other(folder: Path, name: str, results: Record, title: str, text: str, table
     """A part that is compared with JAX: a figure, and its tables."""
     from benchmarks import plot
 
-    runs = {row if name != "verbs" else one["title"]: one for row, one in results["rows"].items()}
-    ratios = {label: plot.times(row, "minimum", "jax") for label, row in runs.items()}
+    ratios = {row: plot.times(one, "minimum", "jax") for row, one in results["rows"].items()}
     figure = plot.dots(folder / f"{name}.png", ratios, "time relative to JAX", at=1.0)
     return Section(title, text, [*figure, *tables, report.compile_times(results["rows"])], report.reasons(results))
 

@@ -98,7 +98,8 @@ def compile_times(rows: Record) -> Table:
         table.add_column(f"{what}\n{there[peer]}", justify="right", no_wrap=True)
     for name, row in rows.items():
         table.add_row(name, *(cell(row["peers"], peer, FIRST_CALLS[what]) for what, peer in columns))
-    table.caption = "Code by hand is compiled anew by each process; autograd compiles nothing. "
+    by_hand = "Code by hand is compiled anew by each process; autograd compiles nothing. "
+    table.caption = by_hand if "hand" in there else ""
     table.caption += "JAX's second process finds its persistent cache, which is off unless asked for."
     return table
 
