@@ -257,3 +257,21 @@ def algebra_of_sets(x):
     if a <= a | b and not a < a and a.isdisjoint({7, 8}) and a != b and a.issubset([0, 1, 2]):
         total = total * x[0]
     return total
+
+
+@program(args=lambda: (np.array([0.5, 1.5, 0.7, 1.2]),), wrt=("x",), tags=("language",))
+def sorted_by_texts(x):
+    """Keys that are texts, or tuples of texts and numbers, are in order before the program runs; numbers when it does."""
+    parts = [("b", x[0]), ("a", x[1]), ("c", x[2])]
+    parts.sort(key=lambda part: part[0])
+    named = {"z": x[0], "y": x[1], "yy": x[3]}
+    s = parts[0][1] * 2.0 + parts[1][1] ** 2
+    for _, v in sorted(named.items(), key=lambda item: item[0]):
+        s = s * 0.5 + v * v
+    for _, v in sorted(named.items(), key=lambda item: (len(item[0]), item[0]), reverse=True):
+        s = s * v + v
+    for name in sorted(named, key=len):
+        s = s * 0.7 + named[name] * s
+    for _, v in sorted(parts, key=lambda part: -part[1]):
+        s = s * 0.9 + v * v
+    return s

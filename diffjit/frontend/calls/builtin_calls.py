@@ -316,13 +316,11 @@ class BuiltinCalls(Mixin):
         source = self.py_list(self.unordered(iterable) if plain else iterable)
         held = self.contents(source)
         falling = self.static_truth(reverse, "`reverse`")
-        if plain and isinstance(held, av.ListC) and all(isinstance(i, Static) for i in held.items):
-            return self.new(av.ListC(tuple(Static(x) for x in sorted((i.obj for i in held.items), reverse=falling))))
-        firsts = [_first(i) for i in held.items] if plain and isinstance(held, av.ListC) else [None]
-        if None not in firsts and len(set(firsts)) == len(firsts):  # what tuples hold behind does not matter
-            places = sorted(range(len(firsts)), key=lambda k: firsts[k], reverse=falling)  # pyright: ignore[reportCallIssue, reportArgumentType]
-            return self.new(av.ListC(tuple(held.items[k] for k in places)))
-        order = self.sorting_order(source if plain else self.collect(av.Iter("map", (key, source))), falling=falling)
+        keys = source if plain else self.collect(av.Iter("map", (key, source)))
+        known = _known_order(self.contents(keys), falling=falling)
+        if known is not None and isinstance(held, av.ListC):
+            return self.new(av.ListC(tuple(held.items[k] for k in known)))
+        order = self.sorting_order(keys, falling=falling)
         if isinstance(held, av.ListC):
             positions = [self.as_weak(self.element(order, Static(k))) for k in range(len(held.items))]
             return self.new(av.ListC(tuple(self.select_item(list(held.items), k, None) for k in positions)))
@@ -473,6 +471,26 @@ class BuiltinCalls(Mixin):
 
 
 __all__ = ["INT", "BuiltinCalls"]
+
+
+def _known_order(keys: Any, *, falling: bool) -> list[int] | None:
+    """The places of a list's items in sorted order, where it is known before the program runs."""
+    if not isinstance(keys, av.ListC):
+        return None
+    found = [_known(i) for i in keys.items]
+    if None in found:  # what tuples hold behind does not matter where their first items differ
+        found = [_first(i) for i in keys.items]
+        if None in found or len(set(found)) < len(found):
+            return None
+    return sorted(range(len(found)), key=lambda k: found[k], reverse=falling)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+def _known(item: Any) -> Any:
+    """A text or number that is known, or a tuple of such; else None."""
+    if isinstance(item, av.Tup):
+        parts = tuple(_known(part) for part in item.items)
+        return None if None in parts else parts
+    return item.obj if isinstance(item, Static) and isinstance(item.obj, str | int | float) else None
 
 
 def _first(item: Any) -> Any:
