@@ -14,6 +14,7 @@ from diffjit.ir.verify import verify
 from diffjit.ir.walk import dce, unused_but_raising, walk
 from diffjit.transforms.modes.columns import Apart, Columns
 from diffjit.transforms.modes.forward import Several, forward
+from diffjit.transforms.modes.shared_unions import fewer_unions
 from diffjit.transforms.optimise.algebra import simplify_products
 from diffjit.transforms.optimise.cse import share_common
 from diffjit.transforms.optimise.dummies import define_dummies
@@ -25,7 +26,6 @@ from diffjit.transforms.optimise.simplify import simplify
 from diffjit.transforms.optimise.skipped import skip_zeros
 from diffjit.transforms.optimise.tables import tabulate
 from diffjit.transforms.optimise.tidy import labelled, tidy
-from diffjit.transforms.optimise.unions import fewer_unions
 from diffjit.transforms.optimise.unread import adopt, drop_unread, lengths_of_arguments
 from diffjit.transforms.optimise.updates import in_place
 from diffjit.transforms.reverse.reverse import Reversed, reverse

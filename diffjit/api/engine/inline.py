@@ -21,6 +21,7 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar, Type, is_float
+from diffjit.ir.walk import walk
 from diffjit.transforms.checkpoint.calls import refuse_changes
 from diffjit.transforms.pipeline import numbers
 
@@ -93,13 +94,17 @@ def nest(
     return inner
 
 
-def in_numbers(inner: Inner, backend: str | None = None) -> Program:
+def in_numbers(interpreter: Any, inner: Inner, backend: str | None = None) -> Program:
     """The program whose derivative is copied in, its small arrays made numbers where that will be compiled.
 
-    So it is done with a program that stands alone. Where the derivative is there already, its arrays are on tapes.
+    So it is done with a program that stands alone. Where the derivative is there already, arrays are on tapes of loops.
+    Without loops they stay arrays: products of lanes with one matrix become one product.
     """
     program = inner.program
-    return replace(program, function=numbers(program.function, smooth=True)) if is_compiled(backend) else program
+    turns = interpreter.loops or any(op.row.loop for op in walk(program.function.body))
+    if not turns or not is_compiled(backend):
+        return program
+    return replace(program, function=numbers(program.function, smooth=True))
 
 
 def inline(derived: Derived, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -107,7 +112,7 @@ def inline(derived: Derived, interpreter: Any, args: list[Any], kwargs: dict[str
     inner = nest(interpreter, derived.function, args, kwargs, node)
     if inner is None:
         return NONE
-    program = derived.transform(in_numbers(inner, derived.backend), inner.call)
+    program = derived.transform(in_numbers(interpreter, inner, derived.backend), inner.call)
     return interpreter.abstract(program.result, interpreter.copy_in(program.function, inner.inputs))
 
 
@@ -121,7 +126,7 @@ def inline_jvp(interpreter: Any, fun: Any, primals: list[Any], tangents: list[An
     if len(dots) != len(inner.call.leaves):
         message, cure = "the tangents do not have the structure of the primals", "give one for each number and array"
         raise UsageError("DJ507", message, cure=cure)
-    program, wrt = forward_program(in_numbers(inner), inner.call)
+    program, wrt = forward_program(in_numbers(interpreter, inner), inner.call)
     given = [conformed(interpreter, dots[k], entry, inner.inputs[k]) for k in wrt]
     outs = interpreter.copy_in(program.function, [*inner.inputs, *given])
     value, tangent = interpreter.abstract(program.result, outs).items
@@ -133,7 +138,7 @@ def inline_vjp(interpreter: Any, fun: Any, primals: list[Any], *, has_aux: bool,
     inner = nest(interpreter, plain(interpreter, fun), primals, {}, node)
     if inner is None:
         return NONE
-    made = reversible(in_numbers(inner), inner.call)
+    made = reversible(in_numbers(interpreter, inner), inner.call)
     # A pullback does not see later changes of the arrays that it was made for.
     inputs = [interpreter.copy(v) if isinstance(v.type, Array) else v for v in inner.inputs]
     outs = interpreter.copy_in(made.forward, inputs)

@@ -360,6 +360,12 @@ class Library(codegen.JITCodeLibrary):
             found = None if found is None or more is None else found | more
         return found
 
+    @property
+    def has_dynamic_globals(self) -> bool:
+        """Whether the machine code holds addresses of this process: some of its module's may be optimised away."""
+        made = self.made_outside
+        return super().has_dynamic_globals if made is None else DYNAMIC in made
+
     def optimise(self) -> None:
         """All passes over the whole module."""
         super()._optimize_final_module()

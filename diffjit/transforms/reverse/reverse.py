@@ -361,7 +361,8 @@ class Reverse(MemoryRules):
         if not any(b.ops for b in blocks) and not outer_values:
             return
         cond = self.keep.kept(op.inputs[0], c)
-        made = self.build.op("if", [cond], types, regions=blocks, **{BARS: True})
+        made = self.build.op("if", [cond], types, regions=blocks)
+        made.attrs[BARS] = True
         made.loc = op.loc
         for v, out in zip(outer_values, made.outputs, strict=True):
             out.name = f"{v.name}_bar" if v.name else None
