@@ -28,7 +28,7 @@ class Settings:
     cache_mb   megabytes that the folder is cut down to, least used first; 0: text alone is kept; DIFFJIT_CACHE_MB
     reserve_mb megabytes of freed memory that compiled code keeps for its next large arrays; DIFFJIT_RESERVE_MB
     isolate    True: LLVM runs in a second process, and what ends it there raises DJ902 here at worst; DIFFJIT_ISOLATE
-    tiers      True: first calls run quick code until the fast one is made ("light": always; False: never); DIFFJIT_TIERS
+    tiers      True: first calls run quick code until there is fast code ("light": always, False: never); DIFFJIT_TIERS
     threads    how many threads large array operations use, which changes no result; 0: one a core; DIFFJIT_THREADS
     checked    True: compiled code tests all that its optimisation relies on, as it runs (slow); DIFFJIT_CHECKED
     plain      True: no optimisation that could be left out, and each index tested (slow); DIFFJIT_PLAIN
