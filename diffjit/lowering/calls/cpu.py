@@ -299,10 +299,11 @@ class FirstCall:
         with self.compiling(None), tiers.session():
             dispatcher.compile(self.given)
         made = dispatcher.overloads[self.given]
-        self.job = numba_internals.cache_of(dispatcher).jobs.get(self.given)
-        if self.job is not None:
+        job = numba_internals.cache_of(dispatcher).jobs.get(self.given)
+        if job is not None:
             self.light = made.entry_point
-            self.job.afterwards(partial(self.tell, self.given))
+            self.job = job  # last: another thread that sees it runs the light code
+            job.afterwards(partial(self.tell, self.given))
         elif getattr(made.library, "pending", None) is not None:
             self._compile_alone(args)
         else:  # from the disk, or not to be made quickly
@@ -324,8 +325,8 @@ class FirstCall:
         given = tuple(map(self.dispatcher.typeof_pyval, args))
         with self.compiling(None):
             self.dispatcher.compile(given)
-        self.job, self.light = None, None
         self.ready = self.dispatcher.overloads[given].entry_point if self.settled else self.dispatcher
+        self.job, self.light = None, None  # last: another thread that sees this runs what is ready
         self.tell(given)
 
     def _refused(self, fatal: outside.Fatal) -> InternalError:
