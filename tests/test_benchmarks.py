@@ -2,6 +2,7 @@
 
 import io
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -358,7 +359,9 @@ def test_the_memory_of_a_call_includes_what_diffjit_would_keep_for_the_next():
         function(*arguments)
     before = dj.settings.reserve_mb
     held = memory_of_a_call("diffjit", function, arguments)
-    assert held >= recorded(row, "diffjit", function, arguments)["recorded"] > 2**22
+    # The kernel counts whole pages, and those at both ends of a record may have been touched before the call.
+    ends = 2 * resource.getpagesize()
+    assert held + ends >= recorded(row, "diffjit", function, arguments)["recorded"] > 2**22
     assert dj.settings.reserve_mb == before
 
 
