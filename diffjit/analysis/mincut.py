@@ -2,7 +2,7 @@
 
 Recording a value costs something, and so does computing it again, from values that are at hand or have been recorded or
 computed again. (Used by Enzyme, too: Moses et al., "Reverse-mode automatic differentiation and optimization of GPU
-kernels via Enzyme", SC 2021. Maximum flow by augmenting paths: Ford and Fulkerson, 1956.)
+kernels via Enzyme", SC 2021. Maximum flow by shortest paths, all of one length at once: Dinic, 1970.)
 """
 
 from __future__ import annotations
@@ -67,57 +67,90 @@ _SOURCE, _SINK = "source", "sink"
 
 
 class _Network:
-    """Capacities left between nodes."""
+    """Edges in pairs, there and back (`e` and `e ^ 1`), with the capacity that is left of each."""
 
     def __init__(self) -> None:
-        self.left: dict[Hashable, dict[Hashable, int]] = {_SOURCE: {}, _SINK: {}}
+        self.numbers: dict[Hashable, int] = {_SOURCE: 0, _SINK: 1}
+        self.edges: list[list[int]] = [[], []]  # of each node
+        self.ends: list[int] = []
+        self.left: list[int] = []
+
+    def _number(self, node: Hashable) -> int:
+        found = self.numbers.setdefault(node, len(self.edges))
+        if found == len(self.edges):
+            self.edges.append([])
+        return found
 
     def join(self, a: Hashable, b: Hashable, capacity: int) -> None:
-        self.left.setdefault(a, {})[b] = capacity
-        self.left.setdefault(b, {}).setdefault(a, 0)
+        """An edge from one node to another."""
+        i, j = self._number(a), self._number(b)
+        self.edges[i].append(len(self.ends))
+        self.edges[j].append(len(self.ends) + 1)
+        self.ends += (j, i)
+        self.left += (capacity, 0)
 
     def saturate(self) -> int:
         """Send as much as goes from the source to the sink; how much that was."""
         total = 0
-        while (path := self._path()) is not None:
-            room = min(self.left[a][b] for a, b in path)
-            for a, b in path:
-                self.left[a][b] -= room
-                self.left[b][a] += room
-            total += room
+        while (level := self._levels()) is not None:
+            total += self._send(level)
         return total
 
-    def _path(self) -> list[tuple[Hashable, Hashable]] | None:
-        """A shortest path with room."""
-        came: dict[Hashable, Hashable] = {_SOURCE: _SOURCE}
-        level: list[Hashable] = [_SOURCE]
-        while level:
-            following: list[Hashable] = []
-            for a in level:
-                for b, room in self.left[a].items():
-                    if room and b not in came:
-                        came[b] = a
+    def _levels(self) -> list[int] | None:
+        """How far each node is from the source, along edges with room; None where the sink is out of reach."""
+        level = [-1] * len(self.edges)
+        level[0] = 0
+        front = [0]
+        while front and level[1] < 0:
+            following: list[int] = []
+            for a in front:
+                for e in self.edges[a]:
+                    b = self.ends[e]
+                    if self.left[e] and level[b] < 0:
+                        level[b] = level[a] + 1
                         following.append(b)
-            if _SINK in came:
-                break
-            level = following
-        else:
-            return None
-        path: list[tuple[Hashable, Hashable]] = []
-        b: Hashable = _SINK
-        while b != _SOURCE:
-            path.append((came[b], b))
-            b = came[b]
-        return path
+            front = following
+        return None if level[1] < 0 else level
+
+    def _send(self, level: list[int]) -> int:
+        """Fill shortest paths until each has an edge without room; no edge is looked at again that leads nowhere."""
+        at = [0] * len(self.edges)  # the edges of a node before this one are of no more use
+        path: list[int] = []
+        total = here = 0
+        while True:
+            if here == 1:
+                room = min(self.left[e] for e in path)
+                for e in path:
+                    self.left[e] -= room
+                    self.left[e ^ 1] += room
+                total += room
+                full = next(k for k, e in enumerate(path) if not self.left[e])
+                here = self.ends[path[full] ^ 1]
+                del path[full:]
+                continue
+            edges = self.edges[here]
+            while at[here] < len(edges):
+                e = edges[at[here]]
+                if self.left[e] and level[self.ends[e]] == level[here] + 1:
+                    break
+                at[here] += 1
+            else:
+                if not path:
+                    return total
+                here = self.ends[path.pop() ^ 1]
+                at[here] += 1
+                continue
+            path.append(e)
+            here = self.ends[e]
 
     def reaching_sink(self) -> set[Hashable]:
         """The nodes from which the sink can still be reached."""
-        found: set[Hashable] = {_SINK}
-        pending: list[Hashable] = [_SINK]
+        found = {1}
+        pending = [1]
         while pending:
-            b = pending.pop()
-            for a in self.left[b]:
-                if a not in found and self.left[a].get(b):
+            for e in self.edges[pending.pop()]:
+                a = self.ends[e]
+                if a not in found and self.left[e ^ 1]:
                     found.add(a)
                     pending.append(a)
-        return found
+        return {node for node, k in self.numbers.items() if k in found}

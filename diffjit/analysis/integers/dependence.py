@@ -75,6 +75,8 @@ class Dependence:
     def __init__(self, order: Order, sums: Sums) -> None:
         self.order, self.sums = order, sums
         self.front: dict[Value, bool] = {}
+        self.cases: dict[tuple[object, ...], _Case] = {}
+        self.depths: dict[Atom, int] = {}
 
     def apart(self, read: Access, write: Access) -> bool:
         """Whether no write that follows the read touches what was read."""
@@ -114,7 +116,14 @@ class Dependence:
             if a is not None and b is not None and self._from_front(a) and self._from_front(b)
         ]
         ways = (True, False) if position < len(common) else (True,)
-        return any(_Case(self, common, position, by_steps=w).apart(a, b) for w in ways for a, b in pairs)
+        return any(self.case(common, position, by_steps=w).apart(a, b) for w in ways for a, b in pairs)
+
+    def case(self, common: list[Op], position: int, *, by_steps: bool) -> _Case:
+        """A case with what it has found: a long program asks for each read and each of many writes after it."""
+        key = (by_steps, position < len(common), *common[: position + 1])
+        if key not in self.cases:
+            self.cases[key] = _Case(self, common, position, by_steps=by_steps)
+        return self.cases[key]
 
     def _from_front(self, index: Value) -> bool:
         """Whether an index is never negative: a negative one counts from the end."""
@@ -128,7 +137,8 @@ class _Case:
     """The loops before `position` are in the same iteration, that one is in a later one, those behind are in any."""
 
     def __init__(self, asked: Dependence, common: list[Op], position: int, *, by_steps: bool = True) -> None:
-        self.order, self.sums = asked.order, asked.sums
+        self.order, self.sums, self.depths = asked.order, asked.sums, asked.depths
+        self.forms: dict[tuple[Value, str], Form] = {}
         self.by_steps = by_steps  # a later counter is an earlier one and some steps; else, some counter of its range
         self.same = common[:position]
         self.ahead = common[position] if position < len(common) else None
@@ -140,6 +150,12 @@ class _Case:
 
     def affine(self, v: Value, side: str) -> Form:
         """A number in terms of counters and of numbers that nothing is known of."""
+        found = self.forms.get((v, side))
+        if found is None:
+            found = self.forms[v, side] = self._affine(v, side)
+        return found
+
+    def _affine(self, v: Value, side: str) -> Form:
         total = self.sums.added(v, lambda part: self.affine(part, side))
         if total is not None:
             return total
@@ -190,8 +206,12 @@ class _Case:
         return rest if k > 0 and v.op is not None and v.op.row.length else None
 
     def _depth(self, atom: Atom) -> int:
-        v = atom[1]
-        return len(self.order.enclosing(v.block)) if isinstance(v, Value) and v.block is not None else 0
+        found = self.depths.get(atom)
+        if found is None:
+            v = atom[1]
+            found = len(self.order.enclosing(v.block)) if isinstance(v, Value) and v.block is not None else 0
+            self.depths[atom] = found
+        return found
 
     def _end(self, loop: Op, *, low: bool, side: str) -> Form | None:
         """The lowest or highest value of a counter."""
