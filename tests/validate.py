@@ -3,7 +3,7 @@
 Each program runs in two processes, one with every optional pass off (`DIFFJIT_PLAIN=1`), on its own arguments and on
 others at the edges: NaN, infinities and huge numbers inside arrays, no elements, one element, small integers of either
 sign, reversed views, arrays that share memory. Values, gradients, exceptions and what is left in the arguments must be
-the same, to the order in which sums are rounded. `--tiers`: code made quickly (`DIFFJIT_TIERS=light`) against code made
+the same, to the order in which sums are rounded. `--alone`: every loop is a function (`loops.outlined`). `--tiers`: code made quickly (`DIFFJIT_TIERS=light`) against code made
 well, to the last bit; with `--seeds 0:100` of random programs.
 """
 
@@ -29,6 +29,7 @@ from tests.fuzz.validate import EDGES, FAST, LIGHT, PLAIN, Record, bits_agree, d
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = (0, -1, 1)
+ALONE = "TESTS_LOOPS_ALONE"  # in the environment: every loop is a function
 SEED = "seed "  # of a random program, in place of a name
 
 
@@ -128,9 +129,17 @@ def recorded(names: list[str], backend: str, environment: dict[str, str]) -> dic
     return dict(lines)
 
 
-def compared(names: list[str], backend: str = "numba") -> tuple[list[str], int]:
+def every_loop_alone() -> None:
+    """Make a function of every loop that may be one, however short the program is."""
+    from diffjit.lowering.loops import outlined
+
+    outlined.LONG = outlined.LONGEST = outlined.FRACTION = 0
+
+
+def compared(names: list[str], backend: str = "numba", *, alone: bool = False) -> tuple[list[str], int]:
     """Where the optimised programs differ from the plain ones, and how many are the same to the last bit."""
-    optimised, plain = recorded(names, backend, {"DIFFJIT_PLAIN": ""}), recorded(names, backend, PLAIN)
+    how = {"DIFFJIT_PLAIN": "", ALONE: "1" if alone else ""}
+    optimised, plain = recorded(names, backend, how), recorded(names, backend, PLAIN)
     found = [f"{name}: {line}" for name in names for line in differences(optimised[name], plain[name])]
     return found, sum(bits_agree(optimised[name], plain[name]) for name in names)
 
@@ -151,11 +160,14 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="corpus programs; a sample by default")
     parser.add_argument("--all", action="store_true", help="the whole corpus")
     parser.add_argument("--tiers", action="store_true", help="code made quickly against code made well")
+    parser.add_argument("--alone", action="store_true", help="loops that are functions against plain code")
     parser.add_argument("--seeds", metavar="A:B", help="random programs instead")
     parser.add_argument("--backend", choices=("numba", "python"), default="numba")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
+        if os.environ.get(ALONE):
+            every_loop_alone()
         for name in options.names:
             print("record:" + json.dumps([name, record(name, options.backend)]), flush=True)
         return 0
@@ -168,7 +180,7 @@ def main() -> int:
     wrong = same = 0
     for start in range(0, len(names), 10):
         some = names[start : start + 10]
-        found, bits = (tiers_compared(some), 0) if options.tiers else compared(some, options.backend)
+        found, bits = (tiers_compared(some), 0) if options.tiers else compared(some, options.backend, alone=options.alone)
         same_here = len(some) - len({line.split(":")[0] for line in found}) if options.tiers else bits
         wrong, same = wrong + len(found), same + same_here
         if found:

@@ -13,7 +13,7 @@ import numpy as np
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering.calls.failures import APART
-from diffjit.lowering.loops import fuse, fusion
+from diffjit.lowering.loops import fuse, fusion, outlined
 from diffjit.lowering.marks import NEST, PARALLEL, SCALAR
 from diffjit.lowering.text import scalars, spreading
 from diffjit.lowering.text.forms import statement
@@ -272,15 +272,39 @@ class Loops:
 
     def _run_sums(self, *, vector: bool, flag: str) -> None:
         for made in self.sums.values():
-            if not made.place:
-                self.lines.add(f"{made.out} = {made.start}")
-            elif self._depth(made) is None:
+            if made.place and self._depth(made) is None:
                 self.lines.add(f"fill({made.out}, {made.start})")
-        if vector and spreading.pays(self):
+        spread = vector and spreading.pays(self)
+        if not spread and outlined.nest_pays(self):
+            self._run_alone(vector=vector, flag=flag)
+            return
+        self._begin()
+        if spread:
             spreading.write(self, flag)
         else:
-            kind = PARALLEL if vector else SCALAR
-            self._open(0, lambda: self._body(vector=vector, flag=flag), list(self.sums.values()), kind)
+            self._all(vector=vector, flag=flag)
+
+    def _begin(self) -> None:
+        for made in self.sums.values():
+            if not made.place:
+                self.lines.add(f"{made.out} = {made.start}")
+
+    def _all(self, *, vector: bool, flag: str) -> None:
+        kind = PARALLEL if vector else SCALAR
+        self._open(0, lambda: self._body(vector=vector, flag=flag), list(self.sums.values()), kind)
+
+    def _run_alone(self, *, vector: bool, flag: str) -> None:
+        main, self.lines = self.lines, Lines()
+        if flag:
+            self.lines.add(f"{flag} = False")
+        self._begin()
+        self._all(vector=vector, flag=flag)
+        body, self.lines = self.lines.parse(), main
+        results = [s.out for s in self.sums.values() if not s.place] + [flag] * bool(flag)
+        behind = spreading.arrays_of(self)
+        fresh = set(self.outs.values()) - behind.keys()
+        for made in outlined.call_of(self.printer, body, results=results, behind=behind, fresh=fresh, origin=self.op):
+            main.add(ast.unparse(made))
 
     # For `spreading`
 

@@ -64,6 +64,7 @@ class _Printed:
         """An expression: operands first."""
         for child in ast.iter_child_nodes(tree):
             self.expression(child, done)
+        self.statements(getattr(tree, "runs", ()), done)  # of a call: what the called function does
         self.ran(getattr(tree, "origin", None), done)
 
     def ran(self, op: Op | None, done: set[Check]) -> None:

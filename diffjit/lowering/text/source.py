@@ -22,7 +22,7 @@ from diffjit.ir.text.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
 from diffjit.lowering.calls import failures
-from diffjit.lowering.loops import checked, fuse, reuse, sharing
+from diffjit.lowering.loops import checked, fuse, outlined, reuse, sharing
 from diffjit.lowering.loops.fusion import NEST, same_place
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
@@ -71,6 +71,7 @@ class LoweredPrinter(OpPrinter):
         }
         self.passes = set[Value]() if settings.plain else reuse.passing(function)
         self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long
+        self.size = 0 if settings.plain else sum(map(outlined.size, function.body.ops))
         self.in_loop = False
         self.rooms = 0  # places where such arrays are made
         self._inside_loops: set[Op] = {
@@ -116,8 +117,10 @@ class LoweredPrinter(OpPrinter):
         return axes >= self.threads_from and op not in self._shared
 
     def loop(self, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
-        """A loop over lanes may run in threads."""
-        return sharing.share(self, op, loop, name) if sharing.pays(self, op) else [loop]
+        """A loop over lanes may run in threads; one of a long function may be a function."""
+        if sharing.pays(self, op):
+            return sharing.share(self, op, loop, name)
+        return outlined.outline(self, op, loop, name) if outlined.loop_pays(self, op) else [loop]
 
     def part_name(self) -> str:
         """A name for one more function that this one calls."""

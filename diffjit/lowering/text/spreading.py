@@ -167,16 +167,21 @@ class _Spread:
 
     def _apart(self, names: list[str]) -> tuple[int, ...]:
         """Numbers for parameters, the same where arrays may overlap."""
-        nest, roots = self.nest, self.printer.roots
-        behind: dict[str, list[Value]] = {}
-        for v, arg in nest.args.items():
-            name = nest.nest.names.get(id(arg))
-            if name is not None and isinstance(v.type, Array):
-                behind.setdefault(name, []).append(v)
-        for v, name in nest.targets.items():
+        behind = arrays_of(self.nest)
+        fresh = {*self.nest.outs.values(), *self.notes} - behind.keys()
+        return (0, 0, *groups_of(names, behind, self.printer.roots, fresh))
+
+
+def arrays_of(nest: Loops) -> dict[str, list[Value]]:
+    """The arrays that the variables of a nest stand for, but for those that it makes."""
+    behind: dict[str, list[Value]] = {}
+    for v, arg in nest.args.items():
+        name = nest.nest.names.get(id(arg))
+        if name is not None and isinstance(v.type, Array):
             behind.setdefault(name, []).append(v)
-        fresh = {*nest.outs.values(), *self.notes} - behind.keys()
-        return (0, 0, *groups_of(names, behind, roots, fresh))
+    for v, name in nest.targets.items():
+        behind.setdefault(name, []).append(v)
+    return behind
 
 
 def groups_of(names: list[str], behind: dict[str, list[Value]], roots: Roots, fresh: Collection[str] = ()) -> list[int]:

@@ -1,0 +1,126 @@
+"""Loops of long functions that become functions of their own, for LLVM's sake.
+
+    def loop1_(n_, x, y_bar):                          a_bar = loop1_(n_, x, y_bar)
+        a_bar = 0.0
+        for i_ in range(n_):
+            a_bar = plus(a_bar, x[i_] * y_bar[i_])
+        return a_bar
+
+LLVM takes more than twice the time for a function that is twice as long. And a function with a sum that LLVM may
+reorder goes through all of its passes before its first call (docs/decisions/0061): here that is the loop with the sum,
+not all that stands around it. A call costs some nanoseconds, so loops within loops stay where they are, but for those
+of array operations with such sums.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
+
+from diffjit.ir.nodes import SUM, Op, Value
+from diffjit.ir.text import syntax
+from diffjit.ir.types import Array, Scalar
+from diffjit.ir.walk import walk
+from diffjit.lowering.text.rows import has_unit_rows
+from diffjit.lowering.text.spreading import Part, free_names, groups_of
+
+if TYPE_CHECKING:
+    from diffjit.lowering.text.nests import Loops
+    from diffjit.lowering.text.source import LoweredPrinter
+
+LONG = 250  # operations of a function whose loops with sums stand alone
+LONGEST = 1000  # operations of a function whose loops do, whatever they compute
+FRACTION = 2  # a loop that is more of a function than one of so many parts stays where it is
+
+
+def size(op: Op) -> int:
+    """How many operations an operation of the loop program is made of."""
+    return sum(len(each.attrs.get("members", ())) or 1 for each in (op, *(o for r in op.regions for o in walk(r))))
+
+
+def nest_pays(nest: Loops) -> bool:
+    """Whether the loops of array operations become a function."""
+    printer = nest.printer
+    if not nest.order or id(printer.function) in printer.recursive or printer.size < LONG:
+        return False
+    if printer.looped(nest.op) and all(n.isdigit() for n in nest.nest.lengths):
+        return False  # a small one, in which the call would show
+    if printer.looped(nest.op) and not all(map(_keeps_strides, (*nest.args, *nest.targets))):
+        return False
+    reordered = any(s.dtype.kind == "f" and not (s.place and not s.part) for s in nest.sums.values())
+    return reordered or (printer.size >= LONGEST and not printer.looped(nest.op))
+
+
+def _keeps_strides(v: Value) -> bool:
+    """Whether a function knows as much of an array's strides as where it was made."""
+    return not isinstance(v.type, Array) or v.type.layout in ("C", "F") or has_unit_rows(v)
+
+
+def loop_pays(printer: LoweredPrinter, op: Op) -> bool:
+    """Whether a loop of the user's, or of its way back, becomes a function."""
+    if printer.looped(op) or id(printer.function) in printer.recursive or printer.size < LONG:
+        return False
+    if not all(isinstance(v.type, Scalar) for v in op.outputs) or FRACTION * size(op) > printer.size:
+        return False
+    reordered = any(SUM in inner.attrs for inner in walk(op.regions[0]))
+    return (reordered or printer.size >= LONGEST) and all(map(_has_value, op.inputs[3:]))
+
+
+def _has_value(v: Value) -> bool:
+    return v.op is None or v.op.kind != "undef"
+
+
+def outline(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
+    """The call that runs a loop."""
+    made = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    results = [n for n in dict.fromkeys(map(name, op.outputs)) if n is not None and n in made]
+    bounds = [n.id for n in ast.walk(loop.iter) if isinstance(n, ast.Name)]  # read once: the body may use their names
+    carried = list(dict.fromkeys([*results, *(n for n in bounds if n in made)]))
+    behind: dict[str, list[Value]] = {}
+    for inner in walk(op.regions[0]):
+        for v in inner.inputs:
+            known = name(v) if isinstance(v.type, Array) else None
+            if known is not None:
+                behind.setdefault(known, []).append(v)
+    rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in ast.walk(loop))
+    printer.rooms -= rooms
+    return call_of(printer, [loop], results=results, carried=carried, behind=behind, rooms=rooms, origin=op)
+
+
+def call_of(
+    printer: LoweredPrinter,
+    body: list[ast.stmt],
+    *,
+    results: list[str],
+    behind: dict[str, list[Value]],
+    carried: Sequence[str] = (),
+    fresh: Collection[str] = (),
+    rooms: int = 0,
+    origin: Op,
+) -> list[ast.stmt]:
+    """The call of a function with statements as its body.
+
+    `results`: variables whose values leave; `carried`: those that they read before they assign them; `behind`: what
+    arrays stand for, but for `fresh` ones.
+    """
+    known = {*printer.definitions, *(part.name for part in printer.parts)}
+    names = [*carried, *(n for n in free_names(body, set(carried)) if n not in known)]
+    out = syntax.tuple_of([syntax.variable(n) for n in results]) if len(results) > 1 else None
+    back = out or (syntax.variable(results[0]) if results else ast.Constant(value=0))
+    part = Part(
+        printer.part_name(),
+        names,
+        tuple(groups_of(names, behind, printer.roots, fresh)),
+        [*body, ast.Return(value=back)],
+        rooms,
+    )
+    printer.parts.append(part)
+    call = syntax.call(part.name, *(syntax.variable(n) for n in names))
+    call.origin = origin  # type: ignore[attr-defined] - the place of a failure
+    call.runs = body  # type: ignore[attr-defined] - for `printed_order`
+    if not results:
+        return [ast.Expr(value=call)]
+    targets: list[ast.expr] = [syntax.target(n) for n in results]
+    target = targets[0] if len(targets) == 1 else ast.Tuple(elts=targets, ctx=syntax.STORE)
+    return [ast.Assign(targets=[target], value=call, lineno=0)]
