@@ -3,8 +3,8 @@
 Each program runs in two processes, one with every optional pass off (`DIFFJIT_PLAIN=1`), on its own arguments and on
 others at the edges: NaN, infinities and huge numbers inside arrays, no elements, one element, small integers of either
 sign, reversed views, arrays that share memory. Values, gradients, exceptions and what is left in the arguments must be
-the same, to the order in which sums are rounded. `--alone`: every loop is a function (`loops.outlined`). `--tiers`: code made quickly (`DIFFJIT_TIERS=light`) against code made
-well, to the last bit; with `--seeds 0:100` of random programs.
+the same, to the order in which sums are rounded. `--alone`: every loop is a function (`loops.outlined`). `--tiers`:
+code made quickly (`DIFFJIT_TIERS=light`) against code made well, to the last bit. `--seeds 0:100`: random programs.
 """
 
 # ruff: noqa: T201 - a command line prints
@@ -180,7 +180,9 @@ def main() -> int:
     wrong = same = 0
     for start in range(0, len(names), 10):
         some = names[start : start + 10]
-        found, bits = (tiers_compared(some), 0) if options.tiers else compared(some, options.backend, alone=options.alone)
+        found, bits = (
+            (tiers_compared(some), 0) if options.tiers else compared(some, options.backend, alone=options.alone)
+        )
         same_here = len(some) - len({line.split(":")[0] for line in found}) if options.tiers else bits
         wrong, same = wrong + len(found), same + same_here
         if found:

@@ -26,6 +26,7 @@ from diffjit.transforms.optimise.simplify import simplify
 from diffjit.transforms.optimise.skipped import skip_zeros
 from diffjit.transforms.optimise.tables import tabulate
 from diffjit.transforms.optimise.tidy import labelled, tidy
+from diffjit.transforms.optimise.unneeded import drop_contents, drop_copies
 from diffjit.transforms.optimise.unread import adopt, drop_unread, lengths_of_arguments
 from diffjit.transforms.optimise.updates import in_place
 from diffjit.transforms.reverse.reverse import Reversed, reverse
@@ -62,7 +63,12 @@ PASSES = (
 )
 """What runs on each program: as it was interpreted, after each mode, and before it is compiled."""
 
-VALUELESS = (Pass("simplify", simplify, optional=False), Pass("copies", tidy))
+VALUELESS = (
+    Pass("contents", drop_contents),
+    Pass("unchanged", drop_copies),
+    Pass("simplify", simplify, optional=False),
+    Pass("copies", tidy),
+)
 """What runs where results have been taken away, and with them what computed them."""
 
 NUMBERS = (

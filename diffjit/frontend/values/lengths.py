@@ -89,7 +89,14 @@ class Lengths:
                 return found
         elif step == -1 and start is None and stop is None:
             return length
-        return self.symbols.setdefault(("slice", length, *parts), Sym())
+        return self.symbols.setdefault(("slice", length, *self._bounds(length, *parts)), Sym())
+
+    def _bounds(self, length: Dim, start: Any, stop: Any, step: Any) -> tuple[Any, ...]:
+        """The parts of a slice, the same for those that are the same numbers: `i + 1` wherever it is written."""
+        start, stop, step = (self._form(p) if isinstance(p, Value) else p for p in (start, stop, step))
+        if step in (None, 1):
+            start, stop, step = start or 0, None if stop == (length, 0) else stop, None
+        return start, stop, step
 
     def reaches(self, length: Sym, start: Any, stop: Any, step: Any) -> bool:
         """Whether an array is certainly long enough for a slice with bounds that are known and small."""

@@ -20,32 +20,64 @@ copies are marked (attribute `spent`), and looked at when no derivative will be 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.memory import Memory
+from diffjit.ir.build import Builder
 from diffjit.ir.checks import CHECKS, cannot_fail, inherit
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.ops import Reads
 from diffjit.ir.raising import may_raise
-from diffjit.ir.types import Array, List, Stack, Sym, is_ref
-from diffjit.ir.walk import walk
+from diffjit.ir.types import INT, Array, Dim, List, Stack, Sym, is_ref
+from diffjit.ir.walk import blocks, uses, walk
+from diffjit.transforms.optimise.unneeded import same_layout
 
 _OUTSIDE = frozenset({"call", "foreign"})  # what they are given, they may keep
 
 
 def lengths_of_arguments(function: Function) -> None:
     """Lengths that arguments have are read there: no array is made for them, in place."""
-    known: dict[Sym, tuple[Value, int]] = {}
+    known: dict[Dim, tuple[Value, int]] = {}
     for p in function.params:
         for axis, d in enumerate(p.type.dims if isinstance(p.type, Array) else ()):
             if isinstance(d, Sym):
                 known.setdefault(d, (p, axis))
-    for op in walk(function.body):
-        array = op.inputs[0].type if op.kind == "dim" else None
-        if isinstance(array, Array) and array.dims[op.attrs["axis"]] in known:
-            source, op.attrs["axis"] = known[array.dims[op.attrs["axis"]]]  # type: ignore[index]
-            op.inputs = [source]
+    users = uses(function)
+    for block in list(blocks(function.body)):
+        for k, op in reversed(list(enumerate(block.ops))):
+            array = op.inputs[0].type if op.kind == "dim" else None
+            if isinstance(array, Array) and array.dims[op.attrs["axis"]] in known:
+                source, op.attrs["axis"] = known[array.dims[op.attrs["axis"]]]
+                op.inputs = [source]
+            elif op.kind == "zeros_like" and _made_for_lengths(op, users, known):
+                block.ops[k:k] = _by_lengths(op, block, known)
+
+
+def _made_for_lengths(op: Op, users: Mapping[Value, Sequence[Op | Block]], known: Mapping[Dim, Any]) -> bool:
+    """Whether an array is computed for its lengths alone, which others have as well."""
+    like = op.inputs[0]
+    if like.op is None or like.op.row.makes or is_view(like.op) or not isinstance(like.type, Array):
+        return False
+    asked = all(isinstance(user, Op) and user.row.reads is Reads.LENGTHS for user in users[like])
+    return asked and like.type.layout in ("C", "F") and all(isinstance(d, int) or d in known for d in like.type.dims)
+
+
+def _by_lengths(op: Op, block: Block, known: Mapping[Dim, tuple[Value, int]]) -> list[Op]:
+    """Make an array by its lengths, in place of another one; the operations that read them."""
+    like = op.inputs[0].type
+    assert isinstance(like, Array)
+    ahead = Block()
+    build = Builder(ahead)
+    build.loc = op.loc
+    with build.inside(ahead):
+        found = [(d, known.get(d)) for d in like.dims]
+        op.inputs = [build.const(d) if at is None else build.value("dim", [at[0]], INT, axis=at[1]) for d, at in found]
+    op.kind, op.attrs = "zeros", {**op.attrs, "order": like.layout}
+    for made in ahead.ops:
+        made.out.block = block
+    return ahead.ops
 
 
 def drop_unread(function: Function) -> None:
@@ -102,7 +134,7 @@ def _read(op: Op, memory: Memory) -> set[Any]:
 def adopt(function: Function) -> None:
     """Apply it to the function's own block, in place."""
     body = function.body
-    copies = [op for op in body.ops if op.kind == "copy" and op.attrs.get("spent") and _same_layout(op)]
+    copies = [op for op in body.ops if op.kind == "copy" and op.attrs.get("spent") and same_layout(op)]
     if not copies:
         return
     memory = analyses(function).one_memory
@@ -130,13 +162,6 @@ def adopt(function: Function) -> None:
         for region in op.regions:
             region.results = [_final(v, mapping) for v in region.results]
     body.results = [_final(v, mapping) for v in body.results]
-
-
-def _same_layout(op: Op) -> bool:
-    given, made = op.inputs[0].type, op.out.type
-    if not isinstance(given, Array) or not isinstance(made, Array):
-        return False
-    return given.layout == made.layout and given.layout in ("C", "F") and op.attrs["order"] in ("K", given.layout)
 
 
 def _is_whole(v: Value) -> bool:
