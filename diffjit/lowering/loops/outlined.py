@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 LONG = 250  # operations of a function whose loops with sums stand alone
 LONGEST = 1000  # operations of a function whose loops do, whatever they compute
+MOST = 24  # parameters of a function: each array is nine or more of the machine's, and may overlap any other
 FRACTION = 2  # a loop that is more of a function than one of so many parts stays where it is
 
 
@@ -83,6 +84,8 @@ def outline(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Valu
             known = name(v) if isinstance(v.type, Array) else None
             if known is not None:
                 behind.setdefault(known, []).append(v)
+    if len(free_names([loop], set())) > MOST:
+        return [loop]
     rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in ast.walk(loop))
     printer.rooms -= rooms
     return call_of(printer, [loop], results=results, carried=carried, behind=behind, rooms=rooms, origin=op)
