@@ -17,6 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import streams
+from diffjit.stored import stored
+
 NO_THREADS = 1 << 16  # more axes than any nest has
 _COUNTS = 8  # an int of at least so much may be meant as an array's length
 _MANY = 1024  # so many elements of arguments that loops over pairs of them may pay threads
@@ -85,7 +88,7 @@ def _fill(slot: Leaf | Fixed | Record, leaves: Any) -> Any:
         return next(leaves)
     if isinstance(slot, Fixed):
         return slot.value
-    return make_object(slot.cls, dict(zip(slot.names, slot.inner.unflatten(leaves), strict=True)))
+    return make_object(parts_class(slot.cls), dict(zip(slot.names, slot.inner.unflatten(leaves), strict=True)))
 
 
 def make_object(cls: type, fields: dict[str, Any]) -> Any:
@@ -94,6 +97,18 @@ def make_object(cls: type, fields: dict[str, Any]) -> Any:
     for name, value in fields.items():
         object.__setattr__(obj, name, value)
     return obj
+
+
+class Parts:
+    """What belongs to each part of an object of SciPy's, as attributes: tangents, cotangents."""
+
+    def __repr__(self) -> str:
+        return f"Parts({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+def parts_class(cls: type) -> type:
+    """The class of what has a derivative for each part of an object: SciPy's own would take it for an object's."""
+    return cls if stored(cls) is None else Parts
 
 
 def is_numeric(value: Any) -> bool:
@@ -115,7 +130,9 @@ def is_record(value: Any) -> bool:
     if dataclasses.is_dataclass(value):
         return True
     module = type(value).__module__.split(".")[0]
-    if module in _LIBRARIES:
+    if module == "scipy":
+        return stored(type(value)) is not None
+    if module in _LIBRARIES or module.startswith("_cython"):
         return False
     if callable(value) and hasattr(value, "__wrapped__"):
         return False
@@ -130,8 +147,17 @@ def is_record(value: Any) -> bool:
 
 def attributes(value: Any) -> dict[str, Any]:
     """The attributes of a record."""
+    known = stored(type(value))
+    if known is not None:
+        return known.read(value)
     found = {name: getattr(value, name) for name in slots(type(value)) if hasattr(value, name)}
     return found | getattr(value, "__dict__", {})
+
+
+def attribute(value: Any, name: str) -> Any:
+    """One attribute of a record."""
+    known = stored(type(value))
+    return getattr(value, name) if known is None else known.read(value)[name]
 
 
 @functools.cache
@@ -161,7 +187,7 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     leaves: list[Any] = []
     slots: list[Any] = []
     for item in items:
-        if is_numeric(item):
+        if is_numeric(item) or streams.is_stream(item):
             leaves.append(item)
             slots.append(Leaf(leaf_key(item)))
         elif is_record(item):
@@ -308,7 +334,7 @@ def leaf_key(leaf: Any) -> Any:
         return (leaf.dtype.str, known_lengths(leaf.shape), layout, flags.writeable, *own)
     if isinstance(leaf, np.generic):
         return leaf.dtype.str
-    return type(leaf)
+    return streams.key_of(leaf) or type(leaf)
 
 
 _BY_VALUE = frozenset({type(None), bool, int, str, bytes, np.dtype})

@@ -421,7 +421,7 @@ MUTATIONS = (
     ),
     Mutation(
         "what an iteration reads, one before it may not have written",
-        "transforms/optimise/unread.py",
+        "transforms/optimise/needless/unread.py",
         "                seen |= _read(inner, memory)",
         "                seen |= set()",
         "tests/transforms/test_unread.py",
@@ -566,8 +566,8 @@ MUTATIONS = (
     Mutation(
         "what prints may start again",
         "lowering/calls/cpu.py",
-        """    return op.kind == "foreign" or (op.row.effect and op.row.raises is not Raises.ALWAYS)""",
-        '    return op.kind == "foreign"',
+        """    return op.row.linked or (op.row.effect and op.row.raises is not Raises.ALWAYS)""",
+        "    return op.row.linked",
         "tests/lowering/test_tiers.py -k traces",
     ),
     # Nothing wrong, but slow

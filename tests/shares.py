@@ -13,6 +13,9 @@ from tests.budget import family
 
 EACH = 2.0
 MORE = {  # each case is another program
+    "tests/scipy/test_rows.py::test_compiled": 60.0,
+    "tests/scipy/test_rows.py::test_lanes": 30.0,
+    "tests/scipy/test_rows.py::test_values_and_derivatives": 60.0,
     "tests/test_verbs.py::test_as_python": 90.0,
     "tests/test_fuzz.py::test_a_program_that_once_went_wrong": 30.0,
 }

@@ -13,7 +13,6 @@ from tests.modes import MODES, PROGRAMS, case, is_float, leaves, like, near, qui
 # Programs that are refused for now, and why: by name, or by name and mode as in the identifiers of the tests. An entry
 # must raise a DiffjitError, never give a number, and has to go when the program works.
 NOT_YET: dict[str, str] = {
-    "counts_in_a_global": "assignment to a global name",
     "triangles_and_windows": "sliding_window_view",
     "accumulator_types_with_no_passes": "a result whose type depends on whether a loop ran: an error when it runs",
 }  # fmt: skip

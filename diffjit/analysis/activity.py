@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diffjit.analysis.memory import Memory
-from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import is_float, is_ref
 from diffjit.ir.walk import walk
 
@@ -53,7 +53,13 @@ class Activity:
 
     def is_varied(self, v: Value) -> bool:
         """Whether the value depends on a differentiated input."""
-        return is_float(v.type) and self._key(v) in self.varied
+        return is_float(v.type) and self._key(v) in self.varied and not self._stopped(v)
+
+    def _stopped(self, v: Value) -> bool:
+        """Whether a reference was taken of memory so that derivatives end there, and that was not written to since."""
+        while v.op is not None and is_view(v.op):
+            v = v.op.inputs[0]
+        return v.op is not None and v.op.kind == "stop_gradient" and not self.memory.changes_after(v, v.op)
 
     def is_useful(self, v: Value) -> bool:
         """Whether a result depends on the value."""

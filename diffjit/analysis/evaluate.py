@@ -60,7 +60,7 @@ class Evaluator:
         return self._cached(op, "places", body)
 
     def _body(self, op: Op, args: Sequence[ast.expr]) -> list[ast.stmt]:
-        if self.printer.expressible(op) or op.kind == "foreign":
+        if self.printer.expressible(op) or op.row.linked:
             return [ast.Return(value=self.printer.expression(op, args))]
         made = self.printer.statements(op, args, [])
         assert not isinstance(made, str)

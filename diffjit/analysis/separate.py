@@ -19,7 +19,7 @@ from diffjit.ir.walk import walk
 
 SEPARATE = "separate"  # attribute of a loop: it may run in threads
 
-_ALONE = frozenset({"print", "call", "foreign", "fft", "rfft", "irfft"})
+_ALONE = frozenset({"call", "fft", "rfft", "irfft"})
 
 
 def mark_separate(function: Function) -> None:
@@ -48,7 +48,7 @@ class _Marking:
         if const_of(loop.inputs[0]) != 0 or const_of(loop.inputs[2]) != 1:
             return False
         inside = list(walk(loop.regions[0]))
-        if any(op.kind in _ALONE for op in inside):
+        if any(op.kind in _ALONE or op.row.once or op.row.linked for op in inside):
             return False
         outer = [v for op in inside for v in op.inputs if is_ref(v.type) and not self.order.inside(v, loop)]
         if not all(isinstance(v.type, Array) for v in outer):

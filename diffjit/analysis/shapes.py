@@ -26,7 +26,7 @@ def read_for_shape(op: Op) -> list[Value]:
         return [op.inputs[op.row.like]]
     if op.kind == "arange":
         return op.inputs
-    if op.kind == "foreign":
+    if op.row.linked:
         return op.inputs[len(op.attrs["site"].inputs) :]
     return [v for v in op.inputs if isinstance(v.type, Array)]
 
@@ -49,7 +49,7 @@ def _shape(op: Op, known: dict[Value, Any]) -> Shape | None:
         return _broadcast([known[v] for v in op.inputs if isinstance(v.type, Array)])
     if op.row.reduces or kind in ("argmax", "argmin"):
         return _reduced(op, known[op.inputs[0]])
-    if kind == "foreign" and len(op.outputs) == 1:
+    if op.row.linked and len(op.outputs) == 1:
         return tuple(known[v] for v in op.inputs[len(op.attrs["site"].inputs) :])
     if kind == "transpose":
         return tuple(known[op.inputs[0]][k] for k in op.attrs["perm"])

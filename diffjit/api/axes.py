@@ -104,7 +104,7 @@ class Arguments:
 
     def _object(self, ref: av.Ref, axes: Any, name: str, visit: Callable[[Lane], Any]) -> Any:
         held = self.interpreter.contents(ref)
-        if axes is None:
+        if axes is None or (isinstance(held, av.ObjC) and hasattr(held.cls, "told")):  # a stream: lanes draw in turn
             return ref
         if isinstance(held, av.ListC):
             parts = self._parts(list(range(len(held.items))), held.items, axes, list, name, visit)

@@ -21,7 +21,7 @@ from diffjit.ir.types import BOOL, Array, Scalar
 from diffjit.ir.walk import dce
 from diffjit.transforms.checkpoint.calls import APART, recomputed
 from diffjit.transforms.outlined import own
-from diffjit.transforms.prepare import copied_params
+from diffjit.transforms.prepare import copied_params, stream_params
 
 T = TypeVar("T")
 
@@ -60,6 +60,7 @@ class _Call:
         given = {p: v for p, v in zip(f.params, inner.inputs, strict=True) if isinstance(p.type, Array)}
         itself = {k: given[v] for k, v in enumerate(f.results) if v in given}
         made, copies = copied_params(f)
+        drawn = stream_params(f)
         pairs = self.one_memory(f, itself, frozenset(copies))
         self.refuse_overlap(f, copies)
         order = [k for k in range(len(f.results)) if k not in itself]
@@ -73,7 +74,7 @@ class _Call:
         for out, v in zip(op.outputs, made.results, strict=True):
             out.name = v.name
         for k, out in zip(copies, op.outputs[len(order) :], strict=True):
-            interpreter.build.op("assign", [inner.inputs[k], out])
+            interpreter.build.op("leave" if k in drawn else "assign", [inner.inputs[k], out])
         outs: list[Value] = [itself.get(k) or op.outputs[order.index(k)] for k in range(len(f.results))]
         return interpreter.abstract(inner.program.result, outs)
 

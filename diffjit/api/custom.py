@@ -18,10 +18,10 @@ from diffjit.api.engine.derived import verb
 from diffjit.api.engine.engine import mutated_params
 from diffjit.api.engine.inline import Inside, nest
 from diffjit.errors import UsageError
-from diffjit.frontend.calls.foreign import without_source
 from diffjit.frontend.calls.nested import Foreign, Inner
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, mapped
+from diffjit.frontend.outside.foreign import without_source
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.build import Builder
@@ -29,7 +29,7 @@ from diffjit.ir.nodes import Function, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.ir.walk import dce, rename, walk
 from diffjit.transforms.custom import Rules, floats
-from diffjit.transforms.prepare import own_copy
+from diffjit.transforms.prepare import own_copy, stream_params
 
 MAX_DEPTH = 6  # of calls of one function in its own rules, with arguments of new types each time
 
@@ -156,6 +156,8 @@ class _Call:
             return NONE
         spec = primal.program.result
         function = primal.program.function
+        if stream_params(function):
+            raise self.refused("draws from a stream of random numbers", "draw before the call, and pass what was drawn")
         if mutated_params(function):
             raise self.refused("changes an array among its arguments", "return what it computes instead")
         outs: list[tuple[int, Any]] = []

@@ -9,7 +9,7 @@ import numpy as np
 
 from diffjit.api.engine.tracebacks import boundary
 from diffjit.errors import UsageError
-from diffjit.frontend.calls.foreign import qualified
+from diffjit.frontend.outside.foreign import qualified
 from diffjit.primitives.routines import Routine
 from diffjit.primitives.signatures import Signature, is_ctypes, is_low_level, signature_of, undeclared
 

@@ -18,6 +18,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.ir.walk import always_raises
+from diffjit.streams import is_stream
 from diffjit.transforms.pipeline import finish, joint, without_value
 
 if TYPE_CHECKING:
@@ -161,7 +162,8 @@ def derive(derived: Gradient, program: Program, call: Arguments, *, compiled: bo
     function, positions = joint(program.function, wrt, value.index, compiled=compiled)
     where = dict(zip(wrt, positions, strict=True))
     trees = [
-        spec_tree(call.structure(a), iter([bar(function, k, where.get(k)) for k in call.leaf_range(a)])) for a in which
+        spec_tree(call.structure(a), iter([bar(function, k, where.get(k), call) for k in call.leaf_range(a)]))
+        for a in which
     ]
     gradients = trees[0] if isinstance(derived.argnums, (int, str)) else tuple(trees)
     result: Any = gradients
@@ -178,8 +180,10 @@ def derive(derived: Gradient, program: Program, call: Arguments, *, compiled: bo
     return replace(program, function=function, result=result, changes=[])
 
 
-def bar(function: Function, k: int, position: int | None) -> Any:
+def bar(function: Function, k: int, position: int | None, call: Arguments) -> Any:
     """Where the cotangent of a parameter stands among the results; zeros are added, an int has a constant."""
+    if is_stream(call.leaves[k]):
+        return None
     if position is not None:
         return Out(position)
     ty = function.params[k].type
@@ -210,7 +214,7 @@ def spec_tree(structure: tree.Structure, leaves: Any) -> Any:
             slots.append(slot.value)
         else:
             inner = spec_tree(slot.inner, leaves)
-            slots.append(RecordOut(slot.cls, dict(zip(slot.names, inner, strict=True))))
+            slots.append(RecordOut(tree.parts_class(slot.cls), dict(zip(slot.names, inner, strict=True))))
     return optree.tree_unflatten(structure.spec, slots)
 
 

@@ -114,7 +114,7 @@ def _each(primal: Any, series: Any, leaf: Callable[[Any, Any], Any]) -> Any:
         if not isinstance(series, dict) or primal.keys() != series.keys():
             raise _other_structure()
         return {key: _each(p, series[key], leaf) for key, p in primal.items()}
-    if tree.is_record(primal):
+    if tree.is_record(primal) and not hasattr(type(primal), "told"):  # streams of random numbers have no series
         fields = tree.attributes(primal)
         if not tree.is_record(series) or tree.attributes(series).keys() != fields.keys():
             raise _other_structure()
@@ -170,7 +170,9 @@ def _series_spec(spec: Any, terms: Callable[[int], list[Out]], order: int) -> An
         case OptOut():
             return OptOut(spec.flag, _series_spec(spec.inner, terms, order))
         case RecordOut():
-            return RecordOut(spec.cls, {n: _series_spec(v, terms, order) for n, v in spec.fields.items()})
+            return RecordOut(
+                tree.parts_class(spec.cls), {n: _series_spec(v, terms, order) for n, v in spec.fields.items()}
+            )
         case TableOut():
             return TableOut(spec.keys, _series_spec(spec.values, terms, order))
         case tuple():

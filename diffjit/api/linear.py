@@ -14,6 +14,7 @@ from diffjit.api.engine.derived import Derived, cached, verb
 from diffjit.api.engine.engine import compile_ir, executable
 from diffjit.api.engine.inline import Inside, conformed, inline_vjp, nest, plain
 from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
+from diffjit.api.engine.repeated import Repeated
 from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.product_programs import float_leaves, forward_program, own_values, reversible, zero_tangent
 from diffjit.api.products import LinearMap, ReverseProduct, aligned, matching, points_of, tangent_spec, vjp, zero
@@ -91,13 +92,10 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
     product = cached(Linearized, fun, backend)
     call = flatten_call(primals, {})
     compiled, (program, made, apply) = product.lookup(call, primals, {})
+    given = [] if made.has_residuals else compiled.inputs_as_they_are(call.leaves)
     outs = compiled(call.leaves)
     primal = list(outs[: made.n_primal])
-    if made.has_residuals:
-        residuals = outs[made.n_primal :]
-    else:
-        given = (*call.leaves, *(g() for g in compiled.captures))
-        residuals = [np.array(x, order="K", copy=True) if isinstance(x, np.ndarray) else x for x in given]
+    residuals = outs[made.n_primal :] if made.has_residuals else given
     shapes = [np.zeros_like(primal[k]) if isinstance(primal[k], np.ndarray) else primal[k] for k in made.shapes]
     value = rebuild(program.result, primal)
     zeros = [zero(x) for x in primal]
@@ -111,7 +109,7 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
                 cure="give a tangent for each number and array",
             )
         dots = matching(form, tangents)
-        found = apply(*residuals, *shapes, *(dots[k] for k in made.wrt))
+        found = apply(*compiled.again(residuals, split=made.has_residuals), *shapes, *(dots[k] for k in made.wrt))
         where = {k: found[p] for k, p in made.tangents.items()}
         results = aligned(program.result, primal, where, lambda k: _again(zeros[k]))
         tangent = rebuild(tangent_spec(program.result), results)
@@ -160,8 +158,10 @@ class TangentMap:
     __name__ = "tangent_map"
 
     def __init__(
-        self, made: Linear, inner: Inner, primal: list[Value], residuals: list[Value], *, has_aux: bool
-    ) -> None:
+        self, made: Linear, inner: Inner, primal: list[Value], residuals: list[Value], again: Repeated | None, *,
+        has_aux: bool,
+    ) -> None:  # fmt: skip
+        self.again = again
         self.made, self.inner, self.primal, self.residuals, self.has_aux = made, inner, primal, residuals, has_aux
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -176,7 +176,8 @@ class TangentMap:
             raise UsageError("DJ507", message, cure=cure)
         given = [conformed(interpreter, dots[k], entry, self.inner.inputs[k]) for k in self.made.wrt]
         shapes = [interpreter.zeros_of(self.primal[k]) for k in self.made.shapes]
-        outs = interpreter.copy_in(self.made.tangent, [*self.residuals, *shapes, *given])
+        residuals = self.residuals if self.again is None else self.again.as_before(self.residuals)
+        outs = interpreter.copy_in(self.made.tangent, [*residuals, *shapes, *given])
 
         where = {k: outs[p] for k, p in self.made.tangents.items()}
         spec = self.inner.program.result
@@ -192,11 +193,16 @@ def _linearize_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any],
         return NONE
     made = linear(inner.program, inner.call)
     # The map does not see later changes of the arrays that it was made for.
-    inputs = [interpreter.copy(v) if isinstance(v.type, Array) else v for v in inner.inputs]
+    streams = Repeated(interpreter, inner.program.function, inner.inputs)
+    inputs = [
+        interpreter.copy(v) if isinstance(v.type, Array) and k not in streams.saved else v
+        for k, v in enumerate(inner.inputs)
+    ]
     outs = interpreter.copy_in(made.forward, inputs)
     primal, residuals = outs[: made.n_primal], outs[made.n_primal :] if made.has_residuals else inputs
     value = interpreter.abstract(inner.program.result, primal)
-    tangent = Static(TangentMap(made, inner, primal, residuals, has_aux=has_aux))
+    again = None if made.has_residuals else streams
+    tangent = Static(TangentMap(made, inner, primal, residuals, again, has_aux=has_aux))
     return av.Tup((value.items[0], tangent, value.items[1]) if has_aux else (value, tangent))
 
 

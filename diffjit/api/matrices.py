@@ -17,6 +17,7 @@ from diffjit.api.engine.composed import Composed, certain
 from diffjit.api.engine.derived import resolve, verb
 from diffjit.api.engine.engine import is_compiled
 from diffjit.api.engine.inline import inline_jvp, nest, plain
+from diffjit.api.engine.repeated import Repeated
 from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, place, spec_tree, without_extras, wrong_result
@@ -35,8 +36,10 @@ from diffjit.settings import settings
 from diffjit.transforms.basis import Basis, Place, Unit
 from diffjit.transforms.lengths import Lengths, as_dim
 from diffjit.transforms.modes.columns import largest
+from diffjit.transforms.outlined import left_out
 from diffjit.transforms.pipeline import all_tangents, finish, joint, several_tangents
 from diffjit.transforms.prepare import own_copy
+from diffjit.tree import parts_class
 
 _FULL = av.Slice(NONE, NONE, NONE)
 _LANES = 8  # columns of a Jacobian at once, in programs of few operations: each has its own code
@@ -78,6 +81,7 @@ class Matrix:
         self.verb, self.interpreter, self.inner = verb, interpreter, inner
         self.build = interpreter.build
         self.function = inner.program.function
+        self.streams = Repeated(interpreter, self.function, inner.inputs)
         self.which = resolve(verb.function, verb.argnums, inner.call)
         self.wrt = differentiated(
             inner.program,
@@ -105,7 +109,7 @@ class Matrix:
         primal: list[Value] = []
         again = mode != "reverse"
         if again and (self.verb.has_aux or shapes is None or self.prints()):
-            primal = self.interpreter.copy_in(own_copy(self.function), self.inner.inputs)
+            primal = self.streams.copy_in(own_copy(self.function), self.inner.inputs)
         if mode == "reverse":
             primal = self.reverse(allocated=False)
         else:
@@ -133,7 +137,8 @@ class Matrix:
                 return self.row(spec.index, ty, name)
             case RecordOut():
                 return RecordOut(
-                    spec.cls, {n: self.scan(v, f"{name.removeprefix('the ')}.{n}") for n, v in spec.fields.items()}
+                    parts_class(spec.cls),
+                    {n: self.scan(v, f"{name.removeprefix('the ')}.{n}") for n, v in spec.fields.items()},
                 )
             case tuple():
                 items = [self.scan(v, f"{name.removeprefix('the ')}[{k}]") for k, v in enumerate(spec)]
@@ -174,7 +179,7 @@ class Matrix:
 
     def prints(self) -> bool:
         """Whether the program prints, which it must do once."""
-        return any(op.kind == "print" for op in walk(self.function.body))
+        return any(op.row.once for op in walk(self.function.body))
 
     def mode(self) -> str:
         """Forward, reverse, or a choice by the sizes when the program runs."""
@@ -253,20 +258,18 @@ class Matrix:
         dce(function)
         finish(function, "columns")
         if not wanted:  # all is zero, but the program may raise
-            self.interpreter.copy_in(own_copy(self.function), self.inner.inputs)
+            self.streams.copy_in(own_copy(self.function), self.inner.inputs)
             return
         if len(self.inputs) == 1 and isinstance(self.inputs[0].type, Scalar):  # the tangent is the column
             one = self.build.const(1.0, self.inputs[0].type)
-            for (r, _), value in zip(
-                wanted, self.interpreter.copy_in(function, [*self.inner.inputs, one]), strict=True
-            ):
+            for (r, _), value in zip(wanted, self.streams.copy_in(function, [*self.inner.inputs, one]), strict=True):
                 self.fill(r, 0, value)
             return
         basis = Basis(self.build, self.inputs, lanes)
 
         def columns(given: list[list[Unit]]) -> None:
             seeds = [units[k].value for k in range(len(self.inputs)) for units in given]
-            outs = self.interpreter.copy_in(function, [*self.inner.inputs, *seeds])
+            outs = self.streams.copy_in(function, [*self.inner.inputs, *seeds])
             for lane, units in enumerate(given):
                 for k, unit in enumerate(units):
 
@@ -293,12 +296,12 @@ class Matrix:
         dce(function)
         finish(function, "columns")
         if not wanted:  # all is zero, but the program may raise
-            self.interpreter.copy_in(own_copy(self.function), self.inner.inputs)
+            self.streams.copy_in(own_copy(self.function), self.inner.inputs)
             return
         basis = Basis(self.build, self.inputs)
 
         def columns(given: list[Value], places: list[Place]) -> None:
-            outs = self.interpreter.copy_in(function, [*self.inner.inputs, *given])
+            outs = self.streams.copy_in(function, [*self.inner.inputs, *given])
             for k, part in enumerate(places):
                 for (r, _), value in zip(wanted, outs, strict=True):
                     self.put_columns(r, k, part, value)
@@ -336,7 +339,7 @@ class Matrix:
         index = self.rows[0].index
         assert index is not None
         function, positions = joint(self.function, self.wrt, index)
-        outs = self.interpreter.copy_in(function, self.inner.inputs)
+        outs = self.streams.copy_in(function, self.inner.inputs)
         for k, p in enumerate(positions):
             self.fill(0, k, self.interpreter.zeros_of(self.inputs[k]) if p is None else outs[p])
         return outs
@@ -346,7 +349,7 @@ class Matrix:
         if len(self.rows) == 1 and self.rows[0].index is not None and isinstance(self.rows[0].type, Scalar):
             return self.gradient()
         made = reversible(self.inner.program, self.inner.call, self.wrt)
-        outs = self.interpreter.copy_in(made.forward, self.inner.inputs)
+        outs = self.streams.copy_in(made.forward, self.inner.inputs)
         primal = outs[: made.n_primal]
         residuals = outs[made.n_primal :] if made.is_split else self.inner.inputs
         if not allocated:
@@ -356,12 +359,13 @@ class Matrix:
         if not wanted or not rows:
             return primal
         basis = Basis(self.build, [primal[i] for _, i in rows])
+        run = self.interpreter.copy_in if made.is_split else self.streams.copy_in
 
         def row(given: list[list[Unit]]) -> None:
             (units,) = given
             seeds = {i: unit.value for (_, i), unit in zip(rows, units, strict=True)}
             zeros = [seeds[s] if s in seeds else self.interpreter.zeros_of(primal[s]) for s in made.seeds]
-            bars = self.interpreter.copy_in(made.pullback, [*residuals, *zeros])
+            bars = run(made.pullback, [*residuals, *zeros])
             for (r, _), unit in zip(rows, units, strict=True):
 
                 def store(r: int = r, unit: Unit = unit) -> None:
@@ -445,7 +449,7 @@ def most_of(inputs: list[Value]) -> int:
 def silence(function: Function) -> None:
     """Take out what a program prints: it has been printed once."""
     for block in blocks(function.body):
-        block.ops = [op for op in block.ops if op.kind != "print"]
+        block.ops = [op for op in block.ops if not left_out(op)]
 
 
 def _jacobian(fun: Any, mode: str, argnums: Any, has_aux: bool, holomorphic: bool, backend: str | None) -> Any:

@@ -14,6 +14,7 @@ from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
 from diffjit.api.engine.tracebacks import boundary, shorten
 from diffjit.errors import UsageError
 from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, TableOut, mapped, rebuild, same_class
+from diffjit.streams import copied, is_stream
 
 if TYPE_CHECKING:
     from diffjit.frontend.entry.results import Program
@@ -65,18 +66,18 @@ def _is_float(leaf: Any) -> bool:
 
 def _run(compiled: Compiled, leaves: list[Any], more: list[Any]) -> tuple[Any, ...]:
     """Call a program whose parameters are leaves, captures, then tangents or seeds."""
-    inputs = [*leaves, *(getter() for getter in compiled.captures)]
-    if compiled.mutated:
-        compiled.check_memory(inputs)
-    return compiled.run(*inputs, *more)
+    return compiled(leaves, more)
 
 
 def matching(call: Arguments, tangents: tuple[Any, ...]) -> dict[int, Any]:
     """Tangents leaf by leaf, in the dtype and shape of the primals."""
     found: dict[int, Any] = {}
     for k, (structure, tangent) in enumerate(zip(call.positional, tangents, strict=True)):
-        leaves, other = tree.flatten(tangent)
         places = list(call.leaf_range(k))
+        if len(places) == 1 and is_stream(call.leaves[places[0]]):
+            found[places[0]] = None  # whatever is given there
+            continue
+        leaves, other = tree.flatten(tangent)
         if len(leaves) != len(places) or len(other.slots) != len(structure.slots):
             raise UsageError(
                 "DJ507",
@@ -126,8 +127,10 @@ def _complex(value: Any) -> bool:
 
 def tangent_spec(spec: Any) -> Any:
     """The tree of tangents: static results have none."""
-    if isinstance(spec, (Out, OptOut, RecordOut)):
+    if isinstance(spec, (Out, OptOut)):
         return spec
+    if isinstance(spec, RecordOut):
+        return RecordOut(tree.parts_class(spec.cls), spec.fields)
     if isinstance(spec, tuple):
         items = [tangent_spec(s) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
@@ -196,12 +199,18 @@ class LinearMap:
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         from diffjit.api.engine.inline import abstract_function
 
+        if any(is_stream(x) for x in tree.flatten(self.points)[0]):  # it would go on where the last run has ended
+            raise UsageError(
+                "DJ553",
+                "the map of a function that draws random numbers is called inside a program",
+                cure="make it inside the program, or call it from Python",
+            )
         return interpreter.call(abstract_function(interpreter, self.again), args, kwargs, node)
 
 
 def points_of(call: Arguments) -> tuple[Any, ...]:
     """Copies of the arguments: what a map was made at, whatever their arrays hold later."""
-    copies = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in call.leaves]
+    copies = [x.copy(order="K") if isinstance(x, np.ndarray) else copied(x) if is_stream(x) else x for x in call.leaves]
     return tuple(s.unflatten(copies[k] for k in call.leaf_range(n)) for n, s in enumerate(call.positional))
 
 
@@ -253,10 +262,7 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
         outs = compiled(call.leaves)
         primal, residuals = outs[: made.n_primal], outs[made.n_primal :]
     else:
-        residuals = [
-            np.array(x, order="K", copy=True) if isinstance(x, np.ndarray) else x
-            for x in (*call.leaves, *(g() for g in compiled.captures))
-        ]
+        residuals = compiled.inputs_as_they_are(call.leaves)
         primal = compiled(call.leaves)
     shapes = [np.shape(primal[k]) for k in seeds]
     kinds = [primal[k] if not isinstance(primal[k], np.ndarray) else np.empty(0, primal[k].dtype) for k in seeds]
@@ -276,7 +282,8 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
             _seed(found.get(k), shape, kind, fortran=f)
             for k, shape, kind, f in zip(seeds, shapes, kinds, orders, strict=True)
         ]
-        return rebuild(spec, [*second(*residuals, *bars), *(_zeros(templates[k]) for k in missing)])
+        given = compiled.again(residuals, split=made.is_split)
+        return rebuild(spec, [*second(*given, *bars), *(_zeros(templates[k]) for k in missing)])
 
     applied = PullbackAt(fun, points_of(call), {"has_aux": has_aux, "backend": backend}, pullback)
     if has_aux:
@@ -285,6 +292,8 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
 
 
 def _zeros(like: Any) -> Any:
+    if is_stream(like):
+        return None
     return np.zeros_like(like) if isinstance(like, np.ndarray) else type(like)(0)
 
 

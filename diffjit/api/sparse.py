@@ -19,6 +19,7 @@ from diffjit.api.engine.composed import certain
 from diffjit.api.engine.derived import Derived, resolve, verb
 from diffjit.api.engine.engine import executable, is_compiled
 from diffjit.api.engine.programs import Arguments, Building, Compiled, flatten_call
+from diffjit.api.engine.repeated import refuse_streams
 from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, not_holomorphic, place, spec_tree, without_extras
@@ -34,6 +35,7 @@ from diffjit.ir.walk import walk
 from diffjit.lowering.calls.entry import no_garbage_collection
 from diffjit.transforms.pipeline import finish, tangents
 from diffjit.transforms.prepare import own_copy
+from diffjit.tree import parts_class
 
 _DOUBLE, _SINGLE = 1e-9, 2e-3
 """How far a product with the derivative and a tangent may be apart, beside the sizes of what is added up."""
@@ -79,6 +81,7 @@ class Sparse(Derived):
 
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Made]:
         """The program of one tangent, and where its results belong."""
+        refuse_streams(program.streams, "a sparse matrix of derivatives")
         which = resolve(self.function, self.argnums, call)
         wrt = differentiated(program, which, call, real="a sparse matrix of derivatives")
         value = program.result
@@ -94,7 +97,7 @@ class Sparse(Derived):
         silence(function)
         compiled = executable(program, function, self.backend, unchanged=True)
         speaks = None
-        if any(op.kind == "print" for op in walk(program.function.body)) and not self.only:
+        if any(op.row.once for op in walk(program.function.body)) and not self.only:
             speaks = executable(program, finish(own_copy(program.function), "prints"), self.backend, unchanged=True)
         found = [None if r is None else positions[r] for r in rows]
         aux = program.result[1] if self.has_aux else None
@@ -355,7 +358,9 @@ def scan(program: Program, spec: Any, name: str, rows: list[int | None]) -> Any:
             rows.append(spec.index)
             return Row(len(rows) - 1)
         case RecordOut():
-            return RecordOut(spec.cls, {n: scan(program, v, f"{name_of}.{n}", rows) for n, v in spec.fields.items()})
+            return RecordOut(
+                parts_class(spec.cls), {n: scan(program, v, f"{name_of}.{n}", rows) for n, v in spec.fields.items()}
+            )
         case tuple():
             items = [scan(program, v, f"{name_of}[{k}]", rows) for k, v in enumerate(spec)]
             return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)

@@ -29,6 +29,7 @@ from diffjit.ir.nodes import LANES, Block, Op, Value
 from diffjit.ir.types import BOOL, INT, Array, Scalar
 from diffjit.ir.walk import clone_op
 from diffjit.transforms.lengths import Lengths, as_dim
+from diffjit.tree import parts_class
 
 _FULL = av.Slice(NONE, NONE, NONE)
 
@@ -244,7 +245,8 @@ class Lanes:
                 return self.buffer(spec.index, axes, name, inner.program.function.results[spec.index], shapes, count)
             case RecordOut():
                 keys = list(spec.fields)
-                return RecordOut(spec.cls, dict(zip(keys, parts(keys, spec.fields.values(), spec.cls), strict=True)))
+                lanes = parts(keys, spec.fields.values(), spec.cls)
+                return RecordOut(parts_class(spec.cls), dict(zip(keys, lanes, strict=True)))
             case tuple():
                 items = parts(list(range(len(spec))), spec, tuple)
                 return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)

@@ -9,10 +9,26 @@ import importlib
 import sys
 
 from diffjit.primitives import scipy_special
-from diffjit.primitives.registry import FUNCTIONS, extended, settle
+from diffjit.primitives.registry import COMPOSITES, FUNCTIONS, extended, settle
+from diffjit.stored import stored
 
-# A library's module -> the module with plain Python versions of its functions.
-_LIBRARY = {"scipy.special": "scipy_special", "scipy.linalg": "scipy_linalg", "scipy.stats": "scipy_stats"}
+# A library's module -> the module with plain Python versions of its functions. Those that hand users' functions to
+# solvers are written with verbs, in a room above this one.
+_LIBRARY = {
+    "scipy.special": "diffjit.primitives.library.scipy_special",
+    "scipy.linalg": "diffjit.primitives.library.scipy_linalg",
+    "scipy.stats": "diffjit.primitives.library.scipy_stats",
+    "scipy.interpolate": "diffjit.primitives.library.interpolate",
+    "scipy.signal": "diffjit.primitives.library.signal",
+    "scipy.ndimage": "diffjit.primitives.library.ndimage",
+    "scipy.spatial": "diffjit.primitives.library.spatial",
+    "scipy.sparse": "diffjit.primitives.library.sparse",
+    "scipy.sparse.linalg": "diffjit.solvers.sparse",
+    "scipy.fft": "diffjit.primitives.library.transforms",
+    "scipy.integrate": "diffjit.solvers.scipy.integrate",
+    "scipy.optimize": "diffjit.solvers.scipy.optimize",
+    "scipy.fftpack": "diffjit.primitives.library.transforms.pack",
+}
 _known: set[str] = set()
 
 
@@ -25,6 +41,14 @@ def learn() -> None:
         _known.add(name)
         if name == "scipy.special":
             FUNCTIONS.update(scipy_special.functions())
-        importlib.import_module(f"diffjit.primitives.library.{own}")
+        importlib.import_module(own)
         if not others:
             settle()
+
+
+def stand_in(cls: type) -> type:
+    """The class whose programs the objects of a class run: of a class of SciPy that is known, the plain one."""
+    if stored(cls) is None:
+        return cls
+    learn()
+    return COMPOSITES.get(cls, cls)  # pyright: ignore[reportReturnType] - a class stands for a class

@@ -11,6 +11,8 @@
     What they do to complex numbers is said by `numbers=` (see `Rule`); without it these are refused.
 `@implements(np.var)`
     a NumPy function written with others, in plain Python; it is inlined where users call it.
+`constant(scipy.signal.butter)`
+    a function that is called while a program is specialised, so that what it gives are numbers there.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from diffjit.primitives.semantics import SCALAR_SEMANTICS, Semantics
 ELEMENTWISE: dict[str, Elementwise] = {}
 RULES: dict[str, Rule] = {}
 COMPOSITES: dict[Any, Callable[..., Any]] = {}  # NumPy's (or math's) function -> the same function in plain Python
+CONSTANT: set[Any] = set()  # functions that are called while a program is specialised, with constants
 FUNCTIONS: dict[Any, str] = {}  # NumPy's (or math's) function -> elementwise kind
 HOLOMORPHIC: set[str] = set()  # elementwise kinds whose partial derivatives hold for complex parameters
 PLANAR: dict[str, tuple[tuple[str, str], ...]] = {}  # elementwise kind -> derivatives by complex parameters
@@ -216,3 +219,9 @@ def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
         return plain
 
     return register
+
+
+def constant(*functions: Any) -> None:
+    """Functions whose arguments are constants, and that change nothing: they are called as they are."""
+    _count["declared"] += 1
+    CONSTANT.update(functions)

@@ -14,6 +14,7 @@ function writes to is an operand, and once more, changed, a result.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import keyword
 import re
 import sys
@@ -28,6 +29,17 @@ from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.signatures import Signature, loop_of
 
 _PYTHON = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+class _Run(threading.local):
+    """The objects of Python that the run under way in this thread keeps (`primitives.opaque`)."""
+
+    def __init__(self) -> None:
+        self.objects: list[Any] = []
+        self.began: list[Any] | None = None  # what a run that begins will keep
+
+
+RUN = _Run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,7 @@ class Routine:
     reads: frozenset[int] = frozenset()  # positions of pointers, among what a call gives
     writes: frozenset[int] = frozenset()
     result: Any = None  # of a Python callable: what its results look like
+    steady: str = ""  # what other processes know it by, where they have the same one
 
     @property
     def stem(self) -> str:
@@ -162,7 +175,11 @@ class Site:
         passed: list[Any] = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in given]
         args, kwargs = filled(self.arguments, passed)
         found: dict[int, Any] = {}
-        returned = self.routine.function(*args, **kwargs)
+        kept = RUN.objects  # a program that Python runs meanwhile keeps objects of its own
+        try:
+            returned = self.routine.function(*args, **kwargs)
+        finally:
+            RUN.objects, RUN.began = kept if RUN.began is None else RUN.began, None
         for x, own in zip(given, passed, strict=True):
             if isinstance(x, np.ndarray) and not _same(x, own):
                 raise UsageError(
@@ -281,27 +298,45 @@ def site(
     """The site for a call of these types: one for all calls that are the same."""
     key = (
         routine.way, id(routine.function), id(routine), tuple(map(_kind, inputs)), tuple(map(_kind, outputs)),
-        _key(arguments), _key(results), loop,
+        key_of(arguments), key_of(results), loop,
     )  # fmt: skip
     with _lock:
         if key not in _known:
-            k = 0
-            while f"{routine.stem}_{k}" in SITES:
-                k += 1
-            made = Site(routine, f"{routine.stem}_{k}", inputs, outputs, arguments, results, loop, [arguments])
+            made = Site(
+                routine,
+                _label(routine, inputs, outputs, arguments),
+                inputs,
+                outputs,
+                arguments,
+                results,
+                loop,
+                [arguments],
+            )
             _known[key] = SITES[made.label] = made
         return _known[key]
 
 
+def _label(routine: Routine, inputs: Any, outputs: Any, arguments: Any) -> str:
+    """A name that no other site of the process has; where a routine is known elsewhere, one that says what it is."""
+    told = repr((routine.steady, tuple(map(_kind, inputs)), tuple(map(_kind, outputs)), arguments))
+    if routine.steady and " at 0x" not in told:
+        return f"{routine.stem}_{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    k = 0
+    while f"{routine.stem}_{k}" in SITES:
+        k += 1
+    return f"{routine.stem}_{k}"
+
+
 def _kind(ty: Scalar | Array) -> Any:
-    return (ty.dtype, ty.ndim) if isinstance(ty, Array) else (ty.dtype, ty.weak)
+    return ("array", ty.dtype, ty.ndim) if isinstance(ty, Array) else ("number", ty.dtype, ty.weak)
 
 
-def _key(spec: Any) -> Any:
+def key_of(spec: Any) -> Any:
+    """What tells a tree of arguments from others."""
     if isinstance(spec, (tuple, list)):
-        return (type(spec), tuple(map(_key, cast("tuple[Any, ...]", spec))))  # pyright: ignore[reportUnknownArgumentType]
+        return (type(spec), tuple(map(key_of, cast("tuple[Any, ...]", spec))))  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(spec, dict):
-        return ("dict", tuple((k, _key(s)) for k, s in cast("dict[Any, Any]", spec).items()))
+        return ("dict", tuple((k, key_of(s)) for k, s in cast("dict[Any, Any]", spec).items()))
     if isinstance(spec, Held):
         plain = isinstance(spec.value, (int, float, complex, str, bytes, type(None)))
         return (type(spec.value), repr(spec.value)) if plain else id(spec.value)

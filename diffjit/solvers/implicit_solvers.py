@@ -1,7 +1,7 @@
 """The solvers behind `diffjit.solvers.implicit`, and their derivatives: plain Python, read by the frontend.
 
-plan    what is known before: kind of equation, its function, that of the preconditioner, linear solver,
-        tol, the rounding of the numbers, most steps
+plan    what is known before: kind of equation, its function (of the kind "residual", a function of kit, unknown and
+        floats), that of the preconditioner, linear solver, tol, the rounding of the numbers, most steps
 kit     what has no derivative: the unknown's forms, arguments that are no floats, those of the preconditioner
 x       the unknown: a number, or a vector (`api.solvers.vectors`)
 floats  the arguments that have derivatives
@@ -66,6 +66,8 @@ def value(plan, kit, x, floats):
 
 def residual(plan, kit, x, floats):
     """What vanishes at the solution."""
+    if plan[0] == "residual":
+        return plan[1](kit, x, floats)
     if plan[0] == "minimize_implicit":
         return grad(lambda u: value(plan, kit, u, floats))(x)
     if plan[0] == "fixed_point":

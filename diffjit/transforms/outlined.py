@@ -23,17 +23,29 @@ def turned(build: Builder, bar: Value) -> Value:
 
 
 def clone_silently(op: Op, mapping: dict[Value, Value], into: Block) -> None:
-    """A copy of an operation that prints nothing."""
-    if op.kind != "print":
-        silence(clone_op(op, mapping, into).regions)
+    """A copy of an operation that prints nothing, and makes no call of Python again that was made for what it does."""
+    if not op.row.once or op.outputs:
+        made = clone_op(op, mapping, into)
+        left_out(made)
+        silence(made.regions)
 
 
 def silence(regions: list[Block]) -> None:
-    """In place: without prints."""
+    """In place: without prints and calls of Python that were made already."""
     for region in regions:
-        region.ops = [op for op in region.ops if op.kind != "print"]
+        region.ops = [op for op in region.ops if not left_out(op)]
         for op in region.ops:
             silence(op.regions)
+
+
+def left_out(op: Op) -> bool:
+    """Whether an operation is done once, where a part of the program runs again; one with results may go if these do.
+
+    Where a result is needed all the same, the program is refused when it is printed: the answer would be another.
+    """
+    if op.row.once and op.outputs:
+        op.attrs["repeats"] = True
+    return op.row.once and not op.outputs
 
 
 def own(results: list[Value], function: Function) -> list[Value]:

@@ -19,15 +19,15 @@ from diffjit.transforms.optimise.algebra import simplify_products
 from diffjit.transforms.optimise.cse import share_common
 from diffjit.transforms.optimise.dummies import define_dummies
 from diffjit.transforms.optimise.masks import condition_sums
+from diffjit.transforms.optimise.needless.skipped import skip_zeros
+from diffjit.transforms.optimise.needless.unneeded import drop_contents, drop_copies
+from diffjit.transforms.optimise.needless.unread import adopt, drop_unread, lengths_of_arguments
 from diffjit.transforms.optimise.products.lanes import join_products
 from diffjit.transforms.optimise.products.turns import join_turns
 from diffjit.transforms.optimise.scalarise import scalarise
 from diffjit.transforms.optimise.simplify import simplify
-from diffjit.transforms.optimise.skipped import skip_zeros
 from diffjit.transforms.optimise.tables import tabulate
 from diffjit.transforms.optimise.tidy import labelled, tidy
-from diffjit.transforms.optimise.unneeded import drop_contents, drop_copies
-from diffjit.transforms.optimise.unread import adopt, drop_unread, lengths_of_arguments
 from diffjit.transforms.optimise.updates import in_place
 from diffjit.transforms.reverse.reverse import Reversed, reverse
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.memory import Memory
 from diffjit.errors import MemoryProblem
@@ -36,20 +38,24 @@ def own_copy(function: Function) -> Function:
         x[0] = 1    ->         x = x0.copy()
                                x[0] = 1
     """
-    f = copied_params(function)[0]
+    f = copied_params(function, drawing=True)[0]
     reroute(f, analyses(f).memory)
     return f
 
 
-def copied_params(function: Function) -> tuple[Function, dict[int, Value]]:
-    """`own_copy`, and the copies by the position of their parameter."""
+def copied_params(function: Function, *, drawing: bool = False) -> tuple[Function, dict[int, Value]]:
+    """`own_copy`, and the copies by the position of their parameter.
+
+    `drawing`: streams of random numbers stay the caller's. A derivative draws from them, as the function does.
+    """
     f = clone(function)
     memory = analyses(f).memory
     mapping: dict[Value, Value] = {}
     positions: dict[int, Value] = {}
     copies: list[Op] = []
+    drawn = streams(f, memory) if drawing else set[Any]()
     for k, p in enumerate(f.params):
-        if isinstance(p.type, Array) and memory.written(p):
+        if isinstance(p.type, Array) and memory.written(p) and memory.find(p) not in drawn:
             _refuse_strides(f, memory, p)
             out = Value(Array(p.type.dtype, p.type.dims, p.type.layout), p.name)
             op = Op("copy", [p], [out], {"order": "K", WRITTEN: True})
@@ -59,6 +65,38 @@ def copied_params(function: Function) -> tuple[Function, dict[int, Value]]:
     rename(f.body, mapping)
     f.body.ops[:0] = copies
     return f, positions
+
+
+def streams(function: Function, memory: Memory) -> set[Any]:
+    """The memory of streams of random numbers that a function draws from."""
+    return _drawn(function, memory, {})
+
+
+def stream_params(function: Function) -> list[int]:
+    """The parameters that are streams of random numbers which a function draws from."""
+    return _drawn_params(function, {})
+
+
+def _drawn(function: Function, memory: Memory, known: dict[int, list[int]]) -> set[Any]:
+    found = {memory.find(op.inputs[0]) for op in walk(function.body) if op.kind == "leave"}
+    for op in walk(function.body):
+        if op.kind == "call" and "rules" not in op.attrs:  # calls with rules change nothing
+            found |= {memory.find(op.inputs[k]) for k in _drawn_params(op.attrs["function"], known)}
+    return found
+
+
+def _drawn_params(function: Function, known: dict[int, list[int]]) -> list[int]:
+    """The same; `known`: of recursive functions, what has been found so far."""
+    if id(function) in known:
+        return known[id(function)]
+    memory = analyses(function).memory
+    known[id(function)] = []
+    while True:
+        drawn = _drawn(function, memory, known)
+        found = [k for k, p in enumerate(function.params) if isinstance(p.type, Array) and memory.find(p) in drawn]
+        if found == known[id(function)]:
+            return found
+        known[id(function)] = found
 
 
 def _refuse_strides(function: Function, memory: Memory, param: Value) -> None:

@@ -216,7 +216,7 @@ def _without_prints(function: Function) -> Function:
 def _prints(function: Function, seen: set[Function]) -> bool:
     seen.add(function)
     return any(
-        op.kind == "print"
+        (op.row.once and not op.attrs.get("repeats"))
         or (op.kind == "call" and (called := op.attrs["function"]) not in seen and _prints(called, seen))
         for op in walk(function.body)
     )

@@ -731,3 +731,23 @@ def test_machine_code_from_the_cache_calls_the_functions_of_its_process(tmp_path
         f, g = (getattr(math, n) for n in names)
         np.testing.assert_allclose(float(done.stdout), f(0.5) + 10.0 * g(0.5), rtol=1e-15)
     assert len(list((tmp_path / "cache").rglob("*.bin"))) == 1
+
+
+def test_a_number_and_a_vector_are_different_calls():
+    double = dj.foreign(lambda a: 2.0 * a, result=lambda a: np.zeros(3))
+    fill = dj.foreign(lambda a: np.full(3, np.sum(a)), result=lambda a: np.zeros(3))
+
+    def program(x, v):
+        return np.sum(fill(x)) + np.sum(fill(v)) + np.sum(double(v))
+
+    v = np.array([1.0, 2.0, 3.0])
+    assert dj.jit(program)(1.5, v) == 3 * 1.5 + 3 * 6.0 + 12.0
+
+
+def test_a_stopped_small_array_goes_in_whole():
+    sums = dj.foreign(np.cumsum, result=lambda a: a)
+
+    def program(x, y):
+        return np.sum(sums(dj.stop_gradient(np.array([x, y]) * 2.0))) + x
+
+    assert dj.grad(program, argnums=(0, 1))(1.0, 2.0) == (1.0, 0.0)

@@ -11,10 +11,13 @@ import diffjit as dj
 
 
 def dj101_with_block():
+    import threading
+
+    lock = threading.Lock()
+
     def model(x):
-        with open("log.txt", "w") as log:
-            log.write("called")
-        return x * x
+        with lock:
+            return x * x
 
     dj.grad(model)(1.0)
 
@@ -253,10 +256,11 @@ def dj126_bool_index():
 
 
 def dj127_outside_changed():
-    history = []
+    class Model:
+        pass
 
     def model(x):
-        history.append(x)
+        Model.calls = 1
         return x * x
 
     dj.grad(model)(2.0)
@@ -767,6 +771,26 @@ def dj130_caught_outside():
     dj.jit(model)(np.ones(3))
 
 
+def dj131_python_knows():
+    from datetime import datetime
+
+    def model(x):
+        return x * datetime.now().hour
+
+    dj.grad(model)(2.0)
+
+
+def dj132_again():
+    import time
+
+    def model(x):
+        if time.time() < 0:
+            return np.sum(x)
+        return np.sum(x * x)
+
+    dj.hessian(model)(np.ones(3))
+
+
 def dj321_text():
     def model(x):
         return np.sum(x), "converged"
@@ -1256,3 +1280,10 @@ def dj561_old_numba():
     from diffjit import installed
 
     installed.check("numba", "0.60.0")
+
+
+def dj553_stream():
+    def model(x, rng):
+        return x * rng.normal(size=3)
+
+    dj.sparse_jacobian(model)(np.ones(3), np.random.default_rng(1))

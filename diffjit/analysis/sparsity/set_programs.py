@@ -31,7 +31,7 @@ from diffjit.primitives.registry import ELEMENTWISE
 
 _NOTHING = "NONE"  # the text for a number that depends on nothing
 _PARTS = frozenset({"real_view", "imag_view"})
-_PLAIN = frozenset({"store", "assign"})  # writes that do to sets what they do to values
+_PLAIN = frozenset({"store", "assign", "leave"})  # writes that do to sets what they do to values
 
 
 class Exhausted(Exception):
@@ -166,7 +166,7 @@ class Writer:
                 case "undef":
                     self.values[op.out] = "None"
                     self.sets[op.out] = _NOTHING if isinstance(op.out.type, Scalar) else "None"
-                case "print":
+                case "print" | "opaque" if not op.outputs:
                     pass
                 case "if":
                     self.branches(op)
@@ -230,7 +230,7 @@ class Writer:
     def text(self, op: Op, names: Sequence[str]) -> str:
         """An operation as an expression of its operands."""
         args = [syntax.variable(n) for n in names]
-        if self.evaluate.printer.expressible(op) and op.kind != "foreign":
+        if self.evaluate.printer.expressible(op) and not op.row.linked:
             return f"({ast.unparse(self.evaluate.printer.expression(op, args))})"
         return f"{self.constant(self.evaluate.operation(op))}({', '.join(names)})"
 

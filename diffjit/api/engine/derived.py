@@ -14,7 +14,7 @@ from diffjit.api.engine import shared
 from diffjit.api.engine.programs import Arguments, Building, Compiled, by_shapes, fixed_key, flatten_call, glance, look
 from diffjit.api.engine.tracebacks import P, R, boundary, shorten
 from diffjit.errors import UsageError
-from diffjit.frontend.entry.outputs import Change, Out, rebuild, write_back
+from diffjit.frontend.entry.outputs import Change, Out, rebuild, refuse_shared, write_back
 from diffjit.settings import settings
 
 if TYPE_CHECKING:
@@ -118,10 +118,12 @@ class Derived:
     def lookup(self, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, Any]:
         """The executable for this structure of arguments; specialised again when something outside has changed."""
         found = self.known(call)
-        if found is not None and found[0].valid():
-            return found
-        with Building.lock:
-            return self.made(call, args, kwargs)
+        if found is None or not found[0].valid():
+            with Building.lock:
+                found = self.made(call, args, kwargs)
+        if found[0].changed_outside:
+            refuse_shared(found[0].changed_outside, (args, kwargs))
+        return found
 
     def known(self, call: Arguments) -> tuple[Compiled, Any] | None:
         """What was made for such a call."""

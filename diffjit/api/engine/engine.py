@@ -147,10 +147,12 @@ def executable(
         program.captures,
         keys,
         program.guards,
-        mutated_params(program.function),
+        [k for k in mutated_params(program.function) if k not in program.streams],
         unchanged,
         program.arg_names,
         place,
+        program.streams,
         program.followed,
         program.portable,
+        program.changed_outside,
     )

@@ -12,6 +12,7 @@ from diffjit.analysis.numbers import review_numbers
 from diffjit.api.engine.derived import Derived
 from diffjit.api.engine.engine import is_compiled
 from diffjit.api.engine.programs import flatten_call
+from diffjit.api.engine.repeated import Repeated
 from diffjit.api.product_programs import forward_program, reversible
 from diffjit.api.products import cotangents
 from diffjit.errors import UsageError
@@ -140,11 +141,16 @@ def inline_vjp(interpreter: Any, fun: Any, primals: list[Any], *, has_aux: bool,
         return NONE
     made = reversible(in_numbers(interpreter, inner), inner.call)
     # A pullback does not see later changes of the arrays that it was made for.
-    inputs = [interpreter.copy(v) if isinstance(v.type, Array) else v for v in inner.inputs]
+    streams = Repeated(interpreter, inner.program.function, inner.inputs)
+    inputs = [
+        interpreter.copy(v) if isinstance(v.type, Array) and k not in streams.saved else v
+        for k, v in enumerate(inner.inputs)
+    ]
     outs = interpreter.copy_in(made.forward, inputs)
     primal, residuals = outs[: made.n_primal], outs[made.n_primal :] if made.is_split else inputs
     value = interpreter.abstract(inner.program.result, primal)
-    pullback = Static(Pullback(made, inner, primal, residuals, has_aux=has_aux))
+    again = None if made.is_split else streams
+    pullback = Static(Pullback(made, inner, primal, residuals, again, has_aux=has_aux))
     return av.Tup((value.items[0], pullback, value.items[1]) if has_aux else (value, pullback))
 
 
@@ -153,8 +159,11 @@ class Pullback:
 
     __name__ = "pullback"
 
-    def __init__(self, made: Any, inner: Inner, primal: list[Value], residuals: list[Value], *, has_aux: bool) -> None:
-        self.made, self.inner, self.primal, self.residuals = made, inner, primal, residuals
+    def __init__(
+        self, made: Any, inner: Inner, primal: list[Value], residuals: list[Value], again: Repeated | None, *,
+        has_aux: bool,
+    ) -> None:  # fmt: skip
+        self.made, self.inner, self.primal, self.residuals, self.again = made, inner, primal, residuals, again
         self.spec = inner.program.result[0] if has_aux else inner.program.result
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -162,7 +171,8 @@ class Pullback:
         entry = Entry()
         found = cotangents(self.spec, interpreter.enter(args[0], entry)[0])
         seeds = [conformed(interpreter, found.get(k, 0.0), entry, self.primal[k]) for k in self.made.seeds]
-        outs = interpreter.copy_in(self.made.pullback, [*self.residuals, *seeds])
+        residuals = self.residuals if self.again is None else self.again.as_before(self.residuals)
+        outs = interpreter.copy_in(self.made.pullback, [*residuals, *seeds])
         spec, missing = self.made.cotangents(self.inner.call)
         zeros = [interpreter.build.zero(self.inner.inputs[k]) for k in missing]
         return interpreter.abstract(spec, [*outs, *zeros])

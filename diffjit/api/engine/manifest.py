@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diffjit import tree
+from diffjit import streams, tree
 from diffjit.api.engine.programs import Arguments, Compiled, fixed_key
 from diffjit.errors import InternalError
 from diffjit.frontend.entry.places import Absent, Global
@@ -118,6 +118,7 @@ def remember(
             compiled.unchanged,
             compiled.names,
             compiled.place,
+            compiled.streams,
         )
         known = _reached(root, compiled.guards)
         try:
@@ -199,6 +200,8 @@ def _shape(value: Any) -> Any:
         return key
     if value is None or type(value) in (bool, str):
         return (type(value).__name__, value)
+    if streams.is_stream(value):
+        return ("stream", streams.key_of(value))
     if type(value) in (tuple, list):
         return (type(value).__name__, [_shape(v) for v in value])
     if type(value) is dict and all(type(k) in (str, int) for k in value):

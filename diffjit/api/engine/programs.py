@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from diffjit import tree
+from diffjit import streams, tree
 from diffjit.api.engine.guards import Guards, checker
 from diffjit.errors import MemoryProblem
+from diffjit.frontend.entry.places import AsArray
 from diffjit.ir.nodes import Loc
 
 
@@ -197,24 +198,77 @@ class Compiled:
     unchanged: bool  # a derivative: the caller's arrays stay as they are
     names: list[str] = field(default_factory=list)
     place: Loc | None = None  # where the function is defined
+    streams: list[int] = field(default_factory=list)  # inputs that are streams of random numbers, which it draws from
     followed: dict[Any, Any] = field(default_factory=dict)  # the functions in it, and their code
     portable: bool = False  # it rests on guards and captures alone
+    changed_outside: list[Any] = field(default_factory=list[Any])  # objects outside that the program changes
     valid: Callable[[], bool] = field(init=False)  # whether everything outside is still the same
 
     @property
     def direct(self) -> Callable[..., tuple[Any, ...]] | None:
         """The program as it is called with its leaves one by one, where nothing else is to be done."""
-        return None if self.captures or self.mutated else self.run
+        return None if self.captures or self.mutated or self.streams else self.run
 
     def __post_init__(self) -> None:
         self.valid = checker(self.guards, self.followed, self.captures, self.capture_keys)
 
-    def __call__(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """The program's flat results."""
+    def __call__(self, leaves: Sequence[Any], more: Sequence[Any] = ()) -> tuple[Any, ...]:
+        """The program's flat results; `more` follows what it captures."""
         inputs = [*leaves, *[getter() for getter in self.captures]] if self.captures else leaves
         if self.mutated:
             self.check_memory(inputs)
-        return self.run(*inputs)
+        outs = self.draw(inputs, more) if self.streams else self.run(*inputs, *more)
+        if self.mutated:
+            self.give_back(inputs)
+        return outs
+
+    def draw(self, inputs: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
+        """A program that draws random numbers: streams are left as it has left their words, also by an error."""
+        drawn = [inputs[k] for k in self.streams]
+        for k, stream in zip(self.streams, drawn, strict=True):
+            first = self.streams[[x is stream for x in drawn].index(True)]
+            if first != k:
+                raise MemoryProblem(
+                    "DJ402",
+                    f"`{self._name(first)}` and `{self._name(k)}` are one stream of random numbers",
+                    loc=self.place,
+                    cure="let the function take it from one place",
+                )
+        given = list(inputs)
+        with streams.held(drawn):
+            words = [streams.words_of(stream) for stream in drawn]
+            for k, taken in zip(self.streams, words, strict=True):
+                given[k] = taken
+            try:
+                return self.run(*given, *more)
+            finally:
+                for stream, left in zip(drawn, words, strict=True):
+                    streams.put_back(stream, left)
+
+    def inputs_as_they_are(self, leaves: Sequence[Any]) -> list[Any]:
+        """Copies of what the program is given now: of streams of random numbers, their words."""
+        inputs = [*leaves, *(getter() for getter in self.captures)]
+        return [
+            streams.words_of(x)
+            if k in self.streams
+            else np.array(x, order="K", copy=True)
+            if isinstance(x, np.ndarray)
+            else x
+            for k, x in enumerate(inputs)
+        ]
+
+    def again(self, residuals: Sequence[Any], *, split: bool) -> Sequence[Any]:
+        """What a map runs on that does all of a program once more: it changes the words of streams."""
+        if split or not self.streams:
+            return residuals
+        return [x.copy() if k in self.streams else x for k, x in enumerate(residuals)]
+
+    def give_back(self, inputs: Sequence[Any]) -> None:
+        """A long list outside that the program writes to was an array there."""
+        for k in self.mutated if not self.unchanged else ():
+            getter = self.captures[k - len(inputs)] if k >= len(inputs) - len(self.captures) else None
+            if isinstance(getter, AsArray):
+                getter.owner()[:] = inputs[k].tolist()
 
     def check_memory(self, inputs: Sequence[Any]) -> None:
         """Arguments that share memory while one is written would have to be one; read-only ones cannot be written."""

@@ -153,7 +153,7 @@ def _like(compiled: Compiled, guards: Any, captures: Any, followed: dict[Any, An
 def _placed(getter: Any, same: dict[Any, Any]) -> Any:
     """A place, found from other functions."""
     match getter:
-        case places.Global() | places.Absent():
+        case places.Global() | places.Absent() | places.StreamOf():
             return getter
         case places.Cell() if getter.function in same:
             return places.Cell(same[getter.function], getter.index)

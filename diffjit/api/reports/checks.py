@@ -15,6 +15,7 @@ from diffjit.api.custom import CustomFunction
 from diffjit.api.engine.derived import Derived, Jitted
 from diffjit.api.products import jvp, vjp
 from diffjit.errors import GradientMismatch, UsageError
+from diffjit.streams import copied, is_stream
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -297,7 +298,7 @@ class Checker:
 
     def fresh(self, leaves: list[Any]) -> tuple[Any, ...]:
         """The arguments, as copies: functions may write to them."""
-        return self.form.unflatten(iter([x.copy() if isinstance(x, np.ndarray) else x for x in leaves]))
+        return self.form.unflatten(iter([_own(x) for x in leaves]))
 
     def only(self, k: int, moved: Any) -> Any:
         """A direction that changes one leaf."""
@@ -404,8 +405,15 @@ def _real_like(rng: np.random.Generator, x: Any) -> Any:
     return float(number) if isinstance(x, complex) else type(x.real)(number)
 
 
+def _own(x: Any) -> Any:
+    """A leaf that a call may change: streams of random numbers give the same numbers each time."""
+    return x.copy() if isinstance(x, np.ndarray) else copied(x) if is_stream(x) else x
+
+
 def _still(x: Any) -> Any:
     """No change of a leaf."""
+    if is_stream(x):
+        return x
     return np.zeros_like(x) if isinstance(x, np.ndarray) else type(x)(0)
 
 
@@ -428,12 +436,13 @@ def _complexified(x: Any, h: float, d: Any) -> Any:
 def _inner(a: Any, b: Any) -> float:
     """The real part of the sum of products, as `vjp` pairs cotangents with tangents."""
     return float(
-        sum(
-            np.sum(np.real(_wide(x) * _wide(y)))
-            for x, y in zip(tree.flatten(a)[0], tree.flatten(b)[0], strict=True)
-            if _floating(x)
-        )
+        sum(np.sum(np.real(_wide(x) * _wide(y))) for x, y in zip(_numbers(a), _numbers(b), strict=True) if _floating(x))
     )
+
+
+def _numbers(value: Any) -> list[Any]:
+    """The leaves of a tree, without streams of random numbers, which have no cotangent."""
+    return [x for x in tree.flatten(value)[0] if not is_stream(x)]
 
 
 def _wide(x: Any) -> Any:

@@ -23,6 +23,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
 from diffjit.primitives.library import containers, numbers
+from diffjit.primitives.opaque.acts import STREAMS
 
 
 class BuiltinCalls(Mixin):
@@ -50,8 +51,9 @@ class BuiltinCalls(Mixin):
     def py_float(self, x: Any = Static(0.0)) -> Any:
         if isinstance(x, Static):
             return Static(self.evaluated(float, x.obj))
+        x = self.certain(x)
         if isinstance(x, av.Ref):
-            return self.call_method(x, "__float__", [])
+            return self.float_of(x) if self.is_opaque(x) else self.call_method(x, "__float__", [])
         value = self.number(x)
         self.real_only("float()", value)
         number = self.item(value, TypeError) if isinstance(value.type, Array) else value
@@ -61,6 +63,9 @@ class BuiltinCalls(Mixin):
     def py_int(self, x: Any = Static(0)) -> Any:
         if isinstance(x, Static):
             return Static(self.evaluated(int, x.obj))
+        x = self.certain(x)
+        if self.is_opaque(x):
+            return self.tell_python(Static(int), Static(int), x)
         value = self.number(x)
         return self.to_int(self.item(value, TypeError) if isinstance(value.type, Array) else value)
 
@@ -387,7 +392,13 @@ class BuiltinCalls(Mixin):
         return Static(format(value.obj, spec.obj)) if isinstance(value, Static) else av.Format(((value, spec.obj),))
 
     @core(builtins.print)
-    def py_print(self, *args: Any, sep: Any = Static(" "), end: Any = Static("\n"), **_: Any) -> Any:
+    def py_print(self, *args: Any, sep: Any = Static(" "), end: Any = Static("\n"), file: Any = NONE, **_: Any) -> Any:
+        where = getattr(file, "obj", file)
+        if (where is not None and where is not STREAMS["stdout"]) or any(map(self.is_opaque, args)):
+            return self.act(
+                builtins.print, list(args), {"sep": sep, "end": end, "file": file}, self.here, gives="nothing"
+            )
+
         def put(given: list[Any]) -> None:
             parts: list[Any] = []
             for k, arg in enumerate(given):
@@ -454,6 +465,8 @@ class BuiltinCalls(Mixin):
             if isinstance(held, DynList):
                 made[value.uid] = self._deep_copy_of_list(value, held)
                 return made[value.uid]
+            if isinstance(held, av.ObjC) and held.origin is not None:
+                held = replace(held, fields=self.all_fields(held), origin=None)
             made[value.uid] = self.new(held)
             parts = tuple(self._deep_copy(part, made, inside=inside) for part in split(held))
             self.cells["h", made[value.uid].uid] = replace(rebuild(held, parts), frozen="")

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import streams
 from diffjit.errors import DiffjitError, NoRule
-from diffjit.frontend.calls.foreign import routine_for
+from diffjit.frontend.calls.methods import is_of_others
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Keys
 from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.outside.foreign import routine_for
+from diffjit.frontend.outside.surroundings import is_cython
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
@@ -23,7 +26,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import learn
-from diffjit.primitives.registry import COMPOSITES, ELEMENTWISE, FUNCTIONS
+from diffjit.primitives.registry import COMPOSITES, CONSTANT, ELEMENTWISE, FUNCTIONS
 from diffjit.primitives.signatures import is_ctypes
 
 
@@ -62,6 +65,16 @@ class Calls(Mixin):
         problem = f"{describe(function)} is called like a function"
         raise self.type_problem("DJ308", problem, node, python=self.wrong_type(function))
 
+    def call_method_from_outside(
+        self, method: types.MethodType, args: list[Any], kwargs: dict[str, Any], node: Any
+    ) -> Any:
+        """Call a method of an object or class from outside."""
+        owner = method.__self__
+        if _module_of(type(owner)) == "scipy":
+            raise self.no_rule(method, node)
+        receiver = Static(owner) if isinstance(owner, type) else self.lift_object(owner)
+        return self.call(self.lift_static(method.__func__), [receiver, *args], kwargs, node)
+
     def call_static(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Call a Python object known while specialising."""
         try:
@@ -71,12 +84,19 @@ class Calls(Mixin):
                 return self.call_c_function(obj, args, kwargs, node)
             return self.call(self.lift_object(obj), args, kwargs, node)
         learn()
+        if streams.is_stream(getattr(obj, "__self__", None)):
+            return self.call(self.get_attribute(self.owner_of(obj), obj.__name__, node), args, kwargs, node)
         users = isinstance(obj, types.FunctionType | type) and not self.has_handler(obj) and obj not in COMPOSITES
         if not users and any(isinstance(v, av.Sum) for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
+        found = self.call_surroundings(obj, args, kwargs, node)
+        if found is not None:
+            return found
         handler = self.handler_of(obj)
         if handler is not None:
             return self.with_out(obj, lambda *a, **k: self.handled(obj, handler, list(a), k, node), args, kwargs, node)
+        if obj in CONSTANT:
+            return self.call_constant(obj, args, kwargs, node)
         without_rule = self.beyond_rules(obj, args)
         if obj in COMPOSITES and not without_rule:
             plain = COMPOSITES[obj]
@@ -105,17 +125,16 @@ class Calls(Mixin):
             return self.py_range(*args)
         if isinstance(obj, type):
             return self.instantiate(obj, args, kwargs, node)
-        if isinstance(obj, types.MethodType) and _module_of(type(obj.__self__)) == "scipy":
-            raise self.no_rule(obj, node)
+        if is_cython(obj):
+            return self.call_unknown(obj, args, kwargs, node)
         if isinstance(obj, types.MethodType):
-            receiver = Static(obj.__self__) if isinstance(obj.__self__, type) else self.lift_object(obj.__self__)
-            return self.call(self.lift_static(obj.__func__), [receiver, *args], kwargs, node)
+            return self.call_method_from_outside(obj, args, kwargs, node)
         if hasattr(obj, "py_func"):
             return self.call_static(obj.py_func, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
         if isinstance(obj, np.ufunc) and obj.signature is None and not self.is_static_call(obj, args, kwargs):
             return self.call_routine(routine_for(obj, "ufunc"), args, kwargs, node)
         if _module_of(obj) == "numpy" and not isinstance(obj, np.ufunc) and not self.is_static_call(obj, args, kwargs):
-            raise self.no_rule(obj, node)
+            return self.call_unknown(obj, args, kwargs, node)
         if isinstance(obj, types.FunctionType) and obj.__code__ is _DISPATCHER and args:
             return self.dispatched(obj, args, kwargs, node)
         if isinstance(obj, types.FunctionType):
@@ -146,7 +165,7 @@ class Calls(Mixin):
             and not callable_builtin(obj)
         ):
             return self.call(self.lift_object(obj), args, kwargs, node)
-        raise self.no_rule(obj, node)
+        return self.call_unknown(obj, args, kwargs, node)
 
     def beyond_rules(self, obj: Any, args: list[Any]) -> bool:
         """SciPy's ufuncs of complex numbers, and polynomials of orders that are not ints: values without a rule."""
@@ -231,6 +250,10 @@ class Calls(Mixin):
     def is_static_call(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether a function without effects may simply be run while specialising."""
         return is_pure(obj) and all(isinstance(a, Static) for a in (*args, *kwargs.values()))
+
+    def is_of_others(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
+        """Whether a function is called with arrays of None or of texts: NumPy's run while specialising."""
+        return any(map(is_of_others, args)) and self.is_static_call(obj, args, kwargs)
 
     def evaluated(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """The result of a Python call on plain objects; where Python raises, so does the program."""
@@ -399,7 +422,9 @@ _PURE_BUILTINS = frozenset({
     "abs", "all", "any", "bin", "chr", "divmod", "format", "hash", "hex", "isinstance", "issubclass", "len", "max",
     "min", "oct", "ord", "pow", "repr", "round", "sorted", "sum",
 })  # fmt: skip
-_PURE_MODULES = ("numpy", "math", "cmath", "operator", "_operator", "itertools", "warnings", "copy", "string", "typing")
+_PURE_MODULES = (
+    "numpy", "math", "cmath", "operator", "_operator", "itertools", "warnings", "copy", "string", "typing", "re",
+)  # fmt: skip
 _IMPURE = ("numpy.random", "numpy.lib._npyio", "numpy.testing", "numpy.ctypeslib", "numpy.memmap")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from diffjit.frontend.objects.sets import SET_METHODS
 from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.syntax.mixin import Mixin
@@ -13,6 +15,17 @@ from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import DynList
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
+
+_OF_OTHERS = frozenset({"copy", "flatten", "item", "ravel", "reshape", "tolist", "transpose"})  # of arrays of None, say
+
+
+def is_of_others(value: Any) -> bool:
+    """Whether a value is an array of None, of texts or of other objects, of which all is known."""
+    return isinstance(value, Static) and isinstance(value.obj, np.ndarray) and value.obj.dtype.kind in "OUS"
+
+
+def _all_static(args: list[Any], kwargs: dict[str, Any]) -> bool:
+    return all(isinstance(a, Static) for a in (*args, *kwargs.values()))
 
 
 class Methods(Mixin):
@@ -32,6 +45,8 @@ class Methods(Mixin):
             return replace(receiver, setter=args[0])
         if self.is_text(receiver):
             return self.text_method(receiver, name, args, kwargs, node)
+        if name in _OF_OTHERS and is_of_others(receiver) and _all_static(args, kwargs):
+            return self.run_now(getattr(receiver.obj, name), args, kwargs)  # pyright: ignore[reportAttributeAccessIssue]
         if isinstance(receiver, (Value, Static)):
             return self.array_method(receiver, name, args, kwargs, node)
         if isinstance(receiver, av.Range):

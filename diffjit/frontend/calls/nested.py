@@ -31,6 +31,7 @@ from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.raising import raises_in_python
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import clone_op, dce, unused_but_raising, walk
+from diffjit.primitives.foreign import stand_in
 from diffjit.settings import settings
 
 
@@ -140,7 +141,9 @@ class Nested(Mixin):
                 result = self.call(function, [i for _, i in positional], named, node)
                 stops = self.dead
                 if not stops:
-                    self.refuse_outside_changes(start, lambda what: self._changes_refused(refused, what, node))
+                    self.refuse_outside_changes(
+                        start, lambda what: self._changes_refused(refused, what, node), whatever=bool(refusal)
+                    )
                     if refusal and given.changes(lambda _: None):
                         raise self._changes_refused(refused, "a list, dict or object among its arguments", node)
                     spec = output(self, result, outs)  # pyright: ignore[reportArgumentType]
@@ -173,7 +176,7 @@ class Nested(Mixin):
             return
         for op in walk(body):
             found = [op.attrs["exception"] if op.kind == "raise" else op.row.error if raises_in_python(op) else None]
-            if op.kind == "foreign" and op.attrs["site"].through_python:
+            if op.row.linked and op.attrs["site"].through_python:
                 found = [self.handlers[-1][1][0]]  # it may raise anything
             caught = next((e for e in found if e is not None and self.catches(e)), None)
             if caught is not None:
@@ -220,7 +223,8 @@ class Nested(Mixin):
             case OptOut():
                 return av.Opt(outs[spec.flag], self.abstract(spec.inner, outs))
             case RecordOut():
-                return self.new(av.ObjC(spec.cls, {name: self.abstract(v, outs) for name, v in spec.fields.items()}))
+                fields = {name: self.abstract(v, outs) for name, v in spec.fields.items()}
+                return self.new(av.ObjC(stand_in(spec.cls), fields))
             case Foreign():
                 return spec.value
             case tuple():

@@ -94,6 +94,7 @@ class Questions(Mixin):
 
     def ask(self, value: Any, answer: Callable[[type], Any], site: Any = None) -> Any:
         """What holds for the class of a value; a number's may turn out to depend on the path."""
+        self.known_object(value)
         if isinstance(value, Value) and isinstance(value.type, Scalar):
             self.questions.append(Question(value, answer, self.build.loc, site))
         return answer(self.class_of(value))

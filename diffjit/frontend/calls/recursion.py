@@ -429,9 +429,13 @@ class Recursion(Mixin):
             raise self._recursion_refused("what it takes or gives holds more of the same kind, like a tree", None)
         return freshen(forget_values(template))
 
-    def refuse_outside_changes(self, start: Any, refuse: Any) -> None:
-        """Raise `refuse(what)` if an outer variable, list, dict or object is not what it was at the start."""
+    def refuse_outside_changes(self, start: Any, refuse: Any, *, whatever: bool = True) -> None:
+        """Raise `refuse(what)` if an outer variable, list, dict or object is not what it was at the start.
+
+        Unless it is said of whatever there is, what lives outside of all programs may change, and stays as it was.
+        """
         changed = [k for k, v in start.items() if not _unchanged(self.cells.get(k), v) and k[0] in ("v", "h")]
+        changed = [k for k in changed if whatever or not self.is_given_back(k)]
         if changed:
             raise refuse(", ".join(f"`{k[2]}`" for k in changed if k[0] == "v") or "a list, dict or object")
 

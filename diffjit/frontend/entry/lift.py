@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from diffjit import tree
+from diffjit import streams, tree
 from diffjit.errors import TypeProblem
 from diffjit.frontend.entry.places import AsArray, Cell, Default, Getter, Global, Item, Keys, Kind, Length, Shape, Sign
+from diffjit.frontend.outside.surroundings import is_cython, is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.lengths import Lengths
@@ -25,6 +26,8 @@ from diffjit.frontend.values.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar, Sym, is_float
+from diffjit.primitives.foreign import stand_in
+from diffjit.stored import stored
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -78,7 +81,7 @@ _NOT_FOLLOWED = (
 )  # fmt: skip
 _LIBRARIES = frozenset({
     "builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "contextlib", "warnings", "_thread", "typing",
-    "types", "ctypes", "_ctypes",
+    "types", "ctypes", "_ctypes", "uarray",
 })  # fmt: skip
 
 
@@ -101,6 +104,7 @@ class Lifting(Mixin):
         self.keep_alive: list[Any] = []
         self.followed: dict[Any, types.CodeType] = {}  # Python functions that were interpreted, and their code
         self.dictionaries: dict[type, Any] = {}
+        self.init_streams()
         self.portable = True  # whether the program rests on these, guards and captures alone
 
     def may_fix(self, value: Value) -> bool:
@@ -186,29 +190,42 @@ class Lifting(Mixin):
             items = tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))
             self._guard_container(key, Length(getter), len(value), Kind(getter))
             return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
+        if isinstance(value, (list, dict, set)):
+            found = self.known_container(key, value, getter)
+            if found is not None:
+                return found
         if isinstance(value, list):
             self._guard_container(key, Length(getter), len(value), Kind(getter))
-            if len(value) > 64 and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value):
-                return self.capture(key, array_type(np.array(value)), AsArray(getter), hint)
+            numbers = all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value)
+            if len(value) > 64 and numbers and key not in self.learned.changed:
+                array = self.capture(key, array_type(np.array(value)), AsArray(getter), hint)
+                self.long_lists[array] = key, value, getter
+                return array
             return self.outside(
-                av.ListC(tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value)))
+                av.ListC(tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))),
+                (key, value, getter),
             )
         if isinstance(value, (dict, set, frozenset)):
             keys = tuple(value)
             self._guard_container(key, Keys(getter), keys, Kind(getter))
             if not isinstance(value, dict):
-                return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True))
+                place = (key, value, getter)
+                return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True), place)
             items = {
                 k: self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
                 for k in keys
             }
-            return self.outside(av.DictC(items))
+            return self.outside(av.DictC(items), (key, value, getter))
+        if streams.is_stream(value):
+            return self.lift_stream(key, value, getter, hint)
         self.guards[key] = Guard(getter, value)
         if not self.is_plain_object(value):
             return Static(value)
         found = self.objects.get(id(value))
         if found is None:
-            found = self.objects[id(value)] = self.outside(av.ObjC(type(value), {}, (value, getter)))
+            found = self.objects[id(value)] = self.outside(
+                av.ObjC(stand_in(type(value)), {}, (value, getter)), (key, value, getter)
+            )
         else:  # one object at two places
             self.guards[key, "same"] = Guard(lambda: getter() is value, True)
         return found
@@ -218,10 +235,18 @@ class Lifting(Mixin):
         self.guards[key] = Guard(extent, expected)
         self.guards[key, "kind"] = Guard(kind, kind())
 
-    def outside(self, contents: Any) -> av.Ref:
-        """A heap object that stands for an outside one; it is the same in every state of the program."""
+    def outside(self, contents: Any, place: tuple[Any, Any, Callable[[], Any]] | None = None) -> av.Ref:
+        """A heap object that stands for an outside one; it is the same in every state of the program.
+
+        `place`: its key, the object and how to get it; what changes is given back there.
+        """
         ref = av.Ref()
         self.sites.outside[ref.uid] = contents
+        if place is None:
+            return ref
+        self.outside_places[ref.uid] = place
+        if self.learned.changed:
+            self.objects[id(place[1])] = ref
         return ref
 
     def capture(self, key: Any, ty: Any, getter: Callable[[], Any], hint: str | None) -> Value:
@@ -238,7 +263,9 @@ class Lifting(Mixin):
         if value is None or value is Ellipsis or hasattr(value, "py_func") or hasattr(value, "__diffjit_inline__"):
             return False
         module = type(value).__module__.split(".")[0]
-        return module not in _LIBRARIES
+        if module == "scipy":
+            return stored(type(value)) is not None
+        return module not in _LIBRARIES and not is_surroundings(value) and not is_cython(value)
 
     def lift_static(self, value: Any) -> Any:
         """An object that is certain not to change: a constant in the source, a library's attribute."""
@@ -257,7 +284,7 @@ class Lifting(Mixin):
             return av.Range(Static(value.start), Static(value.stop), Static(value.step))
         if isinstance(value, types.FunctionType) and not self.has_handler(value):
             return Static(value)
-        if self.is_plain_object(value):
+        if self.is_plain_object(value) or streams.is_stream(value):
             return self.lift_object(value)
         return Static(value)
 

@@ -5,12 +5,15 @@ All that a call needs of the frontend: a cached program runs without the rest.
 
 from __future__ import annotations
 
+import types
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from diffjit import tree
+from diffjit.errors import MemoryProblem
+from diffjit.stored import stored
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,10 +56,10 @@ class Same:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """A container among the arguments, and a tree of what it holds afterwards."""
+    """A container among the arguments, or outside, and a tree of what it holds afterwards."""
 
     path: tuple[Any, ...]
-    kind: str  # "list", "dict", "set" or "object"
+    kind: str  # "list", "dict", "set" or "object"; "attributes": some of an object's; or "variable"
     spec: Any
 
 
@@ -67,7 +70,11 @@ def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
     if isinstance(spec, OptOut):
         return None if outs[spec.flag] else rebuild(spec.inner, outs)
     if isinstance(spec, RecordOut):
-        return tree.make_object(spec.cls, {n: rebuild(v, outs) for n, v in spec.fields.items()})
+        fields = {n: rebuild(v, outs) for n, v in spec.fields.items()}
+        known = stored(spec.cls)
+        if known is not None and known.make is not None:
+            return known.make(spec.cls, fields)
+        return tree.make_object(spec.cls, fields)
     if isinstance(spec, TableOut):
         return dict(zip(rebuild(spec.keys, outs), rebuild(spec.values, outs), strict=True))
     if isinstance(spec, tuple):
@@ -113,8 +120,27 @@ def follow(arguments: Any, path: tuple[Any, ...]) -> Any:
     """The object at a path in the arguments."""
     found = arguments
     for kind, key in path:
-        found = found[key] if kind == "item" else getattr(found, key)
+        found = key() if kind == "outside" else found[key] if kind == "item" else getattr(found, key)
     return found
+
+
+def refuse_shared(changed: list[Any], arguments: Any) -> None:
+    """An object that a program finds outside and changes must not be among the arguments, where it would be another."""
+    known = {id(v) for v in changed}
+    todo: list[Any] = [arguments]
+    while todo:
+        item = todo.pop()
+        if id(item) in known:
+            raise MemoryProblem(
+                "DJ402", f"a {type(item).__name__} is an argument, and lives outside of the function, which changes it",
+                cure="reach it in one way: through the argument, or from outside",
+            )  # fmt: skip
+        if isinstance(item, (list, tuple)):
+            todo += cast("list[Any]", item)
+        elif isinstance(item, dict):
+            todo += cast("dict[Any, Any]", item).values()
+        elif tree.is_record(item):
+            todo += tree.attributes(item).values()
 
 
 def write_back(changes: list[Change], arguments: Any, rebuild: Any) -> None:
@@ -124,6 +150,15 @@ def write_back(changes: list[Change], arguments: Any, rebuild: Any) -> None:
     for (change, target), contents in zip(targets, new, strict=True):
         if change.kind == "list":
             target[:] = contents
+        elif change.kind == "variable":
+            for name, value in contents.items():
+                if isinstance(target, dict):
+                    target[name] = value
+                else:
+                    setattr(target, "cell_contents" if isinstance(target, types.CellType) else name, value)
+        elif change.kind == "attributes":
+            for name, value in contents.items():
+                object.__setattr__(target, name, value)
         elif change.kind == "object":
             for name in [n for n in vars(target) if n not in contents]:
                 delattr(target, name)

@@ -6,6 +6,7 @@ They are data, so that the cache can name them in another process (`api/engine/m
 from __future__ import annotations
 
 import operator
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -85,6 +86,20 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What a function says of a program's surroundings; the class of the exception, where it raises one."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+    def __call__(self) -> Any:
+        try:
+            return self.function(*self.args)
+        except Exception as error:  # noqa: BLE001 - whatever it is: an answer like another
+            return type(error)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """What a function gives of a container, array or number."""
 
@@ -129,3 +144,30 @@ class AsArray(Part):
     """A long list of numbers."""
 
     of = staticmethod(np.array)
+
+
+class AsFloats(Part):
+    """A list of floats that grows."""
+
+    of = staticmethod(lambda items: np.array(items, float))  # pyright: ignore[reportUnknownLambdaType]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamOf:
+    """The stream of random numbers behind `np.random` ("RandomState") or `random` ("Random")."""
+
+    name: str
+
+    def __call__(self) -> Any:
+        return np.random.beta.__self__ if self.name == "RandomState" else random.seed.__self__
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Twin:
+    """Whether two places hold one object."""
+
+    owner: Getter
+    other: Getter
+
+    def __call__(self) -> Any:
+        return self.owner() is self.other()

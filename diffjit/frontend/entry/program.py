@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import re
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from diffjit import tree
+from diffjit import streams, tree
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.entry.lift import array_type
 from diffjit.frontend.entry.outputs import Change
@@ -22,6 +23,7 @@ from diffjit.frontend.entry.source import note_lines
 from diffjit.frontend.entry.writeback import Arguments
 from diffjit.frontend.numpy.finite import check_values
 from diffjit.frontend.numpy.read_only import decide_views
+from diffjit.frontend.outside.opaque import forget_unread
 from diffjit.frontend.syntax.frames import Learned, NeedStatic
 from diffjit.frontend.syntax.interpret import Interpreter
 from diffjit.frontend.values import values as av
@@ -34,6 +36,7 @@ from diffjit.ir.nodes import Block, Function, Loc, Value
 from diffjit.ir.text.names import identifier
 from diffjit.ir.types import Array, Dim, Sym
 from diffjit.ir.walk import dce, unused_but_raising
+from diffjit.primitives.foreign import stand_in
 
 MAX_RESTARTS = 40
 
@@ -110,6 +113,15 @@ def _find_twins(interpreter: Interpreter, given: list[Any], values: list[Any]) -
                 interpreter.freeze(interpreter.cells, ref.uid, "is passed as two arguments")
 
 
+def _noted(interpreter: Interpreter, given: list[Any], values: list[Any]) -> Arguments:
+    """The arguments as they are before the program runs."""
+    _find_twins(interpreter, given, values)
+    interpreter.take_in_changed()
+    noted = Arguments(interpreter)
+    noted.enter(av.Tup(tuple(values)), ())
+    return noted
+
+
 def _array_type(array: np.ndarray, lengths: dict[int, Dim]) -> Array:
     """The type of an argument; equal lengths of arguments share a symbol."""
     ty = array_type(array)
@@ -182,18 +194,20 @@ def _specialise(
             if k not in fixed and isinstance(param, Value):
                 interpreter.argument(param, ("arg", k), tree.sign_of(item) if ~k in fixed else None)
             return param
+        if streams.is_stream(item):
+            next(counter)
+            places.append(hint)
+            return interpreter.given_stream(item, params)
         if tree.is_record(item):
             fields = {name: argument(part, (*hint, name)) for name, part in tree.attributes(item).items()}
-            return interpreter.new(av.ObjC(type(item), fields))
+            return interpreter.new(av.ObjC(stand_in(type(item)), fields))
         return Static(item)
 
     with interpreter.build.inside(body):
         values = [argument(a, (names[k],)) for k, a in enumerate(args)]
         keywords = {name: argument(a, (name,)) for name, a in kwargs.items()}
         _name(params, places)
-        _find_twins(interpreter, [*args, *kwargs.values()], [*values, *keywords.values()])
-        given = Arguments(interpreter)
-        given.enter(av.Tup((*values, *keywords.values())), ())
+        given = _noted(interpreter, [*args, *kwargs.values()], [*values, *keywords.values()])
         result = _called(interpreter, function, values, keywords)
         outs: list[Value] = []
         spec: Any = None
@@ -201,10 +215,9 @@ def _specialise(
         if not interpreter.dead:
             spec = output(interpreter, result, outs)
             if with_changes:
-                changes = given.changes(lambda v: output(interpreter, v, outs))
+                changes = _changes(interpreter, given, outs)
     body.results = outs
-    interpreter.review_questions(body)
-    interpreter.refuse_other_names(body)
+    interpreter.finish_body(body)
     captures = list(interpreter.captures.values())
     _make_identifiers([*params, *(c.param for c in captures)])
     ir = Function(
@@ -214,12 +227,11 @@ def _specialise(
     )
     _complete(ir)
     _note_source(ir, function)
-    guards = [(g.getter, g.expected) for g in interpreter.guards.values()]
     return Program(
         ir,
         len(params),
         [c.getter for c in captures],
-        guards,
+        [(g.getter, g.expected) for g in interpreter.guards.values()],
         spec,
         fixed,
         [p.name or "" for p in params],
@@ -228,7 +240,15 @@ def _specialise(
         {f: code for f, code in interpreter.followed.items() if not (f.__module__ or "").startswith("diffjit.")},
         interpreter.portable,
         interpreter.changes_arrays(body, interpreter.changed_numbers),
+        [k for k, p in enumerate(ir.params) if p in interpreter.stream_params],
+        interpreter.changed_outside(),
     ), interpreter.length_facts.wanted
+
+
+def _changes(interpreter: Interpreter, given: Arguments, outs: list[Value]) -> list[Change]:
+    """What the program leaves in its arguments, and outside."""
+    to_outs = functools.partial(output, interpreter, outs=outs)
+    return [*given.changes(to_outs), *interpreter.given_back(to_outs)]
 
 
 def _complete(ir: Function) -> None:
@@ -236,6 +256,7 @@ def _complete(ir: Function) -> None:
     settle(ir)
     decide_views(ir)
     dce(ir, unused_but_raising)
+    forget_unread(ir)
     check_values(ir)
 
 

@@ -15,6 +15,7 @@ from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Function, Value
 from diffjit.primitives.library.tables import Table
+from diffjit.stored import stored
 from diffjit.tree import NO_THREADS
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Program:
     followed: dict[Any, Any] = field(default_factory=dict)  # the Python functions in it, and their code
     portable: bool = False  # whether it rests on these and its guards alone
     changes_arrays: bool = False  # in place, by a name that is a number on another path
+    streams: list[int] = field(default_factory=list[int])  # parameters that are the words of streams of random numbers
+    changed_outside: list[Any] = field(default_factory=list)  # objects outside that it changes
 
 
 def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
@@ -52,6 +55,7 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             items = [output(interpreter, i, outs) for i in value.items]
             return value.cls(*items) if value.cls is not None else tuple(items)
         case av.Ref():
+            interpreter.known_object(value)
             return _heap_output(interpreter, interpreter.contents(value), outs)
         case av.Opt():
             outs.append(value.is_none)
@@ -79,8 +83,19 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
     if isinstance(held, av.ObjC) and held.cls is Table:
         keys, values = (output(interpreter, held.fields[name], outs) for name in ("kept_keys", "kept_values"))
         return TableOut(keys, values)
+    if isinstance(held, av.ObjC) and hasattr(held.cls, "told"):
+        cure = "return what is drawn from it; the caller's own is left as the function leaves it"
+        raise TypeProblem("DJ319", f"the function returns {describe(held)}", cure=cure)
     if isinstance(held, av.ObjC) and hasattr(held.cls, "stands_for"):
-        cure = "return sorted(...) of it, or a dict"
+        known = stored(held.cls.stands_for)
+        if known is not None and known.make is not None:
+            fields = interpreter.all_fields(held)
+            return RecordOut(held.cls.stands_for, {n: output(interpreter, v, outs) for n, v in fields.items()})
+        cure = (
+            "return what it computes"
+            if held.cls.stands_for not in (dict, set)
+            else "return sorted(...) of it, or a dict"
+        )
         raise TypeProblem("DJ319", f"the function returns {describe(held)} made at run time", cure=cure)
     if isinstance(held, av.ObjC):
         if held.cls.__module__ == LOCAL:

@@ -15,6 +15,7 @@ from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Absent, Attribute, Global, Keys
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values.values import NONE, Static
+from diffjit.stored import stored
 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a class that Python itself does not let anybody change
 
@@ -70,8 +71,9 @@ class Watching(Mixin):
         if held.origin is None:
             return dict(held.fields)
         obj, getter = held.origin
-        own = getattr(obj, "__dict__", {})
-        if own:
+        known = stored(type(obj))
+        own = getattr(obj, "__dict__", {}) if known is None else known.read(obj)
+        if own and known is None:
             self.guards["names", id(obj)] = Guard(Keys(lambda: vars(getter())), tuple(own))
         return {name: self.object_attribute(NONE, held, name, None) for name in own} | dict(held.fields)
 

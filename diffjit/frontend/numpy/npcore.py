@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class NumpyCore(Mixin):
                 rows = self.call_plain(containers.array_of_rows, value, node=None)
                 return rows if dtype is None else self.cast(rows, dtype)
             return self._from_dynamic(held, dtype)
-        if self.keyed(value) is not None or self.object_class(value) is not None:
+        if self.keyed(value) is not None or self.object_class(self.known_object(value)) is not None:
             problem = f"{describe(value)} is used where an array is needed"
             raise self.type_problem("DJ301", problem, cure="make a list of its values first")
         if isinstance(value, (av.Tup, av.Ref, av.Range, av.Iter)):
@@ -303,6 +304,9 @@ class NumpyCore(Mixin):
         ndmin: Any = Static(0),
         **_: Any,
     ) -> Any:
+        others = self.array_of_others(object, dtype)
+        if others is not None:
+            return others
         wanted = None if is_none(dtype) else self.dtype_of(dtype)
         if isinstance(copy, Static) and not copy.obj:
             return self.np_asarray(object, dtype)
@@ -314,6 +318,27 @@ class NumpyCore(Mixin):
         while out.type.ndim < ndmin.obj:
             out = self.basic_get(out, [None, *[av.Slice(NONE, NONE, NONE)] * out.type.ndim], scalar_ok=False)
         return out
+
+    def array_of_others(self, value: Any, dtype: Any) -> Any:
+        """An array of None, of texts and the like, of which all is known; None where there is a number in it."""
+        known = None if isinstance(value, Static) else self.all_known(value)
+        if known is None or not (is_none(dtype) or isinstance(dtype, Static)):
+            return None
+        found = list(_flat(known))
+        if not found or all(av.is_number(x) or isinstance(x, np.ndarray) for x in found):
+            return None
+        made = self.evaluated(np.array, known, None if is_none(dtype) else dtype.obj)
+        return Static(made) if made.dtype.kind in "OUS" else None
+
+    def all_known(self, value: Any) -> Any:
+        """Lists and tuples of what is known, as Python has them; None of others."""
+        if isinstance(value, Static):
+            return value
+        held = self.contents(value) if isinstance(value, av.Ref) else value
+        if not isinstance(held, (av.Tup, av.ListC)) or getattr(held, "cls", None) is not None:
+            return None
+        items = [self.all_known(i) for i in held.items]
+        return None if any(i is None for i in items) else [i.obj if isinstance(i, Static) else i for i in items]
 
     @kinds(C=np.ascontiguousarray, F=np.asfortranarray)
     def np_ordered(self, kind: str, a: Any, dtype: Any = NONE, **_: Any) -> Any:
@@ -378,3 +403,12 @@ class NumpyCore(Mixin):
 def as_int(interpreter: Any, part: Any) -> Value:
     """An int operand."""
     return interpreter.cast(part, np.int64, weak=True)
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """What is in a list of lists."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value

@@ -21,6 +21,7 @@ from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import INT, Array
 from diffjit.ir.walk import walk
+from diffjit.primitives.opaque import acts
 
 UNROLL_LIMIT = 4096
 
@@ -376,6 +377,9 @@ class Iteration(Mixin):
         """The items of a value that is unpacked; `count` is the number expected, None where it must be known."""
         if isinstance(value, av.Opt):
             value = self.not_none(value)
+        if self.is_opaque(value) and count is not None:
+            items = self.ask_python(Static(acts.exactly), value, Static(count))
+            return [self.get_item(items, Static(k)) for k in range(count)]
         value = self.countable(self.as_iterable(value), node)
         try:
             return self.sequence_items(value, node)

@@ -73,15 +73,34 @@ class Lists(Mixin):
             raise reason.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
         if reason == SHARED and not self.learned.apart:
             raise Learn("apart", {SHARED})
+        if reason and self.write_attributes(ref, held, contents):
+            return
         if reason:
             cure = "make a new object instead of changing this one, or change it before"
             raise self.error(MemoryProblem("DJ402", f"{describe(held)} is changed here, but it {reason}", cure=cure))
         if ref.uid in self.sites.outside:
-            cure = "copy it inside the function, or return the new value"
-            raise self.error(
-                MemoryProblem("DJ127", f"{describe(held)} that lives outside the function is changed", cure=cure)
-            )
+            raise self.outside_change(ref, held, contents)
+        if ref.uid in self.before:
+            self.learn_attributes(ref, held, contents)
         self.cells["h", ref.uid] = contents
+
+    def write_attributes(self, ref: av.Ref, held: Any, contents: Any) -> bool:
+        """`self.__dict__.update(...)`, `self.__dict__[name] = ...`: attributes are set; False of other dicts."""
+        owner = self.dict_owners.get(ref.uid)
+        if owner is None or not isinstance(contents, av.DictC) or not contents.items.keys() >= held.items.keys():
+            return False
+        for name, value in contents.items.items():
+            if held.items.get(name) is not value:
+                self.set_attribute(owner, name, value)
+        self.cells["h", ref.uid] = replace(contents, frozen=held.frozen)
+        return True
+
+    def update_dicts(self, owner: av.Ref, name: str, value: Any) -> None:
+        """What `owner.__dict__` has given shows an attribute that was set since."""
+        for uid, ref in self.dict_owners.items():
+            held = self.cells.get(("h", uid))
+            if ref == owner and isinstance(held, av.DictC):
+                self.cells["h", uid] = replace(held, items={**held.items, name: value})
 
     def remember_choice(self, found: av.Ref, owner: av.Ref) -> None:
         """Where an object that was chosen by a run-time index comes from, in case that it is changed."""

@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import functools
 import inspect
+import sys
 import types
 from typing import Any
 
@@ -21,6 +22,8 @@ from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.foreign import stand_in
+from diffjit.primitives.opaque.acts import STREAMS
 from diffjit.primitives.signatures import is_ctypes
 
 
@@ -111,9 +114,13 @@ class Objects(Mixin):
             return self.get_attribute(self.not_none(owner), name, node)
         if isinstance(owner, Value):
             if isinstance(owner.type, (Array, Scalar)):
+                self.long_list(owner, name)
                 return self.array_attribute(owner, name, node)
             return av.Method(owner, name)
         if isinstance(owner, Static):
+            if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind in "OUS":
+                value = getattr(owner.obj, name)
+                return av.Method(owner, name) if callable(value) else self.lift_static(value)
             if isinstance(owner.obj, np.ndarray):
                 return self.array_attribute(self.lift_constant(owner.obj), name, node)
             if av.is_number(owner.obj) and name in ("T", "real", "imag", "shape", "ndim", "dtype", "size"):
@@ -149,6 +156,14 @@ class Objects(Mixin):
         raise self.type_problem("DJ317", f"{describe(owner)} has no attribute `{name}`", node)
 
     def static_attribute(self, obj: Any, name: str, node: Any) -> Any:
+        if isinstance(obj, type):
+            plain = stand_in(obj)  # of SciPy's classes, what is written as a program
+            obj = plain if hasattr(plain, name) else obj
+        owner = self.static_attribute_set(obj, name)
+        if owner is not None:
+            return self._local(owner, name, node)
+        if obj is sys and name in STREAMS:
+            return Static(STREAMS[name])
         try:
             value = getattr(obj, name)
         except AttributeError as error:
@@ -180,15 +195,16 @@ class Objects(Mixin):
         if name in held.fields:
             return held.fields[name]
         if name == "__dict__":
-            return self.new(
+            made = self.new(
                 av.DictC(self.all_fields(held), frozen="is an object's __dict__, of which diffjit has a copy")
             )
+            self.dict_owners[made.uid] = owner
+            return made
         if held.origin is not None:
             obj, getter = held.origin
             if name in tree.attributes(obj):
-                return self.lift_at(
-                    ("attr", id(obj), name), getattr(obj, name), lambda: getattr(getter(), name), keep=obj
-                )
+                held_now = tree.attribute(obj, name)
+                return self.lift_at(("attr", id(obj), name), held_now, lambda: tree.attribute(getter(), name), keep=obj)
             self.watch_object(obj, name, inspect.getattr_static(held.cls, name, None))
         return self.class_attribute(owner, held.cls, name, node)
 
@@ -238,6 +254,9 @@ class Objects(Mixin):
     @for_each
     def set_attribute(self, owner: Any, name: str, value: Any, node: Any = None) -> None:
         """`owner.name = value`."""
+        if self.is_opaque(owner):
+            self.ask_python(Static(setattr), owner, Static(name), value)
+            return
         if isinstance(owner, av.Opt):
             self.set_attribute(self.not_none(owner), name, value, node)
             return
@@ -252,6 +271,7 @@ class Objects(Mixin):
                 self.call(self.method_fn(setter.fset, held.cls), [owner, value], {}, node)
                 return
             self.write(owner, dataclasses.replace(held, fields={**held.fields, name: value}))
+            self.update_dicts(owner, name, value)
             return
         if isinstance(owner, Value) and isinstance(owner.type, Array) and name == "shape":
             self.set_shape(owner, value, node)
@@ -263,7 +283,10 @@ class Objects(Mixin):
             else:
                 self.assign_array(target, value, node)
             return
-        raise self.unsupported("DJ127", f"attribute `{name}` of {describe(owner)} is assigned", node)
+        if isinstance(owner, Static) and self.set_static_attribute(owner.obj, name, value):
+            return
+        cure = "set it once before, or return the new value"
+        raise self.unsupported("DJ127", f"attribute `{name}` of {describe(owner)} is assigned", node, cure)
 
 
 _MADE_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType)
@@ -291,6 +314,7 @@ def _is_library(obj: Any) -> bool:
         "typing",
         "collections",
         "cmath",
+        "random",
         "sys",
         "warnings",
     )

@@ -32,6 +32,8 @@ class Learned:
     """What earlier attempts at a specialisation found out."""
 
     lists: dict[Any, Any] = field(default_factory=dict)  # where a list is made -> template of its items
+    changed: dict[Any, Any] = field(default_factory=dict)  # what is changed outside -> it, its place, attributes
+    assigned: dict[Any, Any] = field(default_factory=dict)  # variables outside that are assigned -> their places
     captures: set[Any] = field(default_factory=set)  # numbers and lengths from outside that must be known
     signs: set[Any] = field(default_factory=set)  # ints from outside whose sign must be known
     outlined: set[Any] = field(default_factory=set)  # recursive functions that are programs of their own

@@ -13,6 +13,7 @@ from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.numpy.index_tricks import is_index_trick
 from diffjit.frontend.objects.lists import split_slice
 from diffjit.frontend.objects.tables import is_run_time_key
+from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.lengths import Lengths
@@ -44,7 +45,9 @@ class Indexing(Mixin):
         if isinstance(owner, Static):
             if is_index_trick(owner.obj):
                 return self.index_trick(owner.obj, index, node)
-            if isinstance(owner.obj, np.ndarray):
+            if is_surroundings(owner.obj) and isinstance(index, Static):
+                return self.answer(owner.obj.__getitem__, (index.obj,))
+            if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind not in "OUS":
                 owner = self.lift_constant(owner.obj)
             elif isinstance(index, Static):
                 return self.lift_static(owner.obj[index.obj])
@@ -202,8 +205,9 @@ class Indexing(Mixin):
         """Whether unrolling a loop or fixing an argument would make a number known."""
         return bool(self.static_sources(value))
 
-    def static_sources(self, value: Value) -> list[Any]:
+    def static_sources(self, value: Value, *, of_floats: bool = False) -> list[Any]:
         """What would have to be fixed to make a number known; empty when that is not possible."""
+        kinds = _TRACEABLE | {"divide", "if"} if of_floats else _TRACEABLE
         found: list[Any] = []
         todo = [value]
         seen = set()
@@ -220,7 +224,7 @@ class Indexing(Mixin):
                 todo.extend(() if loop.can_unroll else loop.bounds)
             elif v in self.arg_loops and self.unrollable(self.arg_loops[v]):
                 found.append(("loop", self.arg_loops[v]))
-            elif v.op is not None and (v.op.kind in _TRACEABLE or isinstance(v.type, Array)):
+            elif v.op is not None and (v.op.kind in kinds or isinstance(v.type, Array)):
                 todo.extend(v.op.inputs)  # of arrays, the lengths
             else:
                 return []

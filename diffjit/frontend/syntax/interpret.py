@@ -22,14 +22,15 @@ from diffjit.frontend.calls.builtin_calls import BuiltinCalls
 from diffjit.frontend.calls.calls import Calls
 from diffjit.frontend.calls.classes import Classes
 from diffjit.frontend.calls.complexes import Complexes
+from diffjit.frontend.calls.constants import Constants
 from diffjit.frontend.calls.container_calls import ContainerCalls
 from diffjit.frontend.calls.dataclass_calls import DataclassCalls
-from diffjit.frontend.calls.foreign import ForeignCalls
 from diffjit.frontend.calls.introspect import Introspection
 from diffjit.frontend.calls.methods import Methods
 from diffjit.frontend.calls.nested import Nested
 from diffjit.frontend.calls.questions import Questions
 from diffjit.frontend.calls.recursion import Bottom, Recursion
+from diffjit.frontend.entry.changed import ChangedOutside
 from diffjit.frontend.entry.lift import Lifting
 from diffjit.frontend.entry.source import source_of
 from diffjit.frontend.entry.subset import local_names, own_nodes
@@ -51,6 +52,9 @@ from diffjit.frontend.objects.objects import Objects
 from diffjit.frontend.objects.sets import SetOperators
 from diffjit.frontend.objects.tables import Tables
 from diffjit.frontend.objects.text import Text
+from diffjit.frontend.outside.foreign import ForeignCalls
+from diffjit.frontend.outside.opaque import OpaqueCalls
+from diffjit.frontend.outside.streams import Streams
 from diffjit.frontend.syntax.comprehensions import Comprehensions
 from diffjit.frontend.syntax.control import Control
 from diffjit.frontend.syntax.exceptions import Exceptions
@@ -82,10 +86,10 @@ MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 
 class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
-    Iteration, Iterators, Calls, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore, NumpyShapes,
-    NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion, Nested, Sums,
-    IndexTricks, Warned, Questions, DataclassCalls, SetOperators, Managers, Tables, Portable, ReadOnly,
-    FourierTransforms, ForeignCalls, Watching,
+    Iteration, Iterators, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore,
+    NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
+    Nested, Sums, IndexTricks, Warned, Questions, DataclassCalls, SetOperators, Managers, Tables, Portable, ReadOnly,
+    FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls, ChangedOutside,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -124,6 +128,8 @@ class Interpreter(
         self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
         self._uids = itertools.count(1)
         self.init_lifting()
+        self.init_opaque()
+        self.init_changed()
 
     # Places and errors
 
@@ -178,7 +184,8 @@ class Interpreter(
         for uid in scope.frames:
             if name in scope.locals_of[uid]:
                 return self._local(uid, name, node)
-        return self.lift_name(name, scope, node)
+        owner = self.assigned_outside(name, scope)
+        return self.lift_name(name, scope, node) if owner is None else self._local(owner, name, node)
 
     def _local(self, uid: int, name: str, node: gast.AST | None) -> Any:
         value = self.cells.get(("v", uid, name), UNBOUND)
@@ -238,12 +245,7 @@ class Interpreter(
             if name in scope.locals_of[uid]:
                 self.cells["v", uid, name] = value
                 return
-        raise self.unsupported(
-            "DJ120",
-            f"`{name}` lives outside the function and is assigned here",
-            node,
-            "return the new value instead of assigning a global",
-        )
+        self.assign_outside(name, scope, value, node)
 
     # Functions
 

@@ -27,6 +27,9 @@ def is_manager(function: types.FunctionType) -> bool:
     return hasattr(function, "__wrapped__") and function.__code__.co_filename == contextlib.__file__
 
 
+_OUTSIDE = "move the block outside, or write what the context manager does"
+
+
 class Managers(Mixin):
     """Mixin of the interpreter: `with`."""
 
@@ -53,11 +56,12 @@ class Managers(Mixin):
             body(NONE)
         elif isinstance(manager, av.Iter) and manager.kind == "manager":
             self._inside_generator(manager.parts[0], body, node)
+        elif self.is_opaque(manager) and not self.flagged(manager, "clean_"):
+            raise self.unsupported("DJ101", "this `with` block cannot be differentiated", item.context_expr, _OUTSIDE)
         elif isinstance(manager, av.Ref) and self.class_has(self.class_of(manager), "__exit__"):
             self._inside_object(manager, body)
         else:
-            cure = "move the block outside, or write what the context manager does"
-            raise self.unsupported("DJ101", "this `with` block cannot be differentiated", item.context_expr, cure)
+            raise self.unsupported("DJ101", "this `with` block cannot be differentiated", item.context_expr, _OUTSIDE)
 
     @core(contextlib.contextmanager)
     def cl_contextmanager(self, func: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import Any
 
 import gast
@@ -11,6 +12,7 @@ import numpy as np
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.objects.tables import is_run_time_key
+from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
@@ -275,6 +277,8 @@ class Operators(Mixin):
     @for_each
     def identical(self, left: Any, right: Any) -> Any:
         """`is`."""
+        if self.is_opaque(left) or self.is_opaque(right):
+            return self.tell_python(Static(bool), Static(operator.is_), left, right)
         for a, b in ((left, right), (right, left)):
             if isinstance(b, Static) and (
                 b.obj is None or isinstance(b.obj, (bool, np.bool_, type)) or b.obj is Ellipsis
@@ -309,6 +313,8 @@ class Operators(Mixin):
     @for_each
     def contains(self, item: Any, container: Any, node: gast.AST) -> Any:
         """`in`."""
+        if isinstance(container, Static) and isinstance(item, Static) and is_surroundings(container.obj):
+            return self.answer(container.obj.__contains__, (item.obj,))
         if isinstance(container, Static) and isinstance(item, Static) and not isinstance(container.obj, np.ndarray):
             return Static(item.obj in container.obj)
         if isinstance(container, av.Ref):

@@ -456,8 +456,11 @@ def describe(value: Any) -> str:
             return "a list"
         case av.DictC():
             return "a set" if value.is_set else f"a dict with keys {list(value.items)}"
+        case av.ObjC() if hasattr(value.cls, "told"):
+            return value.cls.told
         case av.ObjC() if hasattr(value.cls, "stands_for"):
-            return f"a {value.cls.stands_for.__name__} with keys of the run"
+            keys = " with keys of the run" if value.cls.stands_for in (dict, set) else ""
+            return f"a {value.cls.stands_for.__name__}{keys}"
         case av.ObjC():
             return f"an object of class {value.cls.__name__}"
         case av.Packed():

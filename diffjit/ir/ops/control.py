@@ -27,7 +27,11 @@ declare(
     Row("foreign", "*args_and_lengths",
         "attrs site: a function without source (`primitives.routines`) of its args alone; lengths are those of the "
         "outputs that are (fresh) arrays, one after the other",
-        raises=Raises.VALUES),
+        raises=Raises.VALUES, linked=True),
+    Row("opaque", "*args_and_lengths",
+        "like foreign, of a function that is called for what it does, or whose answer is another each time; what comes "
+        "out are numbers without a derivative",
+        raises=Raises.VALUES, effect=True, once=True, constant=True, linked=True),
     Row("custom_link", "*args_outs_residuals",
         "attrs n_args, back; the outs, whose cotangents go to the args through `back` (inside reverse mode alone)",
         raises=Raises.VALUES, inner=True),
@@ -41,7 +45,7 @@ declare(
         raises=Raises.NEVER, constant=True, boolean=True, reads=Reads.LENGTHS, name="shared"),
     Row("print", "*values",
         'attrs parts: alternating literal text and ("value", format spec); sep and end folded in',
-        raises=Raises.NEVER, effect=True),
+        raises=Raises.NEVER, effect=True, once=True),
     Row("raise", "*values", "attrs exception (class), parts as `print`; leaves the function",
         raises=Raises.ALWAYS, effect=True),
 )  # fmt: skip

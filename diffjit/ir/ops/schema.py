@@ -81,6 +81,8 @@ class Row:
     control: bool = False  # what it does is done by its regions, or by another function
     loop: bool = False  # its last region runs again and again
     effect: bool = False  # seen from outside
+    once: bool = False  # done where a program comes by first, and left out where parts of it run again
+    linked: bool = False  # attrs site says which function without source it calls
     literal: bool = False  # written wherever it is used
     inner: bool = False  # made and taken away again by one transform
 

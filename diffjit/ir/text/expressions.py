@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.errors import UnsupportedSyntax
 from diffjit.ir.nodes import Function, Op, const_of, is_const
 from diffjit.ir.orders import unlike
 from diffjit.ir.text import indices as indextext
@@ -62,7 +63,7 @@ class SourcePrinter(Elementwise, OpPrinter):
         self.wraps = any(ty.dtype.kind in "iu" and not (isinstance(ty, Scalar) and ty.weak) for ty in types)
         for f in functions:
             for op in walk(f.body):
-                if op.kind == "foreign":
+                if op.row.linked:
                     self._imports.update(op.attrs["site"].imports())
                     self._helpers.update(op.attrs["site"].definitions())
         self.unlike = unlike(functions)
@@ -96,7 +97,7 @@ class SourcePrinter(Elementwise, OpPrinter):
 
     def foldable(self, op: Op) -> bool:
         """What the user or a transform has named stays a statement."""
-        return op.out.name is None and self.expressible(op)
+        return op.out.name is None and self.expressible(op) and not op.row.effect
 
     def expressible(self, op: Op) -> bool:
         """All operations with one result are expressions."""
@@ -134,7 +135,9 @@ class SourcePrinter(Elementwise, OpPrinter):
         """The statement of a write or another effect."""
         if op.kind == "raise":
             return [ast.Raise(exc=exception_text(op, args, self._imports), cause=None)]
-        if op.kind == "foreign":
+        if op.row.linked:
+            if not outs:
+                return [ast.Expr(value=self.op_foreign(op, args))]
             targets = ast.Tuple(elts=[syntax.target(n) for n in outs], ctx=syntax.STORE)
             return [ast.Assign(targets=[targets], value=self.op_foreign(op, args), lineno=0)]
         return STATEMENTS[op.kind](op, args)
@@ -277,6 +280,11 @@ class SourcePrinter(Elementwise, OpPrinter):
         if isinstance(like, Scalar):
             return self.returned(op, args[0] if isinstance(g, Scalar) else syntax.call("np.sum", args[0]))
         return syntax.call("unbroadcast", *args)
+
+    def op_opaque(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
+        """A call of Python for what it does."""
+        not_again(op)
+        return self.op_foreign(op, args)
 
     def op_foreign(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:
         """A function without source, by its name."""
@@ -437,6 +445,16 @@ def _types(function: Function) -> set[Scalar | Array]:
             ty = ty.elem  # noqa: PLW2901
         found.add(ty)
     return found
+
+
+def not_again(op: Op) -> None:
+    """A call of Python that was made for what it does is not made again where parts of a program run again."""
+    if op.row.once and op.attrs.get("repeats"):
+        raise UnsupportedSyntax(
+            "DJ132", f"the program rests on what `{op.attrs['site'].routine.name}` returns, and a part of it would run "
+            "again, with another answer",
+            loc=op.loc, cure="call it outside the program, and pass the answer as an argument",
+        )  # fmt: skip
 
 
 def _has_company(constant: Op, user: Op) -> bool:

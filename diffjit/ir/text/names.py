@@ -20,7 +20,7 @@ def described(op: Op, operands: Sequence[str]) -> str:
     subject = next((o for o in operands if o), "")
     if op.kind == "call":
         return f"{op.attrs['function'].name}_out"
-    if op.kind == "foreign":
+    if op.row.linked:
         return f"{op.attrs['site'].routine.stem}_{subject}" if 0 < len(subject) <= 16 else op.attrs["site"].routine.stem
     pattern = op.row.name
     if pattern == "":

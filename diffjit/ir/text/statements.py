@@ -106,6 +106,7 @@ def _print(op: Op, args: Sequence[ast.expr]) -> list[ast.stmt]:
 STATEMENTS: dict[str, Callable[[Op, Sequence[ast.expr]], list[ast.stmt]]] = {
     "store": _store,
     "assign": _assign,
+    "leave": _assign,
     "accum": _accum,
     "accum_at": _accum_at,
     "scatter": _scatter,

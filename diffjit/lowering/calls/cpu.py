@@ -193,7 +193,7 @@ def leaves_no_traces(function: Function) -> bool:
 
 def _traces(op: Op) -> bool:
     """Whether an operation is seen from outside, other than by the exception that it ends the program with."""
-    return op.kind == "foreign" or (op.row.effect and op.row.raises is not Raises.ALWAYS)
+    return op.row.linked or (op.row.effect and op.row.raises is not Raises.ALWAYS)
 
 
 class FirstCall:

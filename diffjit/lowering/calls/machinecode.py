@@ -29,6 +29,7 @@ from diffjit.ir import stages
 from diffjit.lowering.calls import blas, fourier, special, threads
 from diffjit.lowering.calls.cache import digest, keep, make_room, read_bytes
 from diffjit.lowering.calls.native import UNRESOLVED, Native, load, native
+from diffjit.lowering.draws import symbols
 from diffjit.lowering.llvm import numba_internals, tiers
 from diffjit.settings import settings
 
@@ -126,6 +127,8 @@ class MachineCode:
                 fourier.register()
             for symbol in set(special.SYMBOLS.findall(data)):
                 special.register(symbol.decode())
+            for symbol in set(symbols.SYMBOLS.findall(data)):
+                symbols.register(symbol.decode())
             if threads.SYMBOL.encode() in data:
                 threads.start()
             found = _Reader(io.BytesIO(data[_SUMMED:])).load()

@@ -25,6 +25,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from diffjit.lowering.calls import blas, fourier, interrupts, records, reserve, special, threads
+from diffjit.lowering.draws import symbols
 from diffjit.lowering.llvm import extensions
 
 SUPPORTED = sys.platform == "linux" and struct.calcsize("P") == 8 and sys.byteorder == "little"
@@ -144,6 +145,8 @@ def _address(name: str) -> int | None:
             fourier.register()
         if special.provides(name):
             special.register(name)
+        if symbols.provides(name):
+            symbols.register(name)
         if name == threads.SYMBOL:
             threads.start()
         if name == reserve.SYMBOL:

@@ -36,5 +36,8 @@ del _module, _name, _value  # pyright: ignore[reportPossiblyUnboundVariable]
 
 SOURCES |= dict.fromkeys(marks.LOOPS, marks.__name__)
 
-HELPER_MODULES = frozenset({"memory", "lists", "effects", "foreign"})
-RUNTIME_NAMES = frozenset(SOURCES) | HELPER_MODULES | {"compiled", "inner", "depth_"}
+HELPER_MODULES = {
+    **dict.fromkeys(("memory", "lists", "effects", "foreign"), "diffjit.lowering.runtime"),
+    "bitgens": "diffjit.lowering.draws",
+}  # and their packages
+RUNTIME_NAMES = frozenset(SOURCES) | frozenset(HELPER_MODULES) | {"compiled", "inner", "depth_"}

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from diffjit.errors import InternalError
 from diffjit.ir.nodes import Op
+from diffjit.ir.text.expressions import not_again
 from diffjit.ir.types import Array, Scalar
 from diffjit.lowering.calls import callbacks
+from diffjit.lowering.draws.text import c_function, write_draw
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text import loops
 from diffjit.lowering.text.forms import statement
@@ -19,11 +21,14 @@ if TYPE_CHECKING:
     from diffjit.lowering.text.source import LoweredPrinter
 
 
-@statement("foreign")
+@statement("foreign", "opaque")
 def _foreign(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """Results that are arrays are allocated; then the function is called, or its loop for each row."""
     site: Site = op.attrs["site"]
-    callbacks.register(site)
+    not_again(op)
+    drawn = c_function(site)
+    if drawn is None:
+        callbacks.register(site)
     n = len(site.inputs)
     given = [printer.named(a, v, lines) for a, v in zip(args[:n], op.inputs, strict=False)]
     lengths = iter([printer.named(a, v, lines) for a, v in zip(args[n:], op.inputs[n:], strict=True)])
@@ -32,7 +37,12 @@ def _foreign(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
         if isinstance(v.type, Array):
             shapes.append([next(lengths) for _ in v.type.dims])
             order = "F" if v.type.layout == "F" else "C"
+            if drawn is not None and out == outs[0]:
+                continue  # the words of a stream
             lines.add(f"{out} = {printer.empty(v.type.dtype, out, order)}({tuple_text(shapes[-1])})")
+    if drawn is not None:
+        write_draw(printer, op, drawn, given, outs, lines)
+        return
     arrays = [out for out, v in zip(outs, op.outputs, strict=True) if isinstance(v.type, Array)]
     numbers = [out for out, v in zip(outs, op.outputs, strict=True) if isinstance(v.type, Scalar)]
     if site.routine.way == "ufunc" and arrays:

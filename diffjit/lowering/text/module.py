@@ -17,6 +17,7 @@ from diffjit.ir.text.names import BUILTINS, Names
 from diffjit.ir.text.outofssa import function_def
 from diffjit.ir.types import Array, List, Stack
 from diffjit.ir.walk import callees, clone, walk
+from diffjit.lowering.draws.text import find_alone
 from diffjit.lowering.loops.checked import promise_lengths
 from diffjit.lowering.loops.fusion import fuse_loops
 from diffjit.lowering.loops.reuse import borrow
@@ -123,6 +124,7 @@ LOOPS = (
     Pass("separate", mark_separate),  # where arrays are large enough for threads
     Pass("versions", in_two_versions),
     Pass("fusion", fuse_loops, needs=("versions",)),
+    Pass("draws", find_alone, needs=("fusion",)),
 )
 """What runs on each function of a program before its loops are printed."""
 
@@ -303,9 +305,10 @@ def _head_lines(function: Function, used: set[str], definitions: dict[str, str])
     lines = [f'"""Loops for `{function.name}`{where}, written by diffjit."""'.replace("\\", "/"), ""]
     lines.append("from diffjit.lowering.llvm.compiler import compiled, inner")
     wanted = {n: what for n, what in definitions.items() if n in used}
-    modules = {what.split(".")[0] for what in wanted.values()} & HELPER_MODULES
-    if modules:
-        lines.append(f"from diffjit.lowering.runtime import {', '.join(sorted(modules))}")
+    modules = sorted({what.split(".")[0] for what in wanted.values()} & set(HELPER_MODULES))
+    for package in sorted({HELPER_MODULES[name] for name in modules}):
+        own = [name for name in modules if HELPER_MODULES[name] == package]
+        lines.append(f"from {package} import {', '.join(own)}")
     sources: dict[str, list[str]] = {}
     for name in sorted(used & set(SOURCES)):
         sources.setdefault(SOURCES[name], []).append(name)

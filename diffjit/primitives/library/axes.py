@@ -15,6 +15,11 @@ def places(n):
     return tuple(range(n))
 
 
+def known(n):
+    """An int from 0 to 64, that becomes known while specialising where it was not."""
+    return len(places(64)[:n])  # cutting a tuple asks for it
+
+
 def one_axis(axis, ndim):
     """An axis counted from 0."""
     rest = places(ndim)[axis:]  # cutting a tuple asks for an axis that is known while specialising

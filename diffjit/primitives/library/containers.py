@@ -450,7 +450,7 @@ CHOICES = {
 class Vectorize:
     """A function of numbers applied element by element."""
 
-    def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):  # noqa: ARG002
+    def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):
         """Keep the function."""
         if excluded is not None or signature is not None:
             raise NotImplementedError("np.vectorize with `excluded` or `signature`: write a loop")

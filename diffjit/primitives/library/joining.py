@@ -41,7 +41,7 @@ def joined(a, axis):
     return np.reshape(together, (*lengths[:axis], a.shape[0] * lengths[axis], *lengths[axis + 1 :]))
 
 
-@implements(np.vstack)
+@implements(np.vstack, *filter(None, [getattr(np, "row_stack", None)]))  # NumPy is about to drop the second name
 def vstack(tup, *, dtype=None, casting="same_kind"):
     """Join rows."""
     if isinstance(tup, np.ndarray):

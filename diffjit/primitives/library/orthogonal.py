@@ -1,4 +1,4 @@
-"""QR by reflections, least squares, pseudo-inverses of matrices of full rank; systems of tensors; condition numbers."""
+"""QR by reflections, least squares, pseudo-inverses; systems of tensors; condition numbers."""
 
 # NumPy's signatures take whatever NumPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
@@ -73,27 +73,79 @@ def least_squares(a, b):
     return np.reshape(np.linalg.solve(np.triu(r[:n]), right[:n]), (n, *b.shape[1:]))
 
 
+def independent(a):
+    """The numbers of as many independent rows and columns as there are: those of the pivots of an elimination."""
+    m, n = a.shape
+    rest, rows, columns = a.copy(), np.arange(m), np.arange(n)
+    rank, first = 0, 0.0
+    for k in range(min(m, n)):
+        sizes = np.abs(rest[k:, k:])
+        place = np.argmax(sizes)
+        i, j = k + place // (n - k), k + place % (n - k)
+        size = sizes[i - k, j - k]
+        if np.isnan(size):
+            raise np.linalg.LinAlgError("SVD did not converge")
+        if k == 0:
+            first = size
+        if size <= max(m, n) * np.finfo(a.dtype).eps * first:
+            break
+        row, column = rest[k].copy(), rest[i].copy()
+        rest[k], rest[i] = column, row
+        row, column = rest[:, k].copy(), rest[:, j].copy()
+        rest[:, k], rest[:, j] = column, row
+        rows[k], rows[i] = rows[i], rows[k]
+        columns[k], columns[j] = columns[j], columns[k]
+        rest[k + 1 :, k + 1 :] -= np.outer(rest[k + 1 :, k] / rest[k, k], rest[k, k + 1 :])
+        rank += 1
+    return rows[:rank], columns[:rank]
+
+
+def pseudo_inverse(a):
+    """The pseudo-inverse of a matrix, and its rank; its derivative is that among matrices of the same rank.
+
+    With independent columns C and rows R, as many as the rank says, it is R' (C' a R')^-1 C' (MacDuffee): whichever
+    these are, and for all matrices near by of this rank.
+    """
+    rows, columns = independent(a)
+    m, n = a.shape
+    rank = rows.shape[0]
+    if rank == 0:
+        return np.zeros((n, m), a.dtype), rank
+    if rank < min(m, n):
+        c, r = np.transpose(a)[columns], np.transpose(a)[:, rows]
+        return r @ np.linalg.solve(c @ a @ r, c), rank
+    if m >= n:
+        return least_squares(a, np.eye(m, dtype=a.dtype)), rank
+    return np.transpose(least_squares(np.transpose(a), np.eye(n, dtype=a.dtype))), rank
+
+
 @implements(np.linalg.pinv)
 def pinv(a, rcond=None, hermitian=False, *, rtol=None):
-    """The pseudo-inverse of a matrix of full rank."""
+    """The pseudo-inverses of matrices."""
     if rcond is not None or rtol is not None:
-        raise NotImplementedError("np.linalg.pinv with a tolerance: only a matrix of full rank has a derivative")
-    a = matrix(a)
-    if a.shape[0] >= a.shape[1]:
-        return least_squares(a, np.eye(a.shape[0], dtype=a.dtype))
-    return np.transpose(least_squares(np.transpose(a), np.eye(a.shape[1], dtype=a.dtype)))
+        raise NotImplementedError("np.linalg.pinv with a tolerance: it changes the rank, which derivatives keep")
+    a = as_float(np.asarray(a))
+    if a.ndim == 2:
+        return pseudo_inverse(a)[0]
+    m, n = a.shape[-2:]
+    stack = np.reshape(a, (-1, m, n))
+    out = np.empty((stack.shape[0], n, m), a.dtype)
+    for k in range(stack.shape[0]):
+        out[k] = pseudo_inverse(stack[k])[0]
+    return np.reshape(out, (*a.shape[:-2], n, m))
 
 
 @implements(np.linalg.lstsq)
 def lstsq(a, b, rcond=None):
-    """The shortest x for which a x is nearest to b, for a matrix of full rank."""
+    """The shortest x for which a x is nearest to b."""
     if rcond is not None:
-        raise NotImplementedError("np.linalg.lstsq(rcond=...): only a matrix of full rank has a derivative")
+        raise NotImplementedError("np.linalg.lstsq(rcond=...): it changes the rank, which derivatives keep")
     a, b = matrix(a), as_float(np.asarray(b))
     m, n = a.shape
-    x = least_squares(a, b) if m >= n else pinv(a) @ b
+    inverse, rank = pseudo_inverse(a)
+    x = inverse @ b
     left = np.reshape(np.sum(np.abs(b - a @ x) ** 2, axis=0), (-1,))
-    return x, left[: left.shape[0] if m > n else 0].copy(), min(m, n), svdvals(a)
+    return x, left[: left.shape[0] if m > n and rank == n else 0].copy(), rank, svdvals(a)
 
 
 @implements(np.linalg.cond)

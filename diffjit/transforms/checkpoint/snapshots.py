@@ -84,7 +84,7 @@ class Steps:
                     continue
                 if not (op.row.reads is Reads.LENGTHS or is_view(op) or (op.kind in _PLAIN and k in op.row.writes)):
                     return True
-                if op.kind in ("store", "assign", "mask_set", "scatter") and k != 0:
+                if op.kind in _PLAIN and k != 0:
                     return True
         return False
 
@@ -341,7 +341,7 @@ class Steps:
         return [carried[k] if k in carried else self.of(first[k]) for k in range(len(self.args))]
 
 
-_PLAIN = frozenset({"store", "assign", "scatter", "mask_set"})
+_PLAIN = frozenset({"store", "assign", "scatter", "mask_set", "leave"})
 
 
 def reads(block: Block) -> list[list[Value]]:

@@ -24,7 +24,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_const, is_view
 from diffjit.ir.types import BOOL, Array, Scalar, is_float, is_ref
 from diffjit.ir.walk import blocks, clone_op, initial, walk
-from diffjit.transforms.prepare import copied_params
+from diffjit.transforms.prepare import copied_params, stream_params
 
 BUDGET = "budget"  # attribute of a checkpointed loop: ("snapshots" or "bytes", how many)
 
@@ -90,6 +90,7 @@ class _Enclosing:
         self.outer: list[Value] = []  # what the loop reads, constants aside
         self.views: list[Op] = []  # views of changed memory, made again in each step
         self.changed: list[Value] = []  # the arrays among `outer` that the loop changes
+        self.drawn: set[Value] = set()  # the streams of random numbers among them
 
     def refused(self, problem: str, cure: str) -> MemoryProblem:
         """An error about what a checkpointed loop cannot do."""
@@ -231,6 +232,7 @@ class _Enclosing:
         for j, k in self._told_apart():
             overlap(ends, loop.outputs[j], loop.outputs[k])
         body.results = list(loop.outputs)
+        self.drawn = {self.outer[k] for k in stream_params(raw)}
         changed = [self.outer.index(v) for v in self.changed]
         made, copies = copied_params(raw)
         memories = [copies[k] for k in changed]
@@ -279,7 +281,7 @@ class _Enclosing:
             out.op = made
         for v, out in zip(self.changed, made.outputs[n:], strict=True):
             out.name = v.name
-            build.op("assign", [v, out])
+            build.op("leave" if v in self.drawn else "assign", [v, out])
         at = block.ops.index(op)
         block.ops[at : at + 1] = build.block.ops
         for o in build.block.ops:

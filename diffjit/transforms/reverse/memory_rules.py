@@ -82,6 +82,9 @@ class MemoryRules(TapeRules):
         if t is not None:
             self.add(value, self.fit(t, value), c)
 
+    def mirror_leave(self, op: Op, c: Context) -> None:
+        """The words of a stream of random numbers have no cotangent."""
+
     def mirror_assign(self, op: Op, c: Context) -> None:
         """src_bar += dst_bar; dst_bar = 0."""
         dst, src = op.inputs

@@ -32,7 +32,7 @@ from diffjit.ir.ops import Reads
 from diffjit.ir.raising import may_raise
 from diffjit.ir.types import INT, Array, Dim, List, Stack, Sym, is_ref
 from diffjit.ir.walk import blocks, uses, walk
-from diffjit.transforms.optimise.unneeded import same_layout
+from diffjit.transforms.optimise.needless.unneeded import same_layout
 
 _OUTSIDE = frozenset({"call", "foreign"})  # what they are given, they may keep
 

@@ -1,0 +1,322 @@
+"""Opaque calls: what Python does for a program whose derivative does not hang on it - logs, clocks, files, warnings.
+
+    log.info("loss %s", loss)        t = time.perf_counter()        if os.environ.get("DEBUG"): ...
+
+A call stays at its place and in its order, as an operation `opaque`; clocks give numbers without a derivative, other
+results are objects that only Python knows (`primitives.opaque`). What is asked of the surroundings is answered while
+specialising, and asked again at each call. An object that would have to become a number is refused.
+"""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import traceback
+import warnings
+from typing import Any
+
+from diffjit.errors import DiffjitError, UsageError
+from diffjit.frontend.calls.calls import is_pure
+from diffjit.frontend.entry.lift import Guard
+from diffjit.frontend.entry.places import Asked
+from diffjit.frontend.outside.foreign import types_of
+from diffjit.frontend.outside.surroundings import CLOCKS, is_answered, is_log, is_pure_numpy, is_quiet, is_surroundings
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList, describe
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Block, Function, Value
+from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
+from diffjit.ir.walk import blocks, callees, walk
+from diffjit.primitives.opaque import acts, objects
+from diffjit.primitives.routines import Held, Routine, Slot, key_of, site
+
+_TYPES = {"bool": BOOL, "int": INT, "float": FLOAT, "object": INT}
+# Functions of Python that take an object as they take any other value: the interpreter's own versions ask it.
+_TAKES_ANY = frozenset({
+    bool, float, int, len, print, str, repr, format, iter, next, enumerate, zip, map, filter, getattr, setattr,
+    objects.ask, objects.tell, warnings.warn,
+})  # fmt: skip
+_WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+_CHANGING = frozenset({"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort"})
+_SAID = {True: "yes", False: "no"}
+_routines: dict[Any, Routine] = {}
+
+
+class OpaqueCalls(Mixin):
+    """Mixin of the interpreter: calls that Python makes, and the objects that it returns."""
+
+    def init_opaque(self) -> None:
+        """No such call yet."""
+        self.refused_calls: dict[str, DiffjitError] = {}  # what to say where a result is needed as a number
+        self.keeps_objects = False
+        self.gave_numbers = False  # to a call that may remember them
+        self.took_numbers: list[tuple[av.Ref, Any]] = []  # in which loops, out of what knows nothing of the program
+
+    # Which calls
+
+    def call_surroundings(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A call of a log, a clock, a file, or on arrays of None; None where the function is none of these."""
+        if self.is_of_others(obj, args, kwargs):
+            return self.run_now(obj, args, kwargs)
+        if any(map(self.is_opaque, (*args, *kwargs.values()))) and self.takes_operands(obj):
+            return self.call_with_objects(obj, args, kwargs, node)
+        if not is_surroundings(obj) and obj is not warnings.warn:
+            return None
+        given = (*args, *kwargs.values())
+        if is_answered(obj) and not kwargs and all(isinstance(a, Static) for a in given):
+            return self.answer(obj, tuple(a.obj for a in args))
+        if obj is traceback.print_exc:
+            obj, args = traceback.print_exception, [self.exceptions[-1] if self.exceptions else NONE]
+        if is_log(obj) and obj.__name__ == "exception":
+            obj = logging.error if obj is logging.exception else obj.__self__.error
+            kwargs = {"exc_info": self.exceptions[-1] if self.exceptions else NONE, **kwargs}
+        nothing = is_log(obj) or obj is warnings.warn
+        return self.act(obj, args, kwargs, node, gives="nothing" if nothing else CLOCKS.get(obj, "object"))
+
+    def call_unknown(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A function without rule and source: Python calls it, if nobody needs its result as a number."""
+        refused = self.no_rule(obj, node)
+        library = (getattr(self.frames[-1].fn.pyfunc, "__module__", None) or "").startswith("scipy.")
+        if self.rule_mode or self.in_library() or library or self.awaits_errors():
+            raise refused
+        try:
+            return self.act(obj, args, kwargs, node, refused=refused, pure=is_pure_numpy(obj))
+        except DiffjitError as error:
+            raise refused from error
+
+    def takes_operands(self, obj: Any) -> bool:
+        """Whether Python is to call a function that is given objects: one that is not the user's."""
+        library = (getattr(obj, "__module__", None) or "builtins").partition(".")[0]
+        return obj not in _TAKES_ANY and library in ("builtins", "numpy", "math", "operator", "_operator", "copy")
+
+    def call_with_objects(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A function that is given an object that only Python knows."""
+        if obj is isinstance:
+            return self.act(acts.of_class, args, kwargs, node, gives="bool")
+        if obj in (hasattr, callable):
+            return self.act(obj, args, kwargs, node, gives="bool")
+        pure = is_pure(obj) and getattr(obj, "__name__", "") not in _WRITING
+        return self.act(obj, args, kwargs, node, pure=pure)
+
+    def answer(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """What is asked of the surroundings, as something known; another answer makes another program."""
+        asked = Asked(function, args)
+        owner = getattr(function, "__self__", None)
+        self.guards["asked", getattr(function, "__qualname__", ""), id(owner), args] = Guard(asked, asked())
+        self.portable = False
+        return self.lift_static(self.evaluated(function, *args))
+
+    # Objects
+
+    def is_opaque(self, value: Any) -> bool:
+        """Whether a value is an object that only Python knows."""
+        held = self.sites.held(self.cells, value.uid) if isinstance(value, av.Ref) else None
+        return isinstance(held, av.ObjC) and held.cls is objects.Opaque
+
+    def only_python_knows(self, value: av.Ref) -> DiffjitError:
+        """The error where an object would have to be a number, or to have a known class: at the call it comes from."""
+        return self.refused_calls.get(self.told(value)) or self._no_number("Python", None)
+
+    def _no_number(self, told: str, node: Any) -> DiffjitError:
+        message = f"what `{told}` returns is needed as a number, or as an object of a known class"
+        return self.unsupported("DJ131", message, node, "call it outside the program, and pass what it returns")
+
+    def known_object(self, value: Any) -> Any:
+        """The value, which is no object that only Python knows."""
+        if self.is_opaque(value):
+            raise self.only_python_knows(value)
+        return value
+
+    def flagged(self, value: Any, flag: str) -> bool:
+        """A fact about the object on every path that leads here."""
+        found = self.contents(value).fields[flag]
+        return isinstance(found, Static) and found.obj == "yes"
+
+    @core(objects.ask)
+    def ask_python(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.act(function.obj, list(args), kwargs, self.here)
+
+    @core(objects.tell)
+    def tell_python(self, kind: Any, function: Any, *args: Any) -> Any:
+        return self.act(function.obj, list(args), {}, self.here, gives=kind.obj.__name__)
+
+    def float_of(self, value: av.Ref) -> Any:
+        """`float(...)` of what was read from a file or the like: nothing that the program computes is in it."""
+        if not self.flagged(value, "clean_") or self.gave_numbers:
+            raise self.only_python_knows(value)
+        self.took_numbers += [(value, loop) for loop in self.loops]
+        return self.act(float, [value], {}, self.here, gives="float")
+
+    # Calls
+
+    def act(
+        self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any, *, gives: str = "object",
+        told: str = "", pure: bool = False, refused: DiffjitError | None = None,
+    ) -> Any:  # fmt: skip
+        """The operation, and what it gives."""
+        again = lambda a, k: self.act(function, a, k, node, gives=gives, told=told, pure=pure, refused=refused)  # noqa: E731
+        given = (*args, *kwargs.values())
+        if any(isinstance(a, av.Sum) for a in given):
+            return self.each_argument(args, kwargs, again)
+        if any(isinstance(a, av.Opt) for a in args):
+            k = next(k for k, a in enumerate(args) if isinstance(a, av.Opt))
+            ways = [[*args[:k], v, *args[k + 1 :]] for v in (NONE, args[k].value)]
+            return self.choose(args[k].is_none, *(lambda w=w: again(w, kwargs) for w in ways))
+        held = [a for a in given if self.is_opaque(a)]
+        told = told or next((self.told(a) for a in held), "") or _name(function)
+        if self.awaits_errors() and not is_quiet(function):
+            raise self.unsupported(
+                "DJ130", f"`{told}` may raise anything, and a `try` is around the call", node,
+                "test before the call, or write a function around both that Python calls: diffjit.foreign",
+            )  # fmt: skip
+        self.refused_calls.setdefault(told, refused or self._no_number(told, node))
+        operands: list[Value] = []
+        loose = is_log(function) or function in (builtins.print, warnings.warn)
+        spec = tuple(self.handed(a, operands, told, node, loose=loose) for a in args)
+        named = {k: self.handed(a, operands, told, node, loose=loose) for k, a in kwargs.items()}
+        self.portable = False
+        types = [] if gives == "nothing" else [_TYPES[gives]]
+        made = site(
+            _routine(function, (spec, named), gives, told), types_of(operands), tuple(types),
+            arguments=(tuple(Slot(k) for k in range(len(operands))), {}), results=Slot(0) if types else (),
+        )  # fmt: skip
+        changing = function is getattr and getattr(args[1], "obj", "") in _CHANGING
+        pure = (pure or function in acts.PURE) and not changing and all(self.flagged(a, "pure_") for a in held)
+        outs = self.build.op("foreign" if pure and types else "opaque", operands, types, site=made).outputs
+        clean = self.without_numbers(operands, held, loose=loose or is_quiet(function))
+        if gives != "object":
+            return outs[0] if outs else NONE
+        self.keeps_objects = True
+        facts = {"told_": told, "clean_": _SAID[clean], "pure_": _SAID[pure]}  # texts are told apart where paths meet
+        return self.new(av.ObjC(objects.Opaque, {"place_": outs[0], **{k: Static(v) for k, v in facts.items()}}))
+
+    def finish_body(self, body: Block) -> None:
+        """What is decided once the whole program was interpreted."""
+        self._begin_run(body)
+        self.review_questions(body)
+        self.refuse_other_names(body)
+
+    def _begin_run(self, body: Block) -> None:
+        """Where a program keeps objects, those of the last run are let go first."""
+        if self.keeps_objects:
+            start = Block()
+            with self.build.inside(start):
+                made = site(_routine(acts.begin, ((), {}), "nothing", "begin"), (), (), arguments=((), {}), results=())
+                self.build.op("opaque", [], [], site=made)
+            body.ops[:0] = start.ops
+
+    def awaits_errors(self) -> bool:
+        """Whether a `try` would catch something that a call of Python may raise."""
+        return any(cls is not StopIteration for handler in self.handlers for cls in handler[1])
+
+    def told(self, value: av.Ref) -> str:
+        """The call that an object comes from, for messages."""
+        name = self.contents(value).fields["told_"]
+        return name.obj if isinstance(name, Static) else ""
+
+    def without_numbers(self, operands: list[Value], held: list[Any], *, loose: bool) -> bool:
+        """Whether nothing that the program computes can be in the result of a call."""
+        places = {self.contents(a).fields["place_"] for a in held}
+        numbers = [v for v in operands if v not in places and v.type != INT]
+        if not numbers:
+            return all(self.flagged(a, "clean_") for a in held)
+        if not loose:
+            self.gave_numbers = True
+            for value, loop in self.took_numbers:
+                if loop in self.loops:  # they may be those that this call was given a turn before
+                    raise self.only_python_knows(value)
+        return False
+
+    def handed(self, value: Any, operands: list[Value], told: str, node: Any, *, loose: bool) -> Any:
+        """An argument as Python is to get it, and the operands that it is made of."""
+        rest = lambda v: self.handed(v, operands, told, node, loose=loose)  # noqa: E731
+        held: Any = self.contents(value) if isinstance(value, av.Ref) else None
+        if isinstance(value, Value) and isinstance(value.type, (Scalar, Array)):
+            operands.append(value)
+            return Slot(len(operands) - 1)
+        if isinstance(value, Static):
+            return Held(value.obj)
+        if isinstance(value, av.Tup):
+            items = tuple(rest(v) for v in value.items)
+            return value.cls(*items) if value.cls is not None else items
+        if isinstance(value, av.Slice):
+            parts = (value.start, value.stop, value.step)
+            return acts.Cut(tuple(rest(p) for p in parts))
+        if isinstance(value, av.Range) and all(isinstance(p, Static) for p in (value.start, value.stop, value.step)):
+            return Held(range(value.start.obj, value.stop.obj, value.step.obj))
+        if isinstance(value, av.Format):
+            return acts.Written(tuple(self.written(value, operands)))
+        if self.is_opaque(value):
+            operands.append(held.fields["place_"])
+            return acts.Kept(len(operands) - 1)
+        if isinstance(held, av.ListC):
+            return [rest(v) for v in held.items]
+        if isinstance(held, av.DictC) and not held.is_set and held.cls in (None, dict):
+            return {k: rest(v) for k, v in held.items.items()}
+        if isinstance(held, DynList) and len(held.lists) == 1 and isinstance(held.lists[0].type.elem, Scalar):
+            operands.append(self.array_from(value))
+            return acts.Listed(len(operands) - 1, weak=held.lists[0].type.elem.weak)
+        if self.is_exception(value):
+            return acts.Thrown(self.contents(value).cls, rest(self.py_str(value)))
+        if loose:
+            return Held(f"<{describe(value)}>")
+        raise self.error(
+            UsageError(
+                "DJ551", f"`{told}` is given {describe(value)}",
+                cure="what Python calls takes numbers, texts, arrays, and tuples, lists and dicts of them",
+            ), node,
+        )  # fmt: skip
+
+    def written(self, value: av.Format, operands: list[Value]) -> list[Any]:
+        """The parts of a text: literal text, operands and objects with their formats."""
+        parts: list[Any] = []
+        for part in value.parts:
+            if isinstance(part, str):
+                parts.append(part)
+            elif self.is_opaque(part[0]):
+                operands.append(self.contents(part[0]).fields["place_"])
+                parts.append((acts.Kept(len(operands) - 1), part[1]))
+            else:
+                for piece, text in self.flatten_text(*part):
+                    if piece is None:
+                        parts.append(text)
+                    else:
+                        operands.append(piece)
+                        parts.append((Slot(len(operands) - 1), text))
+        return parts
+
+
+def forget_unread(ir: Function) -> None:
+    """In place: what nobody reads of a call's result is not kept."""
+    functions = callees(ir)
+    read = {
+        v
+        for f in functions
+        for block in blocks(f.body)
+        for v in (*block.results, *(v for op in block.ops for v in op.inputs))
+    }
+    for f in functions:
+        for op in walk(f.body):
+            if op.kind == "opaque" and op.outputs and op.outputs[0] not in read:
+                old = op.attrs["site"]
+                act = old.routine.function
+                routine = _routine(act.function, act.arguments, "nothing", act.name)
+                op.attrs["site"] = site(routine, old.inputs, (), arguments=old.arguments, results=())
+                op.outputs = []
+
+
+def _name(function: Any) -> str:
+    """The name of a function, for messages and for generated text."""
+    return getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__name__
+
+
+def _routine(function: Any, arguments: Any, gives: str, told: str) -> Routine:
+    """The routine of an act: one for all calls that are the same."""
+    owner = getattr(function, "__self__", None)
+    bound = (id(owner), function.__name__) if owner is not None else id(function)
+    key = bound, key_of(arguments), gives, told
+    if key not in _routines:
+        _routines[key] = Routine(acts.Act(function, arguments, gives, told), told, "python")
+    return _routines[key]

@@ -1,0 +1,94 @@
+"""What belongs to a program's surroundings, not to its mathematics: which functions Python calls, and how.
+
+Functions of these modules are not followed, whether they have source or not: a logger, a clock or a file does what it
+does, and returns objects that only Python knows.
+"""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import os
+import shutil
+import sys
+import time
+import types
+from typing import Any
+
+import numpy as np
+
+from diffjit.primitives.opaque.acts import StreamMethod
+
+_MODULES = frozenset({
+    "_datetime", "_io", "_thread", "_warnings", "csv", "_csv", "datetime", "gc", "genericpath", "getpass", "glob",
+    "gzip", "io", "json", "logging", "matplotlib", "mpl_toolkits", "multiprocessing", "nt", "ntpath", "os", "pathlib",
+    "pickle", "_pickle", "platform", "posix", "posixpath", "pprint", "resource", "shutil", "signal", "socket",
+    "subprocess", "sys", "tempfile", "textwrap", "threading", "time", "traceback", "tracemalloc", "uuid",
+})  # fmt: skip
+
+# What a clock gives: a number without a derivative.
+CLOCKS: dict[Any, str] = {
+    **dict.fromkeys((time.time, time.perf_counter, time.monotonic, time.process_time, time.thread_time), "float"),
+    **dict.fromkeys(
+        (time.time_ns, time.perf_counter_ns, time.monotonic_ns, time.process_time_ns, time.thread_time_ns), "int"
+    ),
+}
+
+# Questions with an answer that is known while specialising; it is asked for again at each call of the program.
+_ANSWERED = frozenset({
+    os.getenv, os.path.exists, os.path.isfile, os.path.isdir, os.getcwd, os.cpu_count, os.getpid, os.path.join,
+    os.path.basename, os.path.dirname, os.path.abspath, os.path.splitext, os.path.expanduser, os.path.split,
+    logging.getLogger, logging.getLevelName, sys.getrecursionlimit, shutil.which, os.fspath,
+})  # fmt: skip
+_ANSWERED_METHODS = {
+    logging.Logger: {"isEnabledFor", "getEffectiveLevel", "hasHandlers", "getChild"},
+    type(os.environ): {"get", "__getitem__", "__contains__"},
+}
+_LOGS = frozenset({
+    "addFilter", "addHandler", "basicConfig", "captureWarnings", "critical", "debug", "disable", "error", "exception",
+    "fatal", "info", "log", "removeHandler", "setLevel", "shutdown", "warn", "warning",
+})  # fmt: skip
+
+
+def root(obj: Any) -> str:
+    """The package that a function, a method or an object of the surroundings comes from."""
+    owner = getattr(obj, "__self__", None)
+    if owner is not None and not isinstance(owner, types.ModuleType):
+        obj = owner
+    known = isinstance(obj, (type, types.FunctionType, types.BuiltinFunctionType))
+    module = getattr(obj if known else type(obj), "__module__", None) or ""
+    return module.partition(".")[0]
+
+
+def is_surroundings(obj: Any) -> bool:
+    """Whether Python itself is to call a function, or to keep an object."""
+    return root(obj) in _MODULES or obj is builtins.open or isinstance(obj, StreamMethod)
+
+
+def is_cython(obj: Any) -> bool:
+    """Whether a function or a bound method is compiled by Cython, and has no source."""
+    return type(getattr(obj, "__func__", obj)).__name__ == "cython_function_or_method"
+
+
+def is_answered(obj: Any) -> bool:
+    """Whether a call is a question that is answered while specialising."""
+    owner = getattr(obj, "__self__", None)
+    if any(isinstance(owner, cls) and obj.__name__ in names for cls, names in _ANSWERED_METHODS.items()):
+        return True
+    return isinstance(obj, (types.FunctionType, types.BuiltinFunctionType)) and obj in _ANSWERED
+
+
+def is_log(obj: Any) -> bool:
+    """Whether a function writes to a log, or sets one up: it returns None."""
+    return root(obj) == "logging" and getattr(obj, "__name__", "") in _LOGS
+
+
+def is_quiet(obj: Any) -> bool:
+    """Whether a call may stand inside a `try`: it raises nothing that a program expects."""
+    stream = isinstance(obj, StreamMethod) and obj.name in ("write", "flush")
+    return obj in CLOCKS or is_log(obj) or stream or obj is builtins.print or root(obj) in ("gc", "traceback")
+
+
+def is_pure_numpy(obj: Any) -> bool:
+    """Whether a function of NumPy depends on its arguments alone: a call whose result nobody reads may be left out."""
+    return (getattr(obj, "__module__", None) or "").startswith("numpy.linalg") or isinstance(obj, np.ufunc)

@@ -1,0 +1,1 @@
+"""Draws of random numbers in compiled code, by NumPy's own C functions."""

@@ -1,0 +1,5 @@
+"""`scipy.interpolate` as programs: piecewise polynomials, B-splines, grids and scattered points."""
+
+from diffjit.primitives.library.interpolate import fitpack, grids, pieces, scattered, splines
+
+__all__ = ["fitpack", "grids", "pieces", "scattered", "splines"]

@@ -1,0 +1,111 @@
+"""Smoothing and trends of `scipy.signal`: Savitzky-Golay filters, `detrend`, `hilbert`, `resample`."""
+
+# SciPy's signatures take whatever SciPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.signal
+
+from diffjit.primitives.library.axes import as_float, one_axis
+from diffjit.primitives.library.ndimage.lines import extended_rows
+from diffjit.primitives.library.signal.designs import edge_weights
+from diffjit.primitives.library.signal.filters import back, rows_of
+from diffjit.primitives.registry import implements
+
+
+@implements(scipy.signal.savgol_filter)
+def savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0):
+    """Values, or derivatives, of polynomials through neighbours."""
+    if mode not in ("mirror", "constant", "nearest", "interp", "wrap"):
+        raise ValueError("mode must be 'mirror', 'constant', 'nearest' 'wrap' or 'interp'.")
+    x = as_float(np.asarray(x))
+    axis = one_axis(axis, x.ndim)
+    rows, n, half = rows_of(x, axis), x.shape[axis], window_length // 2
+    weights = scipy.signal.savgol_coeffs(window_length, polyorder, deriv, delta)
+    if mode == "interp" and window_length > n:
+        raise ValueError("If mode is 'interp', window_length must be less than or equal to the size of x.")
+    # An even window reaches further to the left.
+    before, after = window_length - 1 - half, half
+    wide = extended_rows(rows, before, after, "constant" if mode == "interp" else mode, cval)
+    out = np.zeros_like(rows)
+    for k in range(window_length):
+        out += weights[window_length - 1 - k] * wide[:, k : k + n]
+    if mode == "interp":
+        first = edge_weights(window_length, polyorder, deriv, delta)
+        sign = -1.0 if deriv % 2 == 1 else 1.0
+        out[:, :half] = rows[:, :window_length] @ np.transpose(first)
+        last = rows[:, ::-1][:, :window_length] @ np.transpose(first)
+        out[:, n - half :] = sign * last[:, ::-1]
+    return back(out, x.shape, axis)
+
+
+@implements(scipy.signal.detrend)
+def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):  # noqa: A002 - SciPy's name
+    """A signal without its mean, or without the line that is nearest to it."""
+    x = as_float(np.asarray(data))
+    if type in ("constant", "c"):
+        return x - np.mean(x, axis, keepdims=True)
+    if type not in ("linear", "l"):
+        raise ValueError("Trend type must be 'linear' or 'constant'.")
+    if not isinstance(bp, int) or bp != 0:
+        raise NotImplementedError("detrend(bp=...): detrend the parts")
+    axis = one_axis(axis, x.ndim)
+    rows, n = rows_of(x, axis), x.shape[axis]
+    t = np.arange(n) - 0.5 * (n - 1)
+    mean = np.mean(rows, axis=1, keepdims=True)
+    slope = (rows - mean) @ t / np.maximum(np.sum(t * t), 1e-300)
+    return back(rows - mean - slope[:, None] * t, x.shape, axis)
+
+
+@implements(scipy.signal.hilbert)
+def hilbert(x, N=None, axis=-1):
+    """The analytic signal of a real one."""
+    x = as_float(np.asarray(x))
+    if x.dtype.kind == "c":
+        raise ValueError("x must be real.")
+    axis = one_axis(axis, x.ndim)
+    rows = rows_of(x, axis)
+    n = rows.shape[1] if N is None else N
+    if n <= 0:
+        raise ValueError("N must be positive.")
+    weights = np.zeros(n, x.dtype)
+    weights[0] = 1.0
+    weights[1 : (n + 1) // 2] = 2.0
+    if n % 2 == 0:
+        weights[n // 2] = 1.0
+    return back(np.fft.ifft(np.fft.fft(rows, n) * weights), x.shape, axis)
+
+
+@implements(scipy.signal.resample)
+def resample(x, num, t=None, axis=0, window=None, domain="time"):
+    """As many values as asked for of a periodic signal, by its Fourier series."""
+    if t is not None or window is not None or domain != "time":
+        raise NotImplementedError("resample(t, window, domain): leave them out")
+    x = as_float(np.asarray(x))
+    axis = one_axis(axis, x.ndim)
+    rows, n = rows_of(x, axis), x.shape[axis]
+    shorter = min(n, num)
+    half = shorter // 2 + 1
+    if x.dtype.kind != "c":
+        waves = np.fft.rfft(rows)
+        kept = np.zeros((rows.shape[0], num // 2 + 1), waves.dtype)
+        kept[:, :half] = waves[:, :half]
+        if shorter % 2 == 0 and n != num:
+            # The wave of the highest frequency stands for two, or is one of two.
+            kept[:, shorter // 2] *= 2.0 if num < n else 0.5
+        return back(np.fft.irfft(kept, num) * (num / n), x.shape, axis)
+    waves = np.fft.fft(rows)
+    kept = np.zeros((rows.shape[0], num), waves.dtype)
+    kept[:, :half] = waves[:, :half]
+    rest = shorter - half
+    kept[:, num - rest :] = waves[:, n - rest :]
+    if shorter % 2 == 0:
+        if num < n:
+            kept[:, shorter // 2] += waves[:, n - shorter // 2]
+        elif n < num:
+            kept[:, shorter // 2] *= 0.5
+            kept[:, num - shorter // 2] = kept[:, shorter // 2]
+    return back(np.fft.ifft(kept) * (num / n), x.shape, axis)

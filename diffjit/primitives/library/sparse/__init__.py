@@ -1,0 +1,5 @@
+"""`scipy.sparse` as programs: matrices by their stored entries, which is what gradients are taken by."""
+
+from diffjit.primitives.library.sparse import makers, matrices
+
+__all__ = ["makers", "matrices"]

@@ -1,0 +1,135 @@
+"""A user's function in the hands of a solver of SciPy's: interpreted once, for arguments of certain types.
+
+What it reads of its surroundings becomes arguments, so that rules have derivatives by it. `closed(f, points, args)`
+gives the function and what belongs to it, `(field, floats, others)`; a solver calls `field(points, floats, others)`:
+with other points, and with the numbers and arrays that have derivatives or have none.
+
+Where SciPy's own code is to call the function, it calls `field` itself, which is compiled then.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from diffjit.api.engine.derived import Jitted
+from diffjit.api.engine.inline import nest, plain
+from diffjit.api.engine.programs import flatten_call
+from diffjit.frontend.calls.nested import Entry, Inner, signature
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.types import is_float
+from diffjit.solvers.states import fitting
+
+
+class Closed:
+    """A function that is interpreted already: `n` of its flat arguments are points."""
+
+    def __init__(self, inner: Inner, n: int) -> None:
+        self.inner, self.n = inner, n
+        self.__name__ = inner.program.function.name
+        rest = range(n, len(inner.inputs))
+        self.floats = [k for k in rest if is_float(inner.inputs[k].type)]
+        self.others = [k for k in rest if k not in self.floats]
+        self.compiled = Jitted(_Flat(self), None)
+
+    def given(self, which: list[int]) -> Any:
+        """What these parameters are bound to."""
+        return av.Tup(tuple(self.inner.inputs[k] for k in which))
+
+    def __call__(self, points: Any, floats: Any, others: Any) -> Any:
+        """The function's result, as SciPy asks for it while a program runs."""
+        return self.compiled(*points, *floats, *others)
+
+    def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        del kwargs
+        points, floats, others = (interpreter.sequence_items(a, node) for a in args)
+        items: dict[int, Any] = dict(enumerate(points))
+        items.update(zip(self.floats, floats, strict=True))
+        items.update(zip(self.others, others, strict=True))
+        function = self.inner.program.function
+        given = [fitting(interpreter, items[k], p) for k, p in enumerate(function.params)]
+        return interpreter.abstract(self.inner.program.result, interpreter.copy_in(function, given))
+
+
+class _Flat:
+    """The same function of flat arguments, to be compiled."""
+
+    def __init__(self, field: Closed) -> None:
+        self.field, self.__name__ = field, field.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        """It is compiled; nothing calls it."""
+        raise TypeError(self.__name__)
+
+    def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        field = self.field
+        n, m = field.n, field.n + len(field.floats)
+        parts = [av.Tup(tuple(args[:n])), av.Tup(tuple(args[n:m])), av.Tup(tuple(args[m:]))]
+        return field.__diffjit_inline__(interpreter, parts, kwargs, node)
+
+
+def closed(f: Any, points: Any, args: Any) -> Any:
+    """A function with arguments `(*points, *args)`: what stands for it, its floats, its other numbers and arrays."""
+    raise TypeError("only programs call this")
+
+
+def _closed_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    del kwargs
+    points = interpreter.sequence_items(args[1], node)
+    more = interpreter.sequence_items(args[2], node) if _listed(interpreter, args[2]) else [args[2]]
+    function = plain(interpreter, args[0])
+    inner = nest(interpreter, function, [*points, *more], {}, node, refusal="a function in the hands of SciPy")
+    if inner is None:
+        return NONE
+    n = len(flatten_call(tuple(interpreter.enter(p, Entry())[0] for p in points), {}).leaves)
+    field = Closed(inner, n)
+    return av.Tup((Static(field), field.given(field.floats), field.given(field.others)))
+
+
+def _listed(interpreter: Any, args: Any) -> bool:
+    """Whether arguments are a tuple or list of these, not one of them: SciPy takes either."""
+    held = interpreter.contents(args) if isinstance(args, av.Ref) else None
+    return isinstance(args, av.Tup) or isinstance(held, av.ListC) or (isinstance(args, Static) and args.obj == ())
+
+
+closed.__diffjit_inline__ = _closed_inside  # type: ignore[attr-defined]
+
+
+def constants(function: Any, *args: Any) -> Any:
+    """Numbers that a Python function of known arguments gives, as a tuple: a rule's nodes, a method's coefficients."""
+    raise TypeError("only programs call this")
+
+
+def _constants_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    del kwargs
+    given = [interpreter.static_int(a, "this number", node) for a in args[1:]]
+    return av.Tup(tuple(Static(float(x)) for x in np.ravel(args[0].obj(*given))))
+
+
+constants.__diffjit_inline__ = _constants_inside  # type: ignore[attr-defined]
+
+
+def number(value: Any) -> Any:
+    """A number, of what a function gives: also an array of one element."""
+    return np.ravel(value)[0] if np.ndim(value) > 0 else 1.0 * value
+
+
+def parameters(f: Any) -> Any:
+    """How many positional parameters a function has."""
+    raise TypeError("only programs call this")
+
+
+def _parameters_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    del interpreter, kwargs, node
+    function = args[0]
+    if isinstance(function, Static):
+        return Static(len(inspect.signature(function.obj).parameters))
+    if isinstance(function, av.Bound):
+        return Static(len(signature(function.function).parameters) - 1)
+    return Static(len(signature(function).parameters))
+
+
+parameters.__diffjit_inline__ = _parameters_inside  # type: ignore[attr-defined]

@@ -1,0 +1,86 @@
+"""Solutions that SciPy's own code finds, with the user's compiled function in its hands; theory differentiates them.
+
+`way` is what calls SciPy: a function of Python's, declared (`foreign`), of `(fields, x0, kit, p)`. It gives the
+solution x, a vector; for each of its numbers where it stands, 0 inside, -1 and 1 at its bounds, -2 between equal ones;
+whether SciPy calls it a success; and what else is known. Of its arguments, p has derivatives.
+
+An equation is `(residual, solver, bounded)`. `residual(fields, kit, x, p)` vanishes at the solution, where kit is what
+`way` was given, and the sides; its linear system is solved by that solver ("dense", or "auto" where there may be many
+unknowns). Where there may be bounds, the residual is a slope that pushes against them.
+
+Whether a solution was found is not left to `success`, which a line search at rounding denies: what Newton's method
+would add to it says so, and where to differentiate.
+"""
+
+# Operands are numbers or arrays of any kind, as the frontend finds them.
+# pyright: basic
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from diffjit.api.custom import custom_jvp
+from diffjit.api.functions import stop_gradient
+from diffjit.api.products import jvp
+from diffjit.solvers.implicit_solvers import SOLVE, solved
+
+
+def vanishing(residual, fields, kit, x, p):
+    """What vanishes."""
+    return residual(fields, kit, x, p)
+
+
+def solution(equation, way, fields, kit, x0, p):
+    """The solution, where its numbers stand, whether it is one, and what else SciPy says."""
+    return way(fields, x0, kit, p)
+
+
+SOLUTION = custom_jvp(solution, nondiff_argnums=(0, 1, 2))
+
+
+@SOLUTION.defjvp
+def solution_jvp(equation, way, fields, primals, tangents):
+    """The implicit function theorem: what vanishes goes on to vanish."""
+    kit, x0, p = primals
+    x, sides, good, told = SOLUTION(equation, way, fields, kit, x0, p)
+    residual, solver, bounded = equation
+    plan = ("residual", functools.partial(vanishing, residual, fields), None, solver, 2e-15, 2.220446049250313e-16, 0)
+    fixed = stop_gradient((kit, sides))
+    there = stop_gradient((x, p))
+    left = stop_gradient(solved(plan, fixed, False, like(x, residual(fields, fixed, there[0], there[1])), there))
+    if bounded:
+        pushed(sides, stop_gradient(residual(fields, stop_gradient((kit, 0.0 * sides)), there[0], there[1])))
+    if not np.max(np.abs(left)) <= 1e-3 * np.max(np.abs(x)) + 1e-6:
+        raise RuntimeError("SciPy did not find a solution, or it is no isolated one: it has no derivative")
+    near = like(x, x - left)  # SciPy may have stopped early: where the solution really is
+    moved = jvp(lambda u: residual(fields, fixed, near, u), (p,), (tangents[2],))[1]
+    x_dot = SOLVE(plan, fixed, False, like(x, -moved), (near, p))
+    return (x, sides, good, told), (x_dot, 0.0 * sides, good, told)
+
+
+SOLUTION.trusted = True  # tangents pass through derivatives and linear systems alone
+
+
+def pushed(sides, slope):
+    """Raise where a number at a bound is not pushed against it: one way it leaves the bound, the other way it stays."""
+    if np.any((np.abs(sides) == 1.0) & (sides * slope > -1e-10 - 1e-8 * np.max(np.abs(slope)))):
+        raise RuntimeError("a number stands at its bound and is not pushed against it: the solution has no derivative")
+
+
+def like(x, value):
+    """A vector with the type of another one."""
+    out = np.zeros_like(x)
+    out[...] = value
+    return out
+
+
+def within(x, sides, low, high, inside):
+    """What vanishes at a solution with bounds."""
+    return np.where(sides == 0.0, inside, x - np.where(sides < 0.0, low, high))
+
+
+def vector(value):
+    """A vector of floats, of what a function gives."""
+    return np.ravel(np.asarray(value)) * 1.0

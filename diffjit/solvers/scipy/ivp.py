@@ -1,0 +1,182 @@
+"""`scipy.integrate.solve_ivp` and `odeint`: plain Python, read by the frontend.
+
+As in `solvers.ode_solvers`, an interval is gone over twice: for the mesh, without derivatives, and with steps of known
+sizes.
+"""
+
+# SciPy's signatures take whatever SciPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import scipy.integrate
+
+from diffjit.api.functions import stop_gradient
+from diffjit.primitives.registry import implements
+from diffjit.solvers.ode_solvers import at_time, event_times, replayed, slope_of
+from diffjit.solvers.scipy.closed import closed, number
+from diffjit.solvers.scipy.ivp_steps import mesh, states
+from diffjit.solvers.scipy.results import OdeResult, Trajectory
+from diffjit.solvers.vectors import rows, whole
+
+
+def flow(field, parts, more, floats, others):
+    """The slope as the solvers take it."""
+    found = field((more[0], *parts), floats, others)
+    return (np.atleast_1d(np.asarray(found)) * 1.0,)
+
+
+def event_of(field, parts, more, floats, others):
+    """An event function as the solvers take it."""
+    return number(field((more[0], *parts), floats, others))
+
+
+def started(y0):
+    """The state at the start."""
+    y = np.atleast_1d(np.asarray(y0)) * 1.0
+    if y.ndim != 1:
+        raise ValueError("`y0` must be 1-dimensional")
+    return y
+
+
+def on_mesh(method, flows, events, ways, found, parts, t0, t1, floats, others, gs):
+    """All that a solution is made of, by steps of known sizes."""
+    hs, kinds, steps, thetas, stop, _ = found
+    slope, args = functools.partial(slope_of, flows), (parts, floats, others)
+    times, ys, qs = replayed(method, slope, hs, whole(parts), t0, args)
+    m = hs.size
+    t_end = 1.0 * t1
+    t_events, y_events = [], []
+    for k, (event, g) in enumerate(zip(events, gs)):  # noqa: B905
+        found, there = event_times(method, event, k, slope, (kinds, steps, thetas), (hs, times, ys, qs), args, g)
+        t_events.append(found)
+        y_events.append(rows(there, parts)[0])
+        if stop == k:
+            t_end = found[-1]
+    before = ys[m - 1].copy()
+    end = at_time(method, slope, t_end - times[m - 1], hs[m - 1], before, qs[m - 1].copy(), times[m - 1], args)
+    reached, at = times.copy(), ys.copy()
+    reached[m] = t_end
+    at[m] = end
+    return reached, at, tuple(t_events), tuple(y_events), stop, hs, times, ys, qs
+
+
+def solved(method, flows, events, stops, ways, parts, t0, t1, floats, others, gs, rtol, atol, first, hmax):
+    """A solution by one of SciPy's methods, or by one that stands for it."""
+    slope = functools.partial(slope_of, flows)
+    fixed = stop_gradient((parts, floats, others))
+    start = stop_gradient((whole(parts), 1.0 * t0, 1.0 * t1))
+
+    def steps(way, small, patience):
+        return stop_gradient(
+            mesh(
+                way, slope, events, stops, ways, start[0], start[1], start[2], fixed, stop_gradient(gs), small * rtol,
+                small * atol, first, hmax, patience,
+            )
+        )  # fmt: skip
+
+    def over(way, found):
+        return on_mesh(way, flows, events, ways, found, parts, t0, t1, floats, others, gs)
+
+    never = 2**60
+    if method == "RK45":
+        return over("dopri5", steps("dopri5", 1.0, never))
+    if method in ("RK23", "DOP853"):
+        return over("dopri5", steps("dopri5", 0.1, never))
+    if method in ("Radau", "BDF"):
+        return over("rodas5p", steps("rodas5p", 0.1, never))
+    if method != "LSODA":
+        raise ValueError("`method` must be one of RK23, RK45, DOP853, Radau, BDF, LSODA")
+    found = steps("dopri5", 0.1, 500 + 200 * start[0].size)
+    if found[5]:
+        return over("rodas5p", steps("rodas5p", 0.1, never))
+    return over("dopri5", found)
+
+
+@implements(scipy.integrate.solve_ivp)
+def solve_ivp(
+    fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, events=None, vectorized=False, args=None, *,
+    rtol=1e-3, atol=1e-6, max_step=np.inf, first_step=None, min_step=0.0, jac=None, jac_sparsity=None, lband=None,
+    uband=None,
+):  # fmt: skip
+    """The solution of an initial value problem."""
+    t0, t1 = t_span
+    if stop_gradient(1.0 * t0) == stop_gradient(1.0 * t1):
+        raise ValueError("solve_ivp: the interval has no length")
+    parts = (started(y0),)
+    more = () if args is None else args
+    point = (stop_gradient(1.0 * t0), parts[0])
+    field, floats, others = closed(fun, point, more)
+    listed = () if events is None else (tuple(events) if isinstance(events, (tuple, list)) else (events,))
+    made, gs, stops, ways = [], [], [], []
+    for event in listed:
+        found = closed(event, point, more)
+        made.append(functools.partial(event_of, found[0]))
+        gs.append((found[1], found[2]))
+        stops.append(int(getattr(event, "terminal", 0) or 0))
+        ways.append(float(getattr(event, "direction", 0)))
+    least = max(1.0 * rtol, 100.0 * 2.220446049250313e-16)
+    reached, at, t_events, y_events, stop, hs, times, ys, qs = solved(
+        method, functools.partial(flow, field), tuple(made), tuple(stops), tuple(ways), parts, t0, t1, floats, others,
+        tuple(gs), least, 1.0 * np.asarray(atol) if np.ndim(atol) > 0 else 1.0 * atol,
+        0.0 if first_step is None else 1.0 * first_step, 1.0 * max_step,
+    )  # fmt: skip
+    if t_eval is not None:
+        asked = np.asarray(t_eval) * 1.0
+        sign = 1.0 if hs[0] > 0.0 else -1.0
+        for j in range(asked.size):
+            if sign * asked[j] < sign * t0 or sign * asked[j] > sign * t1:
+                raise ValueError("Values in `t_eval` are not within `t_span`.")
+            if j > 0 and not sign * (asked[j] - asked[j - 1]) > 0.0:
+                raise ValueError("Values in `t_eval` are not properly sorted.")
+        done = 0
+        while done < asked.size and sign * asked[done] <= sign * reached[-1]:
+            done += 1
+        reached = asked[:done].copy()
+        at = states(hs, times, ys, qs, reached)
+    sol = Trajectory(hs, times, ys, qs, parts[0]) if dense_output else None
+    return OdeResult(
+        reached, np.transpose(rows(at, parts)[0]), 1 if stop >= 0 else 0, sol,
+        None if events is None else list(t_events), None if events is None else list(y_events),
+    )  # fmt: skip
+
+
+@implements(scipy.integrate.odeint)
+def odeint(
+    func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None, mu=None, rtol=None, atol=None, tcrit=None,
+    h0=0.0, hmax=0.0, hmin=0.0, ixpr=0, mxstep=0, mxhnil=0, mxordn=12, mxords=5, printmessg=0, tfirst=False,
+):  # fmt: skip
+    """The solution of an initial value problem at the times t, one in each row."""
+    if full_output:
+        raise NotImplementedError("scipy.integrate.odeint(full_output=1): leave it out")
+    parts = (started(y0),)
+    ts = np.asarray(t) * 1.0
+    start = stop_gradient(ts[0])
+    point = (start, parts[0]) if tfirst else (parts[0], start)
+    field, floats, others = closed(func, point, args)
+    flows = functools.partial(flow if tfirst else turned, field)
+    if stop_gradient(ts[-1]) == start:
+        raise ValueError("odeint: the times are all the same")
+    for i in range(1, ts.size):
+        if (ts[i] - ts[i - 1]) * (ts[-1] - ts[0]) < 0.0:
+            raise ValueError("odeint: the times must increase, or decrease")
+    found = solved(
+        "LSODA", flows, (), (), (), parts, ts[0], ts[-1], floats, others, (),
+        1.49012e-8 if rtol is None else 1.0 * rtol,
+        1.49012e-8 if atol is None else (1.0 * np.asarray(atol) if np.ndim(atol) > 0 else 1.0 * atol),
+        1.0 * h0, 1.0 * hmax if hmax > 0.0 else np.inf,
+    )  # fmt: skip
+    hs, times, ys, qs = found[5:]
+    at = states(hs, times, ys, qs, ts)
+    at[0] = whole(parts)
+    return rows(at, parts)[0]
+
+
+def turned(field, parts, more, floats, others):
+    """The slope of a function that takes the state first."""
+    found = field((*parts, more[0]), floats, others)
+    return (np.atleast_1d(np.asarray(found)) * 1.0,)

@@ -1,0 +1,174 @@
+"""Minima by SciPy's names: SciPy's own code finds them, whichever method is asked for.
+
+A number that stands at its bound stays there when parameters move, and moves with the bound; of constraints, those
+that are active stay so, with multipliers as further unknowns (Karush, Kuhn and Tucker).
+"""
+
+# SciPy's signatures take whatever SciPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.optimize
+
+from diffjit.api.foreign import foreign
+from diffjit.api.functions import stop_gradient
+from diffjit.api.grad import grad
+from diffjit.primitives.registry import implements
+from diffjit.solvers.scipy.closed import closed, number
+from diffjit.solvers.scipy.handed import SOLUTION, vector, within
+from diffjit.solvers.scipy.results import Minimum, ScalarMinimum
+
+
+def lower(bounds, n):
+    """The lower bounds of n numbers, as an array."""
+    if bounds is None:
+        return np.full(n, -np.inf)
+    if hasattr(bounds, "lb"):
+        return np.zeros(n) + bounds.lb
+    return np.array([-np.inf if pair[0] is None else pair[0] for pair in bounds]) * 1.0
+
+
+def upper(bounds, n):
+    """The upper bounds of n numbers, as an array."""
+    if bounds is None:
+        return np.full(n, np.inf)
+    if hasattr(bounds, "ub"):
+        return np.zeros(n) + bounds.ub
+    return np.array([np.inf if pair[1] is None else pair[1] for pair in bounds]) * 1.0
+
+
+def sides_of(x, low, high):
+    """Which numbers are at their bounds."""
+    near = 1e-9 * (1.0 + np.abs(x))
+    return np.where(low == high, -2.0, np.where(x <= low + near, -1.0, np.where(x >= high - near, 1.0, 0.0)))
+
+
+# Several numbers ------------------------------------------------------------------------------------------------------
+
+
+def level(fields, kit, x, p):
+    """The gradient, or the distance from a bound."""
+    floats, low, high = p
+    slope = grad(lambda u: number(fields[0]((u,), floats, kit[0][0])))(x)
+    return within(x, kit[1], low, high, slope)
+
+
+def found_minimum(fields, x0, kit, p):
+    """`scipy.optimize.minimize` at work."""
+    others, more, options = kit
+    floats, low, high = p
+    field, slope, bend, product = fields
+
+    def height(x):
+        return float(np.ravel(field((np.array(x),), floats, others))[0])
+
+    given = dict(options)
+    if slope is not None:
+        given["jac"] = lambda x: np.ravel(slope((np.array(x),), *more[0]))
+    if bend is not None:
+        given["hess"] = lambda x: bend((np.array(x),), *more[1])
+    if product is not None:
+        given["hessp"] = lambda x, v: np.ravel(product((np.array(x), np.array(v)), *more[2]))
+    if np.any(np.isfinite(low)) or np.any(np.isfinite(high)):
+        given["bounds"] = scipy.optimize.Bounds(low, high)
+    found = scipy.optimize.minimize(height, x0, **given)
+    x = vector(found.x)
+    counts = int(found.status), int(found.get("nit", 0)), int(found.nfev)
+    return x, sides_of(x, low, high), bool(found.success), counts
+
+
+MINIMUM = foreign(found_minimum, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0, 0)))
+
+
+@implements(scipy.optimize.minimize)
+def minimize(
+    fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bounds=None, constraints=(), tol=None,
+    callback=None, options=None,
+):  # fmt: skip
+    """A minimum of a function of several numbers."""
+    if callback is not None:
+        raise NotImplementedError("scipy.optimize.minimize(callback=...): leave it out")
+    if not isinstance(constraints, (tuple, list)) or len(constraints) > 0:
+        raise NotImplementedError(
+            "scipy.optimize.minimize(constraints=...): only bounds: eliminate them, or solve the equations of Karush, "
+            "Kuhn and Tucker with scipy.optimize.root"
+        )
+    if jac is True:
+        return minimize(
+            lambda x, *more: fun(x, *more)[0], x0, args, method, lambda x, *more: fun(x, *more)[1], hess, hessp, bounds,
+            (), tol, None, options,
+        )  # fmt: skip
+    start = stop_gradient(vector(x0))
+    field, floats, others = closed(fun, (start,), args)
+    slope, bend, product = None, None, None
+    first, second, third = ((), ()), ((), ()), ((), ())
+    given = {"method": method, "tol": tol, "options": options}
+    if callable(jac):
+        slope, more, rest = closed(jac, (start,), args)
+        first = (more, rest)
+    elif jac is not None and jac is not False:
+        given["jac"] = jac
+    if callable(hess):
+        bend, more, rest = closed(hess, (start,), args)
+        second = (more, rest)
+    elif hess is not None:
+        given["hess"] = hess
+    if hessp is not None:
+        product, more, rest = closed(hessp, (start, start), args)
+        third = (more, rest)
+    kit = others, stop_gradient((first, second, third)), given
+    p = floats, lower(bounds, start.size), upper(bounds, start.size)
+    x, _, good, counts = SOLUTION((level, "auto", True), MINIMUM, (field, slope, bend, product), kit, start, p)
+    value = number(field((x,), floats, others))
+    uncounted = isinstance(method, str) and method.lower() == "cobyla"  # SciPy does not count its steps
+    return Minimum(x, value, good, counts[0], None if uncounted else counts[1], counts[2])
+
+
+# One number -----------------------------------------------------------------------------------------------------------
+
+
+def found_lowest(fields, x0, kit, p):
+    """`scipy.optimize.minimize_scalar` at work."""
+    others, options, bracket, bounds = kit
+
+    def height(x):
+        return float(fields[0]((np.array([x]),), p, others))
+
+    given = dict(options)
+    if len(bracket) > 0:
+        given["bracket"] = bracket
+    if len(bounds) > 0:
+        given["bounds"] = bounds
+    found = scipy.optimize.minimize_scalar(height, **given)
+    x, side = float(found.x), 0.0
+    if len(bounds) > 0:
+        if height(bounds[0]) < found.fun:
+            side = -1.0
+        elif height(bounds[1]) < found.fun:
+            side = 1.0
+    return np.array([x]), np.array([side]), bool(found.success), (int(found.nit), int(found.nfev))
+
+
+LOWEST = foreign(found_lowest, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0)))
+
+
+def level_inside(fields, kit, x, p):
+    """The derivative by a number, inside of its bounds; at a bound it stays."""
+    slope = grad(lambda u: fields[0]((u,), p, kit[0][0]))(x)
+    return np.where(kit[1] == 0.0, slope, x - stop_gradient(x))
+
+
+@implements(scipy.optimize.minimize_scalar)
+def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=None, options=None):
+    """A minimum of a function of one number."""
+    start = np.zeros(1)
+    field, floats, others = closed(lambda x, *more: number(fun(x[0], *more)), (start,), args)
+    near = () if bracket is None else tuple(stop_gradient(1.0 * b) for b in bracket)
+    between = () if bounds is None else tuple(1.0 * b for b in bounds)
+    given = {"method": method, "tol": tol, "options": options}
+    kit = others, given, near, stop_gradient(between)
+    x, _, good, counts = SOLUTION((level_inside, "dense", True), LOWEST, (field,), kit, start, floats)
+    return ScalarMinimum(x[0], field((x,), floats, others), good, counts[0], counts[1])

@@ -1,0 +1,204 @@
+"""Integrals by SciPy's names: plain Python, read by the frontend.
+
+A value is that of panels which are halved until the error is small enough. A derivative is an integral of its own, of
+the integrand's derivative, on panels that are fine enough for that; limits move by Leibniz's rule.
+"""
+
+# SciPy's signatures take whatever SciPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import scipy.integrate
+
+from diffjit.api.custom import custom_jvp
+from diffjit.api.functions import stop_gradient
+from diffjit.api.products import jvp, vjp
+from diffjit.primitives.arithmetic import zmul
+from diffjit.primitives.registry import implements
+from diffjit.solvers.scipy.closed import closed, constants, number
+from diffjit.solvers.scipy.panels import refined, summed
+from diffjit.solvers.vectors import span as length
+from diffjit.solvers.vectors import stored, unpacked
+
+# Integrands: `p` is what has derivatives, then what has none ----------------------------------------------------------
+
+
+def value(field, x, p):
+    found = field((x,), p[0], p[1])
+    return found if np.ndim(found) > 0 else 1.0 * found
+
+
+def tangent(field, x, p):
+    return jvp(lambda u: value(field, x, (u, p[1])), (p[0],), (p[2],))[1]
+
+
+def cotangents(field, x, p):
+    """The cotangents of all floats, one after another."""
+    back = vjp(lambda u: value(field, x, (u, p[1])), p[0])[1]
+    out = np.zeros(length(p[0]))
+    at = 0
+    for bar in back(p[2])[0]:
+        at = stored(out, at, bar)
+    return out
+
+
+# Integrals ------------------------------------------------------------------------------------------------------------
+
+
+def integral(field, span, cuts, numbers, floats, others):
+    """The integral, and the estimate of its error."""
+    shape = np.shape(value(field, 0.5 * (span[1] + span[2]), (floats, others)))
+    found = refined(functools.partial(value, field), span, cuts, numbers, (floats, others), shape)
+    return found[3], found[4]
+
+
+INTEGRAL = custom_jvp(integral, nondiff_argnums=(0,))
+
+
+def on_own_panels(integrand, span, cuts, numbers, p, shape):
+    """An integral that is differentiated as it is, on panels that are fine enough for itself."""
+    count, lows, highs, total, _ = stop_gradient(
+        refined(integrand, stop_gradient(span), cuts, numbers, stop_gradient(p), shape)
+    )
+    return summed(integrand, span, count, lows, highs, p, total)
+
+
+@INTEGRAL.defjvp
+def integral_jvp(field, primals, tangents):
+    span, cuts, numbers, floats, others = primals
+    found, error = INTEGRAL(field, *primals)
+    moved = 0.0 * found
+    if len(floats) > 0:
+        p = (floats, others, tangents[3])
+        integrand = functools.partial(tangent, field)
+        moved = moved + on_own_panels(integrand, span, cuts, numbers, p, np.shape(found))
+    kind, a, b = span
+    if kind in (0, 1):
+        moved = moved - zmul(tangents[0][1], value(field, a, (floats, others)))
+    if kind in (0, -1):
+        moved = moved + zmul(tangents[0][2], value(field, b, (floats, others)))
+    return (found, error), (moved, 0.0 * error)
+
+
+def integral_forward(field, span, cuts, numbers, floats, others):
+    return INTEGRAL(field, span, cuts, numbers, floats, others), (span, cuts, numbers, floats, others)
+
+
+def integral_backward(field, kept, bars):
+    span, cuts, numbers, floats, others = kept
+    bar = bars[0]
+    floats_bar = ()
+    if len(floats) > 0:
+        p = (floats, others, bar)
+        integrand = functools.partial(cotangents, field)
+        found = on_own_panels(integrand, span, cuts, numbers, p, (length(floats),))
+        floats_bar = unpacked(found, floats)
+    kind, a, b = span
+    a_bar, b_bar = 0.0, 0.0
+    if kind in (0, 1):
+        a_bar = -np.sum(zmul(bar, value(field, a, (floats, others))))
+    if kind in (0, -1):
+        b_bar = np.sum(zmul(bar, value(field, b, (floats, others))))
+    return (None, a_bar, b_bar), None, None, floats_bar, None
+
+
+INTEGRAL.defvjp(integral_forward, integral_backward)
+INTEGRAL.trusted = True  # tangents pass through derivatives and sums alone
+
+
+def spanned(a, b):
+    """How far an integral goes, for `panels`, and the sign of its direction."""
+    low, high, sign = 1.0 * a, 1.0 * b, 1.0
+    if low == np.inf or high == -np.inf:
+        low, high, sign = high, low, -1.0
+    kind = 0
+    if high == np.inf:
+        kind, high = 1, 0.0
+    if low == -np.inf:
+        kind, low = (2 if kind == 1 else -1), 0.0
+    return (kind, low, high), sign
+
+
+def integrated(f, a, b, args, epsabs, epsrel, limit, points):
+    """The integral of a function and the estimate of its error."""
+    span, sign = spanned(a, b)
+    cuts = np.array((0.0, 1.0))
+    if points is not None:
+        if span[0] != 0:
+            raise ValueError("infinite ranges cannot be combined with `points`")
+        inner = np.sort(stop_gradient((np.asarray(points) - span[1]) / (span[2] - span[1])))
+        cuts = np.concatenate((cuts[:1], inner[(inner > 0.0) & (inner < 1.0)], cuts[1:]))
+    x = stop_gradient(0.5 * (span[1] + span[2]))
+    field, floats, others = closed(f, (x,), args)
+    found, error = INTEGRAL(field, span, cuts, (1.0 * epsabs, 1.0 * epsrel, limit), floats, others)
+    return sign * found, stop_gradient(error)
+
+
+@implements(scipy.integrate.quad)
+def quad(
+    func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, limit=50, points=None, weight=None, wvar=None,
+    wopts=None, maxp1=50, limlst=50, complex_func=False,
+):  # fmt: skip
+    """An integral and the estimate of its error."""
+    if weight is not None:
+        raise NotImplementedError("scipy.integrate.quad(weight=...): multiply the function by the weight")
+    if full_output:
+        raise NotImplementedError("scipy.integrate.quad(full_output=1): leave it out")
+    if complex_func:
+        raise NotImplementedError("scipy.integrate.quad(complex_func=True): integrate real and imaginary parts")
+    return integrated(lambda x, *more: number(func(x, *more)), a, b, args, epsabs, epsrel, max(limit, 400), points)
+
+
+@implements(scipy.integrate.quad_vec)
+def quad_vec(
+    f, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, limit=10000, workers=1, points=None,
+    quadrature=None, full_output=False, *, args=(),
+):  # fmt: skip
+    """An integral of a vector or number, and the estimate of its error."""
+    if full_output:
+        raise NotImplementedError("scipy.integrate.quad_vec(full_output=True): leave it out")
+    found, error = integrated(
+        lambda x, *more: np.ravel(np.asarray(f(x, *more)) * 1.0), a, b, args, epsabs, epsrel, min(limit, 2000), points
+    )
+    size = np.sqrt(np.sum(error * error)) if norm == "2" else np.max(error)
+    _, low, high = spanned(a, b)[0]
+    shape = np.shape(f(stop_gradient(0.5 * (low + high)), *args))
+    return (found[0] if len(shape) == 0 else np.reshape(found, shape)), size
+
+
+@implements(scipy.integrate.dblquad)
+def dblquad(func, a, b, gfun, hfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
+    """An integral of `func(y, x)` over x from a to b, and y from gfun to hfun."""
+
+    def inner(x):
+        low = gfun(x) if callable(gfun) else gfun
+        high = hfun(x) if callable(hfun) else hfun
+        return quad(lambda y: func(y, x, *args), low, high, (), 0, epsabs, epsrel)[0]
+
+    return quad(inner, a, b, (), 0, epsabs, epsrel)
+
+
+@implements(scipy.integrate.tplquad)
+def tplquad(func, a, b, gfun, hfun, qfun, rfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
+    """An integral of `func(z, y, x)` over x, y and z."""
+
+    def inner(y, x):
+        low = qfun(x, y) if callable(qfun) else qfun
+        high = rfun(x, y) if callable(rfun) else rfun
+        return quad(lambda z: func(z, y, x, *args), low, high, (), 0, epsabs, epsrel)[0]
+
+    return dblquad(inner, a, b, gfun, hfun, (), epsabs, epsrel)
+
+
+@implements(scipy.integrate.fixed_quad)
+def fixed_quad(func, a, b, args=(), n=5):
+    """An integral by Gauss's rule of n points."""
+    both = np.array(constants(np.polynomial.legendre.leggauss, n))
+    nodes, weights = both[:n], both[n:]
+    y = func(0.5 * (b - a) * (nodes + 1.0) + a, *args)
+    return 0.5 * (b - a) * np.sum(weights * y, axis=-1), None

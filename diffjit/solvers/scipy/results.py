@@ -1,0 +1,148 @@
+"""What SciPy's functions return, as far as diffjit can give it: a field that it cannot is refused by its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diffjit.solvers.scipy.ivp_steps import states
+from diffjit.solvers.vectors import rows
+
+
+@dataclass
+class RootResults:
+    """A root, as `scipy.optimize.root_scalar` gives it: where none is found, an error is raised."""
+
+    root: Any
+    converged: bool = True
+    flag: str = "converged"
+
+    @property
+    def iterations(self) -> int:
+        """Not counted."""
+        raise NotImplementedError("`iterations` of a root: the steps are not those of SciPy's code")
+
+    @property
+    def function_calls(self) -> int:
+        """Not counted."""
+        raise NotImplementedError("`function_calls` of a root: the steps are not those of SciPy's code")
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+@dataclass
+class Trajectory:
+    """A solution of `solve_ivp` at any time, also outside of the integration, as SciPy's `OdeSolution` gives it."""
+
+    steps: Any
+    times: Any
+    states: Any
+    slopes: Any
+    like: Any
+
+    def __call__(self, t: Any) -> Any:
+        """The state at a time, or in columns those at several."""
+        ts = np.array([t]) if np.ndim(t) == 0 else np.asarray(t)
+        found = rows(states(self.steps, self.times, self.states, self.slopes, ts * 1.0), (self.like,))[0]
+        return found[0] if np.ndim(t) == 0 else np.transpose(found)
+
+
+@dataclass
+class OdeResult:
+    """What `scipy.integrate.solve_ivp` gives; where SciPy would give up, an error is raised."""
+
+    t: Any
+    y: Any
+    status: Any
+    sol: Any
+    t_events: Any
+    y_events: Any
+    success: bool = True
+
+    @property
+    def message(self) -> str:
+        """Why it ended."""
+        if self.status == 1:
+            return "A termination event occurred."
+        return "The solver successfully reached the end of the integration interval."
+
+    @property
+    def nfev(self) -> int:
+        """Not counted."""
+        raise NotImplementedError("`nfev` of a solution: the steps are not those of SciPy's code")
+
+    @property
+    def njev(self) -> int:
+        """Not counted."""
+        raise NotImplementedError("`njev` of a solution: the steps are not those of SciPy's code")
+
+    @property
+    def nlu(self) -> int:
+        """Not counted."""
+        raise NotImplementedError("`nlu` of a solution: the steps are not those of SciPy's code")
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+@dataclass
+class RootResult:
+    """What `scipy.optimize.root` gives."""
+
+    x: Any
+    fun: Any
+    success: Any
+    status: Any
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+@dataclass
+class Minimum:
+    """What `scipy.optimize.minimize` gives."""
+
+    x: Any
+    fun: Any
+    success: Any
+    status: Any
+    nit: Any
+    nfev: Any
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+@dataclass
+class ScalarMinimum:
+    """What `scipy.optimize.minimize_scalar` gives."""
+
+    x: Any
+    fun: Any
+    success: Any
+    nit: Any
+    nfev: Any
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+@dataclass
+class Fit:
+    """What `scipy.optimize.least_squares` and `lsq_linear` give."""
+
+    x: Any
+    cost: Any
+    fun: Any
+    jac: Any
+    grad: Any
+    active_mask: Any
+    success: Any
+    status: Any
+    nfev: Any
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)

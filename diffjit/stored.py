@@ -1,0 +1,169 @@
+"""What objects of SciPy's classes hold: the numbers that programs read from them, and how one is made of such numbers.
+
+Interpolators and sparse matrices are trees of their arrays, as users' objects are of their attributes. Classes are
+named, not imported: a program that has such an object has imported its module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The parts of a class's objects by name, and how an object is made of them; None where SciPy gives no way."""
+
+    read: Callable[[Any], dict[str, Any]]
+    make: Callable[[Any, dict[str, Any]], Any] | None = None
+
+
+def stored(cls: type) -> Stored | None:
+    """What objects of a class of SciPy hold; None for other classes."""
+    return _STORED.get(cls.__name__) if cls.__module__.startswith("scipy.") else None
+
+
+def _pieces(obj: Any) -> dict[str, Any]:
+    """Coefficients of polynomials between breakpoints."""
+    return {"c": obj.c, "x": obj.x, "extrapolate": _flag(obj.extrapolate), "axis": obj.axis}
+
+
+def _make_pieces(cls: Any, fields: dict[str, Any]) -> Any:
+    return cls.construct_fast(fields["c"], fields["x"], fields["extrapolate"], fields["axis"])
+
+
+def _b_spline(obj: Any) -> dict[str, Any]:
+    """Knots and coefficients of B-splines."""
+    parts = {"t": obj.t, "c": obj.c, "k": int(obj.k)}
+    return {**parts, "extrapolate": _flag(obj.extrapolate), "axis": obj.axis}
+
+
+def _make_b_spline(cls: Any, fields: dict[str, Any]) -> Any:
+    return cls.construct_fast(fields["t"], fields["c"], fields["k"], fields["extrapolate"], fields["axis"])
+
+
+def _flag(value: Any) -> Any:
+    return value if isinstance(value, str) else bool(value)
+
+
+def _fitpack(obj: Any) -> dict[str, Any]:
+    """Knots and coefficients of FITPACK's splines of one variable."""
+    t, c, k = obj._eval_args  # noqa: SLF001 - SciPy has no other way to its coefficients
+    return {"t": t, "c": c, "k": int(k), "ext": int(obj.ext)}
+
+
+def _surface(obj: Any) -> dict[str, Any]:
+    """Knots and coefficients of FITPACK's splines of two variables."""
+    tx, ty, c = obj.tck
+    kx, ky = obj.degrees
+    return {"tx": tx, "ty": ty, "c": c, "kx": int(kx), "ky": int(ky)}
+
+
+def _interp1d(obj: Any) -> dict[str, Any]:
+    """The points of an interpolant, or the spline through them."""
+    kind = obj._kind  # noqa: SLF001 - SciPy has no other way to what was asked for
+    side = getattr(obj, "_side", "left")
+    return {
+        "x": obj.x,
+        "y": obj.y,
+        "axis": obj.axis % obj.y.ndim,
+        "kind": "nearest-up" if kind == "nearest" and side == "right" else kind,
+        "bounds_error": bool(obj.bounds_error),
+        "fill_value": obj.fill_value,
+        "spline": getattr(obj, "_spline", None),
+    }
+
+
+def _grid(obj: Any) -> dict[str, Any]:
+    """The axes and values of a grid."""
+    fill = obj.fill_value
+    return {
+        "grid": tuple(obj.grid),
+        "values": obj.values,
+        "method": obj.method,
+        "bounds_error": bool(obj.bounds_error),
+        "fill_value": None if fill is None else float(fill),
+    }
+
+
+def _radial(obj: Any) -> dict[str, Any]:
+    """Centres and coefficients of radial functions, and their polynomial."""
+    names = ("y", "_shift", "_scale", "_coeffs", "powers", "epsilon", "kernel", "neighbors", "d_shape")
+    return {name: getattr(obj, name) for name in names}
+
+
+def _nearest(obj: Any) -> dict[str, Any]:
+    """Points and their values."""
+    return {"points": obj.points, "values": obj.values}
+
+
+def _barycentric(obj: Any) -> dict[str, Any]:
+    """Points, values and weights of a polynomial."""
+    shape = tuple(obj._y_extra_shape)  # noqa: SLF001
+    return {"xi": obj.xi, "yi": obj.yi.reshape(-1, *shape), "wi": obj.wi, "axis": obj._y_axis}  # noqa: SLF001
+
+
+def _tree(obj: Any) -> dict[str, Any]:
+    """The points of a tree."""
+    return {"data": obj.data, "boxsize": obj.boxsize}
+
+
+def _rotation(obj: Any) -> dict[str, Any]:
+    """Quaternions, their real part last."""
+    return {"quat": obj.as_quat()}
+
+
+def _make_rotation(cls: Any, fields: dict[str, Any]) -> Any:
+    return cls.from_quat(fields["quat"])
+
+
+def _compressed(obj: Any) -> dict[str, Any]:
+    """A sparse matrix by compressed rows or columns."""
+    return {"data": obj.data, "indices": obj.indices, "indptr": obj.indptr, "shape": tuple(map(int, obj.shape))}
+
+
+def _make_compressed(cls: Any, fields: dict[str, Any]) -> Any:
+    return cls((fields["data"], fields["indices"], fields["indptr"]), shape=fields["shape"])
+
+
+def _coordinates(obj: Any) -> dict[str, Any]:
+    """A sparse matrix by rows and columns of its entries."""
+    row, col = obj.coords
+    return {"data": obj.data, "row": row, "col": col, "shape": tuple(map(int, obj.shape))}
+
+
+def _make_coordinates(cls: Any, fields: dict[str, Any]) -> Any:
+    return cls((fields["data"], (fields["row"], fields["col"])), shape=fields["shape"])
+
+
+_PIECES = Stored(_pieces, _make_pieces)
+_FITPACK = Stored(_fitpack)
+_COMPRESSED = Stored(_compressed, _make_compressed)
+_COORDINATES = Stored(_coordinates, _make_coordinates)
+_STORED = {
+    "PPoly": _PIECES,
+    "CubicSpline": _PIECES,
+    "CubicHermiteSpline": _PIECES,
+    "PchipInterpolator": _PIECES,
+    "Akima1DInterpolator": _PIECES,
+    "BSpline": Stored(_b_spline, _make_b_spline),
+    "interp1d": Stored(_interp1d),
+    "UnivariateSpline": _FITPACK,
+    "InterpolatedUnivariateSpline": _FITPACK,
+    "LSQUnivariateSpline": _FITPACK,
+    "RectBivariateSpline": Stored(_surface),
+    "RegularGridInterpolator": Stored(_grid),
+    "RBFInterpolator": Stored(_radial),
+    "NearestNDInterpolator": Stored(_nearest),
+    "BarycentricInterpolator": Stored(_barycentric),
+    "KDTree": Stored(_tree),
+    "cKDTree": Stored(_tree),
+    "Rotation": Stored(_rotation, _make_rotation),
+    "csr_matrix": _COMPRESSED,
+    "csr_array": _COMPRESSED,
+    "csc_matrix": _COMPRESSED,
+    "csc_array": _COMPRESSED,
+    "coo_matrix": _COORDINATES,
+    "coo_array": _COORDINATES,
+}

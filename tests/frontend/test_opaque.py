@@ -1,0 +1,293 @@
+"""What Python does for a program: logs, clocks, files, warnings, questions about the surroundings, unread results."""
+
+# Programs are as users write them:
+# ruff: noqa: DTZ005, G004, NPY002, PTH110, PTH123, SIM115, T201, TRY401, UP031
+
+import functools
+import json
+import logging
+import os
+import queue
+import sys
+import time
+import warnings
+from datetime import datetime
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+X = np.array([0.7, 1.3, -0.4, 2.1])
+LOG = logging.getLogger("tests.opaque")
+
+
+def logged(x):
+    LOG.info("start %s", x.shape)
+    total = 0.0
+    seen = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            LOG.info("i=%d x=%.2f", i, x[i])
+            seen.append(x[i])
+        total = total + np.sin(x[i] * total + 1) * x[i]
+    LOG.info("seen %s, total %r, %s", seen, total, {"a": x[0], "b": (x[1], None)})
+    LOG.info(f"total {total:.3f}")
+    return total
+
+
+def timed(function):
+    @functools.wraps(function)
+    def inner(*args):
+        start = time.perf_counter()
+        result = function(*args)
+        LOG.debug("%s took %.1f s", function.__name__, time.perf_counter() - start)
+        return result
+
+    return inner
+
+
+@timed
+def cubes(x):
+    return np.sum(x**3)
+
+
+def clocked(x):
+    start, begun = time.time(), datetime.now()
+    total, k = 0.0, 0
+    while time.time() - start < 1e4 and k < 5:
+        total += np.sum(x**k)
+        k += 1
+    print("took", (datetime.now() - begun).total_seconds() < 1e4, file=sys.stderr)
+    return total + cubes(x)
+
+
+def warned(x):
+    for i in range(4):
+        if x[i] < 0:
+            warnings.warn(f"x[{i}] = {x[i]:.1f} is negative", RuntimeWarning, stacklevel=2)
+    return np.sum(x**2)
+
+
+def unread(x):
+    a = np.outer(x, x) + np.eye(4)
+    w, v = np.linalg.eig(a)
+    order = np.argsort(w)[::-1]
+    w, v = w[order], v[:, order]
+    if np.any(w.real > 100.0):
+        return 0.0
+    noise = np.random.randn(3)
+    noise = np.ones(3)
+    return np.sum(a**2) + np.sum(noise)
+
+
+def surrounded(x):
+    power = int(os.environ.get("DIFFJIT_TEST_POWER", "2"))
+    if "DIFFJIT_TEST_POWER" in os.environ:
+        power = int(os.environ["DIFFJIT_TEST_POWER"])
+    if LOG.isEnabledFor(logging.CRITICAL + 1) and os.path.exists(os.sep):
+        sys.stdout.write("%d\n" % power)
+    return np.sum(x**power)
+
+
+def caught(x):
+    try:
+        root = np.linalg.cholesky(np.outer(x, x) - 10 * np.eye(4))
+    except np.linalg.LinAlgError as error:
+        LOG.exception("no root: %s", error)
+        return np.sum(x**3)
+    finally:
+        LOG.info("done at %s", time.time() > 0)
+    return np.sum(root)
+
+
+def queued(x):
+    line = queue.Queue()
+    line.put(x[0])
+    return np.sum(x**2) * line.qsize()
+
+
+PROGRAMS = [logged, clocked, warned, unread, surrounded, caught, queued]
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.filterwarnings("ignore:.*is negative:RuntimeWarning")
+def test_values_and_derivatives(program, backend):
+    h = 1e-6
+    slope = np.array([(program(X + h * e) - program(X - h * e)) / (2 * h) for e in np.eye(4)])
+    np.testing.assert_allclose(dj.jit(program, backend=backend)(X), program(X), rtol=1e-12)
+    gradient = dj.grad(program, backend=backend)
+    np.testing.assert_allclose(gradient(X), slope, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(dj.jvp(program, (X,), (X,), backend=backend)[1], slope @ X, rtol=1e-6)
+    np.testing.assert_allclose(dj.vmap(gradient)(np.stack([X, X]))[1], slope, rtol=1e-6, atol=1e-8)
+    if program is not clocked:  # DJ132: each run has another time
+        curvature = [(gradient(X + h * e) - gradient(X - h * e)) / (2 * h) for e in np.eye(4)]
+        np.testing.assert_allclose(dj.hessian(program, backend=backend)(X), curvature, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(dj.jacrev(gradient)(X), curvature, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+@pytest.mark.parametrize("verb", [dj.jit, dj.grad, dj.hessian])
+def test_each_message_is_logged_once_and_in_order(verb, backend, caplog):
+    with caplog.at_level(logging.INFO, "tests.opaque"):
+        logged(X)
+        wanted = [r.getMessage() for r in caplog.records]
+        caplog.clear()
+        verb(logged, backend=backend)(X)
+    assert [r.getMessage() for r in caplog.records] == wanted
+
+
+def test_warnings_come_each_time():
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match=r"x\[2\] = -0.4 is negative"):
+            dj.grad(warned)(X)
+
+
+def test_a_warning_that_is_an_error_leaves_the_program():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning):
+            dj.grad(warned)(X)
+
+
+def test_the_surroundings_are_asked_at_each_call(monkeypatch):
+    gradient = dj.grad(surrounded)
+    np.testing.assert_allclose(gradient(X), 2 * X)
+    monkeypatch.setenv("DIFFJIT_TEST_POWER", "3")
+    np.testing.assert_allclose(gradient(X), 3 * X**2)
+    monkeypatch.delenv("DIFFJIT_TEST_POWER")
+    np.testing.assert_allclose(gradient(X), 2 * X)
+
+
+def test_streams_are_those_of_the_call(capsys):
+    def told(x):
+        sys.stdout.write("x is %.1f\n" % x)
+        print("x too", file=sys.stderr)
+        return x * x
+
+    gradient = dj.grad(told)
+    for _ in range(2):
+        gradient(1.5)
+        assert capsys.readouterr() == ("x is 1.5\n", "x too\n")
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_files(tmp_path, backend):
+    path = tmp_path / "rates.txt"
+    path.write_text("2.0\n0.5 # half\n\n1.5\n")
+
+    def read(name):
+        found = []
+        with open(name) as file:
+            for line in file:
+                words = line.split("#")[0].strip()
+                if words:
+                    found.append(float(words))
+        return np.array(found)
+
+    def model(x):
+        rates = read(str(path))
+        with open(str(path) + ".json", "w") as file:
+            json.dump({"first": x[0], "rest": [x[1], x[2]]}, file)
+        return np.sum(rates * x**2)
+
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(dj.grad(model, backend=backend)(x), 2 * x * [2.0, 0.5, 1.5])
+    assert json.loads((tmp_path / "rates.txt.json").read_text()) == {"first": 1.0, "rest": [2.0, 3.0]}
+    path.write_text("1.0\n1.0\n1.0\n")
+    np.testing.assert_allclose(dj.grad(model, backend=backend)(x), 2 * x)
+
+
+def through_a_file(x, path):
+    with open(path, "w") as file:
+        file.write(str(x[0]))
+    with open(path) as file:
+        return float(file.read()) ** 2
+
+
+def read_and_written(x, path):
+    total = 0.0
+    file = open(path, "w+")
+    for _ in range(2):
+        total += float(file.readline() or "1.0")
+        file.write(f"{x[0]}\n")
+    file.close()
+    return total
+
+
+@pytest.mark.parametrize("program", [through_a_file, read_and_written], ids=lambda f: f.__name__)
+def test_what_a_program_writes_does_not_come_back_as_a_number(program, tmp_path):
+    with pytest.raises(dj.UnsupportedSyntax, match="DJ131"):
+        dj.grad(program)(X, str(tmp_path / "x.txt"))
+
+
+def test_a_result_that_is_needed_is_refused_where_it_was_made():
+    def model(x):
+        w, _ = np.linalg.eig(np.outer(x, x))
+        return np.sum(w.real)
+
+    with pytest.raises(dj.NoRule, match=r"DJ201.*numpy\.linalg\.eig") as caught:
+        dj.grad(model)(X)
+    assert "w, _ = np.linalg.eig" in str(caught.value)
+
+
+def test_a_list_that_python_would_change_is_refused():
+    class Greedy(logging.Handler):
+        def emit(self, record):
+            record.args[0].clear()
+
+    log = logging.getLogger("diffjit.tests.greedy")
+    log.addHandler(Greedy())
+    log.propagate = False
+
+    def model(x):
+        kept = [x[0], x[1]]
+        log.warning("these: %s", kept)
+        return kept[0]
+
+    with pytest.raises(dj.UsageError, match="DJ552"):
+        dj.jit(model)(X)
+
+
+def test_a_program_that_python_runs_meanwhile_keeps_objects_of_its_own(tmp_path):
+    path = str(tmp_path / "lines.txt")
+    with open(path, "w") as file:
+        file.write("one\ntwo\n")
+
+    def inner(y):
+        file = open(path)
+        count = len(file.readlines())
+        file.close()
+        return np.sum(y**2) * count
+
+    called = dj.foreign(dj.grad(inner), result=lambda x: x)
+
+    def outer(x):
+        first, second = open(path), open(path)
+        z = dj.stop_gradient(called(x))
+        counts = len(first.readline()), len(second.readlines())
+        first.close()
+        second.close()
+        return np.sum(x * z) * counts[0] * counts[1]
+
+    np.testing.assert_allclose(dj.grad(outer)(X), 4 * X * 4 * 2)
+
+
+def test_arrays_of_none():
+    class Filter:
+        def __init__(self, size):
+            self.z = np.array([[None] * size]).T
+            self.names = np.array(["a", "b"])
+            self.x = None
+
+        def update(self, z):
+            assert self.z.shape == (2, 1)
+            self.z = z
+            self.x = self.z * 2 if self.names[0] == "a" else None
+            return self.x
+
+    def model(x):
+        return np.sum(Filter(2).update(x) ** 2)
+
+    np.testing.assert_allclose(dj.grad(model)(X), 8 * X)

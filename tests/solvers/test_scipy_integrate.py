@@ -1,0 +1,200 @@
+"""`scipy.integrate` by its own names: values against SciPy, derivatives against quotients of SciPy's and formulas."""
+
+import numpy as np
+import pytest
+import scipy.integrate as si
+
+import diffjit as dj
+from tests.solvers.modes import compared
+
+TIGHT = {"rtol": 1e-10, "atol": 1e-10}
+
+
+def prey(t, y, a, b):
+    return [a * y[0] - b * y[0] * y[1], -1.5 * y[1] + 0.05 * y[0] * y[1]]
+
+
+def ground(t, y, g=None):
+    return y[0]
+
+
+ground.terminal, ground.direction = True, -1
+
+
+def stiff(t, y, mu):
+    return [y[1], mu * (1.0 - y[0] ** 2) * y[1] - y[0]]
+
+
+class Decay:
+    """A right-hand side that is a method."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def slope(self, t, y):
+        return -self.rate * y
+
+
+def cell(k):
+    """An integral over a part of the plane with a curved side."""
+    return si.dblquad(lambda y, x: np.exp(-k * x * y), 0, 1, lambda x: 0.0, lambda x: k * x)[0]
+
+
+INTEGRALS = {
+    "arguments": lambda k: si.quad(lambda x, k: np.exp(-k * x * x), 0, 1, args=(k,))[0],
+    "one argument": lambda k: si.quad(lambda x, k: np.exp(-k * x * x), 0, 1, args=k)[0],
+    "limits": lambda k: si.quad(lambda x: np.sin(k * x) / (3.0 + x), k, k * k - 3.0)[0],
+    "half a line": lambda k: si.quad(lambda x: np.exp(-k * x * x), k, np.inf)[0],
+    "a line": lambda k: si.quad(lambda x: np.exp(-k * (x - 1.0) ** 2), -np.inf, np.inf)[0],
+    "backwards": lambda k: si.quad(lambda x: np.exp(k * x), np.inf if k < 0 else k, -np.inf)[0],
+    "points": lambda k: si.quad(lambda x: np.abs(x - 0.3) * np.cos(k * x), 0, 1, points=[0.3])[0],
+    "singular": lambda k: si.quad(lambda x: x ** (-k / 3) * np.cos(x), 0, 1)[0],
+    "fixed": lambda k: si.fixed_quad(lambda x: np.exp(-k * x), 0, k, n=4)[0],
+    "vectors": lambda k: np.sum(si.quad_vec(lambda x: np.exp(-k * x * np.arange(3)), 0, k)[0] ** 2),
+}
+
+SOLUTIONS = {
+    "times": lambda k: np.sum(
+        si.solve_ivp(prey, [0, 3], [10, 2], args=(k, 0.1), t_eval=[0.0, 1.0, 2.5], **TIGHT).y ** 2
+    ),
+    "end": lambda k: si.solve_ivp(prey, [0, k], [10.0, k], args=(1.0, 0.1), **TIGHT).y[0, -1],
+    "back": lambda k: si.solve_ivp(prey, [3, 0.2 * k], [10.0, 2.0], args=(1.0, 0.1), **TIGHT)["y"][1, -1],
+    "dense": lambda k: np.sum(
+        si.solve_ivp(prey, (0, 3), [10.0, k], args=(1, 0.1), dense_output=True, **TIGHT).sol(1.1)
+    ),
+    "event": lambda k: si.solve_ivp(lambda t, y: [y[1], -9.81 * k], [0, 9], [0.0, 10.0], events=ground, **TIGHT).t[-1],
+    "method": lambda k: np.sum(si.solve_ivp(Decay(k).slope, (0, 2), np.array([1.0, 2.0]), **TIGHT).y[:, -1]),
+}
+
+STIFF = {
+    "Radau": lambda k: si.solve_ivp(stiff, (0, 2), [2.0, 0.0], method="Radau", args=(20.0 * k,), **TIGHT).y[0, -1],
+    "odeint": lambda k: si.odeint(lambda y, t: [y[1], -k * y[0]], [1.0, 0.0], [0.0, 0.5, 2.0], rtol=1e-10, atol=1e-10)[
+        2, 0
+    ],
+}
+
+
+@pytest.mark.parametrize("name", INTEGRALS)
+def test_integrals(name):
+    compared(INTEGRALS[name], 1.3)
+
+
+@pytest.mark.parametrize("name", ["arguments", "half a line", "times", "event"])
+def test_compiled(name):
+    compared({**INTEGRALS, **SOLUTIONS}[name], 1.3, backend="numba", order=1)
+
+
+@pytest.mark.slow
+def test_integrals_over_the_plane():
+    compared(cell, 1.3)
+
+
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_solutions(name):
+    compared(SOLUTIONS[name], 1.3, value=1e-9, order=2 if name in ("end", "event") else 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["times", "back", "dense", "method"])
+def test_solutions_to_second_order(name):
+    compared(SOLUTIONS[name], 1.3, value=1e-9)
+
+
+@pytest.mark.parametrize("name", STIFF)
+def test_stiff_solutions(name):
+    compared(STIFF[name], 1.3, value=1e-7, order=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STIFF)
+def test_stiff_solutions_to_second_order(name):
+    compared(STIFF[name], 1.3, value=1e-7)
+
+
+@pytest.mark.slow
+def test_an_integral_of_three_variables_is_that_of_its_parts():
+    def volume(k):
+        return si.tplquad(lambda z, y, x: np.exp(k * z) * y * x, 0, 1, 0, k, 0.0, 2.0)[0]
+
+    exact = 0.25 * 1.3**2 * (np.exp(2.6) - 1.0) / 1.3
+    assert dj.jit(volume, backend="python")(1.3) == pytest.approx(exact, rel=1e-12)
+
+
+def test_derivatives_where_the_function_itself_vanishes():
+    """Panels are those of the derivative: the function is zero all along, its derivative is a narrow hill."""
+
+    def hill(k):
+        return si.quad(lambda x: k * np.exp(-((x - 0.7123) ** 2) / 1e-3), 0.0, 1.0)[0]
+
+    exact = np.sqrt(np.pi * 1e-3)
+    for derivative in (dj.grad(hill, backend="python")(0.0), dj.jvp(hill, (0.0,), (1.0,))[1]):
+        assert derivative == pytest.approx(exact, rel=1e-8)
+
+
+def test_integrals_that_do_not_converge():
+    with pytest.raises(RuntimeError, match="did not converge"):
+        dj.jit(lambda k: si.quad(lambda x: k / x, 0.0, 1.0)[0], backend="python")(1.0)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-7])
+def test_the_steps_of_rk45_are_those_of_scipy(tolerance):
+    def both(a):
+        found = si.solve_ivp(prey, [0, 5], [10.0, 2.0], args=(a, 0.1), rtol=tolerance, atol=tolerance)
+        return found.t, found.y
+
+    for found, wanted in zip(dj.jit(both, backend="python")(1.0), both(1.0), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+def test_what_a_solution_tells():
+    def fall(height):
+        found = si.solve_ivp(
+            lambda t, y: [y[1], -9.81], (0, 5), [height, 0.0], events=[ground, lambda t, y: y[1] + 1.0], max_step=0.1
+        )
+        return found.t_events[0], found.y_events[1], found.status, found.success, found.t[-1]
+
+    found, wanted = dj.jit(fall, backend="python")(2.0), fall(2.0)
+    np.testing.assert_allclose(found[0], wanted[0], rtol=1e-12)
+    np.testing.assert_allclose(found[1], wanted[1], rtol=1e-11)
+    assert found[2:4] == wanted[2:4]
+    assert found[4] == pytest.approx(np.sqrt(4.0 / 9.81), rel=1e-9)
+    slope = dj.jacfwd(lambda h: fall(h)[0][0])(2.0)
+    assert slope == pytest.approx(0.5 * np.sqrt(1.0 / 9.81), rel=1e-8)
+
+
+def test_mistakes():
+    def solved(k, **given):
+        return si.solve_ivp(lambda t, y: -k * y, (0.0, 1.0), [1.0], **given).y[0, -1]
+
+    with pytest.raises(ValueError, match="not within"):
+        dj.jit(lambda k: solved(k, t_eval=[0.0, 2.0]), backend="python")(1.0)
+    blows = lambda k: si.solve_ivp(lambda t, y: k * y * y, (0.0, 2.0), [1.0]).y[0, -1]
+    with pytest.raises(RuntimeError, match="too small"):
+        dj.jit(blows, backend="python")(1.0)
+    with pytest.raises(dj.UnsupportedSyntax, match="`nfev` of a solution"):
+        dj.jit(lambda k: si.solve_ivp(lambda t, y: -k * y, (0.0, 1.0), [1.0]).nfev)(1.0)
+    with pytest.raises(dj.UnsupportedSyntax, match=r"quad\(weight=...\)"):
+        dj.jit(lambda k: si.quad(lambda x: k * x, 0.0, 1.0, weight="cos", wvar=2.0)[0])(1.0)
+
+
+SAMPLES = {
+    "trapezoid": lambda y, x: si.trapezoid(y, x),  # noqa: PLW0108 - a function of two arguments
+    "cumulative": lambda y, x: si.cumulative_trapezoid(y, x, initial=0),
+    "by columns": lambda y, x: si.cumulative_trapezoid(y.T, dx=0.3, axis=0),
+    "simpson": lambda y, x: si.simpson(y, x=x),
+    "simpson by columns": lambda y, x: si.simpson(y.T, dx=0.1, axis=0),
+    "cumulative simpson": lambda y, x: si.cumulative_simpson(y, x=x),
+    "from a value": lambda y, x: si.cumulative_simpson(y.T, dx=0.2, axis=0, initial=0.5),
+    "romb": lambda y, x: si.romb(y, dx=0.3),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples(name):
+    rng = np.random.default_rng(3)
+    for n in (5, 9) if name == "romb" else (2, 3, 6, 9):
+        y, x = rng.normal(size=(2, n)), np.cumsum(0.1 + rng.random(n))
+        found, wanted = dj.jit(SAMPLES[name], backend="python")(y, x), SAMPLES[name](y, x)
+        assert np.shape(found) == np.shape(wanted)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+    dj.check_grads(SAMPLES[name], (rng.normal(size=(2, 5)), np.cumsum(0.5 + rng.random(5))), order=2, backend="python")
