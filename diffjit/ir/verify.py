@@ -128,6 +128,8 @@ class _Verifier:
             self._same(op, f"argument {p.name}", v.type, p.type)
         for v, r in zip(op.outputs, callee.results, strict=True):
             self._same(op, "result of the call", v.type, r.type)
+        if op.attrs.get("repeats") and callee.writes:
+            self._fail("a call that may be left out writes to what it is given", op)
 
     def _check_if(self, op: Op) -> None:
         self._count(op, "regions", op.regions, 2)

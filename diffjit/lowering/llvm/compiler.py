@@ -246,6 +246,13 @@ class _Inferer(numba_internals.TypeInferer):
         if not isinstance(inst, IR.Raise):  # pyright: ignore[reportPrivateImportUsage]
             super().constrain_statement(inst)
 
+    def get_return_type(self, typemap: Any) -> Any:
+        """What a function returns, where it calls itself too: of two equal types Numba may make two kinds of pairs."""
+        found = super().get_return_type(typemap)
+        if isinstance(found, types.BaseTuple) and not isinstance(found, types.BaseNamedTuple):
+            return types.BaseTuple.from_types(tuple(map(types.unliteral, found)))  # pyright: ignore[reportArgumentType]
+        return found
+
     def propagate_refined_type(self, updated_var: Any, updated_type: Any) -> None:
         """What is assigned to a variable for any strides keeps its own type: a list takes what is contiguous alone."""
         if not isinstance(updated_type, types.Array):

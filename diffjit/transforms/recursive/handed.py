@@ -252,6 +252,10 @@ class _Site(_Shapes):
         k = self.block.ops.index(self.op)
         self.block.ops[k : k + 1] = [*before, self.op, *after]
         self.block.ops = [op for op in self.block.ops if op not in gone]
+        if any(each.changed for each in self.handed):
+            self.op.attrs.pop(
+                "repeats", None
+            )  # what it is for is in the list now: it stays where its results are unused
         dropped = {each.result for each in self.handed}
         self.op.outputs = [v for j, v in enumerate(self.op.outputs) if j not in dropped]
 
