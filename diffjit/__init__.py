@@ -7,10 +7,11 @@ compiling         jit, clear_cache
 marks             stop_gradient, constant, checkpoint, checkpointed
 own rules         custom_jvp, custom_vjp; foreign (functions of C and the like)
 equations         root, fixed_point, linear_solve, minimize_implicit; odeint with Event and OdeSolution
+devices           devices, device_put, device_get
 looking inside    source, explain, memory, check_grads
 settings          settings
 errors            DiffjitError, and of it UnsupportedSyntax, NoRule, TypeProblem, MemoryProblem, UsageError, NonFinite,
-                  GradientMismatch, InternalError; warnings: CacheWarning, UntestedVersion
+                  DeviceProblem, GradientMismatch, InternalError; warnings: CacheWarning, UntestedVersion
 
 Names and the order of arguments follow JAX. `help(diffjit.grad)` explains a verb; an error's text ends with a cure.
 """
@@ -23,6 +24,7 @@ from diffjit.api.grad import grad, value_and_grad
 from diffjit.api.products import jvp, vjp
 from diffjit.errors import (
     CacheWarning,
+    DeviceProblem,
     DiffjitError,
     GradientMismatch,
     InternalError,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from diffjit.api.jet import jet
     from diffjit.api.linear import constant, linear_transpose, linearize
     from diffjit.api.matrices import hessian, hvp, jacfwd, jacobian, jacrev
+    from diffjit.api.reports.devices import device_get, device_put, devices
     from diffjit.api.reports.explain import explain
     from diffjit.api.reports.memory import memory
     from diffjit.api.sparse import sparse_hessian, sparse_jacobian, sparsity
@@ -62,6 +65,7 @@ _LATER = {
     "jacrev": "api.matrices", "vmap": "api.vmap", "fixed_point": "solvers.implicit", "linear_solve": "solvers.implicit",
     "minimize_implicit": "solvers.implicit", "root": "solvers.implicit", "column_colors": "api.coloring",
     "sparse_hessian": "api.sparse", "sparse_jacobian": "api.sparse", "sparsity": "api.sparse", "jet": "api.jet",
+    "devices": "api.reports.devices", "device_put": "api.reports.devices", "device_get": "api.reports.devices",
     "memory": "api.reports.memory", "explain": "api.reports.explain", "odeint": "solvers.ode", "foreign": "api.foreign",
     "Event": "solvers.ode_solution", "OdeSolution": "solvers.ode_solution",
 }  # fmt: skip
@@ -82,6 +86,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "CacheWarning",
+    "DeviceProblem",
     "DiffjitError",
     "Event",
     "GradientMismatch",
@@ -102,6 +107,9 @@ __all__ = [
     "constant",
     "custom_jvp",
     "custom_vjp",
+    "device_get",
+    "device_put",
+    "devices",
     "explain",
     "fixed_point",
     "foreign",

@@ -13,6 +13,7 @@ from diffjit.api.reports.checks import Report
 from diffjit.api.reports.explain import Explanation
 from diffjit.api.reports.memory import TapeSize
 from diffjit.errors import CacheWarning as CacheWarning
+from diffjit.errors import DeviceProblem as DeviceProblem
 from diffjit.errors import DiffjitError as DiffjitError
 from diffjit.errors import GradientMismatch as GradientMismatch
 from diffjit.errors import InternalError as InternalError
@@ -23,6 +24,7 @@ from diffjit.errors import TypeProblem as TypeProblem
 from diffjit.errors import UnsupportedSyntax as UnsupportedSyntax
 from diffjit.errors import UntestedVersion as UntestedVersion
 from diffjit.errors import UsageError as UsageError
+from diffjit.lowering.cuda.devices import Description
 from diffjit.settings import settings as settings
 from diffjit.solvers.ode_solution import Event as Event
 from diffjit.solvers.ode_solution import OdeSolution as OdeSolution
@@ -382,7 +384,10 @@ def check_grads(
 def clear_cache() -> None: ...
 def column_colors(pattern: Any) -> np.ndarray: ...
 def source(
-    fun: _Function, *args: Any, stage: Literal["source", "lowered", "llvm", "asm"] = "source", **kwargs: Any
+    fun: _Function, *args: Any, stage: Literal["source", "lowered", "llvm", "asm", "ptx"] = "source", **kwargs: Any
 ) -> str: ...
+def devices() -> list[Description]: ...
+def device_put(x: _T) -> _T: ...
+def device_get(x: _T) -> _T: ...
 def memory(fun: _Function, *args: Any, backend: str | None = None, **kwargs: Any) -> TapeSize: ...
 def explain(fun: _Function, *args: Any, backend: str | None = None, **kwargs: Any) -> Explanation: ...

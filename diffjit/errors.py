@@ -94,6 +94,10 @@ class UsageError(DiffjitError):
     """The API was called with arguments that make no sense (DJ5xx)."""
 
 
+class DeviceProblem(DiffjitError):
+    """A GPU, or its driver, has failed (DJ563)."""
+
+
 class NonFinite(DiffjitError, FloatingPointError):
     """A number stopped being finite while `settings.nan_check` was on (DJ601)."""
 

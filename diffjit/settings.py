@@ -21,7 +21,7 @@ def _tiers() -> bool | str:
 class Settings:
     """What users may change.
 
-    backend    "numba" (compiled, default) or "python" (the readable text, under a debugger); DIFFJIT_BACKEND
+    backend    "numba" (compiled, default), "cuda" or "python" (the readable text, under a debugger); DIFFJIT_BACKEND
     dump       folder that receives a folder for each program, with every stage as a numbered file, or ""; DIFFJIT_DUMP
     cache_dir  folder of generated modules, machine code and manifests, or "" for the platform's; DIFFJIT_CACHE_DIR
     nan_check  True: raise `NonFinite` where a number first stops being finite ("nan": NaN alone); DIFFJIT_NAN_CHECK

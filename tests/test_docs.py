@@ -44,6 +44,8 @@ def test_the_programs_on_a_page(page, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(dj.settings, "backend", dj.settings.backend)  # a page may change them
     monkeypatch.setattr(dj.settings, "nan_check", dj.settings.nan_check)
+    monkeypatch.setenv("DIFFJIT_CUDA", "")  # a page may choose a device,
+    monkeypatch.delenv("DIFFJIT_CUDA")  # which is forgotten with it
     monkeypatch.setenv("COLUMNS", "100")  # reports are as wide as the terminal
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     for number, block in enumerate(BLOCK.finditer(page.read_text())):

@@ -5,6 +5,12 @@
         out[lane] = y                     runs again, from the first lane to the one whose error Python would show.
 
 So an iteration must not read what any iteration writes, not even in its own lane, and must not print.
+
+Other loops, those that the user wrote and their ways back, may run at once, but not again, if nothing in them can fail
+and each iteration keeps to its own part of what any of them writes: it may read there, and add to it.
+
+    for i in range(1, n):                 the counter selects the part of each array that is written, by itself, along
+        u_bar[i] += v_bar[i] * w[i - 1]   one axis; whatever else is read is written by nobody
 """
 
 from __future__ import annotations
@@ -14,10 +20,13 @@ from typing import Any
 from diffjit.analysis.manager import analyses
 from diffjit.ir.nodes import LANES, Block, Function, Op, Value, const_of, is_view
 from diffjit.ir.ops import Reads
+from diffjit.ir.raising import may_raise
 from diffjit.ir.types import Array, is_ref
 from diffjit.ir.walk import walk
 
 SEPARATE = "separate"  # attribute of a loop: it may run in threads
+ONCE = "once"  # attribute of such a loop: what was run must not run again
+_FEW = 64  # iterations that are not worth it, where their number is known
 
 _ALONE = frozenset({"call", "fft", "rfft", "irfft"})
 
@@ -28,9 +37,15 @@ def mark_separate(function: Function) -> None:
         _Marking(function).block(function.body)
 
 
+def mark_independent(function: Function) -> None:
+    """Mark the outermost of the other loops that nothing fails in, in place."""
+    if any(op.kind == "for" for op in walk(function.body)):
+        _Marking(function).others(function.body)
+
+
 class _Marking:
     def __init__(self, function: Function) -> None:
-        known = analyses(function)
+        known = self.known = analyses(function)
         self.order, self.memory = known.order, known.one_memory
 
     def block(self, block: Block) -> None:
@@ -40,6 +55,89 @@ class _Marking:
                 continue
             for region in op.regions:
                 self.block(region)
+
+    def others(self, block: Block) -> None:
+        """Mark loops of a block that are not over lanes."""
+        for op in block.ops:
+            if SEPARATE in op.attrs:
+                continue
+            if op.kind == "for" and self.is_independent(op):
+                op.attrs |= {SEPARATE: True, ONCE: True}
+                continue
+            for region in op.regions:
+                self.others(region)
+
+    def is_independent(self, loop: Op) -> bool:
+        """Whether each iteration of a loop keeps to its own part of what any writes, and none fails."""
+        start, stop = const_of(loop.inputs[0]), const_of(loop.inputs[1])
+        if loop.outputs or loop.attrs.get("exit") or const_of(loop.inputs[2]) != 1 or start is None or start < 0:
+            return False
+        if stop is not None and stop - start < _FEW:
+            return False
+        inside = list(walk(loop.regions[0]))
+        if any(op.kind in _ALONE or op.row.once or op.row.linked or op.row.effect for op in inside):
+            return False
+        outer = [v for op in inside for v in op.inputs if is_ref(v.type) and not self.order.inside(v, loop)]
+        if not all(isinstance(v.type, Array) for v in outer):
+            return False
+        known = set(inside)
+        changed = [cls for cls, writes in self.memory.writes.items() if any(op in known for op in writes)]
+        if not all(self.is_own(cls, loop) or self.is_kept_to(cls, loop, inside) for cls in changed):
+            return False
+        return bool(changed) and not may_raise(loop, self.known.bounds.proves, self.known.intervals.fits)
+
+    def is_kept_to(self, cls: Any, loop: Op, inside: list[Op]) -> bool:
+        """Whether each iteration reads and writes nothing of an array but the part that its counter selects."""
+        members = set(self.memory.members.get(cls, []))
+        roots = [v for v in members if v.op is None or not is_view(v.op)]
+        if len(roots) != 1 or self.order.inside(roots[0], loop) or not isinstance(roots[0].type, Array):
+            return False
+        root = roots[0]
+        places: set[tuple[int, Any]] | None = None
+        parts: set[Value] = set()
+        for op in inside:
+            used = [k for k, v in enumerate(op.inputs) if v in members]
+            if not used or op.row.reads is Reads.LENGTHS:
+                continue
+            if all(op.inputs[k] in parts for k in used):
+                if is_view(op):
+                    parts.add(op.out)
+                elif any(v in members for v in op.outputs):
+                    return False
+                continue
+            if used != [0] or op.inputs[0] is not root or op.row.indices_at is None:
+                return False
+            found = self._selected(op, loop)
+            places = found if places is None else places & found
+            if not places:
+                return False
+            if op.kind == "view":
+                parts.add(op.out)
+        return bool(places)
+
+    def _selected(self, op: Op, loop: Op) -> set[tuple[int, Any]]:
+        """The axes along which each iteration takes an element of its own, and which: a sum with the counter in it."""
+        first = op.row.indices_at or 0
+        if op.attrs.get("inbounds") and not op.attrs.get("nonneg"):
+            return set()  # it may count from the end
+        found: set[tuple[int, Any]] = set()
+        counter = loop.regions[0].args[0]
+        base = op.inputs[0].type
+        assert isinstance(base, Array)
+        spec: Any = op.attrs["spec"] if op.kind == "view" else ["i"] * base.ndim
+        rest = iter(op.inputs[first:])
+        axis = 0
+        for entry in spec:
+            if entry == "i":
+                e = self.known.bounds.of(next(rest))
+                others = [a for a in e.terms if a is not counter and isinstance(a, Value)]
+                if e.terms.get(counter) and all(self.order.visible(a, loop) for a in others):
+                    found.add((axis, (e.constant, frozenset(e.terms.items()))))
+            elif isinstance(entry, tuple):
+                for _ in filter(None, entry[1:]):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+                    next(rest)
+            axis += entry != "n"
+        return found
 
     def is_separate(self, loop: Op) -> bool:
         """Whether the iterations of a loop do not touch one another."""

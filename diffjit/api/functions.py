@@ -19,7 +19,7 @@ def jit(fun: Any = None, *, backend: str | None = None) -> Any:
     """Compile a function. It does what the function does, also to its arguments.
 
     fun       the function; without it, a decorator with arguments
-    backend   "numba" (compiled) or "python" (readable text)
+    backend   "numba" (compiled), "cuda" (with kernels for a GPU) or "python" (readable text)
     """
     if fun is None:
         return lambda f: Jitted(f, backend)
@@ -66,7 +66,7 @@ def check_grads(
     atol, rtol   tolerances of first derivatives; the defaults go by dtype, and grow tenfold with each order
     eps          the step of difference quotients, for arguments of size 1; the default goes by dtype
     directions   how many random directions for each argument; `seed` chooses them
-    backend      "numba" or "python"
+    backend      "numba", "cuda" or "python"
 
     First derivatives are compared with the complex step too, where the plain Python function takes complex numbers
     (it must be complex-analytic for that to count). Second derivatives and higher ones are compared with quotients of

@@ -76,7 +76,7 @@ def grad(
     argnums       position or name of the argument to differentiate by, or a sequence of them
     has_aux       the function returns (value, aux); the gradient function then returns (gradient, aux)
     holomorphic   the function is a holomorphic one of complex arguments: the result is its complex derivative
-    backend       "numba" (compiled) or "python" (readable text); the default is `settings.backend`
+    backend       "numba" (compiled), "cuda" (with kernels for a GPU) or "python" (text); by default `settings.backend`
 
     The result takes the same arguments; gradients have the shape, class and dtype of the arguments. By a complex
     argument x + iy it is df/dx - i df/dy, as JAX defines it: a step against its conjugate goes downhill.

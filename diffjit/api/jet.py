@@ -69,7 +69,7 @@ def jet(fun: Any, primals: Any, series: Any, factorial_scaled: bool = True, *, b
     primals             a tuple with the arguments x(0)
     series              for each of them, its terms x'(0), x''(0), ..., all of the same number k
     factorial_scaled    False: terms are coefficients of power series, the m-th derivative divided by m!
-    backend             "numba" (compiled) or "python" (readable text)
+    backend             "numba" (compiled), "cuda" (with kernels for a GPU) or "python" (readable text)
 
     Returns f(x(0)), and as its series the list of f(x(t))'s derivatives of order 1, ..., k at t = 0. Terms have the
     shape of what they belong to. A primal that is a tree has a tree of the same form with sequences of terms for

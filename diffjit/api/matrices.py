@@ -474,7 +474,7 @@ def jacfwd(
     argnums       position or name of the argument to differentiate by, or a sequence of them
     has_aux       the function returns (value, aux); the result is then (Jacobian, aux)
     holomorphic   the function is a holomorphic one of complex arguments, and entries are complex derivatives
-    backend       "numba" (compiled) or "python" (readable text)
+    backend       "numba" (compiled), "cuda" (with kernels for a GPU) or "python" (readable text)
 
     The result has the structure of the function's result, and in the place of each array there a tree with the
     structure of the argument; an entry has the result's axes, then the argument's. As in JAX, forward mode takes real

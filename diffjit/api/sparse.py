@@ -443,7 +443,7 @@ def sparse_jacobian(
     argnums   position or name of the argument to differentiate by, or a sequence of them
     has_aux   the function returns (value, aux); the result is then (Jacobian, aux)
     pattern   where entries may be: a sparse or dense matrix, or a tree of them, as `sparsity(fun)` returns
-    backend   "numba" (compiled) or "python" (readable text)
+    backend   "numba" (compiled), "cuda" (with kernels for a GPU) or "python" (readable text)
 
     Without a pattern, the program is run on index sets at each call. The result is a `scipy.sparse.csr_matrix` with a
     row for each number of the function's result and a column for each number of the argument, both in C order; for

@@ -317,7 +317,7 @@ def vmap(
     in_axes    the axis of the lanes: an int for all arguments, or a tuple with an entry for each positional one
     out_axes   where the lanes are in the results: an int, or a container of the result's form
     axis_size  the number of lanes: needed where in_axes is None throughout, else what the arrays must have
-    backend    "numba" (compiled) or "python" (readable text)
+    backend    "numba" (compiled), "cuda" (with kernels for a GPU) or "python" (readable text)
 
     An entry of in_axes is an int, None (the whole argument goes to every lane), or a container of these with the
     argument's form. Arguments given by keyword have lanes along axis 0.

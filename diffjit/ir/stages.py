@@ -100,7 +100,7 @@ def recorded(made: Any) -> Generator[None]:
         yield
 
 
-_OURS = re.compile(r"\d\d+-[\w-]+\.(py|ir|ll|s)")
+_OURS = re.compile(r"\d\d+-[\w-]+\.(py|ir|ll|s|ptx)")
 _taken: set[Path] = set()
 
 

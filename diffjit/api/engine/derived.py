@@ -80,6 +80,8 @@ class Derived:
                 stamp, valid, shortcut = known
                 if stamp is settings.stamp and valid():
                     return shortcut(args)
+            if (self.backend or settings.backend) == "cuda" and glance(args) is None:
+                return self._on_a_device(args, kwargs)
             call = flatten_call(args, kwargs)
             compiled, finish = self.lookup(call, args, kwargs)
             fixed = {k for key in (call.key, call.general) for k in self._fixed.get(key, ())}
@@ -94,6 +96,20 @@ class Derived:
         except BaseException as error:
             shorten(error)
             raise
+
+    def _on_a_device(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of a program with kernels for arguments that may hold arrays of other libraries."""
+        from diffjit.lowering.cuda.foreign import taken
+
+        given = taken(args, kwargs)
+        call = flatten_call(given.args, given.kwargs)
+        compiled, finish = self.lookup(call, given.args, given.kwargs)
+        try:
+            outs = compiled(call.leaves)
+        finally:
+            if compiled.mutated and not self.unchanged:
+                given.write_back()
+        return given.given_back(self.finished(finish, outs, call, given.args, given.kwargs))
 
     def finished(
         self, finish: Any, outs: tuple[Any, ...], call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -97,7 +97,7 @@ def mutated_params(function: Function) -> list[int]:
 
 def is_compiled(backend: str | None) -> bool:
     """Whether programs become machine code: then small arrays become numbers, before derivatives are taken too."""
-    return (backend or settings.backend) == "numba"
+    return (backend or settings.backend) in ("numba", "cuda")
 
 
 def compile_ir(
@@ -119,14 +119,33 @@ def compile_ir(
         from diffjit.lowering.python import compile_python
 
         return compile_python(function)
-    if chosen == "numba":
+    if chosen in ("numba", "cuda"):
         from diffjit.lowering.calls.cpu import compile_function
 
+        device = _device() if chosen == "cuda" else ""
         function = recursive_settled(numbers(function))
         n = len(function.results)
         tapes = frozenset(range(n - residuals, n))
-        return compile_function(function, residual_outs=tapes, settled=settled, threads_from=threads_from)
-    raise UsageError("DJ503", f"unknown backend {chosen!r}", cure='backends are "numba" and "python"')
+        call = compile_function(
+            function,
+            residual_outs=tapes,
+            settled=settled,
+            threads_from=1 if device else threads_from,
+            device=device,
+        )
+        if device:
+            from diffjit.lowering.cuda.arguments import shared
+
+            return shared(call, mutated_params(function))
+        return call
+    raise UsageError("DJ503", f"unknown backend {chosen!r}", cure='backends are "numba", "cuda" and "python"')
+
+
+def _device() -> str:
+    """The form of the kernels of the device at hand."""
+    from diffjit.lowering.cuda.devices import form
+
+    return form()
 
 
 def executable(

@@ -8,10 +8,11 @@ from diffjit.api.engine.engine import is_compiled, program_of
 from diffjit.api.engine.programs import flatten_call
 from diffjit.errors import UsageError
 from diffjit.ir.stages import kept
+from diffjit.settings import settings
 from diffjit.transforms.custom import without_rules
 from diffjit.transforms.pipeline import readable
 
-STAGES = ("source", "lowered", "llvm", "asm")
+STAGES = ("source", "lowered", "llvm", "asm", "ptx")
 
 
 def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str) -> str:
@@ -25,6 +26,8 @@ def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: 
         raise UsageError(
             "DJ508", f'there is no stage {stage!r}: with backend="python" nothing is compiled', cure='use "source"'
         )
+    if stage == "ptx":
+        return _kernels(derived, args, kwargs)
     call = flatten_call(args, kwargs)
     if stage == "lowered":
         from diffjit.lowering.calls.cpu import texts
@@ -32,7 +35,22 @@ def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: 
         with texts() as written:
             derived.build(derived.specialise(args, kwargs), call)
         return "\n\n".join(written)
+    return _compiled_anew(derived, args, kwargs, stage)
+
+
+def _compiled_anew(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str) -> str:
+    call = flatten_call(args, kwargs)
     with kept(stage) as found:
         compiled, finish = derived.build(derived.specialise(args, kwargs), call)
         compiled.run.first.anew(derived.inputs(compiled, finish, call))
     return "\n\n".join(found)
+
+
+def _kernels(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The kernels for a GPU, which need not be there."""
+    from diffjit.lowering.cuda.devices import compiling_for
+
+    if (derived.backend or settings.backend) != "cuda":
+        raise UsageError("DJ508", 'there is no stage "ptx" without kernels', cure='use backend="cuda"')
+    with compiling_for("ptx"):
+        return _compiled_anew(derived, args, kwargs, "ptx")

@@ -113,7 +113,7 @@ def explain(fun: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> 
 
     fun       what `grad`, `value_and_grad`, `jit`, ... have made; a plain function is shown with its pullback
     args      the arguments of a call
-    backend   "numba" or "python": whose records are counted (see `memory`); the text is the one of `source`
+    backend   "numba", "cuda" or "python": whose records are counted (see `memory`); the text is the one of `source`
 
     `print(explain(...))` and rich's console show a table, `.to_html(path)` writes a page, notebooks show it.
     """

@@ -99,7 +99,7 @@ def memory(fun: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> T
 
     fun       what `grad`, `vmap`, `jit`, ... have made; for a plain function, its pullback (`vjp(fun, *args)`)
     args      the arguments of a call
-    backend   "numba" or "python": compiled code makes fewer arrays
+    backend   "numba", "cuda" or "python": compiled code makes fewer arrays
 
     The result's `bytes` are exact where trip counts, branches and shapes follow from the arguments; else they are None,
     and `unknown` lists what is not known, and why. Counted are numbers and arrays, without the few words that describe

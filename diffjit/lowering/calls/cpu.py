@@ -54,6 +54,7 @@ def compile_function(
     residual_outs: frozenset[int] = frozenset(),
     settled: bool = False,
     threads_from: int = NO_THREADS,
+    device: str = "",
 ) -> Callable[..., tuple[Any, ...]]:
     """A callable of flat arguments that returns the tuple of results.
 
@@ -62,10 +63,11 @@ def compile_function(
     are lists or stacks come back as opaque `Tape`s, which another compiled function takes where it has a list or stack
     as parameter: nothing is copied. A pullback that is called twice copies its stacks itself (`stack_copy`) before it
     pops. `settled`: every call has arguments of the same types, down to layout and alignment. `threads_from`: nests of
-    so many axes may have so many elements that threads pay.
+    so many axes may have so many elements that threads pay. `device`: the form of the kernels of a device that runs
+    what threads would, "" without.
     """
     _refuse_dtypes(function)
-    module = lower(function, residual_outs, threads_from=threads_from)
+    module = lower(function, residual_outs, threads_from=threads_from, device=device)
     stages.note("lowered", "py", lambda: module.text)
     written = _wanted.get()
     if written is not None:

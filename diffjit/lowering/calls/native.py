@@ -25,6 +25,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from diffjit.lowering.calls import blas, fourier, interrupts, records, reserve, special, threads
+from diffjit.lowering.cuda import launch, pool
 from diffjit.lowering.draws import symbols
 from diffjit.lowering.llvm import extensions
 
@@ -155,6 +156,10 @@ def _address(name: str) -> int | None:
             interrupts.start()
         if name in records.SYMBOLS:
             records.start()
+        if name in pool.SYMBOLS:
+            pool.start()
+        if name == launch.SYMBOL:
+            launch.start()
         return llvm.address_of_symbol(name)
     return helpers.c_helpers.get(name) or llvm.address_of_symbol(name)
 

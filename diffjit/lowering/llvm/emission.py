@@ -32,6 +32,7 @@ ROWS = "__diffjit_rows__"  # variables of a function that stand for views with r
 ROOMS = "__diffjit_rooms__"  # how many places of a function have memory that they use again (`memory.room`)
 CHECKED = "__diffjit_checked__"  # whether what is relied on is tested (`settings.checked`)
 PLAIN = "__diffjit_plain__"  # whether nothing is relied on (`settings.plain`)
+DEVICE = "__diffjit_device__"  # of a program for a device: the form of its kernels' images
 _REFERENCES: dict[Any, int] = {}  # how many a value of a type holds
 DEPTH = "depth_"  # a parameter of functions that may call themselves
 
@@ -57,13 +58,14 @@ class Lower(numba_internals.FunctionLowering):
         self.facts = facts.Facts()
         self.lent: set[str] = set()
         self.known: frozenset[str] = facts.NOTHING  # of the expression or store at hand
-        self.checked = False
+        self.checked, self.device = False, ""
         super().__init__(own, *args, **kwargs)
         scope = self.func_ir.func_id.func.__globals__
         self.module_key = scope.get(MODULE_KEY, 0)
         if not scope.get(PLAIN):
             self.facts = getattr(self.func_ir, facts.BESIDE, self.facts)
         self.checked = scope.get(CHECKED, False)
+        self.device = scope.get(DEVICE, "")
         self.groups: dict[int, Any] = {}  # id of a block -> the label of the outermost parallel loop around it
         self.marks: dict[Any, Any] = {}
         name = self.func_ir.func_id.func_name

@@ -24,7 +24,8 @@ records.start()
 
 REFERENCE = llvm_ir.IntType(8).as_pointer()
 ROOM, CAPACITY = 0, 1  # parts of a slot
-_MEMINFO_DATA = 3  # the word of Numba's MemInfo that points to the memory (`NRT_MemInfo_data_fast`)
+MEMINFO_DATA = 3  # the word of Numba's MemInfo that points to the memory (`NRT_MemInfo_data_fast`),
+MEMINFO_SIZE = 4  # and that of its size
 SLOT = llvm_ir.LiteralStructType([REFERENCE, I64])  # memory that a place of a function uses again and again
 
 
@@ -76,7 +77,7 @@ class References(numba_internals.ReferenceCounts):
 
     def meminfo_varsize_realloc_unchecked(self, builder: Any, meminfo: Any, size: Any) -> Any:
         """More room for a list, or null. Numba's runtime forgets the old room then, which could not be given back."""
-        place = builder.gep(builder.bitcast(meminfo, I64.as_pointer()), [I64(_MEMINFO_DATA)])
+        place = builder.gep(builder.bitcast(meminfo, I64.as_pointer()), [I64(MEMINFO_DATA)])
         before = builder.load(place)
         found = super().meminfo_varsize_realloc_unchecked(builder, meminfo, size)
         with builder.if_then(cgutils.is_null(builder, found), likely=False):

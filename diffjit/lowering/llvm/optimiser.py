@@ -87,6 +87,9 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
 
     Where another form is wanted, the same as text: "llvm", or the assembly, "asm".
     """
+    if wanted["triple"].startswith("nvptx"):
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(wanted["triple"]).create_target_machine(**wanted["machine"])
     module = llvm.parse_bitcode(bitcode, llvm.create_context())
     if wanted["lanes"]:

@@ -13,8 +13,8 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from diffjit.analysis.separate import SEPARATE
-from diffjit.ir.nodes import Op, Value
+from diffjit.analysis.separate import ONCE, SEPARATE
+from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.text import syntax
 from diffjit.ir.types import Array
 from diffjit.ir.walk import walk
@@ -27,19 +27,26 @@ if TYPE_CHECKING:
 
 def pays(printer: LoweredPrinter, op: Op) -> bool:
     """Whether a loop becomes a function."""
-    return (
-        printer.threads_from < NO_THREADS
-        and bool(op.attrs.get(SEPARATE))
-        and id(printer.function) not in printer.recursive
-    )
+    if printer.threads_from >= NO_THREADS or not op.attrs.get(SEPARATE) or id(printer.function) in printer.recursive:
+        return False
+    if ONCE not in op.attrs or printer.device or not printer.looped(op):
+        return True
+    return any(inner.row.loop for inner in walk(op.regions[0]))  # else what a call takes would show
 
 
 def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
     """The call that runs a loop."""
     assert isinstance(loop.iter, ast.Call)
-    (count,) = loop.iter.args
+    count = loop.iter.args[-1]
+    first = const_of(op.inputs[0])
     low, high = printer.temp("lo"), printer.temp("hi")
-    loop.iter = syntax.expr("range(lo, hi)", lo=syntax.variable(low), hi=syntax.variable(high))
+    ends = {"lo": syntax.variable(low), "hi": syntax.variable(high)}
+    if first:
+        shift = ast.Constant(value=first)
+        count = syntax.expr("trip(first, stop, 1)", stop=count, first=shift)
+        loop.iter = syntax.expr("range(lo + first, hi + first)", **ends, first=shift)
+    else:
+        loop.iter = syntax.expr("range(lo, hi)", **ends)
     body: list[ast.stmt] = [loop, *syntax.stmts("return 0")]
     free = [n for n in free_names(body, {low, high}) if n not in printer.definitions]
     behind: dict[str, list[Value]] = {}
@@ -54,8 +61,7 @@ def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value]
     part = Part(printer.part_name(), [low, high, *free], groups, body, rooms)
     printer.parts.append(part)
     given = syntax.tuple_of([syntax.variable(n) for n in free])
-    call = syntax.expr(
-        "run_lanes(function, count, given)", function=syntax.variable(part.name), count=count, given=given
-    )
+    run = "run_turns" if ONCE in op.attrs else "run_lanes"
+    call = syntax.expr(f"{run}(function, count, given)", function=syntax.variable(part.name), count=count, given=given)
     call.origin = op  # type: ignore[attr-defined] - the place of a failure
     return [ast.Expr(value=call)]

@@ -498,6 +498,14 @@ def _reordered(name: str, method: str, op: Any) -> Any:
 plus, times = _reordered("plus", "add", operator.add), _reordered("times", "mul", operator.mul)
 
 
+def _emit_quotient(_context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
+    return builder.udiv(*args)
+
+
+# `quotient(number, size)`: of ints that are not negative; the size of a nest that has elements is not 0
+quotient = operation("quotient", 2, lambda x, y: x if x == y == types.int64 else None, _emit_quotient)
+
+
 def emit_trip(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
     """Emit how often a loop over a range turns; a step of 0 raises."""
     start, stop, step = args

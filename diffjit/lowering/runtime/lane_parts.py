@@ -15,11 +15,13 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from diffjit.lowering.calls import threads
+from diffjit.lowering.llvm.elements import with_dead_end
 from diffjit.lowering.runtime.build import I8, I64
-from diffjit.lowering.runtime.spread import declared_part, pool_state, run_parts
+from diffjit.lowering.runtime.spread import declared_part, kernels, pool_state, run_parts
 
 _CLOCK = getattr(time, "CLOCK_MONOTONIC", None)  # None on systems without clock_gettime
 _ENOUGH = 40_000  # nanoseconds that tell how long an iteration takes
+_LANE = 1000  # operations that a lane is taken for where a device is asked whether to run them
 _PAYS = 200_000  # to wake threads takes up to 50 microseconds
 
 
@@ -29,46 +31,73 @@ def run_lanes(typingctx: Any, function: Any, count: Any, given: Any) -> Any:
 
     No part may read what another one writes, and what was run may run again.
     """
+    return _typed(function, given, again=True)
 
+
+@intrinsic
+def run_turns(typingctx: Any, function: Any, count: Any, given: Any) -> Any:
+    """As `run_lanes`, for a function that does not fail; nothing runs again. It may have to stop (`interrupts`)."""
+    return _typed(function, given, again=False)
+
+
+def _typed(function: Any, given: Any, *, again: bool) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        threads.start()
-        described, call = declared_part(context, builder, function, given)
-        _, count, packed = values
-        parts = [builder.extract_value(packed, k) for k in range(len(given.types))]
-
-        def checked(builder: Any, low: Any, high: Any, parts: list[Any]) -> Any:
-            status, _ = context.call_internal_no_propagate(builder, described, call, [low, high, *parts])
-            return status
-
-        def alone(low: Any, high: Any) -> None:
-            status = checked(builder, low, high, parts)
-            with cgutils.if_unlikely(builder, status.is_error):
-                context.call_conv.return_status_propagate(builder, status)
-
-        address, several = pool_state(builder)
-        able = builder.and_(builder.icmp_signed("!=", address, I64(0)), builder.icmp_signed(">", several, I64(1)))
-        done = cgutils.alloca_once_value(builder, I64(0))
-        if _CLOCK is not None:
-            with builder.if_then(able, likely=False):
-                worth = _probed(builder, count, done, alone)
-                with builder.if_then(worth, likely=False):
-                    failed = cgutils.alloca_once_value(builder, I8(0))
-                    start = builder.load(done)
-                    rest = builder.sub(count, start)
-                    run_parts(
-                        builder, described.mangled_name, address, several, rest, [start, failed, *parts], _part(checked)
-                    )
-                    fine = builder.icmp_unsigned("==", builder.load(failed), I8(0))
-                    with builder.if_then(fine):
-                        builder.store(count, done)
-        first = builder.load(done)
-        with builder.if_then(builder.icmp_signed("<", first, count)):
-            alone(first, count)
+        _emit(context, builder, function, given, values, again=again)
         return context.get_dummy_value()
 
     if not isinstance(given, types.BaseTuple):
         return None
     return types.void(function, types.int64, given), codegen
+
+
+def _emit(context: Any, builder: Any, function: Any, given: Any, values: Any, *, again: bool) -> None:
+    threads.start()
+    described, call, library = declared_part(context, builder, function, given)
+    _, count, packed = values
+    parts = [builder.extract_value(packed, k) for k in range(len(given.types))]
+    if context.lower.device:
+        work = builder.mul(count, I64(_LANE))
+        ran = kernels().launched(context, builder, (described, call, library), parts, count, work)
+        if ran is not None:
+            count = builder.select(ran, I64(0), count)
+
+    def checked(builder: Any, low: Any, high: Any, parts: list[Any]) -> Any:
+        status, _ = context.call_internal_no_propagate(builder, described, call, [low, high, *parts])
+        return status
+
+    def alone(low: Any, high: Any) -> None:
+        status = checked(builder, low, high, parts)
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+
+    address, several = pool_state(builder)
+    able = builder.and_(builder.icmp_signed("!=", address, I64(0)), builder.icmp_signed(">", several, I64(1)))
+    done = cgutils.alloca_once(builder, I64)
+    builder.store(I64(0), done)
+    if _CLOCK is not None:
+        able = builder.and_(able, builder.icmp_signed(">", count, I64(1)))
+        with builder.if_then(able, likely=False):
+            worth = _probed(builder, count, done, alone)
+            with builder.if_then(worth, likely=False):
+                failed = cgutils.alloca_once(builder, I8)
+                builder.store(I8(0), failed)
+                start = builder.load(done)
+                rest = builder.sub(count, start)
+                run_parts(
+                    builder, described.mangled_name, address, several, rest, [start, failed, *parts], _part(checked)
+                )
+                fine = builder.icmp_unsigned("==", builder.load(failed), I8(0))
+                if again:
+                    with builder.if_then(fine):
+                        builder.store(count, done)
+                else:
+                    builder.store(count, done)
+                    with cgutils.if_unlikely(builder, builder.not_(fine)):
+                        builder.branch(context.lower.stop_block)
+                        with_dead_end(builder)
+    first = builder.load(done)
+    with builder.if_then(builder.icmp_signed("<", first, count)):
+        alone(first, count)
 
 
 def _part(checked: Any) -> Any:

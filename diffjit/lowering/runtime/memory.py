@@ -23,6 +23,7 @@ from diffjit.lowering.calls.failures import (
     SHAPES,
     TOO_BIG,
 )
+from diffjit.lowering.cuda import allocation
 from diffjit.lowering.llvm.elements import (
     DATA,
     ITEMSIZE,
@@ -123,11 +124,15 @@ def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[
             total = b.extract_value(product, 0)
             overflow = b.or_(overflow, b.extract_value(product, 1))
         give_up(overflow, TOO_BIG)
+        if context.lower.device and not checks(context):
+            found = allocation.shared(b, total, lambda refused: give_up(refused, NO_MEMORY))
+            b.ret(found)
+            return
         if checks(context):
             found = b.call(reserved, [total, I32(32), _allocator(b.module, guards.SYMBOL)])
             give_up(cgutils.is_null(b, found), NO_MEMORY)
             data = context.nrt.meminfo_data(b, found)
-            fill_fresh(b, data, total)
+            allocation.fill_fresh(b, data, total)
             end = b.add(b.ptrtoint(data, I64), total)
             b.store(end, b.bitcast(b.gep(found, [I64(-8)]), I64.as_pointer()))
             b.ret(found)
@@ -142,18 +147,13 @@ def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[
         b.ret(found)
 
     arguments = [*place, size, *shape]
-    name = f"diffjit_block_{len(shape)}" + ("_checked" if checks(context) else "")
+    name = f"diffjit_block_{len(shape)}{allocation.mode(context)}"
     return builder.call(outline(context, builder, name, REFERENCE, arguments, emit), arguments)
 
 
 def checks(context: Any) -> bool:
     """Whether the code that is being written tests what it relies on (`settings.checked`)."""
     return context.lower.checked
-
-
-def fill_fresh(builder: Any, data: Any, size: Any) -> None:
-    """Give fresh memory a content that shows."""
-    cgutils.memset(builder, builder.bitcast(data, I8.as_pointer()), size, guards.FRESH)
 
 
 def _allocator(module: Any, symbol: str = reserve.SYMBOL) -> Any:
@@ -208,7 +208,7 @@ def room(spec: str, order: str = "C") -> Any:
         before = builder.block
         with builder.if_then(builder.not_(fits), likely=False):
             arguments = [*site(context), size, slot, *shape]
-            name = f"diffjit_room_{len(shape)}" + ("_checked" if checks(context) else "")
+            name = f"diffjit_room_{len(shape)}{allocation.mode(context)}"
             made = builder.call(outline(context, builder, name, _MADE, arguments, _grow(context)), arguments)
             new, new_own = builder.extract_value(made, 0), builder.extract_value(made, 1)
             with builder.if_then(cgutils.is_null(builder, new), likely=False):
@@ -222,7 +222,7 @@ def room(spec: str, order: str = "C") -> Any:
             phi.add_incoming(other, grown)
         data = context.nrt.meminfo_data(builder, memory)
         if checks(context):
-            fill_fresh(builder, data, total)
+            allocation.fill_fresh(builder, data, total)
         return _contiguous(context, builder, ty, counted, size, shape, data)
 
     def typing(kind: Any) -> Any:

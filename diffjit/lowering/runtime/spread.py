@@ -21,13 +21,21 @@ _POOL = llvm_ir.FunctionType(
 )
 
 
-def declared_part(context: Any, builder: Any, function: Any, given: Any) -> tuple[Any, Any]:
-    """The function for a part of a range, as this LLVM module calls it, and the signature."""
+def declared_part(context: Any, builder: Any, function: Any, given: Any) -> tuple[Any, Any, Any]:
+    """The function for a part of a range, as this LLVM module calls it, the signature, and its own module."""
     call = function.get_call_type(context.typing_context, (types.int64, types.int64, *given.types), {})
-    context.add_linking_libs(context.get_function(function, call).libs)
+    libraries = context.get_function(function, call).libs
+    context.add_linking_libs(libraries)
     described = function.dispatcher.overloads[call.args].fndesc
     context.declare_function(builder.module, described).attributes.add("noinline")
-    return described, call
+    return described, call, libraries[0]
+
+
+def kernels() -> Any:
+    """What launches kernels: only programs for a device need it."""
+    from diffjit.lowering.cuda import emission
+
+    return emission
 
 
 @intrinsic
@@ -39,9 +47,14 @@ def spread(typingctx: Any, function: Any, count: Any, work: Any, given: Any) -> 
 
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         threads.start()
-        described, call = declared_part(context, builder, function, given)
+        described, call, library = declared_part(context, builder, function, given)
         _, count, work, packed = values
         parts = [builder.extract_value(packed, k) for k in range(len(given.types))]
+        if context.lower.device:
+            ran = kernels().launched(context, builder, (described, call, library), parts, count, work)
+            if ran is not None:
+                count = builder.select(ran, I64(0), count)
+                work = builder.select(ran, I64(0), work)
 
         def direct(builder: Any, low: Any, high: Any, parts: list[Any]) -> Any:
             status, _ = context.call_internal_no_propagate(builder, described, call, [low, high, *parts])

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from diffjit.analysis.separate import mark_separate
+from diffjit.analysis.separate import mark_independent, mark_separate
 from diffjit.ir.checks import Needs
 from diffjit.ir.nodes import Function, Loc, Op, Value
 from diffjit.ir.passes import Pass, Phase, run_passes
@@ -45,10 +45,16 @@ class Module:
     promises: dict[int, str] = field(default_factory=dict)  # who promised what is not tested, by line number
 
 
-def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, threads_from: int = NO_THREADS) -> Module:
+def lower(
+    function: Function,
+    residual_outs: frozenset[int] = frozenset(),
+    *,
+    threads_from: int = NO_THREADS,
+    device: str = "",
+) -> Module:
     """The module for a function and what it calls; results at `residual_outs` if lists or stacks, leave as tapes.
 
-    `threads_from`: nests of so many axes may run in threads.
+    `threads_from`: nests of so many axes may run in threads. `device`: the form of its kernels, "" without.
     """
     sealed = frozenset(k for k in residual_outs if isinstance(function.results[k].type, (List, Stack)))
     threads_from = NO_THREADS if settings.plain else threads_from
@@ -68,7 +74,12 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, th
         for f in functions:
             lent = set[Value]() if settings.plain else borrow(f)
             printer = LoweredPrinter(
-                f, recursive, sealed if f is function else frozenset(), lent=lent, threads_from=threads_from
+                f,
+                recursive,
+                sealed if f is function else frozenset(),
+                lent=lent,
+                threads_from=threads_from,
+                device=bool(device),
             )
             printer.numbered = sum(map(len, parts.values()))
             made = function_def(f, printer, names)
@@ -98,6 +109,7 @@ def lower(function: Function, residual_outs: frozenset[int] = frozenset(), *, th
         "__diffjit_rows__": shown,
         "__diffjit_checked__": settings.checked,
         "__diffjit_plain__": settings.plain,
+        "__diffjit_device__": device,
     }
     return _assembled(function, names, definitions, bodies, parts, told)
 
@@ -123,10 +135,12 @@ def melted(function: Function) -> set[Value]:
 LOOPS = (
     Pass("separate", mark_separate),  # where arrays are large enough for threads
     Pass("versions", in_two_versions),
+    Pass("independent", mark_independent, needs=("versions",)),  # as "separate", once it is known what cannot fail
     Pass("fusion", fuse_loops, needs=("versions",)),
     Pass("draws", find_alone, needs=("fusion",)),
 )
 """What runs on each function of a program before its loops are printed."""
+THREADS = frozenset({"separate", "independent"})
 
 
 def _fused(function: Function, *, shared: bool) -> tuple[Function, list[Function]]:
@@ -136,7 +150,7 @@ def _fused(function: Function, *, shared: bool) -> tuple[Function, list[Function
         for op in walk(copy.body):
             if op.kind == "call":
                 op.attrs["function"] = copies.get(id(op.attrs["function"]), op.attrs["function"])
-        run_passes(copy, LOOPS if shared else LOOPS[1:], Phase.SETTLED, "lowered")
+        run_passes(copy, [p for p in LOOPS if shared or p.name not in THREADS], Phase.SETTLED, "lowered")
     return copies[id(function)], callees(copies[id(function)])
 
 
@@ -289,7 +303,7 @@ def _assembled(
     apart = {part.name: part.apart for found in parts.values() for part in found}  # none where all is plain
     if apart:
         tail.append(f"__diffjit_apart__ = {apart}")
-    tail += [f"{name} = {found}" for name, found in told.items() if found]
+    tail += [f"{name} = {found!r}" for name, found in told.items() if found]
     places = [None] * shift + draft.places
     return Module(
         "\n".join(lines + tail) + "\n",

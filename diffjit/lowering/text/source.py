@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 import numpy as np
 
 from diffjit.analysis.manager import analyses
+from diffjit.analysis.separate import ONCE
 from diffjit.errors import DiffjitError, without_rule
 from diffjit.ir.checks import cannot_fail
 from diffjit.ir.nodes import LEVEL, SUM, Function, Op, Value, const_of
@@ -48,8 +49,10 @@ class LoweredPrinter(OpPrinter):
         *,
         lent: frozenset[Value] | set[Value] = frozenset(),
         threads_from: int = NO_THREADS,
+        device: bool = False,
     ) -> None:
         self.function = function
+        self.device = device  # loops that may run in threads become kernels
         self.lent = lent  # views that hold no reference
         self.sealed = sealed  # positions of results that leave as tapes
         self.uses = uses(function)
@@ -66,9 +69,6 @@ class LoweredPrinter(OpPrinter):
         self.threads_from = threads_from  # nests of so many axes may run in threads
         self.parts: list[Part] = []
         self.numbered = 0  # parts of functions before this one
-        self._shared: set[Op] = {
-            op for loop in walk(function.body) if sharing.pays(self, loop) for op in walk(loop.regions[0])
-        }
         self.passes = set[Value]() if settings.plain else reuse.passing(function)
         self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long
         self.size = 0 if settings.plain else sum(map(outlined.size, function.body.ops))
@@ -76,6 +76,9 @@ class LoweredPrinter(OpPrinter):
         self.rooms = 0  # places where such arrays are made
         self._inside_loops: set[Op] = {
             op for loop in walk(function.body) if loop.row.loop for region in loop.regions for op in walk(region)
+        }
+        self._shared: set[Op] = {
+            op for loop in walk(function.body) if sharing.pays(self, loop) for op in walk(loop.regions[0])
         }
 
     # Helpers for the other files of this room
@@ -281,7 +284,7 @@ class LoweredPrinter(OpPrinter):
     def for_iterable(self, op: Op, start: ast.expr, stop: ast.expr, step: ast.expr) -> ast.expr:
         """`range(...)`; backwards without `reversed`."""
         constant = const_of(op.inputs[2])
-        if not op.attrs.get("reverse"):
+        if not op.attrs.get("reverse") or (ONCE in op.attrs and sharing.pays(self, op)):  # these in any order
             if constant == 1:
                 if const_of(op.inputs[0]) == 0:
                     return syntax.expr("range(stop)", stop=stop)

@@ -23,6 +23,7 @@ import numpy as np
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array
 from diffjit.lowering.loops import fuse
+from diffjit.lowering.marks import NEST
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.vecmath import VECTOR
 from diffjit.lowering.text.lines import Lines, tuple_text
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _CALL = 8  # an elementary function takes as long as so many operations,
 _STREAM = 2  # an array from memory as so many
+_SUMS = 1 << 14  # sums that the threads of a device take, which the host adds up
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def pays(nest: Loops) -> bool:
     if (
         not nest.printer.spreads(nest.op, len(nest.order))
         or not nest.order
-        or (nest.printer.looped(nest.op) and len(nest.order) < 2)
+        or (nest.printer.looped(nest.op) and len(nest.order) < 2 and not nest.printer.device)
     ):
         return False  # small loops inside of loops: what a call takes would show
     outermost = nest.order[0]
@@ -89,16 +91,19 @@ class _Spread:
         """All lines."""
         lines, nest, totals = self.lines, self.nest, self.totals
         count = length = nest.nest.lengths[self.outermost]
-        blocks = bool(totals) and len(nest.order) == 1
+        flat = nest.printer.device and not any(s.place for s in nest.sums.values())
+        blocks = bool(totals) and len(nest.order) == 1 and not flat
         size = nest.block_size(totals)
-        if blocks:
+        if flat:
+            count = self._flat_count()
+        elif blocks:
             count = self.printer.temp("count")
             lines.add(f"{count} = ({length} + {size - 1}) // {size}")
         kept = [self._note(s.dtype, count) for s in totals]
         flags = self._note(np.dtype(np.bool_), "1") if self.flag else ""
         if flags:
             lines.add(f"{flags}[0] = False", inside=True)
-        body = self._body(blocks=blocks, size=size, kept=kept, flags=flags)
+        body = self._body(blocks=blocks, size=size, kept=kept, flags=flags, flat=count if flat else "")
         part = self._part(body)
         work = " * ".join([*nest.nest.lengths, str(self._weight())])
         lines.add(f"spread({part.name}, {count}, {work}, {tuple_text(part.parameters[2:])})")
@@ -109,6 +114,57 @@ class _Spread:
                     lines.add(s.step(s.out, f"{name}[{index}]"), inside=True)
         if flags:
             lines.add(f"{self.flag} = {flags}[0]", inside=True)
+
+    def _flat_count(self) -> str:
+        """How many turns go over all elements: one each, or so many sums."""
+        lengths = [self.nest.nest.lengths[k] for k in self.nest.order]
+        self.elements = lengths[0] if len(lengths) == 1 else self.printer.temp("elements")
+        if len(lengths) > 1:
+            self.lines.add(f"{self.elements} = {' * '.join(lengths)}")
+        if not self.totals:
+            return self.elements
+        count = self.printer.temp("count")
+        self.lines.add(f"{count} = minimum({self.elements}, {_SUMS})")
+        return count
+
+    def _flat(self, count: str, kept: list[str]) -> None:
+        """All elements by one number: what neighbours among a device's threads read are neighbours in memory."""
+        lines = self.nest.lines
+        at = self.printer.temp("turn")
+        if not kept:
+            with lines.block(f"for {at} in {NEST}({self.low}, {self.high}):"):
+                self._place(at)
+            return
+        each = self.printer.temp("element")
+        parts = [s.part for s in self.totals]
+
+        def inner() -> None:
+            with lines.block(f"for {each} in range({at}, {self.elements}, {count}):"):
+                self._place(each)
+
+        for s in self.totals:
+            s.part = ""
+        with lines.block(f"for {at} in range({self.low}, {self.high}):"):
+            self._iteration(at, kept, inner)
+        for s, part in zip(self.totals, parts, strict=True):
+            s.part = part
+
+    def _place(self, number: str) -> None:
+        """The indices of an element by its number, and what is done there."""
+        nest, lines = self.nest, self.nest.lines
+        names = [nest.nest.indices[k] for k in nest.order]
+        lengths = [nest.nest.lengths[k] for k in nest.order]
+        rest = number
+        for k, name in enumerate(names):
+            if k == len(names) - 1:
+                lines.add(f"{name} = {rest}")
+                break
+            size = " * ".join(lengths[k + 1 :])
+            lines.add(f"{name} = quotient({rest}, {size})")
+            left = self.printer.temp("rest")
+            lines.add(f"{left} = {rest} - {name} * ({size})")
+            rest = left
+        nest.inside(len(names), self.flag)
 
     def _note(self, dtype: np.dtype, count: str) -> str:
         name = self.printer.temp("notes", f"{dtype.name}:1C")
@@ -121,12 +177,14 @@ class _Spread:
         streams = len(self.nest.nest.arrays) + len(self.nest.targets) + len(self.nest.outs)
         return sum(_CALL if m.kind in VECTOR else 1 for m in members) + _STREAM * streams
 
-    def _body(self, *, blocks: bool, size: int, kept: list[str], flags: str) -> list[ast.stmt]:
+    def _body(self, *, blocks: bool, size: int, kept: list[str], flags: str, flat: str) -> list[ast.stmt]:
         nest, main = self.nest, self.lines
         nest.lines = lines = Lines()
         if self.flag:
             lines.add(f"{self.flag} = False")
-        if blocks:
+        if flat:
+            self._flat(flat, kept)
+        elif blocks:
             block = self.printer.temp("block")
             length = nest.nest.lengths[self.outermost]
             with lines.block(f"for {block} in range({self.low}, {self.high}):"):

@@ -1,0 +1,105 @@
+"""What compiled code calls to have a kernel run: the record of a kernel, the number of turns, and what they are given.
+
+A record is four words of the module: the number under which the kernel is loaded (0: not yet), the address and the
+size of its image, and the address of a text that says where arrays stand among what turns are given. Turns only get
+arrays that the device reaches; otherwise, and where a launch does not pay, the host runs them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from diffjit.lowering.calls import failures
+from diffjit.lowering.cuda import devices, pool
+
+SYMBOL = "dj_launch"
+DONE, HOST, FAILED, RAISED = range(4)  # what a launch answers
+
+WORDS = 4
+_LOADED, _IMAGE, _SIZE, _LAYOUT = range(WORDS)
+_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+class _Kernels:
+    """The kernels of this process: each image is loaded once."""
+
+    loaded: list[tuple[Any, Any]] = []  # noqa: RUF012 - a device, and its kernel
+    numbers: dict[tuple[int, bytes], int] = {}  # noqa: RUF012
+    counts: dict[str, int] = {"device": 0, "host": 0}  # noqa: RUF012 - launches, for who wants to know
+
+
+def counts() -> dict[str, int]:
+    """How often turns ran on the device and how often on the host, so far."""
+    return dict(_Kernels.counts)
+
+
+@cache
+def start() -> Any:
+    """Make the function known to the linker."""
+    pool.start()
+    callback = _CALLBACK(_launch)
+    llvm.add_symbol(SYMBOL, ctypes.cast(callback, ctypes.c_void_p).value or 0)
+    return callback
+
+
+def _launch(record: int, count: int, args: int, work: int) -> int:
+    try:
+        answer = _launched((ctypes.c_int64 * WORDS).from_address(record), count, args, work)
+    except BaseException as error:  # noqa: BLE001 - KeyboardInterrupt, too, has to come out of the program
+        failures.keep(error)
+        return RAISED
+    if count > 0:
+        _Kernels.counts["device" if answer in (DONE, FAILED) else "host"] += 1
+    return answer
+
+
+def _launched(record: Any, count: int, args: int, work: int) -> int:
+    if count <= 0:
+        return DONE
+    device = devices.current()
+    if not device.pays(count, work):
+        return HOST
+    arrays = _arrays(ctypes.string_at(record[_LAYOUT]).decode(), args)
+    if not all(pool.owns(first, first + size) for first, size in arrays):
+        return HOST
+    kernel = _kernel(device, record)
+    failed = pool.Block(1)
+    flag = ctypes.c_uint8.from_address(failed.address)
+    flag.value = 0
+    device.launch(kernel, count, args, failed.address, arrays)
+    return FAILED if flag.value else DONE
+
+
+def _arrays(layout: str, args: int) -> list[tuple[int, int]]:
+    """First byte and size of the arrays that turns are given, but for empty ones."""
+    found: list[tuple[int, int]] = []
+    for entry in layout.split():
+        offset, ndim, itemsize = map(int, entry.split(":"))
+        words = (ctypes.c_int64 * (1 + 2 * ndim)).from_address(args + offset)
+        first, shape, strides = words[0], words[1 : 1 + ndim], words[1 + ndim :]
+        if 0 in shape:
+            continue
+        reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+        low = first + sum(r for r in reach if r < 0)
+        high = first + sum(r for r in reach if r > 0) + itemsize
+        found.append((low, high - low))
+    return found
+
+
+def _kernel(device: Any, record: Any) -> Any:
+    number = record[_LOADED]
+    if number and _Kernels.loaded[number - 1][0] is device:
+        return _Kernels.loaded[number - 1][1]
+    image = ctypes.string_at(record[_IMAGE], record[_SIZE])
+    key = id(device), hashlib.sha256(image).digest()
+    number = _Kernels.numbers.get(key, 0)
+    if not number:
+        _Kernels.loaded.append((device, device.load(image)))
+        number = _Kernels.numbers[key] = len(_Kernels.loaded)
+    record[_LOADED] = number
+    return _Kernels.loaded[number - 1][1]

@@ -1,0 +1,267 @@
+"""Memory that host and device both reach: what arrays of a program for a device live in.
+
+CUDA calls it managed: an address is good on both sides, and pages go to where they are used. The system gives it out
+slowly and in large pieces, so pieces are cut up here, and what is freed is kept for the next array of its size: sizes
+are rounded up to four steps between powers of two. No page of it is used for the list of what is free, as a page that
+the host reads leaves the device.
+
+The functions are LLVM, compiled once per process: arrays are freed when Python ends, long after its modules are gone.
+"""
+
+from __future__ import annotations
+
+import bisect
+import ctypes
+import os
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from diffjit.lowering.calls.interrupts import compiled
+
+TAKE, GIVE = "dj_shared_take", "dj_shared_give"
+SYMBOLS = (TAKE, GIVE)
+
+_CLASSES = 256
+_LOCK, _GROW, _CURSOR, _END, _PIECES, _COUNT, _FREE = range(7)  # words of the state; _FREE: the first of the classes
+_STATE = (ctypes.c_int64 * (_FREE + _CLASSES))()
+_LEAST = 2048  # bytes of the smallest array: then all steps are multiples of 256, as arrays are aligned
+_SMALL = 1 << 20  # smaller ones are cut from pieces
+_PIECE = 1 << 22
+
+_TEXT = """
+declare ptr @malloc(i64)
+declare void @free(ptr)
+declare i64 @llvm.ctlz.i64(i64, i1)
+
+define internal i64 @bits(i64 %size) alwaysinline {{
+  %one = sub i64 %size, 1
+  %zeros = call i64 @llvm.ctlz.i64(i64 %one, i1 false)
+  %bits = sub i64 64, %zeros
+  ret i64 %bits
+}}
+
+define internal i64 @rounded(i64 %given) alwaysinline {{
+  %small = icmp slt i64 %given, {least}
+  %size = select i1 %small, i64 {least}, i64 %given
+  %bits = call i64 @bits(i64 %size)
+  %shift = sub i64 %bits, 3
+  %step = shl i64 1, %shift
+  %less = sub i64 %step, 1
+  %up = add i64 %size, %less
+  %mask = sub i64 0, %step
+  %result = and i64 %up, %mask
+  ret i64 %result
+}}
+
+define internal ptr @class(i64 %size) alwaysinline {{
+  %bits = call i64 @bits(i64 %size)
+  %shift = sub i64 %bits, 3
+  %steps = lshr i64 %size, %shift
+  %four = shl i64 %bits, 2
+  %sum = add i64 %four, %steps
+  %number = sub i64 %sum, {offset}
+  %place = getelementptr i64, ptr {state}, i64 %number
+  ret ptr %place
+}}
+
+define internal void @lock() alwaysinline {{
+  br label %try
+try:
+  %was = cmpxchg ptr {state}, i64 0, i64 1 acquire monotonic
+  %got = extractvalue {{ i64, i1 }} %was, 1
+  br i1 %got, label %done, label %try
+done:
+  ret void
+}}
+
+define internal void @unlock() alwaysinline {{
+  store atomic i64 0, ptr {state} release, align 8
+  ret void
+}}
+
+define internal i64 @grown(i64 %size) {{
+  %grows = getelementptr i64, ptr {state}, i64 {grow}
+  %address = load i64, ptr %grows
+  %function = inttoptr i64 %address to ptr
+  %made = call i64 %function(i64 %size)
+  %none = icmp eq i64 %made, 0
+  br i1 %none, label %done, label %note
+note:
+  %node = call ptr @malloc(i64 24)
+  %lists = getelementptr i64, ptr {state}, i64 {pieces}
+  %first = load i64, ptr %lists
+  store i64 %first, ptr %node
+  %starts = getelementptr i64, ptr %node, i64 1
+  store i64 %made, ptr %starts
+  %sizes = getelementptr i64, ptr %node, i64 2
+  store i64 %size, ptr %sizes
+  %own = ptrtoint ptr %node to i64
+  store i64 %own, ptr %lists
+  %counts = getelementptr i64, ptr {state}, i64 {count}
+  %before = load i64, ptr %counts
+  %after = add i64 %before, 1
+  store i64 %after, ptr %counts
+  br label %done
+done:
+  ret i64 %made
+}}
+
+define i64 @{take}(i64 %given) {{
+  %size = call i64 @rounded(i64 %given)
+  %places = call ptr @class(i64 %size)
+  call void @lock()
+  %head = load i64, ptr %places
+  %some = icmp ne i64 %head, 0
+  br i1 %some, label %use, label %look
+use:
+  %node = inttoptr i64 %head to ptr
+  %next = load i64, ptr %node
+  store i64 %next, ptr %places
+  %blocks = getelementptr i64, ptr %node, i64 1
+  %block = load i64, ptr %blocks
+  call void @unlock()
+  call void @free(ptr %node)
+  ret i64 %block
+look:
+  %large = icmp sge i64 %size, {small}
+  br i1 %large, label %whole, label %cut
+whole:
+  %own = call i64 @grown(i64 %size)
+  call void @unlock()
+  ret i64 %own
+cut:
+  %cursors = getelementptr i64, ptr {state}, i64 {cursor}
+  %ends = getelementptr i64, ptr {state}, i64 {end}
+  %cursor = load i64, ptr %cursors
+  %end = load i64, ptr %ends
+  %after = add i64 %cursor, %size
+  %fits = icmp sle i64 %after, %end
+  br i1 %fits, label %hand, label %piece
+hand:
+  store i64 %after, ptr %cursors
+  call void @unlock()
+  ret i64 %cursor
+piece:
+  %more = call i64 @grown(i64 {piece})
+  %none = icmp eq i64 %more, 0
+  br i1 %none, label %refused, label %start
+start:
+  %second = add i64 %more, %size
+  store i64 %second, ptr %cursors
+  %last = add i64 %more, {piece}
+  store i64 %last, ptr %ends
+  br label %refused
+refused:
+  call void @unlock()
+  ret i64 %more
+}}
+
+define void @{give}(i64 %block, i64 %given, i64 %ignored) {{
+  %nothing = icmp eq i64 %block, 0
+  br i1 %nothing, label %done, label %keep
+keep:
+  %size = call i64 @rounded(i64 %given)
+  %places = call ptr @class(i64 %size)
+  %node = call ptr @malloc(i64 16)
+  %refused = icmp eq ptr %node, null
+  br i1 %refused, label %done, label %put
+put:
+  %blocks = getelementptr i64, ptr %node, i64 1
+  store i64 %block, ptr %blocks
+  call void @lock()
+  %head = load i64, ptr %places
+  store i64 %head, ptr %node
+  %own = ptrtoint ptr %node to i64
+  store i64 %own, ptr %places
+  call void @unlock()
+  br label %done
+done:
+  ret void
+}}
+"""
+
+
+@cache
+def start() -> Any:
+    """Compile the functions, for the code that is loaded or compiled next."""
+    text = _TEXT.format(
+        state=f"inttoptr (i64 {ctypes.addressof(_STATE)} to ptr)",
+        least=_LEAST,
+        small=_SMALL,
+        piece=_PIECE,
+        # `bits` is 11 at least and 48 at most, there are 5 to 8 steps: numbers from 0 to 155
+        offset=4 * 11 + 5 - _FREE,
+        grow=_GROW,
+        cursor=_CURSOR,
+        end=_END,
+        pieces=_PIECES,
+        count=_COUNT,
+        take=TAKE,
+        give=GIVE,
+    )
+    engine = compiled(text)
+    for name in SYMBOLS:
+        llvm.add_symbol(name, engine.get_function_address(name))
+    os.register_at_fork(after_in_child=_forked)
+    return engine  # kept for as long as the process lives
+
+
+def _forked() -> None:
+    _STATE[_LOCK] = 0  # whoever had locked it is not there
+
+
+def grow_by(address: int) -> None:
+    """Name the C function that gives pieces: of a size, their address or 0."""
+    start()
+    _STATE[_GROW] = address
+
+
+@cache
+def _take() -> Any:
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(start().get_function_address(TAKE))
+
+
+@cache
+def _give() -> Any:
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(start().get_function_address(GIVE))
+
+
+class Block:
+    """Some of this memory, for as long as the object lives. MemoryError where there is none."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self._back = size, _give()
+        self.address = _take()(size)
+        if not self.address:
+            message = f"no memory for {size} bytes that host and device both reach"
+            raise MemoryError(message)
+
+    def __del__(self) -> None:
+        if getattr(self, "address", 0):
+            self._back(self.address, self.size, 0)
+
+
+class _Pieces:
+    """Where pieces begin and end, sorted, as of when there were `count`."""
+
+    count = 0
+    starts: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
+
+
+def owns(first: int, last: int) -> bool:
+    """Whether the bytes from `first` up to `last`, excluded, are of this memory."""
+    if _STATE[_COUNT] != _Pieces.count:
+        found: list[tuple[int, int]] = []
+        node = _STATE[_PIECES]
+        count = _STATE[_COUNT]
+        while node:
+            node, begin, size = (ctypes.c_int64 * 3).from_address(node)
+            found.append((begin, begin + size))
+        found.sort()
+        _Pieces.starts, _Pieces.ends = tuple(a for a, _ in found), tuple(b for _, b in found)
+        _Pieces.count = count
+    k = bisect.bisect_right(_Pieces.starts, first) - 1
+    return k >= 0 and last <= _Pieces.ends[k]

@@ -1,0 +1,17 @@
+"""Kernels run on the emulated device, turn by turn, in random order; with `-m cuda`, on this machine's GPU."""
+
+import pytest
+
+import diffjit as dj
+from diffjit.lowering.cuda import driver
+
+
+@pytest.fixture(autouse=True, params=["emulated", pytest.param("gpu", marks=pytest.mark.cuda)])
+def device(request, monkeypatch):
+    if request.param == "emulated":
+        monkeypatch.setenv("DIFFJIT_CUDA", "emulated")
+        return
+    monkeypatch.delenv("DIFFJIT_CUDA", raising=False)
+    monkeypatch.setattr(driver, "_LEAST", 0)
+    if all(d.kind != "cuda" for d in dj.devices()):
+        pytest.skip("needs an NVIDIA GPU")

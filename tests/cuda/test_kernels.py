@@ -1,0 +1,258 @@
+"""Programs with kernels: arrays on their way in and out, lanes, errors, orders of derivatives."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+from diffjit import UsageError
+from diffjit.lowering.cuda import launch, pool
+from diffjit.lowering.cuda.arguments import is_shared
+
+RNG = np.random.default_rng(7)
+X = RNG.uniform(0.2, 1.0, 40)
+M = RNG.uniform(-1.0, 1.0, (6, 9))
+
+
+@pytest.fixture
+def launches():
+    """How often kernels have run since."""
+    before = launch.counts()
+
+    def since():
+        now = launch.counts()
+        return {k: now[k] - before[k] for k in now}
+
+    return since
+
+
+def energy(m, x):
+    c = np.exp(-m * m) * np.sin(m + x[:9])
+    return np.sum(c * x[:9]) + np.sum(np.max(c, axis=1)) + np.prod(x) + np.sum(m.T**2, axis=1)[3]
+
+
+def outbreak(beta):
+    """A lane has its own number of steps, and a tape that grows."""
+    s, i, t = 0.99, 0.01, 0
+    while i > 1e-3 and t < 400:
+        n = beta * s * i
+        s -= 0.1 * n
+        i += 0.1 * (n - 0.5 * i)
+        t += 1
+    return s * np.sin(i) + 0.001 * t
+
+
+def walk(x):
+    """Lanes with arrays of their own, lists, and a loop that ends early."""
+    seen = []
+    u = np.array([x, 2 * x, x * x])
+    for k in range(12):
+        u = np.roll(u, 1) * 0.5 + np.array([0.1, x, k * 0.01])
+        seen.append(np.sum(u))
+        if seen[-1] > 1.4:
+            break
+    return np.sum(np.array(seen)) + len(seen) * x
+
+
+def close(found, wanted):
+    found, wanted = (r if isinstance(r, tuple) else (r,) for r in (found, wanted))
+    for x, y in zip(found, wanted, strict=True):
+        assert np.asarray(x).dtype == np.asarray(y).dtype
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-13)
+
+
+def test_array_programs_run_in_kernels(launches):
+    close(dj.jit(energy, backend="cuda")(M, X), energy(M, X))
+    close(dj.grad(energy, (0, 1), backend="cuda")(M, X), dj.grad(energy, (0, 1))(M, X))
+    assert launches()["device"] >= 4
+    assert launches()["host"] == 0
+
+
+@pytest.mark.parametrize("f", [outbreak, walk])
+def test_lanes_with_their_own_turns(f, launches):
+    rates = np.linspace(0.4, 2.5, 33)
+    close(dj.vmap(f, backend="cuda")(rates), np.array([f(x) for x in rates]))
+    close(dj.vmap(dj.grad(f), backend="cuda")(rates), np.array([dj.grad(f)(x) for x in rates]))
+    close(dj.vmap(dj.grad(dj.grad(f)), backend="cuda")(rates), np.array([dj.grad(dj.grad(f))(x) for x in rates]))
+    assert launches()["device"] == 3
+
+
+def test_verbs_and_orders():
+    v = np.linspace(0.5, 1.5, X.size)
+
+    def f(x):
+        y = np.tanh(x) * x[::-1]
+        for k in range(3):
+            y = y * np.cos(y + k) + x
+        return np.sum(y * y)
+
+    close(dj.jvp(f, (X,), (v,), backend="cuda"), dj.jvp(f, (X,), (v,)))
+    value, pullback = dj.vjp(f, X, backend="cuda")
+    close((value, *pullback(1.0)), (dj.jit(f)(X), dj.grad(f)(X)))
+    close(dj.hvp(f, (X,), (v,), backend="cuda"), dj.hvp(f, (X,), (v,)))
+    close(dj.hessian(f, backend="cuda")(X[:7]), dj.hessian(f)(X[:7]))
+    close(
+        dj.jacobian(lambda x: np.outer(x, np.sin(x)), backend="cuda")(X),
+        dj.jacobian(lambda x: np.outer(x, np.sin(x)))(X),
+    )
+    h = dj.linearize(f, X, backend="cuda")[1]
+    close(h(v), dj.jvp(f, (X,), (v,))[1])
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        M, M.T, M[::2, ::-1], np.asfortranarray(M), M[:, 3:4], M[:0], np.broadcast_to(M[0], (4, 9)),
+        M.astype(np.float32), M.astype(complex), (10 * M).astype(np.int32), M > 0, M[2], np.array(1.5),
+    ],
+    ids=lambda a: f"{a.dtype}-{a.shape}-{a.strides}",
+)  # fmt: skip
+def test_arrays_of_every_form(array):
+    def f(a):
+        return a * 2 + 1, a[...], np.sum(a), a
+
+    before = array.copy()
+    found = dj.jit(f, backend="cuda")(array)
+    close(found[0], f(array)[0])
+    close(found[2], f(array)[2])
+    assert found[3] is array
+    assert found[1].shape == array.shape
+    assert array.size == 0 or np.shares_memory(found[1], array)
+    np.testing.assert_array_equal(array, before)
+
+
+def test_what_a_program_writes_to_comes_back():
+    def f(a, b):
+        a[1:] += b[:-1] * 2
+        a[0] = np.sum(b)
+        return a[2:4], b
+
+    a, b = X.copy(), X[::-1]
+    c = a.copy()
+    part, same = dj.jit(f, backend="cuda")(a, b)
+    f(c, b)
+    close(a, c)
+    assert same is b
+    part[0] = 77.0
+    assert a[2] == 77.0
+    a, c = X.copy(), X.copy()
+    with pytest.raises(ValueError, match="negative"):
+        dj.jit(_fails_late, backend="cuda")(a)
+    with pytest.raises(ValueError, match="negative"):
+        _fails_late(c)
+    close(a, c)
+
+
+def _fails_late(a):
+    a *= 3.0
+    if a[0] > 0:
+        raise ValueError("negative only")
+    return a
+
+
+def test_a_derivative_leaves_arguments_as_they_are():
+    def f(a):
+        a *= a
+        return np.sum(a * a)
+
+    a = X.copy()
+    close(dj.grad(f, backend="cuda")(a), 4 * X**3)
+    np.testing.assert_array_equal(a, X)
+
+
+def table_lookup(k, table):
+    s = 0.0
+    for j in range(3):
+        s += table[k + j]
+    return s
+
+
+def test_a_lane_that_fails_raises_its_own_error_at_the_users_line(launches):
+    lanes = dj.vmap(table_lookup, (0, None), backend="cuda")
+    close(lanes(np.arange(10), X), np.array([table_lookup(k, X) for k in range(10)]))
+    with pytest.raises(IndexError, match="out of bounds for axis 0 with size 40") as caught:
+        lanes(np.array([1, 39, 2, 50, *range(8)]), X)
+    assert any("s += table[k + j]" in note for note in caught.value.__notes__)
+    assert launches()["device"] == 2
+
+
+def test_far_arguments_of_sine_go_to_the_host():
+    x = np.array([1.0, 1e300, 2.0, np.inf])
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(dj.jit(lambda x: np.sin(x) * 2, backend="cuda")(x), np.sin(x) * 2, rtol=1e-12)
+
+
+def test_results_are_taken_as_they_are(launches):
+    double = dj.jit(lambda x: x * 2, backend="cuda")
+    y = double(X)
+    assert is_shared(y)
+    assert not is_shared(X)
+    z = double(y)
+    close(z, X * 4)
+    put = dj.device_put({"x": X, "n": 3})
+    assert is_shared(put["x"])
+    assert put["n"] == 3
+    assert dj.device_put(put)["x"] is put["x"]
+    back = dj.device_get(put)
+    assert not is_shared(back["x"])
+    np.testing.assert_array_equal(back["x"], X)
+    assert launches()["device"] == 2
+
+
+def test_the_same_array_twice():
+    def f(a, b):
+        return np.sum(a * np.sin(b))
+
+    close(dj.grad(f, (0, 1), backend="cuda")(X, X), dj.grad(f, (0, 1))(X, X))
+    with pytest.raises(dj.MemoryProblem, match="DJ402"):
+        dj.jit(_writes_first, backend="cuda")(*[X.copy()] * 2)
+
+
+def _writes_first(a, b):
+    a[0] = b[1]
+    return a + b
+
+
+def test_memory_is_used_again():
+    f = dj.grad(energy, (0, 1), backend="cuda")
+    for _ in range(3):
+        f(M, X)
+    gc.collect()
+    before = pool._STATE[pool._COUNT]
+    for _ in range(300):
+        f(M, X)
+    assert pool._STATE[pool._COUNT] == before
+
+
+def test_memory_that_there_is_not():
+    with pytest.raises(MemoryError):
+        pool.Block(1 << 60)
+    with pytest.raises(MemoryError):
+        dj.jit(lambda n: np.sum(np.zeros(n) + 1.0), backend="cuda")(1 << 50)
+
+
+def test_linear_algebra_stays_on_the_host(launches):
+    def f(a):
+        return np.sum(np.linalg.solve(a @ a.T + np.eye(6), a) * a)
+
+    close(dj.grad(f, backend="cuda")(M), dj.grad(f)(M))
+    assert launches()["device"] > 0
+
+
+def test_without_a_gpu(monkeypatch):
+    monkeypatch.delenv("DIFFJIT_CUDA")
+    kinds = [d.kind for d in dj.devices()]
+    assert kinds[0] == "cpu"
+    if "cuda" in kinds:
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(UsageError, match=r"DJ562.*needs an NVIDIA GPU"):
+        dj.jit(energy, backend="cuda")(M, X)
+    with pytest.raises(UsageError, match=r"diffjit\[cuda\]"):
+        dj.device_put(X)
+
+
+def test_devices_tell_what_they_are():
+    shown = [str(d) for d in dj.devices()]
+    assert shown[0].startswith("cpu: ")
+    assert "cuda: kernels on the processor (emulated)" in shown

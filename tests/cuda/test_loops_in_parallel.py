@@ -1,0 +1,108 @@
+"""Loops whose turns are independent: in random order, in threads that are forced, and what is not one of them."""
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+from diffjit.lowering.runtime import lane_parts
+from tests.cuda.random_loops import compare
+from tests.lowering.test_threads import several  # noqa: F401 - a fixture
+
+N = 1200
+A, B = (np.random.default_rng(k).uniform(0.1, 1.0, N) for k in (1, 2))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_loops_in_random_order(seed, tmp_path):
+    compare(seed, tmp_path, ["numba", "cuda"])
+
+
+@pytest.fixture
+def always(monkeypatch, several):  # noqa: F811
+    """Threads take what they can, however little it is."""
+    monkeypatch.setattr(lane_parts, "_ENOUGH", 0)
+    monkeypatch.setattr(lane_parts, "_PAYS", -1)
+    monkeypatch.setattr(dj.settings, "threads", 3)
+    monkeypatch.setattr(dj.settings, "cache_mb", 0)
+
+
+@pytest.mark.parametrize("seed", range(20, 24))
+def test_random_loops_in_threads(seed, tmp_path, always):
+    compare(seed, tmp_path, ["numba"])
+
+
+def smoothed(a, b):
+    v = np.zeros(len(a))
+    for i in range(1, len(a) - 1):
+        v[i] = np.sin(a[i - 1]) * b[i] + np.exp(-(a[i + 1] ** 2))
+    return v
+
+
+def prefix(a, b):
+    v = np.zeros(len(a))
+    for i in range(1, len(a)):
+        v[i] = v[i - 1] * 0.5 + a[i] * b[i]
+    return v
+
+
+def meets(a, b):
+    v = np.zeros(len(a))
+    for i in range(len(a) - 1):
+        v[i] += a[i]
+        v[i + 1] += b[i]
+    return v
+
+
+def from_the_end(a, b):
+    v = np.zeros(len(a))
+    for i in range(len(a)):
+        v[i - 5] += a[i]
+        v[i] += b[i]
+    return v
+
+
+def shared_place(a, b):
+    v = np.zeros(len(a))
+    for i in range(len(a)):
+        v[i // 2] += a[i] * b[i]
+    return v
+
+
+def swapped(a, b):
+    v = a * 1.0
+    for i in range(len(a)):
+        w = v[i]
+        v[i] = b[i]
+        b[i] = w
+    return v
+
+
+def may_fail(a, b):
+    v = np.zeros(len(a))
+    for i in range(len(a)):
+        k = int(b[i] * len(a))
+        v[i] = a[k] * 2
+    return v
+
+
+@pytest.mark.parametrize(
+    ("f", "parts"),
+    [(smoothed, 1), (prefix, 0), (meets, 0), (from_the_end, 0), (shared_place, 0), (swapped, 1), (may_fail, 0)],
+)
+def test_which_loops_are_independent(f, parts):
+    assert dj.source(dj.jit(f), A, B, stage="lowered").count("run_turns(loops") == parts
+    wanted = f(A.copy(), B.copy())
+    for backend in ("numba", "cuda"):
+        np.testing.assert_allclose(dj.jit(f, backend=backend)(A.copy(), B.copy()), wanted, rtol=1e-12)
+
+
+def test_small_loops_inside_of_loops_stay():
+    def relaxed(a, b):
+        for _ in range(3):
+            for i in range(len(a)):
+                a[i] = 0.5 * a[i] + b[i]
+        return a
+
+    assert "run_turns" not in dj.source(dj.jit(relaxed), A.copy(), B, stage="lowered")
+    wanted = relaxed(A.copy(), B)
+    np.testing.assert_allclose(dj.jit(relaxed, backend="cuda")(A.copy(), B), wanted, rtol=1e-13)
