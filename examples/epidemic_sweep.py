@@ -1,7 +1,7 @@
 """Sweep the parameters of an epidemic, with the derivative of each outbreak: lanes that run as long as they have to.
 
 The susceptible-infected-recovered model runs, for each pair of a contact rate and an infectious period, until the
-outbreak is over: some lanes take a few hundred steps, others thousands. `vmap` of a gradient makes a lane of each, which
+outbreak is over: some lanes take a few hundred steps, others thousands. `vmap` of a gradient makes each a lane, which
 has its own `while`, forward and on its way back. On a GPU each lane is a thread (`backend="cuda"`); without one,
 the same program runs on all cores.
 

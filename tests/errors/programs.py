@@ -599,7 +599,7 @@ def dj502_no_numbers():
 
 
 def dj503_backend():
-    dj.grad(lambda x: x * x, backend="cuda")(2.0)
+    dj.grad(lambda x: x * x, backend="tpu")(2.0)
 
 
 def dj504_not_a_function():
