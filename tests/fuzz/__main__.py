@@ -30,7 +30,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the first program; the others follow it")
     parser.add_argument("--design", choices=(*DESIGNS, "both"), default="both", help="which programs")
-    parser.add_argument("--backend", choices=("python", "numba"), default="python")
+    parser.add_argument("--backend", choices=("python", "numba", "cuda"), default="python")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--batch", type=int, default=40, help="programs of one process")
     parser.add_argument("--second", "--reverse-second", action="store_true", help="check second derivatives too")

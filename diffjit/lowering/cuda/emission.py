@@ -21,6 +21,7 @@ from diffjit.lowering.runtime.build import fail_if
 
 _I8, _I32, _I64 = (llvm_ir.IntType(n) for n in (8, 32, 64))
 _BYTES = _I8.as_pointer()
+_MOST = 4000  # bytes: a kernel's parameters have 4 KB in all
 _SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "float": 4, "i64": 8, "double": 8, "ptr": 8}
 
 
@@ -84,6 +85,8 @@ def _fields(context: Any, builder: Any, kinds: Any, parts: list[Any]) -> tuple[l
                 array = kind.ndim, context.get_abi_sizeof(context.get_data_type(kind.dtype))
             fields.append(images.Field(_kind(number.type), array))
         flat += numbers
+    if 8 * len(fields) > _MOST:
+        raise images.Refused(f"a turn is given {len(fields)} numbers, more than kernels take")
     return fields, flat
 
 
