@@ -64,6 +64,13 @@ def callees(function: Function) -> list[Function]:
     return ordered
 
 
+def final(v: Value, mapping: dict[Value, Value]) -> Value:
+    """What stands for a value in the end, where each of some values is replaced by another one."""
+    while v in mapping:
+        v = mapping[v]
+    return v
+
+
 def clone_value(v: Value, mapping: dict[Value, Value], op: Op | None, block: Block | None) -> Value:
     """A new value like `v`, defined by `op` in `block`; recorded in `mapping`."""
     copy = mapping[v] = Value(v.type, v.name)

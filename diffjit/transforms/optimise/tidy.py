@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from diffjit.ir.nodes import LABELS, SUM, Block, Function, Op, Value, const_of
 from diffjit.ir.types import Array, Scalar
-from diffjit.ir.walk import blocks, walk
+from diffjit.ir.walk import blocks, final, walk
 from diffjit.transforms.optimise.changes import Changes
 
 _READERS = frozenset({"accum", "accum_at", "sum", "unbroadcast", "matmul", "assign", "store"})
@@ -50,7 +50,7 @@ def tidy(function: Function) -> None:
     mapping: dict[Value, Value] = {}
     changes = Changes(function)
     for op in walk(function.body):
-        op.inputs = [_final(v, mapping) for v in op.inputs]
+        op.inputs = [final(v, mapping) for v in op.inputs]
         if op.row.by_element:
             _without_full(op, lambda v: _only_read(v, readers, count))
             other = _same(op)
@@ -59,8 +59,8 @@ def tidy(function: Function) -> None:
     for block in blocks(function.body):
         block.ops = [op for op in block.ops if not op.outputs or op.out not in mapping]
         for op in block.ops:
-            op.inputs = [_final(v, mapping) for v in op.inputs]
-        block.results = [_final(v, mapping) for v in block.results]
+            op.inputs = [final(v, mapping) for v in op.inputs]
+        block.results = [final(v, mapping) for v in block.results]
     count = _counted(function)
     for block in list(blocks(function.body)):
         _first_contributions(block, count)
@@ -77,12 +77,6 @@ def _counted(function: Function) -> Counter[Value]:
             count.update(op.inputs)
         count.update(block.results)
     return count
-
-
-def _final(v: Value, mapping: dict[Value, Value]) -> Value:
-    while v in mapping:
-        v = mapping[v]
-    return v
 
 
 def _without_full(op: Op, only_read: Callable[[Value], bool]) -> None:

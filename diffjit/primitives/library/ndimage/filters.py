@@ -198,18 +198,22 @@ def second(axis, axes, order):
     return tuple(order if k == axis else 0 for k in axes)
 
 
+def _along_axes(a, sigma, order, mode, cval, axes, truncate, radius):
+    """A derivative of a Gaussian filter along each axis."""
+    axes = all_axes(axes, a.ndim)
+    return [
+        gaussian_filter(a, sigma, second(k, axes, order), None, mode, cval, truncate, radius=radius, axes=axes)
+        for k in axes
+    ]
+
+
 @implements(scipy.ndimage.gaussian_laplace)
 def gaussian_laplace(
     input, sigma, output=None, mode="reflect", cval=0.0, *, axes=None, truncate=4.0, radius=None  # noqa: A002
 ):  # fmt: skip
     """The sum of second derivatives of a Gaussian filter."""
     without_output(output)
-    a = np.asarray(input)
-    axes = all_axes(axes, a.ndim)
-    parts = [
-        gaussian_filter(a, sigma, second(k, axes, 2), None, mode, cval, truncate, radius=radius, axes=axes)
-        for k in axes
-    ]
+    parts = _along_axes(np.asarray(input), sigma, 2, mode, cval, axes, truncate, radius)
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -222,12 +226,7 @@ def gaussian_gradient_magnitude(
 ):  # fmt: skip
     """The length of the gradient of a Gaussian filter."""
     without_output(output)
-    a = np.asarray(input)
-    axes = all_axes(axes, a.ndim)
-    parts = [
-        gaussian_filter(a, sigma, second(k, axes, 1), None, mode, cval, truncate, radius=radius, axes=axes)
-        for k in axes
-    ]
+    parts = _along_axes(np.asarray(input), sigma, 1, mode, cval, axes, truncate, radius)
     total = parts[0] * parts[0]
     for part in parts[1:]:
         total = total + part * part

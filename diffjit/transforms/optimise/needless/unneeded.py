@@ -20,9 +20,9 @@ from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, is_pure, is_vie
 from diffjit.ir.ops import Reads
 from diffjit.ir.raising import may_raise
 from diffjit.ir.types import INT, Array, Dim, List, Stack, is_ref
-from diffjit.ir.walk import blocks, walk
+from diffjit.ir.walk import blocks, final, walk
 
-_OUTSIDE = frozenset({"call", "foreign"})  # what they are given, they may keep
+OUTSIDE = frozenset({"call", "foreign"})  # what they are given, they may keep
 
 
 def same_layout(op: Op) -> bool:
@@ -33,11 +33,11 @@ def same_layout(op: Op) -> bool:
     return given.layout == made.layout and given.layout in ("C", "F") and op.attrs["order"] in ("K", given.layout)
 
 
-def _escaping(function: Function, memory: Memory) -> set[Any]:
+def escaping(function: Function, memory: Memory) -> set[Any]:
     """The classes of memory that others hold: results, items of lists and tapes, what other functions are given."""
     held = [v for v in function.results if is_ref(v.type)]
     for op in walk(function.body):
-        if op.kind in _OUTSIDE:
+        if op.kind in OUTSIDE:
             held += [v for v in (*op.inputs, *op.outputs) if is_ref(v.type)]
     found = {memory.find(v) for v in held}
     if any(isinstance(v.type, (List, Stack)) for v in held):
@@ -51,7 +51,7 @@ def _escaping(function: Function, memory: Memory) -> set[Any]:
 def drop_contents(function: Function) -> None:
     """What computes elements that nobody reads makes an array of the same lengths, in place."""
     memory = analyses(function).one_memory
-    read = _escaping(function, memory) | {memory.find(p) for p in function.params if is_ref(p.type)}
+    read = escaping(function, memory) | {memory.find(p) for p in function.params if is_ref(p.type)}
     for op in walk(function.body):
         if op.row.reads is Reads.CONTENTS and not is_view(op) and not op.row.nested:
             read |= {memory.find(v) for k, v in enumerate(op.inputs) if is_ref(v.type) and k not in op.row.writes}
@@ -63,7 +63,7 @@ def drop_contents(function: Function) -> None:
 
 def _computes(op: Op) -> bool:
     """Whether an operation does nothing but compute the elements of a new array."""
-    if len(op.outputs) != 1 or op.regions or op.row.makes or op.kind in _OUTSIDE or CHECKS in op.attrs:
+    if len(op.outputs) != 1 or op.regions or op.row.makes or op.kind in OUTSIDE or CHECKS in op.attrs:
         return False
     made = op.out.type
     return (
@@ -103,11 +103,11 @@ def drop_copies(function: Function) -> None:
     if not copies:
         return
     memory = analyses(function).one_memory
-    escaping = _escaping(function, memory)
+    held = escaping(function, memory)
     mapping: dict[Value, Value] = {}
     for op in copies:
         source = op.inputs[0]
-        if memory.written(source) or memory.written(op.out) or memory.find(op.out) in escaping:
+        if memory.written(source) or memory.written(op.out) or memory.find(op.out) in held:
             continue
         mapping[op.out] = source
         if source.op is not None:
@@ -117,11 +117,5 @@ def drop_copies(function: Function) -> None:
     for block in list(blocks(function.body)):
         block.ops = [op for op in block.ops if not op.outputs or op.out not in mapping]
         for op in block.ops:
-            op.inputs = [_final(v, mapping) for v in op.inputs]
-        block.results = [_final(v, mapping) for v in block.results]
-
-
-def _final(v: Value, mapping: dict[Value, Value]) -> Value:
-    while v in mapping:
-        v = mapping[v]
-    return v
+            op.inputs = [final(v, mapping) for v in op.inputs]
+        block.results = [final(v, mapping) for v in block.results]

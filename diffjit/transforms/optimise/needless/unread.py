@@ -31,10 +31,8 @@ from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.ops import Reads
 from diffjit.ir.raising import may_raise
 from diffjit.ir.types import INT, Array, Dim, List, Stack, Sym, is_ref
-from diffjit.ir.walk import blocks, uses, walk
-from diffjit.transforms.optimise.needless.unneeded import same_layout
-
-_OUTSIDE = frozenset({"call", "foreign"})  # what they are given, they may keep
+from diffjit.ir.walk import blocks, final, uses, walk
+from diffjit.transforms.optimise.needless.unneeded import OUTSIDE, escaping, same_layout
 
 
 def lengths_of_arguments(function: Function) -> None:
@@ -86,12 +84,9 @@ def drop_unread(function: Function) -> None:
     if not writers:
         return
     memory = analyses(function).one_memory
-    ends = [v for v in (*function.params, *function.results) if is_ref(v.type)]
-    seen = {memory.find(v) for v in ends}
-    for op in walk(function.body):
-        if op.kind in _OUTSIDE:
-            seen |= {memory.find(v) for v in (*op.inputs, *op.outputs) if is_ref(v.type)}
-    if any(isinstance(v.type, (List, Stack)) for v in ends):
+    given = [v for v in function.params if is_ref(v.type)]
+    seen = escaping(function, memory) | {memory.find(v) for v in given}
+    if any(isinstance(v.type, (List, Stack)) for v in given):
         seen |= memory.shared
     if any(memory.find(op.inputs[0]) not in seen for op in writers):
         _block(function.body, memory, seen)
@@ -117,7 +112,7 @@ def _block(block: Block, memory: Memory, seen: set[Any]) -> None:
 def _removable(op: Op) -> bool:
     """Whether an operation does nothing but write to an array."""
     row = op.row
-    plain = row.writes == (0,) and not op.outputs and not op.regions and op.kind not in _OUTSIDE
+    plain = row.writes == (0,) and not op.outputs and not op.regions and op.kind not in OUTSIDE
     return plain and isinstance(op.inputs[0].type, Array) and CHECKS not in op.attrs and not may_raise(op)
 
 
@@ -158,10 +153,10 @@ def adopt(function: Function) -> None:
         return
     body.ops = [op for op in body.ops if not op.outputs or op.out not in mapping]
     for op in walk(body):
-        op.inputs = [_final(v, mapping) for v in op.inputs]
+        op.inputs = [final(v, mapping) for v in op.inputs]
         for region in op.regions:
-            region.results = [_final(v, mapping) for v in region.results]
-    body.results = [_final(v, mapping) for v in body.results]
+            region.results = [final(v, mapping) for v in region.results]
+    body.results = [final(v, mapping) for v in body.results]
 
 
 def _is_whole(v: Value) -> bool:
@@ -177,9 +172,3 @@ def _operands(op: Op) -> list[Value]:
         for o in region.ops:
             found += _operands(o)
     return found
-
-
-def _final(v: Value, mapping: dict[Value, Value]) -> Value:
-    while v in mapping:
-        v = mapping[v]
-    return v
