@@ -18,6 +18,7 @@ from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.text import syntax
 from diffjit.ir.types import Array
 from diffjit.ir.walk import walk
+from diffjit.lowering.loops.outlined import MOST
 from diffjit.lowering.text.spreading import Part, free_names, groups_of
 from diffjit.tree import NO_THREADS
 
@@ -37,6 +38,8 @@ def pays(printer: LoweredPrinter, op: Op) -> bool:
 def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
     """The call that runs a loop."""
     assert isinstance(loop.iter, ast.Call)
+    if ONCE in op.attrs and len(free_names([loop], set())) > MOST:
+        return [loop]
     count = loop.iter.args[-1]
     first = const_of(op.inputs[0])
     low, high = printer.temp("lo"), printer.temp("hi")
