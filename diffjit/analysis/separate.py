@@ -6,6 +6,9 @@
 
 So an iteration must not read what any iteration writes, not even in its own lane, and must not print.
 
+A way back often adds to cotangents of what all iterations read (`w_bar[j] += ...`). Iterations may run at once if they
+have arrays of their own to add to (`lowering.loops.blocks`): in which order cotangents are added up is free.
+
 Other loops, those that the user wrote and their ways back, may run at once, but not again, if nothing in them can fail
 and each iteration keeps to its own part of what any of them writes: it may read there, and add to it.
 
@@ -26,6 +29,7 @@ from diffjit.ir.walk import walk
 
 SEPARATE = "separate"  # attribute of a loop: it may run in threads
 ONCE = "once"  # attribute of such a loop: what was run must not run again
+SUMS = "sums"  # attribute of a loop: the arrays that all iterations add cotangents to, and do nothing else with
 _FEW = 64  # iterations that are not worth it, where their number is known
 
 _ALONE = frozenset({"call", "fft", "rfft", "irfft"})
@@ -61,30 +65,61 @@ class _Marking:
         for op in block.ops:
             if SEPARATE in op.attrs:
                 continue
-            if op.kind == "for" and self.is_independent(op):
-                op.attrs |= {SEPARATE: True, ONCE: True}
+            sums = self.shared_sums(op) if op.kind == "for" else None
+            if sums is not None:
+                op.attrs |= {SUMS: sums} if sums else {SEPARATE: True, ONCE: True}
                 continue
             for region in op.regions:
                 self.others(region)
 
-    def is_independent(self, loop: Op) -> bool:
-        """Whether each iteration of a loop keeps to its own part of what any writes, and none fails."""
+    def shared_sums(self, loop: Op) -> list[Value] | None:
+        """The arrays that all iterations add to, where each keeps to its own part of whatever else any writes.
+
+        None where that is not so, or where one may fail.
+        """
         start, stop = const_of(loop.inputs[0]), const_of(loop.inputs[1])
         if loop.outputs or loop.attrs.get("exit") or const_of(loop.inputs[2]) != 1 or start is None or start < 0:
-            return False
+            return None
         if stop is not None and stop - start < _FEW:
-            return False
+            return None
         inside = list(walk(loop.regions[0]))
         if any(op.kind in _ALONE or op.row.once or op.row.linked or op.row.effect for op in inside):
-            return False
+            return None
         outer = [v for op in inside for v in op.inputs if is_ref(v.type) and not self.order.inside(v, loop)]
         if not all(isinstance(v.type, Array) for v in outer):
-            return False
+            return None
         known = set(inside)
         changed = [cls for cls, writes in self.memory.writes.items() if any(op in known for op in writes)]
-        if not all(self.is_own(cls, loop) or self.is_kept_to(cls, loop, inside) for cls in changed):
-            return False
-        return bool(changed) and not may_raise(loop, self.known.bounds.proves, self.known.intervals.fits)
+        sums: list[Value] = []
+        for cls in changed:
+            if self.is_own(cls, loop) or self.is_kept_to(cls, loop, inside):
+                continue
+            root = self.added_to(cls, loop, inside)
+            if root is None:
+                return None
+            sums.append(root)
+        fails = not changed or may_raise(loop, self.known.bounds.proves, self.known.intervals.fits)
+        return None if fails else sums
+
+    def added_to(self, cls: Any, loop: Op, inside: list[Op]) -> Value | None:
+        """The array that iterations only add cotangents to; None where they do something else with it."""
+        members = set(self.memory.members.get(cls, []))
+        roots = [v for v in members if v.op is None or not is_view(v.op)]
+        if len(roots) != 1 or self.order.inside(roots[0], loop):
+            return None
+        ty = roots[0].type
+        if not isinstance(ty, Array) or ty.dtype.kind != "f" or ty.layout != "C" or ty.ndim == 0:
+            return None
+        own = {roots[0]}
+        for op in inside:
+            used = [k for k, v in enumerate(op.inputs) if v in members]
+            if not used or op.row.reads is Reads.LENGTHS:
+                continue
+            if used != [0] or op.inputs[0] not in own or not (is_view(op) or op.row.adds):
+                return None
+            if is_view(op):
+                own.add(op.out)
+        return roots[0]
 
     def is_kept_to(self, cls: Any, loop: Op, inside: list[Op]) -> bool:
         """Whether each iteration reads and writes nothing of an array but the part that its counter selects."""

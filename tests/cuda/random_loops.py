@@ -15,7 +15,7 @@ import diffjit as dj
 
 
 class Writer:
-    """The text of one function of two vectors of a length and a matrix with as many rows."""
+    """The text of one function of two vectors of a length, a matrix with as many rows, and a short vector."""
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
@@ -78,6 +78,12 @@ class Writer:
             if self.chance(0.3):
                 self.line(depth, f"d[{i}] *= 0.9")
             return
+        if self.chance(0.4):
+            self.line(depth, "q = 0.0")
+            self.line(depth, "for j in range(len(p)):")
+            mixed = f"{self.pick(['p[j]', 'p[len(p) - 1 - j]', 'p[j] * p[0]'])} * {self.term(i, n1, n2)}"
+            self.line(depth + 1, f"q = {self.pick(['q +', '0.5 * q +', 'q * 0.9 -'])} {mixed}")
+            extra += self.pick([" + q", " * np.tanh(q)", " - 0.1 * q"])
         place = f"{target}[{self.pick([i] * 6 + [self.index(i, n1, n2)])}]"
         sign = self.pick(["=", "=", "+=", "*="])
         if self.chance(0.3):
@@ -97,7 +103,7 @@ class Writer:
 
     def text(self):
         self.line(0, "import numpy as np")
-        self.line(0, "def f(a, b, c):")
+        self.line(0, "def f(a, b, c, p):")
         self.line(1, "n = len(a)")
         self.line(1, "v = np.zeros(n)")
         self.line(1, "w = a * 0.5")
@@ -125,7 +131,12 @@ def made(seed, folder):
 def arguments(seed, n=1100):
     """Large enough for threads."""
     random = np.random.default_rng(seed + 1)
-    return random.uniform(-1, 1, n), random.uniform(0.2, 1, n), random.uniform(-0.5, 0.5, (n, 3))
+    return (
+        random.uniform(-1, 1, n),
+        random.uniform(0.2, 1, n),
+        random.uniform(-0.5, 0.5, (n, 3)),
+        random.uniform(-0.5, 0.5, 12),
+    )
 
 
 def compare(seed, folder, backends):
@@ -136,16 +147,16 @@ def compare(seed, folder, backends):
         wanted = f(*args)
     if not np.isfinite(wanted) or abs(wanted) > 1e12:
         return 0
-    first = dj.grad(f, (0, 1, 2), backend=backends[0])(*args)
+    first = dj.grad(f, (0, 1, 2, 3), backend=backends[0])(*args)
     parts = 0
     for backend in backends:
-        value, gradient = dj.value_and_grad(f, (0, 1, 2), backend=backend)(*args)
+        value, gradient = dj.value_and_grad(f, (0, 1, 2, 3), backend=backend)(*args)
         np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-9, err_msg=f"{seed} {backend}\n{text}")
         plain = dj.jit(f, backend=backend)(*args)
         np.testing.assert_allclose(plain, wanted, rtol=1e-9, atol=1e-9, err_msg=f"{seed} {backend}\n{text}")
         for x, y in zip(gradient, first, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-7, atol=1e-9, err_msg=f"{seed} {backend}\n{text}")
-        for g in (dj.jit(f, backend=backend), dj.grad(f, (0, 1, 2), backend=backend)):
+        for g in (dj.jit(f, backend=backend), dj.grad(f, (0, 1, 2, 3), backend=backend)):
             parts += dj.source(g, *args, stage="lowered").count("run_turns(loops")
     directions = [np.random.default_rng(seed + 2).uniform(-1, 1, x.shape) for x in args]
     along = sum(np.sum(x * d) for x, d in zip(first, directions, strict=True))

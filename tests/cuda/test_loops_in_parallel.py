@@ -106,3 +106,68 @@ def test_small_loops_inside_of_loops_stay():
     assert "run_turns" not in dj.source(dj.jit(relaxed), A.copy(), B, stage="lowered")
     wanted = relaxed(A.copy(), B)
     np.testing.assert_allclose(dj.jit(relaxed, backend="cuda")(A.copy(), B), wanted, rtol=1e-13)
+
+
+def fitted(w, x, y):
+    s = 0.0
+    for i in range(x.shape[0]):
+        p = 0.0
+        for j in range(x.shape[1]):
+            p += x[i, j] * w[j]
+        s += np.log(1 + np.exp(-y[i] * p))
+    return s
+
+
+def attracted(x, y):
+    e = np.zeros(len(x))
+    for i in range(len(x)):
+        s = 0.0
+        for j in range(len(x)):
+            if i != j:
+                s += 1.0 / np.sqrt((x[i] - x[j]) ** 2 + (y[i] - y[j]) ** 2 + 0.01)
+        e[i] = s
+    return np.sum(e)
+
+
+def test_cotangents_that_all_turns_add_to(always):
+    rng = np.random.default_rng(6)
+    x, y, w = rng.normal(size=(900, 14)), rng.normal(size=900), rng.normal(size=14)
+    gradient = dj.grad(fitted, (0, 1))
+    assert "blocks_ == 1" in dj.source(gradient, w, x, y, stage="lowered")
+    wanted = -y / (1 + np.exp(y * (x @ w)))
+    for backend in ("numba", "cuda"):
+        found = dj.grad(fitted, (0, 1), backend=backend)(w, x, y)
+        np.testing.assert_allclose(found[0], x.T @ wanted, rtol=1e-11)
+        np.testing.assert_allclose(found[1], np.outer(wanted, w), rtol=1e-11)
+
+
+def test_the_bits_do_not_depend_on_threads(always, monkeypatch):
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(2, 600))
+    found = []
+    for count in (1, 2, 3):
+        monkeypatch.setattr(dj.settings, "threads", count)
+        found.append(dj.grad(attracted, (0, 1))(x, y))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+    shown = dj.grad(attracted, (0, 1), backend="python")(x[:40], y[:40])
+    for a, b in zip(dj.grad(attracted, (0, 1), backend="cuda")(x[:40], y[:40]), shown, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10)
+    step = np.sin(np.arange(600.0))
+    quotient = (attracted(x + 1e-5 * step, y) - attracted(x - 1e-5 * step, y)) / 2e-5
+    np.testing.assert_allclose(np.sum(found[0][0] * step), quotient, rtol=1e-5)
+
+
+def test_what_turns_read_too_is_no_sum():
+    def mixed(w, x):
+        s = 0.0
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                w[j] = 0.5 * w[j] + x[i, j] * np.sin(w[j])
+            s += w[0]
+        return s
+
+    rng = np.random.default_rng(8)
+    w, x = rng.normal(size=13), rng.normal(size=(200, 13))
+    text = dj.source(dj.grad(mixed), w.copy(), x, stage="lowered")
+    assert "blocks_" not in text

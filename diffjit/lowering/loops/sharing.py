@@ -10,7 +10,7 @@ Which loops these are says `analysis.separate`; when it pays, the runtime finds 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from diffjit.analysis.separate import ONCE, SEPARATE
@@ -35,6 +35,17 @@ def pays(printer: LoweredPrinter, op: Op) -> bool:
     return any(inner.row.loop for inner in walk(op.regions[0]))  # else what a call takes would show
 
 
+def arrays_behind(op: Op, names: Collection[str], name: Callable[[Value], str | None]) -> dict[str, list[Value]]:
+    """What the variables of a loop stand for that are arrays."""
+    behind: dict[str, list[Value]] = {}
+    for inner in walk(op.regions[0]):
+        for v in inner.inputs:
+            known = name(v) if isinstance(v.type, Array) else None
+            if known is not None and known in names:
+                behind.setdefault(known, []).append(v)
+    return behind
+
+
 def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
     """The call that runs a loop."""
     assert isinstance(loop.iter, ast.Call)
@@ -52,13 +63,7 @@ def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value]
         loop.iter = syntax.expr("range(lo, hi)", **ends)
     body: list[ast.stmt] = [loop, *syntax.stmts("return 0")]
     free = [n for n in free_names(body, {low, high}) if n not in printer.definitions]
-    behind: dict[str, list[Value]] = {}
-    for inner in walk(op.regions[0]):
-        for v in inner.inputs:
-            known = name(v) if isinstance(v.type, Array) else None
-            if known in free:
-                behind.setdefault(known, []).append(v)
-    groups = (0, 0, *groups_of(free, behind, printer.roots))
+    groups = (0, 0, *groups_of(free, arrays_behind(op, free, name), printer.roots))
     rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in ast.walk(loop))
     printer.rooms -= rooms
     part = Part(printer.part_name(), [low, high, *free], groups, body, rooms)

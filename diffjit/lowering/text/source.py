@@ -23,7 +23,7 @@ from diffjit.ir.text.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
 from diffjit.lowering.calls import failures
-from diffjit.lowering.loops import checked, fuse, outlined, reuse, sharing
+from diffjit.lowering.loops import blocks, checked, fuse, outlined, reuse, sharing
 from diffjit.lowering.loops.fusion import NEST, same_place
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
@@ -78,7 +78,10 @@ class LoweredPrinter(OpPrinter):
             op for loop in walk(function.body) if loop.row.loop for region in loop.regions for op in walk(region)
         }
         self._shared: set[Op] = {
-            op for loop in walk(function.body) if sharing.pays(self, loop) for op in walk(loop.regions[0])
+            op
+            for loop in walk(function.body)
+            if sharing.pays(self, loop) or blocks.pays(self, loop)
+            for op in walk(loop.regions[0])
         }
 
     # Helpers for the other files of this room
@@ -123,6 +126,8 @@ class LoweredPrinter(OpPrinter):
         """A loop over lanes may run in threads; one of a long function may be a function."""
         if sharing.pays(self, op):
             return sharing.share(self, op, loop, name)
+        if blocks.pays(self, op):
+            return blocks.add_up(self, op, loop, name)
         return outlined.outline(self, op, loop, name) if outlined.loop_pays(self, op) else [loop]
 
     def part_name(self) -> str:
@@ -284,7 +289,7 @@ class LoweredPrinter(OpPrinter):
     def for_iterable(self, op: Op, start: ast.expr, stop: ast.expr, step: ast.expr) -> ast.expr:
         """`range(...)`; backwards without `reversed`."""
         constant = const_of(op.inputs[2])
-        if not op.attrs.get("reverse") or (ONCE in op.attrs and sharing.pays(self, op)):  # these in any order
+        if not op.attrs.get("reverse") or self._in_any_order(op):
             if constant == 1:
                 if const_of(op.inputs[0]) == 0:
                     return syntax.expr("range(stop)", stop=stop)
@@ -302,6 +307,10 @@ class LoweredPrinter(OpPrinter):
         begin = self._exact(op, "add_exact(start, turns)", start=start, turns=turns)
         before = self._exact(op, "subtract_exact(start, step)", start=start, step=step)
         return syntax.expr("range(begin, before, -step)", begin=begin, before=before, step=step)
+
+    def _in_any_order(self, op: Op) -> bool:
+        """Whether the order of a loop's iterations is free: one that runs backwards is printed forwards."""
+        return (ONCE in op.attrs and sharing.pays(self, op)) or blocks.pays(self, op)
 
     def _moved(self, loop: Op, bound: Value, tree: ast.expr, by: int) -> ast.expr:
         """What lies beside a bound of a loop that runs backwards, tested where it may need more than 64 bits."""
