@@ -13,6 +13,7 @@ from diffjit.api.engine.inline import nest
 from diffjit.api.engine.tracebacks import boundary
 from diffjit.errors import MemoryProblem, UsageError
 from diffjit.frontend.calls.nested import Inner
+from diffjit.frontend.entry.demand import NOTHING
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.build import Builder
@@ -38,7 +39,8 @@ class CheckpointedFunction(Marked):
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         interpreter.portable = False  # the function is this object's, which has no name in another process
         name = getattr(self.function, "__name__", "function").replace("<lambda>", "lambda_")
-        inner = nest(interpreter, self.function, args, kwargs, node, refusal=f"`{name}`, which is checkpointed,")
+        what = f"`{name}`, which is checkpointed,"
+        inner = nest(interpreter, self.function, args, kwargs, node, refusal=what, demand=NOTHING)
         if inner is None:
             return NONE
         return _Call(interpreter, name, inner).emit()

@@ -1,7 +1,8 @@
 """`custom_jvp` and `custom_vjp`: functions with derivative rules of their own, written in plain Python.
 
 Inside a program, a call of such a function is one operation (`transforms.custom`) that holds the function and its
-rules, each interpreted into a function of the IR when the call is; a derivative puts a rule in the call's place.
+rules, each interpreted into a function of the IR when the call is, if a derivative will ask for it
+(`frontend.entry.demand`); a derivative puts a rule in the call's place.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from diffjit.api.engine.engine import mutated_params
 from diffjit.api.engine.inline import Inside, nest
 from diffjit.errors import UsageError
 from diffjit.frontend.calls.nested import Foreign, Inner
+from diffjit.frontend.entry.demand import NOTHING, Demand, covers, of_rules
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, mapped
 from diffjit.frontend.outside.foreign import without_source
@@ -112,6 +114,7 @@ class _Open:
     key: Any
     rules: Rules
     spec: Any
+    demand: Demand  # on its rules
     calls: int = 0
 
 
@@ -147,7 +150,7 @@ class _Call:
         for held in reversed(_open):
             if held.interpreter is self.interpreter and held.custom is self.custom:
                 depth += 1
-                if held.key == key:
+                if held.key == key and covers(held.demand, self.interpreter.to_take):
                     return self.emit(held.rules, held.spec, [], held)
         if depth > MAX_DEPTH:
             raise UsageError("DJ517", f"the rules of `{self.name}` call it with new types of arguments without end")
@@ -168,21 +171,35 @@ class _Call:
         self.own(function)
         rules = Rules(self.name, len(self.inner), wrt, function, trusted=self.custom.trusted)
         made = [(function, self.arrange(function, primal.inputs, self.inner))]
-        held = _Open(self.interpreter, self.custom, key, rules, spec)
-        _open.append(held)
-        try:
-            diff = [k for k in range(len(args)) if k not in nondiff]
-            given = [stood[k] for k in range(len(args)) if k in nondiff]
-            if self.custom.forward is not None:
-                made.append(self.forward(rules, spec, given, [stood[k] for k in diff]))
-            if self.custom.ahead is not None:
-                made += self.reverse(rules, spec, stood, given, [specs[k] for k in diff])
-        finally:
-            _open.pop()
+        held = _Open(self.interpreter, self.custom, key, rules, spec, self.interpreter.to_take)
+        made += self.read(held, nondiff, stood, specs)
         self.bind(made, held)
         for f, _ in made:
             f.writes, f.returns_views = frozenset(), frozenset()
         return self.emit(rules, spec, list(self.free), None)
+
+    def read(
+        self, held: _Open, nondiff: set[int], stood: list[Any], specs: list[Any]
+    ) -> list[tuple[Function, list[Value]]]:
+        """The rules that derivatives will ask for, each with what it reads outside."""
+        interpreter, rules, made = self.interpreter, held.rules, list[tuple[Function, list[Value]]]()
+        diff = [k for k in range(len(stood)) if k not in nondiff]
+        given = [stood[k] for k in range(len(stood)) if k in nondiff]
+        has_forward, has_reverse = self.custom.forward is not None, self.custom.ahead is not None
+        wanted = of_rules(held.demand, forward=has_forward, reverse=has_reverse)
+        rules.undemanded = len(wanted) < has_forward + has_reverse
+        _open.append(held)
+        try:
+            if "forward" in wanted:
+                interpreter.to_take = wanted["forward"]
+                made.append(self.forward(rules, held.spec, given, [stood[k] for k in diff]))
+            if "reverse" in wanted:
+                interpreter.to_take = wanted["reverse"]
+                made += self.reverse(rules, held.spec, stood, given, [specs[k] for k in diff])
+        finally:
+            interpreter.to_take = held.demand
+            _open.pop()
+        return made
 
     # Arguments
 
@@ -225,7 +242,13 @@ class _Call:
     def nested(self, function: Any, args: list[Any]) -> Inner | None:
         """A function as a program of its own."""
         return nest(
-            self.interpreter, function, args, {}, self.node, refusal=f"`{self.name}`, which has rules of its own,"
+            self.interpreter,
+            function,
+            args,
+            {},
+            self.node,
+            refusal=f"`{self.name}`, which has rules of its own,",
+            demand=NOTHING,
         )
 
     # Rules

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class Gradient(Derived):
     """The gradient of a scalar function, with or without its value."""
 
+    takes = ("reverse",)
+
     def __init__(
         self,
         function: Any,
@@ -48,8 +50,11 @@ class Gradient(Derived):
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """The gradient as a program of its own: transforms compose."""
         from diffjit.api.engine.engine import program_of
+        from diffjit.frontend.entry.demand import before, current, demanded
 
-        return self.transform(program_of(self.function, args, kwargs), flatten_call(args, kwargs))
+        with demanded(before(self.takes, current())):
+            program = program_of(self.function, args, kwargs)
+        return self.transform(program, flatten_call(args, kwargs))
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         from diffjit.api.engine.inline import inline

@@ -20,6 +20,7 @@ from diffjit.api.product_programs import float_leaves, forward_program, own_valu
 from diffjit.api.products import LinearMap, ReverseProduct, aligned, matching, points_of, tangent_spec, vjp, zero
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.nested import Entry, Inner
+from diffjit.frontend.entry.demand import NOTHING
 from diffjit.frontend.entry.outputs import Out, mapped, rebuild
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values import values as av
@@ -283,7 +284,7 @@ class Constant(Marked):
         from diffjit.api.engine.inline import stopped
 
         try:
-            inner = nest(interpreter, self.function, args, kwargs, node)
+            inner = nest(interpreter, self.function, args, kwargs, node, demand=NOTHING)
         except DiffjitError:
             if not all(isinstance(a, Static) for a in (*args, *kwargs.values())) or isinstance(self.function, Inside):
                 raise

@@ -61,7 +61,8 @@ class Jacobian(Composed):
         self.has_aux = has_aux
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        inner = nest(interpreter, self.function, args, kwargs, node)
+        takes = (self.mode,) if self.mode in ("forward", "reverse") else ("forward", "reverse")
+        inner = nest(interpreter, self.function, args, kwargs, node, demand=takes)
         return NONE if inner is None else Matrix(self, interpreter, inner).run()
 
 

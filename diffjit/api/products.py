@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class ForwardProduct(Derived):
     """Value and tangent of a function."""
 
+    takes = ("forward",)
     settled = False  # tangents of arrays that are not contiguous have layouts of their own
 
     def transform(self, program: Program, call: Arguments, *, compiled: bool = False) -> Program:
@@ -239,6 +240,8 @@ class PullbackAt(LinearMap):
 
 class ReverseProduct(Derived):
     """Value and pullback of a function."""
+
+    takes = ("reverse",)
 
     def build(self, program: Program, call: Arguments) -> tuple[Compiled, Any]:
         """The compiled function, and where its flat results belong."""

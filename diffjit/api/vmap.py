@@ -20,6 +20,7 @@ from diffjit.api.engine.derived import verb
 from diffjit.api.engine.inline import Inside, nest
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.calls.nested import Foreign, Inner
+from diffjit.frontend.entry.demand import NOTHING
 from diffjit.frontend.entry.outputs import Out, RecordOut, TableOut
 from diffjit.frontend.entry.program import parameter_names
 from diffjit.frontend.values import values as av
@@ -75,7 +76,9 @@ class Lanes:
                 one, named = self.arguments(args, kwargs, lambda lane: self.row(lane, index))
                 views = list(body.ops)
                 what = "a function under vmap"
-                inner = nest(self.interpreter, self.mapped.function, one, named, self.node, refusal=what)
+                inner = nest(
+                    self.interpreter, self.mapped.function, one, named, self.node, refusal=what, demand=NOTHING
+                )
         finally:
             self.interpreter.forks -= 1
         if inner is None:

@@ -53,15 +53,18 @@ def balanced(a):
 
 
 def dense(product, turned, definite, eps, b):
-    """By the inverse of the matrix, scaled, and one step of refinement; raises where it is singular to rounding."""
+    """By the matrix that the products make."""
     n = b.size
     a = np.empty((n, n), b.dtype)
     for k in range(n):
         unit = np.zeros_like(b)
         unit[k] = 1.0
         a[:, k] = product(unit)
-    if turned:
-        a = a.T.copy()
+    return by_matrix(a.T.copy() if turned else a, definite, eps, b)
+
+
+def by_matrix(a, definite, eps, b):
+    """By the inverse of the matrix, scaled, and one step of refinement; raises where it is singular to rounding."""
     if not np.all(np.isfinite(a)):
         raise RuntimeError("the derivative by the unknown is not finite")
     across, down = np.ones_like(b), np.ones_like(b)

@@ -18,6 +18,7 @@ from typing import Any
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.manager import analyses
 from diffjit.errors import NoRule, UsageError
+from diffjit.frontend.entry.demand import Undemanded
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Op, Value
 from diffjit.ir.passes import Phase
@@ -46,6 +47,7 @@ class Rules:
     back: Function | None = None
     trusted: bool = False  # the forward rule is known to be linear: the flow of numbers need not show it
     aside: frozenset[int] = frozenset()  # arguments that only repeat what follows from the others: no derivative's way
+    undemanded: bool = False  # some rules that there are were not interpreted, as no derivative was announced for them
     transposes: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def follows(self) -> bool:
@@ -61,6 +63,7 @@ class Rules:
         """The forward rule."""
         if self.forward is not None:
             return self.forward
+        _announced(self)
         if "forward" not in self.transposes:
             self.transposes["forward"] = _forward_of(self, loc)
         return self.transposes["forward"]
@@ -69,6 +72,7 @@ class Rules:
         """The reverse rule: `ahead` and `back`."""
         if self.ahead is not None and self.back is not None:
             return self.ahead, self.back
+        _announced(self)
         if "reverse" not in self.transposes:
             self.transposes["reverse"] = None
             try:
@@ -84,6 +88,12 @@ class Rules:
                 cure=f"give it one: `{self.name}.defvjp(fwd, bwd)`",
             )
         return self.transposes["reverse"]
+
+
+def _announced(rules: Rules) -> None:
+    """Stop where a rule is missing that was not interpreted, as nobody had announced a derivative that needs it."""
+    if rules.undemanded:
+        raise Undemanded(rules.name)
 
 
 def rules_of(op: Op) -> Rules | None:

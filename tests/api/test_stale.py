@@ -136,7 +136,7 @@ def test_bytecode_without_source(tmp_path, monkeypatch):
     import py_compile
 
     file = tmp_path / "sourceless.py"
-    file.write_text("def f(x): return x * x\n")
+    file.write_text("def f(x): return x * {}\n".format("7.25"))  # a text that nobody holds
     py_compile.compile(str(file), cfile=str(tmp_path / "sourceless.pyc"))
     file.unlink()
     monkeypatch.syspath_prepend(str(tmp_path))

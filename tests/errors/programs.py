@@ -47,7 +47,7 @@ def dj101_delete_attribute():
 
 def dj110_no_source():
     namespace = {}
-    exec("def model(x):\n    return x * x\n", namespace)
+    exec("\n".join(["def model(x):", "    return x * x"]), namespace)
     dj.grad(namespace["model"])(1.0)
 
 

@@ -55,6 +55,8 @@ def certain(program: Program, spec: Any, what: str) -> Any:
 class Composed(Derived):
     """A function made from another one by building around a copy of it."""
 
+    takes = ()  # of itself: what it takes of its function, it says when it copies that in
+
     def specialise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         """The program that consists of this call."""
         return program_of(self, args, kwargs)

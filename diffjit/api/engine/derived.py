@@ -8,7 +8,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from diffjit.api.engine import shared
 from diffjit.api.engine.programs import Arguments, Building, Compiled, by_shapes, fixed_key, flatten_call, glance, look
@@ -36,6 +36,9 @@ class Derived:
     """A function made from another one. Subclasses say which program it runs."""
 
     unchanged = True  # the caller's arrays stay as they are
+    takes: ClassVar[tuple[str, ...] | None] = (
+        None  # the modes of the derivatives that it takes of its function, if known
+    )
     settled = True  # every call has arguments of the types that it was compiled for, down to layout and alignment
 
     def __init__(self, function: Any, backend: str | None) -> None:
@@ -163,12 +166,16 @@ class Derived:
             if recalled is not None:
                 return recalled
         from diffjit.api.engine.engine import mistakes
+        from diffjit.frontend.entry.demand import as_demanded
         from diffjit.ir.stages import recorded
         from diffjit.lowering.calls.entry import no_garbage_collection
 
-        with no_garbage_collection(), mistakes("building", self), recorded(self):
+        def build() -> tuple[Program, tuple[Compiled, Any]]:
             program = self.specialise(args, kwargs)
-            made = self.build(program, call)
+            return program, self.build(program, call)
+
+        with no_garbage_collection(), mistakes("building", self), recorded(self):
+            program, made = as_demanded(self.takes, build)
         if backend == "numba" and self.form() is not None:
             from diffjit.api.engine import manifest
 
@@ -337,6 +344,7 @@ class Jitted(Derived):
     """The function itself, compiled."""
 
     unchanged = False
+    takes = ()
 
     def form(self) -> tuple[Any, ...] | None:
         """It has no choices."""

@@ -16,6 +16,7 @@ from diffjit.analysis.manager import analyses
 from diffjit.analysis.numbers import review_numbers
 from diffjit.api.engine.programs import Building, Compiled
 from diffjit.errors import DiffjitError, InternalError, UsageError
+from diffjit.frontend.entry.demand import Undemanded
 from diffjit.frontend.entry.program import Program, specialise
 from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.passes import Phase
@@ -38,6 +39,8 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
         with Building.lock:
             program = specialise(function, args, kwargs, with_changes=with_changes)
             review_numbers(program.function, in_place=program.changes_arrays)
+    except Undemanded:
+        raise
     except DiffjitError as error:
         raise error.at(_definition(function)).as_python() from error.__cause__
     except Exception as error:
@@ -54,7 +57,7 @@ def mistakes(doing: str, function: Any) -> Iterator[None]:
     """What diffjit raises here without meaning to is a mistake of its own, and told as such."""
     try:
         yield
-    except (DiffjitError, MemoryError):
+    except (DiffjitError, MemoryError, Undemanded):
         raise
     except Exception as error:
         raise mistake(error, doing, function) from error

@@ -17,6 +17,7 @@ from diffjit.api.product_programs import forward_program, reversible
 from diffjit.api.products import cotangents
 from diffjit.errors import UsageError
 from diffjit.frontend.calls.nested import Entry, Inner, signature
+from diffjit.frontend.entry.demand import FORWARD, REVERSE, Demand, before
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
@@ -84,11 +85,19 @@ def known(interpreter: Any, value: Any) -> Any:
 
 
 def nest(
-    interpreter: Any, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any, *, refusal: str = ""
-) -> Inner | None:
-    """The program of a verb's function, for these abstract arguments."""
+    interpreter: Any, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any, *, refusal: str = "",
+    demand: Demand = None,
+) -> Inner | None:  # fmt: skip
+    """The program of a verb's function, for these abstract arguments.
+
+    `demand`: the derivatives that the verb takes of it, before those that will be taken of what it is copied into.
+    """
     called = abstract_function(interpreter, function)
-    inner = interpreter.nest(called, args, kwargs, flatten_call, node, refusal=refusal)
+    outer, interpreter.to_take = interpreter.to_take, before(demand, interpreter.to_take)
+    try:
+        inner = interpreter.nest(called, args, kwargs, flatten_call, node, refusal=refusal)
+    finally:
+        interpreter.to_take = outer
     if inner is not None:
         review_numbers(inner.program.function, in_place=inner.program.changes_arrays)
         refuse_changes(inner.program.function)
@@ -110,7 +119,7 @@ def in_numbers(interpreter: Any, inner: Inner, backend: str | None = None) -> Pr
 
 def inline(derived: Derived, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
     """Copy the program of a function in that is made from another one's."""
-    inner = nest(interpreter, derived.function, args, kwargs, node)
+    inner = nest(interpreter, derived.function, args, kwargs, node, demand=derived.takes)
     if inner is None:
         return NONE
     program = derived.transform(in_numbers(interpreter, inner, derived.backend), inner.call)
@@ -119,7 +128,7 @@ def inline(derived: Derived, interpreter: Any, args: list[Any], kwargs: dict[str
 
 def inline_jvp(interpreter: Any, fun: Any, primals: list[Any], tangents: list[Any], *, has_aux: bool, node: Any) -> Any:
     """Copy a forward derivative's program in."""
-    inner = nest(interpreter, plain(interpreter, fun), primals, {}, node)
+    inner = nest(interpreter, plain(interpreter, fun), primals, {}, node, demand=FORWARD)
     if inner is None:
         return NONE
     entry = Entry()
@@ -136,7 +145,7 @@ def inline_jvp(interpreter: Any, fun: Any, primals: list[Any], tangents: list[An
 
 def inline_vjp(interpreter: Any, fun: Any, primals: list[Any], *, has_aux: bool, node: Any) -> Any:
     """Copy the program in; its pullback is copied in where it is called."""
-    inner = nest(interpreter, plain(interpreter, fun), primals, {}, node)
+    inner = nest(interpreter, plain(interpreter, fun), primals, {}, node, demand=REVERSE)
     if inner is None:
         return NONE
     made = reversible(in_numbers(interpreter, inner), inner.call)

@@ -19,6 +19,7 @@ from diffjit.api.grad import Gradient
 from diffjit.api.gradients import differentiated, scalar_result
 from diffjit.api.product_programs import reversible
 from diffjit.api.reports.memory import Recorded, TapeSize, predicted
+from diffjit.frontend.entry.source import span_of
 from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.text import syntax
 from diffjit.ir.text.expressions import SourcePrinter
@@ -233,8 +234,8 @@ def _span(function: Any) -> tuple[str, str, int, int] | None:
     code = getattr(function, "__code__", None)
     if code is None:
         return None
-    lines, start = inspect.getsourcelines(function)
-    return code.co_filename, function.__name__, start, start + len(lines) - 1
+    file, first, last = span_of(function, code)
+    return file, function.__name__, first, last
 
 
 def _head(file: str, name: str, line: int) -> int:

@@ -15,6 +15,7 @@ from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 
 OPTIONS = "__diffjit_dataclass__"  # of a local class: the decorator's arguments
+GENERATED = "__create_fn__.<locals>."  # with this begins what `dataclasses` calls the code that it writes
 
 
 class DataclassCalls(Mixin):

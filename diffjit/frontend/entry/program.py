@@ -6,7 +6,6 @@ import functools
 import inspect
 import itertools
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +18,7 @@ from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.entry.lift import array_type
 from diffjit.frontend.entry.outputs import Change
 from diffjit.frontend.entry.results import Program, output
-from diffjit.frontend.entry.source import note_lines
+from diffjit.frontend.entry.source import note_lines, place_of
 from diffjit.frontend.entry.writeback import Arguments
 from diffjit.frontend.numpy.finite import check_values
 from diffjit.frontend.numpy.read_only import decide_views
@@ -89,7 +88,7 @@ def specialise(
             error = refused or error
             code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
             if code is not None:
-                error.at(Loc(code.co_filename, code.co_firstlineno, 0, 0, code.co_name))
+                error.at(Loc(*place_of(code), 0, 0, code.co_name))
             raise error from error.__cause__
         except Related:
             fixed |= {tree.RELATED}
@@ -296,7 +295,7 @@ def _note_source(ir: Function, function: Callable[..., Any]) -> None:
     """Where a program stands, and the text of its lines."""
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     if code is not None:
-        ir.source_file, ir.source_line = sys.intern(code.co_filename), code.co_firstlineno
+        ir.source_file, ir.source_line = place_of(code)
     note_lines(ir)
 
 

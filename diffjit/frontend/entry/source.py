@@ -16,6 +16,7 @@ import gast
 
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.entry.proof import Proven, prove
+from diffjit.frontend.entry.texts import NAMELESS, listed, texts_of
 from diffjit.ir.nodes import Function, Loc
 from diffjit.ir.walk import walk
 
@@ -29,21 +30,46 @@ class Source:
 
 
 _cache: dict[Any, Source] = {}
-_NAMELESS = frozenset({"<string>", "<stdin>", "<console>", "<unknown>"})  # any text may have been compiled by that name
 
 
 def source_of(function: Any, code: types.CodeType) -> Source:
     """The syntax tree of a Python function that has this code."""
     key = code, code.co_filename, code.co_linetable  # equal code may stand in several files
     if key not in _cache:
-        known = code.co_filename not in _NAMELESS
+        known = code.co_filename not in NAMELESS
         text = _text(code.co_filename, function.__globals__) if known else ""
-        proven = prove(text, code, function.__globals__.get("__loader__")) if text else None
+        if text:
+            proven = prove(text, code, function.__globals__.get("__loader__"))
+            file = inspect.getsourcefile(code) or code.co_filename
+        else:
+            proven, file = _found(function, code)
         if proven is None:
             raise _unavailable(function, code, known=bool(text))
-        file = sys.intern(inspect.getsourcefile(code) or code.co_filename)
-        _cache[key] = Source(gast.ast_to_gast(_as_compiled(proven)), file)
+        _cache[key] = Source(gast.ast_to_gast(_as_compiled(proven)), sys.intern(file))
     return _cache[key]
+
+
+def _found(function: Any, code: types.CodeType) -> tuple[Proven | None, str]:
+    """Where a function is proven to be from that no file has, and the name under which linecache has that text."""
+    for text in texts_of(function, code):
+        proven = prove(text, code)
+        if proven is not None:
+            return proven, listed(text, code.co_filename)
+    return None, ""
+
+
+def place_of(code: types.CodeType) -> tuple[str, int]:
+    """The file and line where a function stands, as its source was read."""
+    source = _cache.get((code, code.co_filename, code.co_linetable))
+    return sys.intern(code.co_filename) if source is None else source.file, code.co_firstlineno
+
+
+def span_of(function: Any, code: types.CodeType) -> tuple[str, int, int]:
+    """The file of a function, and its first and last line there."""
+    source = source_of(function, code)
+    node: Any = source.node
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+    return source.file, first, node.end_lineno
 
 
 def _text(file: str, namespace: dict[str, Any]) -> str:
@@ -57,9 +83,8 @@ def _text(file: str, namespace: dict[str, Any]) -> str:
 
 def _unavailable(function: Any, code: types.CodeType, *, known: bool) -> UnsupportedSyntax:
     loader = type(function.__globals__.get("__loader__"))
-    cure = "diffjit reads a function's source: define it in a file or notebook cell, not by exec or in a prompt"
     if not known:
-        problem = "is not available"
+        problem, cure = _nowhere(code.co_filename)
     elif code.co_name == "<lambda>" and all(column is None for *_, column in code.co_positions()):
         problem = "cannot be told from others in its line, as Python runs without columns"
         cure = "put each lambda on a line of its own, or run without -X no_debug_ranges"
@@ -77,6 +102,19 @@ def _unavailable(function: Any, code: types.CodeType, *, known: bool) -> Unsuppo
         loc=Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__),
         cure=cure,
     )
+
+
+def _nowhere(file: str) -> tuple[str, str]:
+    """Why no text was found for code that says that it is from a file, and what to do."""
+    if file == "<stdin>" and not hasattr(sys, "ps1"):
+        return "came through a pipe, and Python does not keep it", "put the program in a file, or pass it to python -c"
+    if file in ("<stdin>", "<console>", "<input>"):
+        cure = "define it in a file, a notebook cell, or at Python 3.13's prompt"
+        return "was typed at a prompt that does not keep it", cure
+    if file.startswith("<"):
+        cure = "keep the text that `exec` runs in a variable where diffjit is called, or define the function in a file"
+        return "is not available", cure
+    return f"is not available: there is no file {file}", "put the file where it was, or define the function in another"
 
 
 def note_lines(function: Function) -> None:

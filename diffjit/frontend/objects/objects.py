@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.frontend.calls.dataclass_calls import OPTIONS
+from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
 from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -321,6 +321,7 @@ def _is_library(obj: Any) -> bool:
 
 
 def _generated_init(cls: type) -> bool:
+    """Whether `dataclasses` wrote the method: one of the user's may be from a text without a file, too."""
     init = cls.__dict__.get("__init__") or inspect.getattr_static(cls, "__init__", None)
     code = getattr(init, "__code__", None)
-    return code is not None and code.co_filename.startswith("<")
+    return code is not None and code.co_qualname.startswith(GENERATED)

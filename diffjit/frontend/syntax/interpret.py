@@ -31,6 +31,7 @@ from diffjit.frontend.calls.nested import Nested
 from diffjit.frontend.calls.questions import Questions
 from diffjit.frontend.calls.recursion import Bottom, Recursion
 from diffjit.frontend.entry.changed import ChangedOutside
+from diffjit.frontend.entry.demand import current
 from diffjit.frontend.entry.lift import Lifting
 from diffjit.frontend.entry.source import source_of
 from diffjit.frontend.entry.subset import local_names, own_nodes
@@ -99,6 +100,7 @@ class Interpreter(
         self.build = build or Builder()
         self.build.before = self.guard_operation
         self.rule_mode = rule_mode
+        self.to_take = None if rule_mode else current()  # which derivatives will be taken of what is interpreted
         self.learned = learned or Learned()
         self.sites = Sites(hints=self.learned.lists, apart=bool(self.learned.apart))
         self.cells: dict[Any, Any] = {}

@@ -9,6 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from diffjit.frontend.calls.dataclass_calls import GENERATED
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.objects.tables import is_run_time_key
@@ -208,7 +209,7 @@ class Operators(Mixin):
             return self.logical_not(self.compare_objects("equal", left, right, node))
         if method is object.__eq__:
             return Static(False) if None in classes else self.identical(left, right)
-        if getattr(getattr(method, "__code__", None), "co_filename", "") == "<string>":  # made by @dataclass
+        if getattr(getattr(method, "__code__", None), "co_qualname", "").startswith(GENERATED):
             if classes[0] is not classes[1]:
                 return Static(False)
             names = [f.name for f in dataclasses.fields(cls) if f.compare]  # pyright: ignore[reportArgumentType]

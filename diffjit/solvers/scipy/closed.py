@@ -1,7 +1,8 @@
 """A user's function in the hands of a solver of SciPy's: interpreted once, for arguments of certain types.
 
-What it reads of its surroundings becomes arguments, so that rules have derivatives by it. `closed(f, points, args)`
-gives the function and what belongs to it, `(field, floats, others)`; a solver calls `field(points, floats, others)`:
+What it reads of its surroundings becomes arguments, so that rules have derivatives by it. `closed(f, points, args,
+takes)` gives the function and what belongs to it, `(field, floats, others)`; a solver calls `field(points, floats,
+others)`:
 with other points, and with the numbers and arrays that have derivatives or have none.
 
 Where SciPy's own code is to call the function, it calls `field` itself, which is compiled then.
@@ -71,8 +72,12 @@ class _Flat:
         return field.__diffjit_inline__(interpreter, parts, kwargs, node)
 
 
-def closed(f: Any, points: Any, args: Any) -> Any:
-    """A function with arguments `(*points, *args)`: what stands for it, its floats, its other numbers and arrays."""
+def closed(f: Any, points: Any, args: Any, takes: tuple[str, ...]) -> Any:
+    """A function with arguments `(*points, *args)`: what stands for it, its floats, its other numbers and arrays.
+
+    `takes`: the derivatives that are taken of it before those that are taken of what calls it
+    (`frontend.entry.demand`), those in the rules of solvers included.
+    """
     raise TypeError("only programs call this")
 
 
@@ -81,7 +86,10 @@ def _closed_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], no
     points = interpreter.sequence_items(args[1], node)
     more = interpreter.sequence_items(args[2], node) if _listed(interpreter, args[2]) else [args[2]]
     function = plain(interpreter, args[0])
-    inner = nest(interpreter, function, [*points, *more], {}, node, refusal="a function in the hands of SciPy")
+    takes = tuple(mode.obj for mode in interpreter.sequence_items(args[3], node))
+    inner = nest(
+        interpreter, function, [*points, *more], {}, node, refusal="a function in the hands of SciPy", demand=takes
+    )
     if inner is None:
         return NONE
     n = len(flatten_call(tuple(interpreter.enter(p, Entry())[0] for p in points), {}).leaves)

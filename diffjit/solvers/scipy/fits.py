@@ -62,17 +62,21 @@ def sloped(field, loss, scale, x, floats, others):
     return r, jacobian, np.transpose(jacobian) @ (weight(loss, scale, r) * r)
 
 
+def once(field, loss, scale, start, floats, others):
+    """`sloped` as a function that is interpreted, and whose forward mode is taken, once: and what belongs to it."""
+    return closed(lambda x: sloped(field, loss, scale, x, floats, others), (start,), (), ("forward",))
+
+
 def settled(fields, kit, x, p):
     """The gradient of the cost, or the distance from a bound."""
-    floats, low, high = p
-    others, _, loss, scale = kit[0][:4]
-    return within(x, kit[1], low, high, sloped(fields[0], loss, scale, x, floats, others)[2])
+    _, floats, low, high = p
+    return within(x, kit[1], low, high, fields[2]((x,), floats, kit[0][1])[2])
 
 
 def found_fit(fields, x0, kit, p):
     """`scipy.optimize.least_squares` at work."""
-    others, more, loss, scale, options = kit
-    floats, low, high = p
+    others, _, more, loss, scale, options = kit
+    floats, _, low, high = p
     given = dict(options)
     if fields[1] is not None:
         given["jac"] = lambda x: fields[1]((np.array(x),), *more)
@@ -100,7 +104,7 @@ def least_squares(
         raise NotImplementedError("scipy.optimize.least_squares with a loss of one's own: minimise it")
     start = stop_gradient(vector(x0))
     named = {} if kwargs is None else kwargs
-    field, floats, others = closed(lambda x, *more: fun(x, *more, **named), (start,), args)
+    field, floats, others = closed(lambda x, *more: fun(x, *more, **named), (start,), args, ("forward", "forward"))
     options = {"method": method, "ftol": ftol, "xtol": xtol, "gtol": gtol, "verbose": verbose}
     for name, value in (
         ("x_scale", x_scale),
@@ -112,15 +116,16 @@ def least_squares(
             options[name] = value  # noqa: PERF403 - what is None is known while specialising
     slope, more = None, ((), ())
     if callable(jac):
-        slope, slope_floats, slope_others = closed(lambda x, *more: jac(x, *more, **named), (start,), args)
+        slope, slope_floats, slope_others = closed(lambda x, *more: jac(x, *more, **named), (start,), args, ())
         more = stop_gradient((slope_floats, slope_others))
     else:
         options["jac"] = jac
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
-    p = floats, np.zeros(start.size) + low, np.zeros(start.size) + high
-    kit = others, more, loss, f_scale, options
-    x, sides, good, counts = SOLUTION((settled, "dense", True), FIT, (field, slope), kit, start, p)
-    r, jacobian, slope = sloped(field, loss, f_scale, x, floats, others)
+    steep, steep_floats, steep_others = once(field, loss, f_scale, start, floats, others)
+    p = floats, steep_floats, np.zeros(start.size) + low, np.zeros(start.size) + high
+    kit = others, steep_others, more, loss, f_scale, options
+    x, sides, good, counts = SOLUTION((settled, "dense", True), FIT, (field, slope, steep), kit, start, p)
+    r, jacobian, slope = steep((x,), steep_floats, steep_others)
     return Fit(x, half(loss, f_scale, r), r, jacobian, slope, sides.astype(int), good, counts[0], counts[1])
 
 
@@ -129,8 +134,8 @@ def least_squares(
 
 def found_curve(fields, x0, kit, p):
     """`scipy.optimize.curve_fit` at work, on residuals in place of a model."""
-    others, more, _, _, size, options = kit
-    floats, low, high = p
+    others, _, more, size, options = kit
+    floats, _, low, high = p
     given = dict(options)
     if fields[1] is not None:
         given["jac"] = lambda x, *q: fields[1]((np.array(q),), *more)
@@ -194,7 +199,7 @@ def curve_fit(
     def residuals(q):
         return weighed(vector(f(xs, *[q[k] for k in range(n)])) - ys, errors)
 
-    field, floats, others = closed(residuals, (start,), ())
+    field, floats, others = closed(residuals, (start,), (), ("forward", "forward"))
     options = {}
     for name, value in (
         ("method", method), ("ftol", ftol), ("xtol", xtol), ("gtol", gtol), ("maxfev", maxfev), ("max_nfev", max_nfev),
@@ -204,9 +209,10 @@ def curve_fit(
             options[name] = value  # noqa: PERF403 - what is None is known while specialising
     if loss != "linear":
         options["loss"], options["f_scale"] = loss, f_scale
-    kit = others, ((), ()), loss, f_scale, ys.size, options
-    x, _, _, _ = SOLUTION((settled, "dense", True), CURVE, (field, None), kit, start, (floats, low, high))
-    r, jacobian, _ = sloped(field, loss, f_scale, x, floats, others)
+    steep, steep_floats, steep_others = once(field, loss, f_scale, start, floats, others)
+    kit, p = (others, steep_others, ((), ()), ys.size, options), (floats, steep_floats, low, high)
+    x, _, _, _ = SOLUTION((settled, "dense", True), CURVE, (field, None, steep), kit, start, p)
+    r, jacobian, _ = steep((x,), steep_floats, steep_others)
     covariance = np.linalg.inv(np.transpose(jacobian) @ jacobian)
     if not absolute_sigma:
         free = ys.size - n

@@ -23,8 +23,12 @@ import numpy as np
 
 from diffjit.api.custom import custom_jvp
 from diffjit.api.functions import stop_gradient
+from diffjit.api.matrices import jacfwd
 from diffjit.api.products import jvp
 from diffjit.solvers.implicit_solvers import SOLVE, solved
+from diffjit.solvers.systems import OF_MATRIX, of_matrix
+
+ROUNDING = 2.220446049250313e-16
 
 
 def vanishing(residual, fields, kit, x, p):
@@ -46,17 +50,23 @@ def solution_jvp(equation, way, fields, primals, tangents):
     kit, x0, p = primals
     x, sides, good, told = SOLUTION(equation, way, fields, kit, x0, p)
     residual, solver, bounded = equation
-    plan = ("residual", functools.partial(vanishing, residual, fields), None, solver, 2e-15, 2.220446049250313e-16, 0)
+    plan = ("residual", functools.partial(vanishing, residual, fields), None, solver, 2e-15, ROUNDING, 0)
     fixed = stop_gradient((kit, sides))
     there = stop_gradient((x, p))
-    left = stop_gradient(solved(plan, fixed, False, like(x, residual(fields, fixed, there[0], there[1])), there))
+    if solver == "dense":
+        slope, left = by_slopes(residual, fields, fixed, x, p)
+    else:
+        left = stop_gradient(solved(plan, fixed, False, like(x, residual(fields, fixed, there[0], there[1])), there))
     if bounded:
         pushed(sides, stop_gradient(residual(fields, stop_gradient((kit, 0.0 * sides)), there[0], there[1])))
     if not np.max(np.abs(left)) <= 1e-3 * np.max(np.abs(x)) + 1e-6:
         raise RuntimeError("SciPy did not find a solution, or it is no isolated one: it has no derivative")
     near = like(x, x - left)  # SciPy may have stopped early: where the solution really is
     moved = jvp(lambda u: residual(fields, fixed, near, u), (p,), (tangents[2],))[1]
-    x_dot = SOLVE(plan, fixed, False, like(x, -moved), (near, p))
+    if solver == "dense":
+        x_dot = OF_MATRIX(ROUNDING, slope, like(x, -moved))
+    else:
+        x_dot = SOLVE(plan, fixed, False, like(x, -moved), (near, p))
     return (x, sides, good, told), (x_dot, 0.0 * sides, good, told)
 
 
@@ -67,6 +77,28 @@ def pushed(sides, slope):
     """Raise where a number at a bound is not pushed against it: one way it leaves the bound, the other way it stays."""
     if np.any((np.abs(sides) == 1.0) & (sides * slope > -1e-10 - 1e-8 * np.max(np.abs(slope)))):
         raise RuntimeError("a number stands at its bound and is not pushed against it: the solution has no derivative")
+
+
+def by_slopes(residual, fields, fixed, x, p):
+    """The matrix of derivatives where the solution really is, and how far that is from where SciPy has stopped.
+
+    A loop of two turns: at either place the same copy of the residual's derivative.
+    """
+    slope, left = np.zeros((x.size, x.size)), np.zeros(x.size)
+
+    def turn(k):
+        slope[...], gap = jacfwd(lambda u: twice(residual(fields, fixed, u, p)), has_aux=True)(like(x, x - left))
+        if k == 0:
+            left[...] = stop_gradient(of_matrix(ROUNDING, slope, like(x, gap)))
+
+    for k in range(2):
+        turn(k)
+    return slope, left
+
+
+def twice(value):
+    """A value to be differentiated, and as it is."""
+    return value, value
 
 
 def like(x, value):

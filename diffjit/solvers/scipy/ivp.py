@@ -43,6 +43,12 @@ def started(y0):
     return y
 
 
+def taken(method, events):
+    """The derivatives of slopes and events that a solution takes itself: steps of stiff methods, times of events."""
+    stiff = method in ("Radau", "BDF", "LSODA")
+    return ("forward",) * ((1 if stiff else 0) + (0 if events is None else 1))
+
+
 def on_mesh(method, flows, events, ways, found, parts, t0, t1, floats, others, gs):
     """All that a solution is made of, by steps of known sizes."""
     hs, kinds, steps, thetas, stop, _ = found
@@ -110,11 +116,12 @@ def solve_ivp(
     parts = (started(y0),)
     more = () if args is None else args
     point = (stop_gradient(1.0 * t0), parts[0])
-    field, floats, others = closed(fun, point, more)
+    takes = taken(method, events)
+    field, floats, others = closed(fun, point, more, takes)
     listed = () if events is None else (tuple(events) if isinstance(events, (tuple, list)) else (events,))
     made, gs, stops, ways = [], [], [], []
     for event in listed:
-        found = closed(event, point, more)
+        found = closed(event, point, more, takes)
         made.append(functools.partial(event_of, found[0]))
         gs.append((found[1], found[2]))
         stops.append(int(getattr(event, "terminal", 0) or 0))
@@ -157,7 +164,7 @@ def odeint(
     ts = np.asarray(t) * 1.0
     start = stop_gradient(ts[0])
     point = (start, parts[0]) if tfirst else (parts[0], start)
-    field, floats, others = closed(func, point, args)
+    field, floats, others = closed(func, point, args, taken("LSODA", None))
     flows = functools.partial(flow if tfirst else turned, field)
     if stop_gradient(ts[-1]) == start:
         raise ValueError("odeint: the times are all the same")

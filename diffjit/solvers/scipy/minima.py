@@ -102,22 +102,22 @@ def minimize(
             (), tol, None, options,
         )  # fmt: skip
     start = stop_gradient(vector(x0))
-    field, floats, others = closed(fun, (start,), args)
+    field, floats, others = closed(fun, (start,), args, ("reverse", "forward"))
     slope, bend, product = None, None, None
     first, second, third = ((), ()), ((), ()), ((), ())
     given = {"method": method, "tol": tol, "options": options}
     if callable(jac):
-        slope, more, rest = closed(jac, (start,), args)
+        slope, more, rest = closed(jac, (start,), args, ("reverse", "forward"))
         first = (more, rest)
     elif jac is not None and jac is not False:
         given["jac"] = jac
     if callable(hess):
-        bend, more, rest = closed(hess, (start,), args)
+        bend, more, rest = closed(hess, (start,), args, ("reverse", "forward"))
         second = (more, rest)
     elif hess is not None:
         given["hess"] = hess
     if hessp is not None:
-        product, more, rest = closed(hessp, (start, start), args)
+        product, more, rest = closed(hessp, (start, start), args, ("reverse", "forward"))
         third = (more, rest)
     kit = others, stop_gradient((first, second, third)), given
     p = floats, lower(bounds, start.size), upper(bounds, start.size)
@@ -165,7 +165,7 @@ def level_inside(fields, kit, x, p):
 def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=None, options=None):
     """A minimum of a function of one number."""
     start = np.zeros(1)
-    field, floats, others = closed(lambda x, *more: number(fun(x[0], *more)), (start,), args)
+    field, floats, others = closed(lambda x, *more: number(fun(x[0], *more)), (start,), args, ("reverse", "forward"))
     near = () if bracket is None else tuple(stop_gradient(1.0 * b) for b in bracket)
     between = () if bounds is None else tuple(1.0 * b for b in bounds)
     given = {"method": method, "tol": tol, "options": options}

@@ -117,7 +117,7 @@ def bracketed(f, a, b, args, xtol, rtol, maxiter, full_output):
     if not maxiter >= 1:
         raise ValueError("maxiter must be greater than 0")
     low, high = stop_gradient(1.0 * a), stop_gradient(1.0 * b)
-    field, floats, others = closed(f, (low,), args)
+    field, floats, others = closed(f, (low,), args, ("forward",))
     x = BETWEEN(field, low, high, float(xtol), float(rtol), maxiter, floats, others)
     return (x, RootResults(x)) if full_output else x
 
@@ -235,13 +235,13 @@ def newton(
         other = start * 1.0001 + np.where(start >= 0.0, 1e-4, -1e-4)
     else:
         other = stop_gradient(1.0 * x1 if np.ndim(x1) == 0 else 1.0 * np.asarray(x1))
-    field, floats, others = closed(func, (start,), args)
+    field, floats, others = closed(func, (start,), args, ("forward",))
     slope, bend, more = None, None, ((), (), (), ())
     if fprime is not None:
-        slope, slope_floats, slope_others = closed(fprime, (start,), args)
+        slope, slope_floats, slope_others = closed(fprime, (start,), args, ("forward",))
         more = (slope_floats, slope_others, (), ())
         if fprime2 is not None:
-            bend, bend_floats, bend_others = closed(fprime2, (start,), args)
+            bend, bend_floats, bend_others = closed(fprime2, (start,), args, ("forward",))
             more = (slope_floats, slope_others, bend_floats, bend_others)
     x = STEPPED(
         (field, slope, bend), start, like(start, other), float(tol), float(rtol), maxiter, floats, others,

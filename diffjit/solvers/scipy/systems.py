@@ -58,10 +58,10 @@ ZEROS = foreign(found_zeros, result=lambda fields, x0, kit, p: (x0, x0, True, (0
 def opened(func, x0, args, jac):
     """The functions and what belongs to them."""
     start = stop_gradient(vector(x0))
-    field, floats, others = closed(func, (start,), args)
+    field, floats, others = closed(func, (start,), args, ("forward",))
     if jac is None:
         return (field, None), start, floats, others, ((), ())
-    slope, slope_floats, slope_others = closed(jac, (start,), args)
+    slope, slope_floats, slope_others = closed(jac, (start,), args, ("forward",))
     return (field, slope), start, floats, others, stop_gradient((slope_floats, slope_others))
 
 
@@ -119,10 +119,10 @@ def fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2"):
     """An x with `x = func(x)`, each number by itself."""
     if np.ndim(x0) == 0:
         start = stop_gradient(1.0 * np.array([x0]))
-        field, floats, others = closed(lambda x, *more: vector(func(x[0], *more)), (start,), args)
+        field, floats, others = closed(lambda x, *more: vector(func(x[0], *more)), (start,), args, ("forward",))
     else:
         start = stop_gradient(vector(x0))
-        field, floats, others = closed(lambda x, *more: vector(func(x, *more)), (start,), args)
+        field, floats, others = closed(lambda x, *more: vector(func(x, *more)), (start,), args, ("forward",))
     options = {"xtol": xtol, "maxiter": maxiter, "method": method}
     x, _, _, _ = SOLUTION((still, "auto", False), FIXED, (field,), (others, options), start, floats)
     return x[0] if np.ndim(x0) == 0 else np.reshape(x, np.shape(x0))
