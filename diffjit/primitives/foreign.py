@@ -17,7 +17,7 @@ from diffjit.stored import stored
 _LIBRARY = {
     "scipy.special": "diffjit.primitives.library.scipy_special",
     "scipy.linalg": "diffjit.primitives.library.scipy_linalg",
-    "scipy.stats": "diffjit.primitives.library.scipy_stats",
+    "scipy.stats": "diffjit.primitives.library.stats",
     "scipy.interpolate": "diffjit.primitives.library.interpolate",
     "scipy.signal": "diffjit.primitives.library.signal",
     "scipy.ndimage": "diffjit.primitives.library.ndimage",
