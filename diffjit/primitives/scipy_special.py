@@ -160,9 +160,7 @@ special("chdtri(v, p)", None, "-2 / exp(xlogy(0.5 * v - 1, 0.5 * out) - 0.5 * ou
 _RATED = "exp(xlogy(b - 1, a * x) - a * x - lgamma(b))"
 special("gdtr(a, b, x)", f"x * {_RATED}", None, f"a * {_RATED}", guarded=True)
 special("gdtrc(a, b, x)", f"-x * {_RATED}", None, f"-a * {_RATED}", guarded=True)
-special(
-    "gdtrix(a, b, p)", "-out / a", None, "1 / (a * exp(xlogy(b - 1, a * out) - a * out - lgamma(b)))", guarded=True
-)
+special("gdtrix(a, b, p)", "-out / a", None, "1 / (a * exp(xlogy(b - 1, a * out) - a * out - lgamma(b)))", guarded=True)
 _WAYS = "exp(lgamma(n + 1) - lgamma(floor(k) + 1) - lgamma(n - floor(k) + 1)"
 _BINOMIAL = f"(n - floor(k)) * {_WAYS} + xlogy(floor(k), p) + xlog1py(n - floor(k) - 1, -p))"
 special("bdtr(k, n, p)", "0", "0", f"-{_BINOMIAL}", export="__pyx_fuse_0bdtr", guarded=True)
@@ -296,6 +294,4 @@ special(
     "0.2122065907891938 * out * out * b * elliprd(0.0, a * a, b * b)",
     guarded=True,
 )
-special(
-    "hyperu(a, b, x)", None, None, "-a * hyperu(a + 1, b + 1, x)", guarded=True
-)
+special("hyperu(a, b, x)", None, None, "-a * hyperu(a + 1, b + 1, x)", guarded=True)

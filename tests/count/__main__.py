@@ -3,7 +3,8 @@
 python -m tests.count                        everything: an hour of one core
 python -m tests.count scipy.special math     what begins so; the rest of the record stays
 python -m tests.count --again refused        what the record says is refused
-python -m tests.count --quick ...            without machine code
+python -m tests.count --quick ...            without machine code; --brief: without second order and lanes
+python -m tests.count --missing              what the record does not have yet
 python -m tests.count --page                 the page alone, from the record
 """
 
@@ -22,23 +23,32 @@ from tests.count.record import read, store
 from tests.count.rows import rows
 
 
-def work(*, compiled: bool) -> None:
+def work(*, compiled: bool, brief: bool) -> None:
     """Measure the callables that stdin names, one a line: a line of the record for each."""
     table = rows()
     for line in sys.stdin:
         name = line.strip()
         started = time.perf_counter()
-        found = measured(table[name], compiled=compiled)
+        found = measured(table[name], compiled=compiled, brief=brief)
         sys.stdout.write("\n@" + json.dumps([name, found, round(time.perf_counter() - started, 1)]) + "\n")
         sys.stdout.flush()
 
 
-def run(names: list[str], *, compiled: bool) -> None:
+def run(names: list[str], *, compiled: bool, brief: bool) -> None:
     """Measure in a process of its own, and in another one what comes after a callable that ends it."""
     left, record = list(names), read()
     while left:
-        command = [sys.executable, "-m", "tests.count", "--work", *([] if compiled else ["--quick"])]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        command = [
+            sys.executable,
+            "-m",
+            "tests.count",
+            "--work",
+            *([] if compiled else ["--quick"]),
+            *(["--brief"] if brief else []),
+        ]
+        with subprocess.Popen(  # noqa: S603 - this command again
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write("\n".join(left))
@@ -67,23 +77,24 @@ def main() -> None:
     asked.add_argument("names", nargs="*")
     asked.add_argument("--again", default="")
     asked.add_argument("--missing", action="store_true")
+    asked.add_argument("--brief", action="store_true")
     asked.add_argument("--quick", action="store_true")
     asked.add_argument("--page", action="store_true")
     asked.add_argument("--work", action="store_true")
     options = asked.parse_args()
     if options.work:
-        work(compiled=not options.quick)
+        work(compiled=not options.quick, brief=options.brief)
         return
     if not options.page:
         table, record = rows(), read()
         chosen = [n for n in known() if not table[n].reason and n.startswith(tuple(options.names) or "")]
         if options.missing:
-            chosen = [n for n in chosen if n not in record]
+            chosen = [n for n in chosen if record.get(n, {"result": "waiting"})["result"] == "waiting"]
         if options.again:
             chosen = [n for n in chosen if any(options.again in words for words in record.get(n, {"": "new"}).values())]
-        run(chosen, compiled=not options.quick)
+        run(chosen, compiled=not options.quick, brief=options.brief)
         record = read()
-        store({n: record.get(n, {"result": "nature"}) for n in known() if table[n].reason or n in record})
+        store({n: record.get(n, {"result": "nature" if table[n].reason else "waiting"}) for n in known()})
     write()
 
 

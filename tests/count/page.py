@@ -10,7 +10,7 @@ from tests.count.record import read, versions
 from tests.count.rows import rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "support.md"
-KINDS = ("differentiable", "value only", "refused")
+KINDS = ("differentiable", "value only", "refused", "not measured")
 REASONS = {
     "DJ201": "no rule for it, and no source that diffjit can read",
     "DJ202": "no derivative by one of its arguments (the value is right)",
@@ -20,20 +20,21 @@ REASONS = {
     "DJ118": "an option, or a formula that SciPy does not have (it integrates, adds up or searches)",
     "later": "refused when the program runs",
 }
-LANES = {"DJ321": "what `vmap` cannot stack", "DJ515": "results of different shapes"}
+MODES = ("value", "compiled", "jvp", "grad", "second", "lanes")
 HEAD = """# What is counted
 
 Every public callable of the modules below was called with example arguments ({versions}), as a program, and
-compared: its value under both backends with what NumPy or SciPy give; `jvp` and `grad` with difference quotients; the second
-derivative, forward over reverse and reverse over reverse, with second difference quotients; `vmap` with a loop. Nothing is
-declared: `python -m tests.count` measures again and writes this page; a test fails where NumPy or SciPy have a callable that
-was not measured. The arguments are in `tests/count/rows`, the outcome of each mode in `tests/count/measured.txt`.
+compared: its value with what NumPy or SciPy give, `jvp` and `grad` with difference quotients; the second derivative,
+forward over reverse and reverse over reverse, with second difference quotients; `vmap` with a loop. Nothing is
+declared: `python -m tests.count` measures again and writes this page, and a test fails where NumPy or SciPy have a
+callable that the count does not know. The arguments are in `tests/count/rows`, what each mode gave in
+`tests/count/measured.txt`. {modes}
 
 - **differentiable**: value, `jvp` and `grad` are right.
 - **value only**: integers, booleans, text, types, files, settings; also numbers that do not move with any argument.
-- **refused**: an [error](errors.md) that says so when the derivative is built; never a wrong number.
+- **refused**: an [error](errors.md) that says so when the derivative is built, never a wrong number.
 
-One callable has one example of each kind of argument that it usually takes; [limits](limits.md) says which options are refused.
+One callable has one example, by all its arguments that are floats; [limits](limits.md) says which options are refused.
 
 """
 
@@ -42,24 +43,24 @@ def verdict(name: str, found: dict[str, str], reason: str) -> tuple[str, str]:
     """The kind of a callable, and why it is of that kind."""
     if reason:
         return "value only", reason
+    if found["result"] == "waiting":
+        return "not measured", "waits"
     if found["result"] == "raises":
         return "value only", "SciPy's own call raises"
-    bad = [
-        words
-        for mode, words in found.items()
-        if mode not in ("result", "lanes", "compiled", "second") and words not in ("ok", "implicit")
-    ]
+    bad = [found[mode] for mode in ("value", "jvp", "grad") if found.get(mode, "ok") not in ("ok", "implicit")]
     if bad:
         return "refused", bad[0]
     if found["result"] in ("value", "constant"):
         return "value only", "right inside programs"
     rest = [f"{mode}: {found[mode]}" for mode in ("second", "lanes", "compiled") if found.get(mode, "ok") != "ok"]
+    if "by" in found:
+        return "differentiable", f"by: {found['by']}"
     return "differentiable", rest[0] if rest else ""
 
 
 def short(reason: str) -> str:
     """A reason in the words of the page."""
-    code = reason.split(" ")[0]
+    code = reason.split(" ", maxsplit=1)[0]
     return REASONS.get(code, f"{code}: {reason[len(code) :].strip()}" if code.startswith("DJ") else reason)
 
 
@@ -96,13 +97,26 @@ def section(module: str, members: dict[str, tuple[str, str]]) -> list[str]:
             groups[f"value only ({reason})"].append(name)
         elif kind == "differentiable" and reason:
             mode, _, words = reason.partition(": ")
-            mode = {"second": "no second derivative", "lanes": "not under `vmap`", "compiled": "not compiled"}[mode]
-            groups[f"differentiable, {mode} ({words.split(' ')[0]})"].append(name)
+            mode = {
+                "second": "no second derivative",
+                "lanes": "not under `vmap`",
+                "compiled": "not compiled",
+                "by": "by some arguments",
+            }[mode]
+            told = "" if mode.startswith("by") else f" ({words.split(' ')[0]})"
+            groups[f"differentiable, {mode}{told}"].append(name)
     if not groups:
         return [*lines, "All of it.", ""]
     for reason, found in sorted(groups.items(), key=lambda group: (group[0].startswith("value"), -len(group[1]))):
         lines += [f"{reason[0].upper()}{reason[1:]}: {len(found)}", f": {names_of(found)}", ""]
     return lines
+
+
+def measured_modes(record: dict[str, dict[str, str]]) -> str:
+    """How many callables each mode was right for."""
+    right = Counter(mode for found in record.values() for mode in MODES if found.get(mode) in ("ok", "implicit"))
+    told = ", ".join(f"{mode} {right[mode]}" for mode in MODES)
+    return f"Right in each mode: {told}; the rest of a mode was refused, was not called for, or was not tried."
 
 
 def page() -> str:
@@ -113,8 +127,11 @@ def page() -> str:
     }
     modules = [*MODULES, "distributions of scipy.stats"]
     by_module = {m: {n: v for n, v in verdicts.items() if module_of(n) == m} for m in modules}
-    lines = [HEAD.format(versions=versions())]
-    lines += ["| module | callables | differentiable | value only | refused |", "|---|--:|--:|--:|--:|"]
+    lines = [HEAD.format(versions=versions(), modes=measured_modes(record))]
+    lines += [
+        "| module | callables | differentiable | value only | refused | not measured yet |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
     total = Counter(kind for kind, _ in verdicts.values())
     for m in modules:
         count = Counter(kind for kind, _ in by_module[m].values())

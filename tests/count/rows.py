@@ -23,11 +23,25 @@ from tests.count.names import is_distribution, methods
 
 FOLDER = Path(__file__).with_name("rows")
 SHORT = {
-    "numpy": "np", "numpy.ndarray": "np.ndarray", "numpy.linalg": "np.linalg", "numpy.fft": "np.fft", "scipy.special": "sc",
-    "numpy.random": "np.random", "scipy.linalg": "la", "scipy.integrate": "it", "scipy.optimize": "so",
-    "scipy.interpolate": "si", "scipy.signal": "sg", "scipy.ndimage": "nd", "scipy.fft": "sf", "scipy.spatial": "spatial",
-    "scipy.spatial.distance": "distance", "scipy.sparse": "sp", "scipy.sparse.linalg": "sl", "scipy.stats": "stats",
-}  # fmt: skip
+    "numpy": "np",
+    "numpy.ndarray": "np.ndarray",
+    "numpy.linalg": "np.linalg",
+    "numpy.fft": "np.fft",
+    "scipy.special": "sc",
+    "numpy.random": "np.random",
+    "scipy.linalg": "la",
+    "scipy.integrate": "it",
+    "scipy.optimize": "so",
+    "scipy.interpolate": "si",
+    "scipy.signal": "sg",
+    "scipy.ndimage": "nd",
+    "scipy.fft": "sf",
+    "scipy.spatial": "spatial",
+    "scipy.spatial.distance": "distance",
+    "scipy.sparse": "sp",
+    "scipy.sparse.linalg": "sl",
+    "scipy.stats": "stats",
+}
 HEADER = """import cmath
 import math
 

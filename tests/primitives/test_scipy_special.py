@@ -77,7 +77,7 @@ ROWS: dict[str, tuple[Any, list[tuple[Any, ...]]]] = {
     "cotdg": (lambda x: mp.cot(mp.radians(x)), [(20.0,), (-100.0,)]),
     "radian": (lambda d, m, s: mp.radians(d + m / 60 + s / 3600), [(3.0, 20.0, 11.0)]),
     "spence": (lambda x: mp.re(mp.polylog(2, 1 - x)), [(0.3,), (1.0,), (1.7,), (4.0,)]),
-    "jve": (lambda v, x: mp.besselj(v, x), [(1.5, 0.7), (0, 12.0)]),
+    "jve": (mp.besselj, [(1.5, 0.7), (0, 12.0)]),
     "yve": (bessel_y, [(1.5, 0.7), (0, 12.0)]),
     "struve": (mp.struveh, [(1.5, 0.7), (0, 3.0)]),
     "modstruve": (mp.struvel, [(1.5, 0.7), (0, 3.0)]),

@@ -85,10 +85,7 @@ def logpdf(self, x, *args, **kwds):
     z, low, high, shapes, scale, right = placed(self, x, args, kwds)
     inside = (low <= z) & (z <= high)
     safe = np.where(inside, z, middle(low, high))
-    if has(self, "_logpdf"):
-        value = self._logpdf(safe, *shapes)
-    else:
-        value = np.log(self._pdf(safe, *shapes))
+    value = self._logpdf(safe, *shapes) if has(self, "_logpdf") else np.log(self._pdf(safe, *shapes))
     return within(right, np.where(inside, value - np.log(scale), -np.inf), np.nan)
 
 
@@ -98,10 +95,7 @@ def pdf(self, x, *args, **kwds):
     z, low, high, shapes, scale, right = placed(self, x, args, kwds)
     inside = (low <= z) & (z <= high)
     safe = np.where(inside, z, middle(low, high))
-    if has(self, "_pdf"):
-        value = self._pdf(safe, *shapes)
-    else:
-        value = np.exp(self._logpdf(safe, *shapes))
+    value = self._pdf(safe, *shapes) if has(self, "_pdf") else np.exp(self._logpdf(safe, *shapes))
     return within(right, np.where(inside, value / scale, 0.0), np.nan)
 
 
@@ -146,10 +140,7 @@ def logcdf(self, x, *args, **kwds):
     z, low, high, shapes, _, right = placed(self, x, args, kwds)
     inside = (low < z) & (z < high)
     safe = np.where(inside, z, middle(low, high))
-    if has(self, "_logcdf"):
-        value = self._logcdf(safe, *shapes)
-    else:
-        value = np.log(distribution(self, safe, shapes))
+    value = self._logcdf(safe, *shapes) if has(self, "_logcdf") else np.log(distribution(self, safe, shapes))
     return within(right, np.where(inside, value, np.where(z >= high, 0.0, -np.inf)), np.nan)
 
 
@@ -159,10 +150,7 @@ def logsf(self, x, *args, **kwds):
     z, low, high, shapes, _, right = placed(self, x, args, kwds)
     inside = (low < z) & (z < high)
     safe = np.where(inside, z, middle(low, high))
-    if has(self, "_logsf"):
-        value = self._logsf(safe, *shapes)
-    else:
-        value = np.log(survival(self, safe, shapes))
+    value = self._logsf(safe, *shapes) if has(self, "_logsf") else np.log(survival(self, safe, shapes))
     return within(right, np.where(inside, value, np.where(z <= low, 0.0, -np.inf)), np.nan)
 
 
@@ -190,10 +178,7 @@ def isf(self, q, *args, **kwds):
     low, high = self._get_support(*shapes)
     inside = (q > 0) & (q < 1)
     safe = np.where(inside, q, 0.5)
-    if has(self, "_isf"):
-        value = self._isf(safe, *shapes)
-    else:
-        value = self._ppf(1.0 - safe, *shapes)
+    value = self._isf(safe, *shapes) if has(self, "_isf") else self._ppf(1.0 - safe, *shapes)
     ends = np.where(q == 1, low + 0.0 * q, np.where(q == 0, high + 0.0 * q, np.nan))
     return within(valid(self, shapes, scale), np.where(inside, value, ends) * scale + loc, np.nan)
 
@@ -224,10 +209,7 @@ def pmf(self, k, *args, **kwds):
     k, low, high, shapes, right = counted(self, k, args, kwds)
     inside = (low <= k) & (k <= high) & (np.floor(k) == k)
     safe = np.where(inside, k, low)
-    if has(self, "_pmf"):
-        value = self._pmf(safe, *shapes)
-    else:
-        value = np.exp(self._logpmf(safe, *shapes))
+    value = self._pmf(safe, *shapes) if has(self, "_pmf") else np.exp(self._logpmf(safe, *shapes))
     return within(right, np.where(inside, np.clip(value, 0.0, 1.0), 0.0), np.nan)
 
 
@@ -237,10 +219,7 @@ def logpmf(self, k, *args, **kwds):
     k, low, high, shapes, right = counted(self, k, args, kwds)
     inside = (low <= k) & (k <= high) & (np.floor(k) == k)
     safe = np.where(inside, k, low)
-    if has(self, "_logpmf"):
-        value = self._logpmf(safe, *shapes)
-    else:
-        value = np.log(self._pmf(safe, *shapes))
+    value = self._logpmf(safe, *shapes) if has(self, "_logpmf") else np.log(self._pmf(safe, *shapes))
     return within(right, np.where(inside, value, -np.inf), np.nan)
 
 
@@ -282,10 +261,7 @@ def discrete_logcdf(self, k, *args, **kwds):
     k, low, high, shapes, right = counted(self, k, args, kwds)
     inside = (low <= k) & (k < high)
     safe = np.where(inside, k, low)
-    if has(self, "_logcdf"):
-        value = self._logcdf(safe, *shapes)
-    else:
-        value = np.log(counts_below(self, safe, shapes))
+    value = self._logcdf(safe, *shapes) if has(self, "_logcdf") else np.log(counts_below(self, safe, shapes))
     return within(right, np.where(inside, value, np.where(k >= high, 0.0, -np.inf)), np.nan)
 
 
@@ -295,10 +271,7 @@ def discrete_logsf(self, k, *args, **kwds):
     k, low, high, shapes, right = counted(self, k, args, kwds)
     inside = (low <= k) & (k < high)
     safe = np.where(inside, k, low)
-    if has(self, "_logsf"):
-        value = self._logsf(safe, *shapes)
-    else:
-        value = np.log(counts_above(self, safe, shapes))
+    value = self._logsf(safe, *shapes) if has(self, "_logsf") else np.log(counts_above(self, safe, shapes))
     return within(right, np.where(inside, value, np.where(k < low, 0.0, -np.inf)), np.nan)
 
 
