@@ -140,7 +140,7 @@ def _make_coordinates(cls: Any, fields: dict[str, Any]) -> Any:
 
 def _frozen(obj: Any) -> dict[str, Any]:
     """A distribution and its parameters; of equal distributions, the one that SciPy's module has."""
-    known = getattr(sys.modules["scipy.stats"], obj.dist.name, None)
+    known: Any = getattr(sys.modules["scipy.stats"], obj.dist.name, None)
     same = type(known) is type(obj.dist) and (known.a, known.b) == (obj.dist.a, obj.dist.b)
     return {"dist": known if same else obj.dist, "args": tuple(obj.args), "kwds": dict(obj.kwds)}
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.fft as sf
 import scipy.linalg as la
 import scipy.special as sc
 
@@ -118,3 +119,9 @@ def test_questions() -> None:
 def test_numbers_that_are_known() -> None:
     program = lambda x: np.sum(x * sc.roots_legendre(3)[0]) + x * sc.jn_zeros(1, 2)[1] + x * la.pascal(3)[2, 2]
     assert dj.grad(program, backend="python")(1.0) == pytest.approx(program(1.0))
+
+
+def test_a_function_that_dispatches_is_refused() -> None:
+    """Its Python source gives what it dispatches on: that was once the result."""
+    with pytest.raises(dj.NoRule, match="hfftn"):
+        dj.jit(lambda x: np.abs(sf.hfftn(x)), backend="python")(np.ones((3, 4)))

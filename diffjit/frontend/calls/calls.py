@@ -126,7 +126,7 @@ class Calls(Mixin):
             return self.py_range(*args)
         if isinstance(obj, type):
             return self.instantiate(obj, args, kwargs, node)
-        if is_cython(obj):
+        if is_cython(obj) or hasattr(obj, "arg_extractor"):  # SciPy's transforms, whose source says what they take
             return self.call_unknown(obj, args, kwargs, node)
         if isinstance(obj, types.MethodType):
             return self.call_method_from_outside(obj, args, kwargs, node)
