@@ -19,7 +19,7 @@ import time
 from tests.count.measure import measured
 from tests.count.names import known
 from tests.count.page import write
-from tests.count.record import read, store
+from tests.count.record import add, read, store
 from tests.count.rows import rows
 
 
@@ -61,14 +61,12 @@ def run(names: list[str], *, compiled: bool, brief: bool) -> None:
                 before = record.get(name, {})
                 if not compiled and "compiled" in before and found.get("value") == "ok":
                     found["compiled"] = before["compiled"]
-                record = {**read(), name: found}  # another run may have written meanwhile
                 bad = {mode: words for mode, words in found.items() if words.startswith(("raw", "wrong"))}
                 print(f"{seconds:5.1f} {name} {bad or ''}", flush=True)  # noqa: T201 - a command
-                store(record)
+                add(name, found)
         if left:
             print(f"      {left[0]}: the process has ended with {process.returncode}")  # noqa: T201 - a command
-            record[left.pop(0)] = {"result": "numbers", "value": f"raw: the process ended with {process.returncode}"}
-            store(record)
+            add(left.pop(0), {"result": "numbers", "value": f"raw: the process ended with {process.returncode}"})
 
 
 def main() -> None:
@@ -87,14 +85,13 @@ def main() -> None:
         return
     if not options.page:
         table, record = rows(), read()
+        store({n: record.get(n, {"result": "nature" if table[n].reason else "waiting"}) for n in known()})
         chosen = [n for n in known() if not table[n].reason and n.startswith(tuple(options.names) or "")]
         if options.missing:
             chosen = [n for n in chosen if record.get(n, {"result": "waiting"})["result"] == "waiting"]
         if options.again:
             chosen = [n for n in chosen if any(options.again in words for words in record.get(n, {"": "new"}).values())]
         run(chosen, compiled=not options.quick, brief=options.brief)
-        record = read()
-        store({n: record.get(n, {"result": "nature" if table[n].reason else "waiting"}) for n in known()})
     write()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 
 import numpy as np
@@ -35,4 +36,13 @@ def store(record: dict[str, dict[str, str]]) -> None:
     told = [f"# NumPy {np.__version__}, SciPy {scipy.__version__}"]
     for name, found in sorted(record.items()):
         told.append("\t".join([name, *(f"{mode}={' '.join(words.split())}" for mode, words in found.items())]))
-    FILE.write_text("\n".join(told) + "\n")
+    whole = FILE.with_suffix(".new")
+    whole.write_text("\n".join(told) + "\n")
+    whole.replace(FILE)  # at once: another run may be reading
+
+
+def add(name: str, found: dict[str, str]) -> None:
+    """Add one line, where several runs may write."""
+    with FILE.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        store({**read(), name: found})

@@ -24,19 +24,21 @@ def test_every_module_is_counted():
 
 
 def test_nothing_is_wrong():
-    bad = {
-        name: (mode, words)
-        for name, found in read().items()
-        for mode, words in found.items()
-        if words.startswith(("wrong", "raw"))
-    }
+    bad = {(n, mode, words) for n, found in read().items() for mode, words in found.items() if words[:5] == "wrong"}
     assert not bad
+
+
+def test_few_other_errors():
+    """What is neither right nor one of diffjit's errors; it may only become less."""
+    bad = {(n, mode, words) for n, found in read().items() for mode, words in found.items() if words[:3] == "raw"}
+    assert len(bad) <= RAW, bad
 
 
 def test_the_page_is_that_of_the_record():
     assert PAGE.read_text() == page(), "python -m tests.count --page"
 
 
+RAW = 0
 SPOT = (
     "numpy.clip", "numpy.linalg.inv", "numpy.einsum", "math.hypot", "scipy.special.gammaln", "scipy.linalg.expm",
     "scipy.stats.gumbel_r.logpdf", "scipy.fft.dct", "numpy.argsort", "numpy.linalg.eig",
@@ -47,9 +49,9 @@ SPOT = (
 def test_what_is_measured_is_what_is_recorded(name):
     found = measured(rows()[name], compiled=False)
     recorded = read()[name]
-    assert {mode: found[mode] for mode in MODES if mode in found} == {
-        mode: recorded[mode] for mode in MODES if mode in recorded and mode != "compiled"
-    }
+    both = [mode for mode in MODES if mode in found and mode in recorded]
+    assert "value" in both
+    assert {m: found[m][:5] for m in both} == {m: recorded[m][:5] for m in both}
 
 
 @pytest.mark.slow
