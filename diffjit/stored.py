@@ -6,6 +6,7 @@ named, not imported: a program that has such an object has imported its module.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -137,6 +138,13 @@ def _make_coordinates(cls: Any, fields: dict[str, Any]) -> Any:
     return cls((fields["data"], (fields["row"], fields["col"])), shape=fields["shape"])
 
 
+def _frozen(obj: Any) -> dict[str, Any]:
+    """A distribution and its parameters; of equal distributions, the one that SciPy's module has."""
+    known: Any = getattr(sys.modules["scipy.stats"], obj.dist.name, None)
+    same = type(known) is type(obj.dist) and (known.a, known.b) == (obj.dist.a, obj.dist.b)
+    return {"dist": known if same else obj.dist, "args": tuple(obj.args), "kwds": dict(obj.kwds)}
+
+
 _PIECES = Stored(_pieces, _make_pieces)
 _FITPACK = Stored(_fitpack)
 _COMPRESSED = Stored(_compressed, _make_compressed)
@@ -160,6 +168,8 @@ _STORED = {
     "KDTree": Stored(_tree),
     "cKDTree": Stored(_tree),
     "Rotation": Stored(_rotation, _make_rotation),
+    "rv_continuous_frozen": Stored(_frozen),
+    "rv_discrete_frozen": Stored(_frozen),
     "csr_matrix": _COMPRESSED,
     "csr_array": _COMPRESSED,
     "csc_matrix": _COMPRESSED,

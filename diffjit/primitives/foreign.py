@@ -16,8 +16,8 @@ from diffjit.stored import stored
 # solvers are written with verbs, in a room above this one.
 _LIBRARY = {
     "scipy.special": "diffjit.primitives.library.scipy_special",
-    "scipy.linalg": "diffjit.primitives.library.scipy_linalg",
-    "scipy.stats": "diffjit.primitives.library.scipy_stats",
+    "scipy.linalg": "diffjit.primitives.library.linear",
+    "scipy.stats": "diffjit.primitives.library.stats",
     "scipy.interpolate": "diffjit.primitives.library.interpolate",
     "scipy.signal": "diffjit.primitives.library.signal",
     "scipy.ndimage": "diffjit.primitives.library.ndimage",

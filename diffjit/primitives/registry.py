@@ -30,6 +30,7 @@ from diffjit.primitives.semantics import SCALAR_SEMANTICS, Semantics
 ELEMENTWISE: dict[str, Elementwise] = {}
 RULES: dict[str, Rule] = {}
 COMPOSITES: dict[Any, Callable[..., Any]] = {}  # NumPy's (or math's) function -> the same function in plain Python
+STATELESS: set[type] = set()  # classes of SciPy whose objects are fixed: their methods are read as programs
 CONSTANT: set[Any] = set()  # functions that are called while a program is specialised, with constants
 FUNCTIONS: dict[Any, str] = {}  # NumPy's (or math's) function -> elementwise kind
 HOLOMORPHIC: set[str] = set()  # elementwise kinds whose partial derivatives hold for complex parameters
@@ -225,3 +226,9 @@ def constant(*functions: Any) -> None:
     """Functions whose arguments are constants, and that change nothing: they are called as they are."""
     _count["declared"] += 1
     CONSTANT.update(functions)
+
+
+def stateless(*classes: type) -> None:
+    """Classes of SciPy whose objects do not change: their methods without a row are read by their source."""
+    _count["declared"] += 1
+    STATELESS.update(classes)

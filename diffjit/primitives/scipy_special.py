@@ -103,7 +103,7 @@ def functions() -> dict[Any, str]:
 # What diffjit has of its own, or NumPy has.
 _SAME = {
     "gamma": "gamma", "gammaln": "lgamma", "polygamma": "polygamma", "erf": "erf", "erfc": "erfc", "i0": "i0",
-    "expm1": "expm1", "log1p": "log1p", "cbrt": "cbrt", "exp2": "exp2",
+    "expm1": "expm1", "log1p": "log1p", "cbrt": "cbrt", "exp2": "exp2", "round": "rint",
 }  # fmt: skip
 
 # Gamma and beta functions (5.2, 5.9, 5.12) ----------------------------------------------------------------------------
@@ -150,6 +150,30 @@ special(
     export="__pyx_fuse_0stdtr", guarded=True,
 )  # fmt: skip
 
+special("ndtri_exp(y)", "2.5066282746310002 * exp(y + 0.5 * out * out)", guarded=True)
+special(
+    "owens_t(h, a)",
+    "-0.3989422804014327 * exp(-0.5 * h * h) * (ndtr(a * h) - 0.5)",
+    "0.15915494309189535 * exp(-0.5 * h * h * (1 + a * a)) / (1 + a * a)",
+)
+special("chdtri(v, p)", None, "-2 / exp(xlogy(0.5 * v - 1, 0.5 * out) - 0.5 * out - lgamma(0.5 * v))", guarded=True)
+_RATED = "exp(xlogy(b - 1, a * x) - a * x - lgamma(b))"
+special("gdtr(a, b, x)", f"x * {_RATED}", None, f"a * {_RATED}", guarded=True)
+special("gdtrc(a, b, x)", f"-x * {_RATED}", None, f"-a * {_RATED}", guarded=True)
+special("gdtrix(a, b, p)", "-out / a", None, "1 / (a * exp(xlogy(b - 1, a * out) - a * out - lgamma(b)))", guarded=True)
+_WAYS = "exp(lgamma(n + 1) - lgamma(floor(k) + 1) - lgamma(n - floor(k) + 1)"
+_BINOMIAL = f"(n - floor(k)) * {_WAYS} + xlogy(floor(k), p) + xlog1py(n - floor(k) - 1, -p))"
+special("bdtr(k, n, p)", "0", "0", f"-{_BINOMIAL}", export="__pyx_fuse_0bdtr", guarded=True)
+special("bdtrc(k, n, p)", "0", "0", _BINOMIAL, export="__pyx_fuse_0bdtrc", guarded=True)
+
+# Degrees --------------------------------------------------------------------------------------------------------------
+
+special("sindg(x)", "0.017453292519943295 * cosdg(x)")
+special("cosdg(x)", "-0.017453292519943295 * sindg(x)")
+special("tandg(x)", "0.017453292519943295 * (1 + out * out)")
+special("cotdg(x)", "-0.017453292519943295 * (1 + out * out)")
+special("radian(d, m, s)", "0.017453292519943295", "0.0002908882086657216", "4.84813681109536e-06")
+
 # Error functions (7.2, 7.10) ------------------------------------------------------------------------------------------
 
 special("erfinv(y)", "0.886226925452758 * exp(out * out)", export="__pyx_fuse_0erfinv", guarded=True)
@@ -181,10 +205,19 @@ special(
     "r / sqrt(1 + (r / d) * (r / d))",
     guarded=True,
 )
-special("boxcox(x, p)", "x ** (p - 1)", None, guarded=True)
-special("boxcox1p(x, p)", "(1 + x) ** (p - 1)", None, guarded=True)
-special("inv_boxcox(y, p)", "out ** (1 - p)", None, guarded=True)
-special("inv_boxcox1p(y, p)", "(1 + out) ** (1 - p)", None, guarded=True)
+special("boxcox(x, p)", "x ** (p - 1)", "0.5 * log(x) * log(x) * hyp1f1(2.0, 3.0, p * log(x))", guarded=True)
+special(
+    "boxcox1p(x, p)", "(1 + x) ** (p - 1)", "0.5 * log1p(x) * log1p(x) * hyp1f1(2.0, 3.0, p * log1p(x))", guarded=True
+)
+special(
+    "inv_boxcox(y, p)", "out ** (1 - p)",
+    "-0.5 * log(out) * log(out) * hyp1f1(2.0, 3.0, p * log(out)) * out ** (1 - p)", guarded=True,
+)  # fmt: skip
+special(
+    "inv_boxcox1p(y, p)", "(1 + out) ** (1 - p)",
+    "-0.5 * log1p(out) * log1p(out) * hyp1f1(2.0, 3.0, p * log1p(out)) * (1 + out) ** (1 - p)", guarded=True,
+)  # fmt: skip
+special("powm1(x, y)", "y * x ** (y - 1)", "log(x) * (1 + out)", export="__pyx_fuse_0powm1", guarded=True)
 special("exprel(x)", "0.5 * hyp1f1(2.0, 3.0, x)", guarded=True)
 special("exp10(x)", "2.302585092994046 * out", guarded=True)
 special("cosm1(x)", "-sin(x)")
@@ -194,6 +227,7 @@ special("wrightomega(x)", "out / (1 + out)", export="__pyx_fuse_1wrightomega", g
 
 special("expi(x)", "exp(x) / x", export="__pyx_fuse_1expi", guarded=True)
 special("exp1(x)", "-exp(-x) / x", export="__pyx_fuse_1exp1", guarded=True)
+special("spence(x)", "-hyp2f1(1.0, 1.0, 2.0, 1 - x)", export="__pyx_fuse_1spence", guarded=True)
 
 # Bessel functions (10.6, 10.29, 10.51) and their scaled forms ---------------------------------------------------------
 
@@ -205,6 +239,14 @@ special(
     "ive(v, x)", None, "0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out", export="__pyx_fuse_1ive", guarded=True
 )
 special("kve(v, x)", None, "out - 0.5 * (kve(v - 1, x) + kve(v + 1, x))", export="__pyx_fuse_1kve", guarded=True)
+special("jve(v, x)", None, "0.5 * (jve(v - 1, x) - jve(v + 1, x))", export="__pyx_fuse_1jve", guarded=True)
+special("yve(v, x)", None, "0.5 * (yve(v - 1, x) - yve(v + 1, x))", export="__pyx_fuse_1yve", guarded=True)
+special("struve(v, x)", None, "struve(v - 1, x) - v / x * out", guarded=True)
+special("modstruve(v, x)", None, "modstruve(v - 1, x) - v / x * out", guarded=True)
+# Kelvin functions (10.61): the second derivatives are those of their differential equation.
+for _one, _other, _sign in (("ber", "bei", "-"), ("ker", "kei", "-"), ("bei", "ber", ""), ("kei", "ker", "")):
+    special(f"{_one}(x)", f"{_one}p(x)", guarded=True)
+    special(f"{_one}p(x)", f"{_sign}{_other}(x) - out / x", guarded=True)
 special("j0(x)", "-j1(x)")
 special("j1(x)", "0.5 * (j0(x) - jv(2, x))", guarded=True)
 special("y0(x)", "-y1(x)", guarded=True)
@@ -240,3 +282,16 @@ special("ellipkm1(p)", "-0.39269908169872414 * hyp2f1(1.5, 1.5, 2.0, 1 - p)", gu
 special("ellipe(m)", "-0.39269908169872414 * hyp2f1(0.5, 1.5, 2.0, m)", guarded=True)
 special("ellipkinc(p, m)", "1 / sqrt(1 - m * sin(p) * sin(p))", None, guarded=True)
 special("ellipeinc(p, m)", "sqrt(1 - m * sin(p) * sin(p))", None, guarded=True)
+# Carlson's symmetric integrals (19.18); of R_D there is no derivative.
+special("elliprd(x, y, z)", None, None, None, export="__pyx_fuse_1elliprd", guarded=True)
+special(
+    "elliprf(x, y, z)", "-elliprd(y, z, x) / 6", "-elliprd(z, x, y) / 6", "-elliprd(x, y, z) / 6",
+    export="__pyx_fuse_1elliprf", guarded=True,
+)  # fmt: skip
+special(
+    "agm(a, b)",
+    "0.2122065907891938 * out * out * a * elliprd(0.0, b * b, a * a)",
+    "0.2122065907891938 * out * out * b * elliprd(0.0, a * a, b * b)",
+    guarded=True,
+)
+special("hyperu(a, b, x)", None, None, "-a * hyperu(a + 1, b + 1, x)", guarded=True)

@@ -893,3 +893,8 @@ case(stats.norm.ppf, [0.1, 0.5, 0.99], 0.1, 1.3)
 for f in (stats.multivariate_normal.logpdf, stats.multivariate_normal.pdf):
     case(f, V[:3], M[:, 0], P)
     case(f, M.T, cov=P)
+for f in (scipy.special.jvp, scipy.special.yvp, scipy.special.ivp, scipy.special.kvp):
+    for n in (0, 1, 3):
+        case(f, 1.5, np.abs(V) + 0.5, n)
+for slope in (False, True):
+    case(scipy.special.spherical_kn, 2, np.abs(V) + 0.5, slope)

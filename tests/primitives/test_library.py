@@ -24,7 +24,16 @@ IN_PLACE = {
 } | {f for f in COMPOSITES if getattr(f, "__name__", "") == "at"}  # fmt: skip
 
 
-SCIPYS = ("interpolate", "signal", "ndimage", "spatial", "sparse", "transforms")  # rows of tests/scipy
+SCIPYS = (
+    "interpolate",
+    "signal",
+    "ndimage",
+    "spatial",
+    "sparse",
+    "stats",
+    "linear",
+    "transforms",
+)  # rows of tests/scipy
 
 IDS = [f"{getattr(function, '__name__', function)}-{k}" for k, (function, _, _) in enumerate(CASES)]
 

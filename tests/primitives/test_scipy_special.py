@@ -51,8 +51,48 @@ def inverse(function: Any) -> Any:
     return found
 
 
+def boxed(x: Any, p: Any) -> Any:
+    return (mp.power(x, p) - 1) / p
+
+
+def owen(h: Any, a: Any) -> Any:
+    return mp.quad(lambda u: mp.exp(-h * h * (1 + u * u) / 2) / (1 + u * u), [0, a]) / (2 * mp.pi)
+
+
 # name -> the function in mpmath, points where it is smooth, and the parameters with a derivative
 ROWS: dict[str, tuple[Any, list[tuple[Any, ...]]]] = {
+    "boxcox": (boxed, [(0.7, 0.4), (2.3, -1.2), (3.0, 1e-9)]),
+    "boxcox1p": (lambda x, p: boxed(1 + x, p), [(0.7, 0.4), (1.3, -1.2)]),
+    "inv_boxcox": (lambda y, p: (1 + p * y) ** (1 / p), [(0.7, 0.4), (0.3, -1.2)]),
+    "inv_boxcox1p": (lambda y, p: (1 + p * y) ** (1 / p) - 1, [(0.7, 0.4), (0.3, -1.2)]),
+    "powm1": (lambda x, y: mp.power(x, y) - 1, [(0.7, 0.4), (2.3, -1.2)]),
+    "owens_t": (owen, [(0.7, 0.4), (-1.3, 2.2), (0.0, 1.1)]),
+    "gdtr": (lambda a, b, x: mp.gammainc(b, 0, a * x, regularized=True), [(0.7, 1.4, 2.2)]),
+    "gdtrc": (lambda a, b, x: mp.gammainc(b, a * x, regularized=True), [(0.7, 1.4, 2.2)]),
+    "bdtr": (lambda k, n, p: 1 - mp.betainc(k + 1, n - k, 0, p, regularized=True), [(2, 5, 0.3), (0, 3, 0.7)]),
+    "bdtrc": (lambda k, n, p: mp.betainc(k + 1, n - k, 0, p, regularized=True), [(2, 5, 0.3), (0, 3, 0.7)]),
+    "sindg": (lambda x: mp.sin(mp.radians(x)), [(20.0,), (-100.0,)]),
+    "cosdg": (lambda x: mp.cos(mp.radians(x)), [(20.0,), (-100.0,)]),
+    "tandg": (lambda x: mp.tan(mp.radians(x)), [(20.0,), (-100.0,)]),
+    "cotdg": (lambda x: mp.cot(mp.radians(x)), [(20.0,), (-100.0,)]),
+    "radian": (lambda d, m, s: mp.radians(d + m / 60 + s / 3600), [(3.0, 20.0, 11.0)]),
+    "spence": (lambda x: mp.re(mp.polylog(2, 1 - x)), [(0.3,), (1.0,), (1.7,), (4.0,)]),
+    "jve": (mp.besselj, [(1.5, 0.7), (0, 12.0)]),
+    "yve": (bessel_y, [(1.5, 0.7), (0, 12.0)]),
+    "struve": (mp.struveh, [(1.5, 0.7), (0, 3.0)]),
+    "modstruve": (mp.struvel, [(1.5, 0.7), (0, 3.0)]),
+    "ber": (lambda x: mp.ber(0, x), [(0.7,), (3.0,)]),
+    "bei": (lambda x: mp.bei(0, x), [(0.7,), (3.0,)]),
+    "ker": (lambda x: mp.ker(0, x), [(0.7,), (3.0,)]),
+    "kei": (lambda x: mp.kei(0, x), [(0.7,), (3.0,)]),
+    "berp": (lambda x: mp.diff(lambda u: mp.ber(0, u), x), [(0.7,), (3.0,)]),
+    "beip": (lambda x: mp.diff(lambda u: mp.bei(0, u), x), [(0.7,), (3.0,)]),
+    "kerp": (lambda x: mp.diff(lambda u: mp.ker(0, u), x), [(0.7,), (3.0,)]),
+    "keip": (lambda x: mp.diff(lambda u: mp.kei(0, u), x), [(0.7,), (3.0,)]),
+    "elliprd": (mp.elliprd, [(0.3, 1.2, 2.5)]),
+    "elliprf": (mp.elliprf, [(0.3, 1.2, 2.5), (0.7, 0.7, 0.7)]),
+    "agm": (mp.agm, [(0.3, 2.5), (1.4, 1.4)]),
+    "hyperu": (mp.hyperu, [(0.5, 1.5, 0.3), (2.0, 3.5, 4.0)]),
     "psi": (mp.digamma, [(0.3,), (4.2,), (-1.3,)]),
     "rgamma": (mp.rgamma, [(0.3,), (4.2,), (-1.3,)]),
     "loggamma": (mp.loggamma, [(0.3,), (4.2,)]),
@@ -87,10 +127,6 @@ ROWS: dict[str, tuple[Any, list[tuple[Any, ...]]]] = {
         [(1.0, 0.3), (1.0, -0.3), (1.0, 2.0), (0.5, -2.0)],
     ),
     "pseudo_huber": (lambda d, r: d * d * (mp.sqrt(1 + (r / d) ** 2) - 1), [(1.0, 0.3), (0.5, -2.0)]),
-    "boxcox": (lambda x, p: (x**p - 1) / p, [(0.3, 0.4), (2.0, -1.0)]),
-    "boxcox1p": (lambda x, p: ((1 + x) ** p - 1) / p, [(0.3, 0.4), (2.0, -1.0)]),
-    "inv_boxcox": (lambda y, p: (p * y + 1) ** (1 / p), [(0.3, 0.4), (0.5, -1.0)]),
-    "inv_boxcox1p": (lambda y, p: (p * y + 1) ** (1 / p) - 1, [(0.3, 0.4), (0.5, -1.0)]),
     "exprel": (lambda x: mp.expm1(x) / x, [(-2.0,), (1e-6,), (1.5,)]),
     "exp10": (lambda x: mp.mpf(10) ** x, [(-2.0,), (1.5,)]),
     "cosm1": (lambda x: mp.cos(x) - 1, [(-2.0,), (0.0,), (1e-5,)]),
@@ -134,6 +170,9 @@ INVERSES: dict[str, tuple[Any, list[tuple[Any, ...]]]] = {
     "ndtri": (normal, [(0.1,), (0.5,), (0.99,)]),
     "gammaincinv": (lambda a, x: mp.gammainc(a, 0, x, regularized=True), [(1.5, 0.3), (3.0, 0.9)]),
     "gammainccinv": (lambda a, x: mp.gammainc(a, x, regularized=True), [(1.5, 0.3), (3.0, 0.9)]),
+    "ndtri_exp": (lambda x: mp.log(normal(x)), [(-0.1,), (-3.0,)]),
+    "chdtri": (lambda v, x: mp.gammainc(v / 2, x / 2, regularized=True), [(1.5, 0.3), (3.0, 0.9)]),
+    "gdtrix": (lambda a, b, x: mp.gammainc(b, 0, a * x, regularized=True), [(0.7, 1.4, 0.4)]),
     "betaincinv": (lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True), [(1.5, 0.7, 0.3)]),
 }
 WITHOUT = {"gammasgn"}  # constant almost everywhere

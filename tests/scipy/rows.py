@@ -291,6 +291,7 @@ row("fft.shifts", lambda x: sf.ifftshift(sf.fftshift(x) * sf.fftfreq(24, 0.1)) +
 for kind in (1, 2, 3, 4):
     for name in ("dct", "idct", "dst", "idst"):
         row(f"fft.{name} {kind}", lambda x, f=getattr(sf, name), k=kind: f(x, k, norm="ortho"), S, of=getattr(sf, name))
+row("fft.dstn", lambda x: sf.dstn(x) + sf.idstn(x, 3), I, of=(sf.dstn, sf.idstn), twice=True)
 row("fft.dctn", lambda x: sf.dctn(x) + sf.idctn(x, norm="ortho"), I, of=(sf.dctn, sf.idctn), twice=True)
 for name in ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn"):
     row(f"fftpack.{name}", lambda x, f=getattr(pack, name): np.abs(f(x)), I, of=getattr(pack, name))

@@ -26,7 +26,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import learn
-from diffjit.primitives.registry import COMPOSITES, CONSTANT, ELEMENTWISE, FUNCTIONS
+from diffjit.primitives.registry import COMPOSITES, CONSTANT, ELEMENTWISE, FUNCTIONS, STATELESS
 from diffjit.primitives.signatures import is_ctypes
 
 
@@ -70,9 +70,10 @@ class Calls(Mixin):
     ) -> Any:
         """Call a method of an object or class from outside."""
         owner = method.__self__
-        if _module_of(type(owner)) == "scipy":
+        fixed = isinstance(owner, tuple(STATELESS))
+        if _module_of(type(owner)) == "scipy" and not fixed:
             raise self.no_rule(method, node)
-        receiver = Static(owner) if isinstance(owner, type) else self.lift_object(owner)
+        receiver = Static(owner) if isinstance(owner, type) or fixed else self.lift_object(owner)
         return self.call(self.lift_static(method.__func__), [receiver, *args], kwargs, node)
 
     def call_static(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -125,7 +126,7 @@ class Calls(Mixin):
             return self.py_range(*args)
         if isinstance(obj, type):
             return self.instantiate(obj, args, kwargs, node)
-        if is_cython(obj):
+        if is_cython(obj) or hasattr(obj, "arg_extractor"):  # SciPy's transforms, whose source says what they take
             return self.call_unknown(obj, args, kwargs, node)
         if isinstance(obj, types.MethodType):
             return self.call_method_from_outside(obj, args, kwargs, node)

@@ -64,6 +64,8 @@ class Methods(Mixin):
         """Of super().name: the instance, the class that has it, and what it is there."""
         owner, instance = receiver.parts
         cls = self.object_class(instance) or self.class_of(instance)
+        if isinstance(instance, Static) and not isinstance(instance.obj, type):
+            cls = type(instance.obj)  # an object that does not change, as a distribution of SciPy's
         mro = cls.__mro__
         self.watch(cls, name, after=owner)
         base = next((b for b in mro[mro.index(owner) + 1 :] if name in vars(b)), object)

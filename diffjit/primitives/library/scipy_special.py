@@ -11,7 +11,7 @@ import numpy as np
 import scipy.special
 
 from diffjit.primitives.library.axes import all_axes, as_float
-from diffjit.primitives.registry import implements
+from diffjit.primitives.registry import constant, implements, present
 
 
 @implements(scipy.special.logsumexp)
@@ -162,3 +162,64 @@ def eval_gegenbauer(n, alpha, x):
     return recurrence(
         n, first, first, lambda k, p, q: (2 * (k + alpha) * x * p - (k + 2 * alpha - 1) * q) / (k + 1)
     )  # fmt: skip
+
+
+# Derivatives of Bessel functions (10.6.7, 10.29.5), and spherical ones of the third kind (10.47.9) --------------------
+
+
+def bessel_slope(function, v, z, n, sign):
+    """The n-th derivative: a sum over functions of orders v - n to v + n."""
+    if not isinstance(n, int) or n < 0:
+        raise ValueError("n must be a non-negative integer")
+    factor, total = 1.0, function(v - n, z)
+    for k in range(1, n + 1):
+        factor = sign * (factor * (n - k + 1)) / k
+        total = total + factor * function(v - n + 2 * k, z)
+    return total / 2.0**n
+
+
+@implements(scipy.special.jvp)
+def jvp(v, z, n=1):
+    """The n-th derivative of a Bessel function of the first kind."""
+    return bessel_slope(scipy.special.jv, v, z, n, -1)
+
+
+@implements(scipy.special.yvp)
+def yvp(v, z, n=1):
+    """The n-th derivative of a Bessel function of the second kind."""
+    return bessel_slope(scipy.special.yv, v, z, n, -1)
+
+
+@implements(scipy.special.ivp)
+def ivp(v, z, n=1):
+    """The n-th derivative of a modified Bessel function of the first kind."""
+    return bessel_slope(scipy.special.iv, v, z, n, 1)
+
+
+@implements(scipy.special.kvp)
+def kvp(v, z, n=1):
+    """The n-th derivative of a modified Bessel function of the second kind."""
+    return (-1.0) ** n * bessel_slope(scipy.special.kv, v, z, n, 1)
+
+
+@implements(scipy.special.spherical_kn)
+def spherical_kn(n, z, derivative=False):
+    """The spherical Bessel function of the third kind, or its derivative."""
+    z = as_float(np.asarray(z))[()]
+    value = np.sqrt(0.5 * math.pi / z) * scipy.special.kv(n + 0.5, z)
+    if not derivative:
+        return value
+    return n / z * value - np.sqrt(0.5 * math.pi / z) * scipy.special.kv(n + 1.5, z)
+
+
+# Zeros, nodes and coefficients are numbers once the order is known.
+constant(
+    *present(
+        scipy.special, "ai_zeros", "bi_zeros", "bei_zeros", "beip_zeros", "ber_zeros", "berp_zeros", "kei_zeros",
+        "keip_zeros", "ker_zeros", "kerp_zeros", "kelvin_zeros", "erf_zeros", "fresnel_zeros", "fresnelc_zeros",
+        "fresnels_zeros", "jn_zeros", "jnp_zeros", "jnyn_zeros", "jnjnp_zeros", "yn_zeros", "ynp_zeros", "y0_zeros",
+        "y1_zeros", "y1p_zeros", "bernoulli", "euler", "roots_legendre", "roots_chebyt", "roots_chebyu", "roots_chebyc",
+        "roots_chebys", "roots_laguerre", "roots_hermite", "roots_hermitenorm", "roots_sh_legendre", "roots_sh_chebyt",
+        "roots_sh_chebyu", "factorial2", "factorialk", "stirling2",
+    )
+)  # fmt: skip

@@ -147,3 +147,19 @@ def idctn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=No
     if orthogonalize is not None:
         raise NotImplementedError("scipy.fft: orthogonalize= is not supported: leave it out")
     return of_all(idct, x, type, s, axes, norm)
+
+
+@implements(scipy.fft.dstn)
+def dstn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):  # noqa: A002
+    """The sine transform along axes."""
+    if orthogonalize is not None:
+        raise NotImplementedError("scipy.fft: orthogonalize= is not supported: leave it out")
+    return of_all(dst, x, type, s, axes, norm)
+
+
+@implements(scipy.fft.idstn)
+def idstn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):  # noqa: A002
+    """The inverse of the sine transform along axes."""
+    if orthogonalize is not None:
+        raise NotImplementedError("scipy.fft: orthogonalize= is not supported: leave it out")
+    return of_all(idst, x, type, s, axes, norm)

@@ -1,0 +1,80 @@
+"""Factors of matrices, and what is made of them."""
+
+# SciPy's signatures take whatever SciPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from diffjit.primitives.library.axes import as_float
+from diffjit.primitives.library.scipy_linalg import square
+from diffjit.primitives.registry import implements
+
+
+@implements(scipy.linalg.lu)
+def lu(a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
+    """Permutation, lower and upper triangle."""
+    a = square(a)
+    if p_indices:
+        raise NotImplementedError("scipy.linalg.lu(p_indices=True): use lu_factor")
+    n = a.shape[0]
+    both, swaps = scipy.linalg.lu_factor(a)
+    low = np.tril(both, -1) + np.eye(n, dtype=a.dtype)
+    order = np.arange(n)
+    for k in range(n):
+        kept = order[k]
+        order[k] = order[swaps[k]]
+        order[swaps[k]] = kept
+    rows = np.zeros((n, n), a.dtype)
+    for k in range(n):
+        rows[order[k], k] = 1.0
+    if permute_l:
+        return rows @ low, np.triu(both)
+    return rows, low, np.triu(both)
+
+
+@implements(scipy.linalg.qr)
+def qr(a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
+    """Orthogonal and triangular factor."""
+    if pivoting:
+        raise NotImplementedError("scipy.linalg.qr(pivoting=True): leave it out")
+    if mode == "raw":
+        raise NotImplementedError("scipy.linalg.qr(mode='raw'): use 'full'")
+    a = as_float(np.asarray(a))
+    if mode == "r":
+        if a.shape[0] > a.shape[1]:
+            raise NotImplementedError("scipy.linalg.qr(mode='r') of a tall matrix: use 'economic'")
+        return (np.linalg.qr(a, "r"),)
+    found = np.linalg.qr(a, "reduced" if mode == "economic" else "complete")
+    return found[0], found[1]
+
+
+@implements(scipy.linalg.polar)
+def polar(a, side="right"):
+    """Unitary and positive factor."""
+    a = as_float(np.asarray(a))
+    w, s, vh = np.linalg.svd(a, full_matrices=False)
+    v = np.conjugate(vh.T)
+    positive = (v * s) @ vh if side == "right" else (w * s) @ np.conjugate(w.T)
+    return w @ vh, positive
+
+
+@implements(scipy.linalg.orthogonal_procrustes)
+def orthogonal_procrustes(A, B, check_finite=True):
+    """The rotation that takes A nearest to B, and the sum of the singular values."""
+    A, B = as_float(np.asarray(A)), as_float(np.asarray(B))
+    u, w, vt = np.linalg.svd((B.T @ np.conjugate(A)).T)
+    return u @ vt, np.sum(w)
+
+
+@implements(scipy.linalg.pinvh)
+def pinvh(a, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
+    """The pseudo-inverse of a symmetric matrix, by one triangle."""
+    if atol is not None or rtol is not None or return_rank:
+        raise NotImplementedError("scipy.linalg.pinvh with a tolerance or a rank: use scipy.linalg.pinv")
+    a = square(a)
+    half = np.tril(a, -1) if lower else np.triu(a, 1)
+    return np.linalg.pinv(half + np.conjugate(half.T) + np.diag(np.diagonal(a)))
