@@ -153,8 +153,8 @@ class _Marking:
     def _selected(self, op: Op, loop: Op) -> set[tuple[int, Any]]:
         """The axes along which each iteration takes an element of its own, and which: a sum with the counter in it."""
         first = op.row.indices_at or 0
-        if op.attrs.get("inbounds") and not op.attrs.get("nonneg"):
-            return set()  # it may count from the end
+        start = const_of(loop.inputs[0])
+        wraps = op.attrs.get("inbounds") and not op.attrs.get("nonneg")  # an index may count from the end
         found: set[tuple[int, Any]] = set()
         counter = loop.regions[0].args[0]
         base = op.inputs[0].type
@@ -166,7 +166,9 @@ class _Marking:
             if entry == "i":
                 e = self.known.bounds.of(next(rest))
                 others = [a for a in e.terms if a is not counter and isinstance(a, Value)]
-                if e.terms.get(counter) and all(self.order.visible(a, loop) for a in others):
+                step = e.terms.get(counter, 0)
+                counts_up = step > 0 and len(e.terms) == 1 and step * start + e.constant >= 0
+                if step and (counts_up or not wraps) and all(self.order.visible(a, loop) for a in others):
                     found.add((axis, (e.constant, frozenset(e.terms.items()))))
             elif isinstance(entry, tuple):
                 for _ in filter(None, entry[1:]):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

@@ -1287,3 +1287,23 @@ def dj553_stream():
         return x * rng.normal(size=3)
 
     dj.sparse_jacobian(model)(np.ones(3), np.random.default_rng(1))
+
+
+# ------------------------------------------------------------------------------------------------------------ devices
+
+
+def dj562_no_gpu():
+    dj.device_put(np.zeros(3))
+
+
+def dj564_unknown_library():
+    import os
+
+    class Elsewhere:
+        __cuda_array_interface__ = {"shape": (3,), "typestr": "<f8", "data": (0, False), "version": 3}  # noqa: RUF012
+
+    os.environ["DIFFJIT_CUDA"] = "emulated"
+    try:
+        dj.jit(np.sum, backend="cuda")(Elsewhere())
+    finally:
+        del os.environ["DIFFJIT_CUDA"]

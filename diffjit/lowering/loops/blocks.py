@@ -22,6 +22,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from diffjit.analysis.manager import analyses
 from diffjit.analysis.separate import SUMS
 from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.text import syntax
@@ -29,7 +30,7 @@ from diffjit.ir.walk import walk
 from diffjit.lowering.loops import fuse, sharing
 from diffjit.lowering.loops.outlined import MOST
 from diffjit.lowering.text.lines import Lines, tuple_text
-from diffjit.lowering.text.spreading import Part, free_names, groups_of
+from diffjit.lowering.text.spreading import Part, free_names, given_names, groups_of
 from diffjit.tree import NO_THREADS
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
 _LEAST = 32  # iterations of a block
 _BLOCKS, _THREADS = 32, 1 << 14  # blocks at most, for threads of the processor and for those of a device
-_DENSE = 4  # elements of the arrays of all blocks for each iteration, where that has loops of its own
+_DENSE = 4  # elements of the arrays of all blocks for each iteration, where nobody knows how long its loops are,
+_SHARE = 4  # and iterations of its loops for each such element, where that is known
 
 
 def pays(printer: LoweredPrinter, op: Op) -> bool:
@@ -84,7 +86,9 @@ def add_up(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value
     lines.add(f"{count} = trip({first}, {stop}, 1)")
     size = " + ".join(" * ".join(f"{n}.shape[{k}]" for k in range(v.type.ndim)) for n, v in roots.items())
     most = _THREADS if printer.device else _BLOCKS
-    room = f"quotient({count} * {_DENSE}, maximum({size}, 1))"
+    inner_turns = _inner_turns(printer, op, name)
+    work = f"{count} * maximum({inner_turns}, 0)" if inner_turns else f"{count} * {_DENSE * _SHARE}"
+    room = f"quotient({work}, {_SHARE} * maximum({size}, 1))"
     lines.add(f"{blocks} = maximum(minimum({most}, minimum(quotient({count}, {_LEAST}), {room})), 1)")
     with lines.block(f"if {blocks} == 1:"):
         lines.add(f"{turns.name}({', '.join(['0', count, *turns.parameters[2:]])})")
@@ -105,6 +109,19 @@ def add_up(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value
     return made
 
 
+def _inner_turns(printer: LoweredPrinter, op: Op, name: Callable[[Value], str | None]) -> str:
+    """How often a loop inside turns in each iteration, where that is known in front; "" where it is not."""
+    order = analyses(printer.function).order
+    for inner in op.regions[0].ops:
+        if inner.kind == "for" and const_of(inner.inputs[0]) == 0 and const_of(inner.inputs[2]) == 1:
+            stop = inner.inputs[1]
+            known = const_of(stop)
+            found = str(known) if known is not None else name(stop) if order.visible(stop, op) else None
+            if found is not None:
+                return found
+    return ""
+
+
 def _turns(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> Part:
     """The function of some iterations, which adds to what it is given."""
     low, high = printer.temp("lo"), printer.temp("hi")
@@ -115,7 +132,7 @@ def _turns(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value
     else:
         loop.iter = syntax.expr("range(lo, hi)", **ends)
     body: list[ast.stmt] = [loop, *syntax.stmts("return 0")]
-    free = [n for n in free_names(body, {low, high}) if n not in printer.definitions]
+    free = given_names(printer, body, {low, high})
     groups = (0, 0, *groups_of(free, sharing.arrays_behind(op, free, name), printer.roots))
     rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in ast.walk(loop))
     printer.rooms -= rooms

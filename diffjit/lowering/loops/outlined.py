@@ -23,7 +23,7 @@ from diffjit.ir.text import syntax
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 from diffjit.lowering.text.rows import has_unit_rows
-from diffjit.lowering.text.spreading import Part, free_names, groups_of
+from diffjit.lowering.text.spreading import Part, free_names, given_names, groups_of
 
 if TYPE_CHECKING:
     from diffjit.lowering.text.nests import Loops
@@ -107,8 +107,7 @@ def call_of(
     `results`: variables whose values leave; `carried`: those that they read before they assign them; `behind`: what
     arrays stand for, but for `fresh` ones.
     """
-    known = {*printer.definitions, *(part.name for part in printer.parts)}
-    names = [*carried, *(n for n in free_names(body, set(carried)) if n not in known)]
+    names = [*carried, *given_names(printer, body, set(carried))]
     out = syntax.tuple_of([syntax.variable(n) for n in results]) if len(results) > 1 else None
     back = out or (syntax.variable(results[0]) if results else ast.Constant(value=0))
     part = Part(

@@ -19,7 +19,7 @@ from diffjit.ir.text import syntax
 from diffjit.ir.types import Array
 from diffjit.ir.walk import walk
 from diffjit.lowering.loops.outlined import MOST
-from diffjit.lowering.text.spreading import Part, free_names, groups_of
+from diffjit.lowering.text.spreading import Part, free_names, given_names, groups_of
 from diffjit.tree import NO_THREADS
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value]
     else:
         loop.iter = syntax.expr("range(lo, hi)", **ends)
     body: list[ast.stmt] = [loop, *syntax.stmts("return 0")]
-    free = [n for n in free_names(body, {low, high}) if n not in printer.definitions]
+    free = given_names(printer, body, {low, high})
     groups = (0, 0, *groups_of(free, arrays_behind(op, free, name), printer.roots))
     rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in ast.walk(loop))
     printer.rooms -= rooms

@@ -218,7 +218,7 @@ class _Spread:
             s.out = out
 
     def _part(self, body: list[ast.stmt]) -> Part:
-        free = [n for n in free_names(body, {self.low, self.high}) if n not in self.printer.definitions]
+        free = given_names(self.printer, body, {self.low, self.high})
         part = Part(self.printer.part_name(), [self.low, self.high, *free], self._apart(free), body)
         self.printer.parts.append(part)
         return part
@@ -259,6 +259,12 @@ def groups_of(names: list[str], behind: dict[str, list[Value]], roots: Roots, fr
         groups.append(group)
         known.append((group, mine))
     return groups
+
+
+def given_names(printer: LoweredPrinter, body: list[ast.stmt], given: set[str]) -> list[str]:
+    """The variables that a part with these statements is given: those that they read, but for functions."""
+    known = {*printer.definitions, *(part.name for part in printer.parts)}
+    return [n for n in free_names(body, given) if n not in known]
 
 
 def free_names(body: list[ast.stmt], given: set[str]) -> list[str]:
