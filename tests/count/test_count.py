@@ -24,7 +24,7 @@ def test_every_callable_is_counted():
 
 
 def may_be_dropped(name):
-    """Whether a library is older than what was measured: that may have dropped the name. Python's is as it was there."""
+    """Whether a library is older than what was measured, which may have dropped the name; Python's is as it was."""
     module = name.partition(".")[0]
     if module in ("math", "cmath"):
         return sys.version_info[:2] != (3, 11)
