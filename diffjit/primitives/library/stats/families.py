@@ -304,6 +304,13 @@ def stream_of(random_state):
     return random_state
 
 
+def lengths_of(size):
+    """The lengths of draws, as SciPy's own formulas get them."""
+    if size is None:
+        return ()
+    return tuple(size) if isinstance(size, (tuple, list)) else (size,)
+
+
 def of_numbers(shapes, loc, scale):
     """Parameters of draws are numbers, not arrays."""
     for value in (*shapes, loc, scale):
@@ -316,9 +323,8 @@ def rvs(self, *args, size=None, random_state=None, **kwds):
     """Draws."""
     shapes, loc, scale = settled(self, args, kwds)
     of_numbers(shapes, loc, scale)
-    return (self._rvs(*shapes, size=() if size is None else size, random_state=stream_of(random_state)) * scale + loc)[
-        ()
-    ]
+    drawn = self._rvs(*shapes, size=lengths_of(size), random_state=stream_of(random_state))
+    return (drawn * scale + loc)[()]
 
 
 @implements(stats.rv_discrete.rvs)
@@ -326,5 +332,5 @@ def discrete_rvs(self, *args, size=None, random_state=None, **kwds):
     """Draws."""
     shapes, loc, _ = settled(self, args, kwds)
     of_numbers(shapes, loc, 1.0)
-    drawn = self._rvs(*shapes, size=() if size is None else size, random_state=stream_of(random_state)) + loc
+    drawn = self._rvs(*shapes, size=lengths_of(size), random_state=stream_of(random_state)) + loc
     return np.asarray(drawn).astype(np.int64)[()]
