@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from diffjit.analysis.integers.bounds import chosen
 from diffjit.analysis.manager import analyses
 from diffjit.ir.nodes import LANES, Block, Function, Op, Value, const_of, is_view
 from diffjit.ir.ops import Reads
@@ -83,13 +84,9 @@ class _Marking:
         if stop is not None and stop - start < _FEW:
             return None
         inside = list(walk(loop.regions[0]))
-        if any(op.kind in _ALONE or op.row.once or op.row.linked or op.row.effect for op in inside):
+        changed = self.changed(loop, inside)
+        if changed is None or any(op.row.effect for op in inside):
             return None
-        outer = [v for op in inside for v in op.inputs if is_ref(v.type) and not self.order.inside(v, loop)]
-        if not all(isinstance(v.type, Array) for v in outer):
-            return None
-        known = set(inside)
-        changed = [cls for cls, writes in self.memory.writes.items() if any(op in known for op in writes)]
         sums: list[Value] = []
         for cls in changed:
             if self.is_own(cls, loop) or self.is_kept_to(cls, loop, inside):
@@ -104,13 +101,10 @@ class _Marking:
     def added_to(self, cls: Any, loop: Op, inside: list[Op]) -> Value | None:
         """The array that iterations only add cotangents to; None where they do something else with it."""
         members = set(self.memory.members.get(cls, []))
-        roots = [v for v in members if v.op is None or not is_view(v.op)]
-        if len(roots) != 1 or self.order.inside(roots[0], loop):
+        root = self.root(cls, loop)
+        if root is None or root.type.dtype.kind != "f" or root.type.layout != "C" or root.type.ndim == 0:
             return None
-        ty = roots[0].type
-        if not isinstance(ty, Array) or ty.dtype.kind != "f" or ty.layout != "C" or ty.ndim == 0:
-            return None
-        own = {roots[0]}
+        own = {root}
         for op in inside:
             used = [k for k, v in enumerate(op.inputs) if v in members]
             if not used or op.row.reads is Reads.LENGTHS:
@@ -119,15 +113,14 @@ class _Marking:
                 return None
             if is_view(op):
                 own.add(op.out)
-        return roots[0]
+        return root
 
     def is_kept_to(self, cls: Any, loop: Op, inside: list[Op]) -> bool:
         """Whether each iteration reads and writes nothing of an array but the part that its counter selects."""
         members = set(self.memory.members.get(cls, []))
-        roots = [v for v in members if v.op is None or not is_view(v.op)]
-        if len(roots) != 1 or self.order.inside(roots[0], loop) or not isinstance(roots[0].type, Array):
+        root = self.root(cls, loop)
+        if root is None:
             return False
-        root = roots[0]
         places: set[tuple[int, Any]] | None = None
         parts: set[Value] = set()
         for op in inside:
@@ -152,28 +145,17 @@ class _Marking:
 
     def _selected(self, op: Op, loop: Op) -> set[tuple[int, Any]]:
         """The axes along which each iteration takes an element of its own, and which: a sum with the counter in it."""
-        first = op.row.indices_at or 0
         start = const_of(loop.inputs[0])
         wraps = op.attrs.get("inbounds") and not op.attrs.get("nonneg")  # an index may count from the end
         found: set[tuple[int, Any]] = set()
         counter = loop.regions[0].args[0]
-        base = op.inputs[0].type
-        assert isinstance(base, Array)
-        spec: Any = op.attrs["spec"] if op.kind == "view" else ["i"] * base.ndim
-        rest = iter(op.inputs[first:])
-        axis = 0
-        for entry in spec:
-            if entry == "i":
-                e = self.known.bounds.of(next(rest))
-                others = [a for a in e.terms if a is not counter and isinstance(a, Value)]
-                step = e.terms.get(counter, 0)
-                counts_up = step > 0 and len(e.terms) == 1 and step * start + e.constant >= 0
-                if step and (counts_up or not wraps) and all(self.order.visible(a, loop) for a in others):
-                    found.add((axis, (e.constant, frozenset(e.terms.items()))))
-            elif isinstance(entry, tuple):
-                for _ in filter(None, entry[1:]):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-                    next(rest)
-            axis += entry != "n"
+        for axis, index in chosen(op, op.row.indices_at or 0):
+            e = self.known.bounds.of(index)
+            others = [a for a in e.terms if a is not counter and isinstance(a, Value)]
+            step = e.terms.get(counter, 0)
+            counts_up = step > 0 and len(e.terms) == 1 and step * start + e.constant >= 0
+            if step and (counts_up or not wraps) and all(self.order.visible(a, loop) for a in others):
+                found.add((axis, (e.constant, frozenset(e.terms.items()))))
         return found
 
     def is_separate(self, loop: Op) -> bool:
@@ -183,13 +165,26 @@ class _Marking:
         if const_of(loop.inputs[0]) != 0 or const_of(loop.inputs[2]) != 1:
             return False
         inside = list(walk(loop.regions[0]))
+        changed = self.changed(loop, inside)
+        return changed is not None and all(
+            self.is_own(cls, loop) or self.is_filled(cls, loop, inside) for cls in changed
+        )
+
+    def changed(self, loop: Op, inside: list[Op]) -> list[Any] | None:
+        """The classes of memory that a loop writes to; None where it does what threads cannot, or reaches lists."""
         if any(op.kind in _ALONE or op.row.once or op.row.linked for op in inside):
-            return False
+            return None
         outer = [v for op in inside for v in op.inputs if is_ref(v.type) and not self.order.inside(v, loop)]
         if not all(isinstance(v.type, Array) for v in outer):
-            return False
-        changed = [cls for cls, writes in self.memory.writes.items() if any(op in inside for op in writes)]
-        return all(self.is_own(cls, loop) or self.is_filled(cls, loop, inside) for cls in changed)
+            return None
+        known = set(inside)
+        return [cls for cls, writes in self.memory.writes.items() if any(op in known for op in writes)]
+
+    def root(self, cls: Any, loop: Op) -> Value | None:
+        """The array that is there before a loop and that all of a class of memory is views of; None without."""
+        roots = [v for v in self.memory.members.get(cls, []) if v.op is None or not is_view(v.op)]
+        alone = len(roots) == 1 and isinstance(roots[0].type, Array) and not self.order.inside(roots[0], loop)
+        return roots[0] if alone else None
 
     def is_own(self, cls: Any, loop: Op) -> bool:
         """Whether memory is made in each iteration, for itself."""
@@ -200,11 +195,8 @@ class _Marking:
         """Whether each iteration does nothing with an array but fill the part that its counter selects."""
         counter = loop.regions[0].args[0]
         members = set(self.memory.members.get(cls, []))
-        roots = [v for v in members if v.op is None or not is_view(v.op)]
-        if len(roots) != 1 or roots[0].op is None or roots[0].op.row.fill is None:
-            return False
-        root = roots[0]
-        if self.order.inside(root, loop):
+        root = self.root(cls, loop)
+        if root is None or root.op is None or root.op.row.fill is None:
             return False
         axes: set[int] = set()
         parts: set[Value] = set()  # views of the iteration's part
@@ -213,7 +205,7 @@ class _Marking:
             if not used or op.row.reads is Reads.LENGTHS:
                 continue
             if op.kind == "view" and used == [0] and op.inputs[0] is root:
-                axis = _selected(op, counter)
+                axis = next((k for k, index in chosen(op, 1) if index is counter), None)
                 if axis is None:
                     return False
                 axes.add(axis)
@@ -227,19 +219,3 @@ class _Marking:
             elif not (op.kind in ("store", "assign") and used == [0] and op.inputs[0] in parts):
                 return False
         return len(axes) == 1
-
-
-def _selected(view: Op, counter: Value) -> int | None:
-    """The axis along which a view takes the counter's element."""
-    items = iter(view.inputs[1:])
-    axis = 0
-    for entry in view.attrs["spec"]:
-        if entry == "i":
-            if next(items) is counter:
-                return axis
-        elif entry not in (":", "n"):
-            for flag in entry[1:]:
-                if flag:
-                    next(items)
-        axis += entry != "n"
-    return None

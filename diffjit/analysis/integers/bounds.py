@@ -28,6 +28,22 @@ _MOST = 12  # terms of a sum, and conditions that are tried
 _SLACK = 8  # a loop over all but the edges goes over all
 
 
+def chosen(op: Op, first: int) -> Iterator[tuple[int, Value]]:
+    """The axes along which a load, store or view takes one element, and the index there."""
+    base = op.inputs[0].type
+    assert isinstance(base, Array)
+    spec: Any = op.attrs["spec"] if op.kind == "view" else ["i"] * base.ndim
+    rest = iter(op.inputs[first:])
+    axis = 0
+    for entry in spec:
+        if entry == "i":
+            yield axis, next(rest)
+        elif isinstance(entry, tuple):
+            for _ in filter(None, entry[1:]):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+                next(rest)
+        axis += entry != "n"
+
+
 class Bounds:
     """Proves indices of one function."""
 
@@ -43,20 +59,8 @@ class Bounds:
 
         `beyond`: a loop around the operation that may not run.
         """
-        base = op.inputs[0].type
-        assert isinstance(base, Array)
-        spec: Any = op.attrs["spec"] if op.kind == "view" else ["i"] * base.ndim
-        rest = iter(op.inputs[first:])
-        axis = 0
-        for entry in spec:
-            if entry == "i":
-                if not self._within(next(rest), base.dims[axis], op, beyond):
-                    return False
-            elif isinstance(entry, tuple):
-                for _ in filter(None, entry[1:]):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-                    next(rest)
-            axis += entry != "n"
-        return True
+        dims = op.inputs[0].type.dims
+        return all(self._within(index, dims[axis], op, beyond) for axis, index in chosen(op, first))
 
     def proves(self, op: Op) -> bool:
         """Whether the indices of any access are within bounds."""

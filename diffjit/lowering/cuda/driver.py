@@ -12,13 +12,13 @@ from typing import Any
 from diffjit.errors import DeviceProblem
 from diffjit.lowering.calls.interrupts import compiled
 from diffjit.lowering.cuda import pool
-from diffjit.lowering.cuda.images import KERNEL
+from diffjit.lowering.cuda.images import KERNEL, OLDEST
 
 _ERROR_LOG, _ERROR_LOG_SIZE = 5, 6  # CU_JIT_ERROR_LOG_BUFFER, ..._SIZE_BYTES
 _PROCESSORS, _MAJOR, _MINOR, _MANAGED, _TOGETHER = 16, 75, 76, 83, 89  # CU_DEVICE_ATTRIBUTE_*
 _HEAP = 2  # CU_LIMIT_MALLOC_HEAP_SIZE
 _OUT_OF_MEMORY = 2
-_OLDEST = (7, 5)  # as `images.OLDEST`
+_OLDEST = divmod(int(OLDEST.removeprefix("sm_")), 10)
 _THREADS = 128  # of a block
 _BLOCKS = 16  # for each processor of the device
 _PREFETCHED = 1 << 20  # bytes from which on an array is sent for before it is used: a page at a time is slower

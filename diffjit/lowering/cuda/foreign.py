@@ -18,6 +18,7 @@ from diffjit import tree
 from diffjit.errors import UsageError
 from diffjit.lowering.cuda import devices
 from diffjit.lowering.cuda.arguments import in_memory, is_shared, to_shared
+from diffjit.lowering.cuda.pool import extent
 
 
 def _cupy(module: Any, held: Any) -> Any:
@@ -123,9 +124,7 @@ def _copied(x: Any, found: Taken) -> np.ndarray:
     strides = told.get("strides") or np.empty(shape, dtype).strides
     if 0 in shape:
         return np.empty(shape, dtype)
-    reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
-    low = told["data"][0] + sum(r for r in reach if r < 0)
-    size = sum(map(abs, reach)) + dtype.itemsize
+    low, size = extent(told["data"][0], shape, strides, dtype.itemsize)
     device = devices.current()
     device.wait_for(told.get("stream"))
     memory = in_memory(size)

@@ -137,8 +137,7 @@ define ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
 }
 
 define ptr @NRT_MemInfo_alloc_safe_aligned_external(i64 %size, i32 %align, ptr %ignored) {
-  %wide = zext i32 %align to i64
-  %made = call ptr @dj_block(i64 %size, i64 %wide)
+  %made = call ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align)
   ret ptr %made
 }
 

@@ -64,7 +64,7 @@ def _launched(record: Any, count: int, args: int, work: int) -> int:
     device = devices.current()
     if not device.pays(count, work):
         return HOST
-    arrays = _arrays(ctypes.string_at(record[_LAYOUT]).decode(), args)
+    arrays = _arrays(ctypes.string_at(record[_LAYOUT]), args)
     if not all(pool.owns(first, first + size) for first, size in arrays):
         return HOST
     kernel = _kernel(device, record)
@@ -75,20 +75,21 @@ def _launched(record: Any, count: int, args: int, work: int) -> int:
     return FAILED if flag.value else DONE
 
 
-def _arrays(layout: str, args: int) -> list[tuple[int, int]]:
+def _arrays(layout: bytes, args: int) -> list[tuple[int, int]]:
     """First byte and size of the arrays that turns are given, but for empty ones."""
     found: list[tuple[int, int]] = []
-    for entry in layout.split():
-        offset, ndim, itemsize = map(int, entry.split(":"))
+    for offset, ndim, itemsize in _entries(layout):
         words = (ctypes.c_int64 * (1 + 2 * ndim)).from_address(args + offset)
         first, shape, strides = words[0], words[1 : 1 + ndim], words[1 + ndim :]
-        if 0 in shape:
-            continue
-        reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
-        low = first + sum(r for r in reach if r < 0)
-        high = first + sum(r for r in reach if r > 0) + itemsize
-        found.append((low, high - low))
+        if 0 not in shape:
+            found.append(pool.extent(first, shape, strides, itemsize))
     return found
+
+
+@cache
+def _entries(layout: bytes) -> list[tuple[int, int, int]]:
+    """Of each array: where it stands, its dimensions, the bytes of an element."""
+    return [(int(a), int(b), int(c)) for a, b, c in (entry.split(b":") for entry in layout.split())]
 
 
 def _kernel(device: Any, record: Any) -> Any:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import bisect
 import ctypes
 import os
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -241,6 +242,12 @@ class Block:
     def __del__(self) -> None:
         if getattr(self, "address", 0):
             self._back(self.address, self.size, 0)
+
+
+def extent(first: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
+    """The first byte and the size of what an array that is not empty lies in; `first`: where its first element is."""
+    reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    return first + sum(r for r in reach if r < 0), sum(map(abs, reach)) + itemsize
 
 
 class _Pieces:

@@ -25,12 +25,11 @@ from typing import TYPE_CHECKING
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.separate import SUMS
 from diffjit.ir.nodes import Op, Value, const_of
-from diffjit.ir.text import syntax
 from diffjit.ir.walk import walk
 from diffjit.lowering.loops import fuse, sharing
 from diffjit.lowering.loops.outlined import MOST
 from diffjit.lowering.text.lines import Lines, tuple_text
-from diffjit.lowering.text.spreading import Part, free_names, given_names, groups_of
+from diffjit.lowering.text.spreading import Part, free_names, groups_of
 from diffjit.tree import NO_THREADS
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def add_up(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value
     roots = dict(zip([n for n in sums if n is not None], op.attrs[SUMS], strict=True))
     first = const_of(op.inputs[0])
     stop = ast.unparse(loop.iter.args[-1])
-    turns = _turns(printer, op, loop, name)
+    turns = sharing.part_of(printer, op, loop, name)
     parts = {n: printer.temp("parts", f"{v.type.dtype.name}:{v.type.ndim + 1}C") for n, v in roots.items()}
     count, blocks, at = printer.temp("turns"), printer.temp("blocks"), printer.temp("block")
     shared = [n for n in turns.parameters[2:] if n not in roots]
@@ -120,22 +119,3 @@ def _inner_turns(printer: LoweredPrinter, op: Op, name: Callable[[Value], str | 
             if found is not None:
                 return found
     return ""
-
-
-def _turns(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> Part:
-    """The function of some iterations, which adds to what it is given."""
-    low, high = printer.temp("lo"), printer.temp("hi")
-    first = const_of(op.inputs[0])
-    ends = {"lo": syntax.variable(low), "hi": syntax.variable(high)}
-    if first:
-        loop.iter = syntax.expr("range(lo + first, hi + first)", **ends, first=ast.Constant(value=first))
-    else:
-        loop.iter = syntax.expr("range(lo, hi)", **ends)
-    body: list[ast.stmt] = [loop, *syntax.stmts("return 0")]
-    free = given_names(printer, body, {low, high})
-    groups = (0, 0, *groups_of(free, sharing.arrays_behind(op, free, name), printer.roots))
-    rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in ast.walk(loop))
-    printer.rooms -= rooms
-    made = Part(printer.part_name(), [low, high, *free], groups, body, rooms)
-    printer.parts.append(made)
-    return made

@@ -46,19 +46,13 @@ def arrays_behind(op: Op, names: Collection[str], name: Callable[[Value], str | 
     return behind
 
 
-def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
-    """The call that runs a loop."""
-    assert isinstance(loop.iter, ast.Call)
-    if ONCE in op.attrs and len(free_names([loop], set())) > MOST:
-        return [loop]
-    count = loop.iter.args[-1]
+def part_of(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> Part:
+    """The function of a part of a loop's range, which begins at 0 whatever the loop's does."""
     first = const_of(op.inputs[0])
     low, high = printer.temp("lo"), printer.temp("hi")
     ends = {"lo": syntax.variable(low), "hi": syntax.variable(high)}
     if first:
-        shift = ast.Constant(value=first)
-        count = syntax.expr("trip(first, stop, 1)", stop=count, first=shift)
-        loop.iter = syntax.expr("range(lo + first, hi + first)", **ends, first=shift)
+        loop.iter = syntax.expr("range(lo + first, hi + first)", **ends, first=ast.Constant(value=first))
     else:
         loop.iter = syntax.expr("range(lo, hi)", **ends)
     body: list[ast.stmt] = [loop, *syntax.stmts("return 0")]
@@ -68,7 +62,19 @@ def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value]
     printer.rooms -= rooms
     part = Part(printer.part_name(), [low, high, *free], groups, body, rooms)
     printer.parts.append(part)
-    given = syntax.tuple_of([syntax.variable(n) for n in free])
+    return part
+
+
+def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
+    """The call that runs a loop."""
+    assert isinstance(loop.iter, ast.Call)
+    if ONCE in op.attrs and len(free_names([loop], set())) > MOST:
+        return [loop]
+    count = loop.iter.args[-1]
+    if first := const_of(op.inputs[0]):
+        count = syntax.expr("trip(first, stop, 1)", stop=count, first=ast.Constant(value=first))
+    part = part_of(printer, op, loop, name)
+    given = syntax.tuple_of([syntax.variable(n) for n in part.parameters[2:]])
     run = "run_turns" if ONCE in op.attrs else "run_lanes"
     call = syntax.expr(f"{run}(function, count, given)", function=syntax.variable(part.name), count=count, given=given)
     call.origin = op  # type: ignore[attr-defined] - the place of a failure

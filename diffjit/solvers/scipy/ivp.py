@@ -18,8 +18,9 @@ import scipy.integrate
 from diffjit.api.functions import stop_gradient
 from diffjit.primitives.registry import implements
 from diffjit.solvers.ode_solvers import at_time, event_times, replayed, slope_of
+from diffjit.solvers.ode_steps import state_at
 from diffjit.solvers.scipy.closed import closed, number
-from diffjit.solvers.scipy.ivp_steps import mesh, states
+from diffjit.solvers.scipy.ivp_steps import mesh
 from diffjit.solvers.scipy.results import OdeResult, Trajectory
 from diffjit.solvers.vectors import rows, whole
 
@@ -144,7 +145,7 @@ def solve_ivp(
         while done < asked.size and sign * asked[done] <= sign * reached[-1]:
             done += 1
         reached = asked[:done].copy()
-        at = states(hs, times, ys, qs, reached)
+        at = state_at(hs, times, ys, qs, reached)
     sol = Trajectory(hs, times, ys, qs, parts[0]) if dense_output else None
     return OdeResult(
         reached, np.transpose(rows(at, parts)[0]), 1 if stop >= 0 else 0, sol,
@@ -178,7 +179,7 @@ def odeint(
         1.0 * h0, 1.0 * hmax if hmax > 0.0 else np.inf,
     )  # fmt: skip
     hs, times, ys, qs = found[5:]
-    at = states(hs, times, ys, qs, ts)
+    at = state_at(hs, times, ys, qs, ts)
     at[0] = whole(parts)
     return rows(at, parts)[0]
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from diffjit.solvers.ode_solvers import height, located
-from diffjit.solvers.ode_steps import advanced, between, bound, first_step, inner, like, norm
+from diffjit.solvers.ode_steps import advanced, bound, first_step, inner, like, norm
 
 
 def factor(error, rejected):
@@ -97,13 +97,3 @@ def mesh(method, slope, events, stops, ways, y0, t0, t1, args, gs, rtol, atol, f
             t, y, k1, old = t + h, new, ahead, now
         h = min(abs(h * scale), most) * sign
     return np.array(hs), np.array(hit_event), np.array(hit_step), np.array(hit_theta), stop, stiff
-
-
-def states(hs, times, ys, qs, ts):
-    """The solution at times, outside of the integration by the nearest step's interpolant."""
-    out = np.empty((ts.size, ys.shape[1]), ys.dtype)
-    sign = 1.0 if hs[0] > 0.0 else -1.0
-    for j in range(ts.size):
-        i = max(0, min(np.searchsorted(sign * times, sign * ts[j], side="left") - 1, hs.size - 1))
-        out[j] = between(ys[i], hs[i], (ts[j] - times[i]) / hs[i], qs[i])
-    return out

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.solvers.scipy.ivp_steps import states
+from diffjit.solvers.ode_steps import state_at
 from diffjit.solvers.vectors import rows
 
 
@@ -46,7 +46,7 @@ class Trajectory:
     def __call__(self, t: Any) -> Any:
         """The state at a time, or in columns those at several."""
         ts = np.array([t]) if np.ndim(t) == 0 else np.asarray(t)
-        found = rows(states(self.steps, self.times, self.states, self.slopes, ts * 1.0), (self.like,))[0]
+        found = rows(state_at(self.steps, self.times, self.states, self.slopes, ts * 1.0), (self.like,))[0]
         return found[0] if np.ndim(t) == 0 else np.transpose(found)
 
 

@@ -226,26 +226,12 @@ def logpmf(self, k, *args, **kwds):
     return within(right, np.where(inside, value, -np.inf), np.nan)
 
 
-def counts_below(self, k, shapes):
-    """The distribution function inside of the support."""
-    if not has(self, "_cdf"):
-        raise NotImplementedError(refused(self, "cdf"))
-    return self._cdf(k, *shapes)
-
-
-def counts_above(self, k, shapes):
-    """What is left of it."""
-    if has(self, "_sf"):
-        return self._sf(k, *shapes)
-    return 1.0 - counts_below(self, k, shapes)
-
-
 @implements(stats.rv_discrete.cdf)
 def discrete_cdf(self, k, *args, **kwds):
     """The distribution function."""
     k, low, high, shapes, right = counted(self, k, args, kwds)
     inside = (low <= k) & (k < high)
-    value = counts_below(self, np.where(inside, k, low), shapes)
+    value = distribution(self, np.where(inside, k, low), shapes)
     return within(right, np.where(inside, np.clip(value, 0.0, 1.0), np.where(k >= high, 1.0, 0.0)), np.nan)
 
 
@@ -254,7 +240,7 @@ def discrete_sf(self, k, *args, **kwds):
     """1 - cdf."""
     k, low, high, shapes, right = counted(self, k, args, kwds)
     inside = (low <= k) & (k < high)
-    value = counts_above(self, np.where(inside, k, low), shapes)
+    value = survival(self, np.where(inside, k, low), shapes)
     return within(right, np.where(inside, np.clip(value, 0.0, 1.0), np.where(k < low, 1.0, 0.0)), np.nan)
 
 
@@ -264,7 +250,7 @@ def discrete_logcdf(self, k, *args, **kwds):
     k, low, high, shapes, right = counted(self, k, args, kwds)
     inside = (low <= k) & (k < high)
     safe = np.where(inside, k, low)
-    value = self._logcdf(safe, *shapes) if has(self, "_logcdf") else np.log(counts_below(self, safe, shapes))
+    value = self._logcdf(safe, *shapes) if has(self, "_logcdf") else np.log(distribution(self, safe, shapes))
     return within(right, np.where(inside, value, np.where(k >= high, 0.0, -np.inf)), np.nan)
 
 
@@ -274,7 +260,7 @@ def discrete_logsf(self, k, *args, **kwds):
     k, low, high, shapes, right = counted(self, k, args, kwds)
     inside = (low <= k) & (k < high)
     safe = np.where(inside, k, low)
-    value = self._logsf(safe, *shapes) if has(self, "_logsf") else np.log(counts_above(self, safe, shapes))
+    value = self._logsf(safe, *shapes) if has(self, "_logsf") else np.log(survival(self, safe, shapes))
     return within(right, np.where(inside, value, np.where(k < low, 0.0, -np.inf)), np.nan)
 
 
