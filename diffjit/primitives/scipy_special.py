@@ -33,6 +33,7 @@ class Export:
     integer: bool = False
     options: bool = False  # takes a pointer to optional arguments, too
     parity: bool = False  # of a negative argument (-1)**order times that of its absolute value: the export gives NaN
+    whole: int | None = None  # the parameter whose float goes in as an int (SciPy warns of floats there)
 
 
 EXPORTS: dict[str, Export] = {}  # kind -> what compiled code calls
@@ -56,6 +57,7 @@ def special(
     integer: bool = False,
     options: bool = False,
     parity: bool = False,
+    whole: int | None = None,
     guarded: bool = False,
 ) -> None:
     """Declare a function of SciPy, with partials in NumPy's and SciPy's names, `out` for the result."""
@@ -64,7 +66,7 @@ def special(
     assert isinstance(call.func, ast.Name)
     name = call.func.id
     kind = PREFIX + name
-    EXPORTS[kind] = Export(export or name, len(call.args), integer, options, parity)
+    EXPORTS[kind] = Export(export or name, len(call.args), integer, options, parity, whole)
     texts = [p if p is None else _CALLED.sub(_kind, p) for p in partials]
     elementwise(
         PREFIX + signature, *texts, guarded=guarded, scalar=_numbers(name), library=f"scipy.special.{name}",
@@ -163,8 +165,8 @@ special("gdtrc(a, b, x)", f"-x * {_RATED}", None, f"-a * {_RATED}", guarded=True
 special("gdtrix(a, b, p)", "-out / a", None, "1 / (a * exp(xlogy(b - 1, a * out) - a * out - lgamma(b)))", guarded=True)
 _WAYS = "exp(lgamma(n + 1) - lgamma(floor(k) + 1) - lgamma(n - floor(k) + 1)"
 _BINOMIAL = f"(n - floor(k)) * {_WAYS} + xlogy(floor(k), p) + xlog1py(n - floor(k) - 1, -p))"
-special("bdtr(k, n, p)", "0", "0", f"-{_BINOMIAL}", export="__pyx_fuse_0bdtr", guarded=True)
-special("bdtrc(k, n, p)", "0", "0", _BINOMIAL, export="__pyx_fuse_0bdtrc", guarded=True)
+special("bdtr(k, n, p)", "0", "0", f"-{_BINOMIAL}", export="__pyx_fuse_1bdtr", whole=1, guarded=True)
+special("bdtrc(k, n, p)", "0", "0", _BINOMIAL, export="__pyx_fuse_1bdtrc", whole=1, guarded=True)
 
 # Degrees --------------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types as python_types
 from typing import Any
 
@@ -89,11 +90,20 @@ def _exported(kind: str, export: Export) -> Any:
             negative = builder.fcmp_ordered("<", x, x.type(0.0))
             flip = builder.and_(negative, builder.trunc(order, negative.type))
             args = [order, builder.select(negative, builder.fneg(x), x)]
+        fits = None
+        if export.whole is not None:
+            args = list(args)
+            number = args[export.whole]
+            below = builder.fcmp_ordered("<", number, number.type(2.0**31))
+            fits = builder.and_(below, builder.fcmp_ordered(">", number, number.type(-(2.0**31))))
+            args[export.whole] = builder.fptosi(builder.select(fits, number, number.type(0.0)), I64)
         operands = [*args, I32(0)]  # Cython's: not to look for an override in Python
         if export.options:
             operands.append(I64(0).inttoptr(I8.as_pointer()))
         fn = declared(builder, symbol, llvm_ir.DoubleType(), *(o.type for o in operands), pure=True)
         found = builder.call(fn, operands)
+        if fits is not None:
+            found = builder.select(fits, found, found.type(math.nan))
         return found if flip is None else builder.select(flip, builder.fneg(found), found)
 
     wanted = (types.int64 if export.integer else types.float64,) + (types.float64,) * (export.arity - 1)
