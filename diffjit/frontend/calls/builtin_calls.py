@@ -18,6 +18,7 @@ from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import DynList, describe, rebuild, split
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
@@ -437,12 +438,15 @@ class BuiltinCalls(Mixin):
         return self.next_item(iterator, default)
 
     @core(copy_module.copy)
+    @for_each
     def cp_copy(self, value: Any) -> Any:
+        if isinstance(value, av.Opt):
+            return self.choose(value.is_none, lambda: NONE, lambda: self.cp_copy(value.value))
         if isinstance(value, Value) and isinstance(value.type, Array):
             return self.copy(value)
         if isinstance(value, av.Ref):
             held = self.contents(value)
-            return self.copy_list(value) if isinstance(held, DynList) else self.new(held)
+            return self.copy_list(value) if isinstance(held, DynList) else self.settled_in(self.new(held))
         return value
 
     @core(copy_module.deepcopy)
@@ -451,6 +455,11 @@ class BuiltinCalls(Mixin):
 
     def _deep_copy(self, value: Any, made: dict[Any, Any], *, inside: bool = False) -> Any:
         """A copy in which what was one object is one object again; `inside` an item of a growing list."""
+        if isinstance(value, av.Sum):
+            return self.each(value, lambda v: self._deep_copy(v, made, inside=inside))
+        if isinstance(value, av.Opt):
+            copied = lambda: self._deep_copy(value.value, made, inside=inside)  # noqa: E731
+            return self.choose(value.is_none, lambda: NONE, copied)
         if isinstance(value, av.Tup):
             return av.Tup(tuple(self._deep_copy(i, made, inside=inside) for i in value.items), value.cls)
         if not isinstance(value, av.Ref):
@@ -460,6 +469,9 @@ class BuiltinCalls(Mixin):
                 array = inside and isinstance(copied, Value) and isinstance(copied.type, Array)
                 made[value] = self.mark_unchanging(copied, COPIED_DEEPLY) if array else copied
             return made[value]
+        if isinstance(value, av.Handle):
+            cure = "copy its attributes one by one"
+            raise self.unsupported("DJ119", "the deep copy of an object that may hold others of its kind", None, cure)
         if value.uid not in made:
             held = self.contents(value)
             if isinstance(held, DynList):

@@ -12,6 +12,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import OR_EMPTY_TUPLE
 from diffjit.frontend.values.sums import for_each
+from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
@@ -72,10 +73,16 @@ class Introspection(Mixin):
             return range
         if isinstance(value, av.Slice):
             return slice
+        if isinstance(value, av.Opt | av.Sum | av.Maybe):
+            cure = "test `is None` before, or use isinstance"
+            raise self.type_problem("DJ304", f"what {describe(value)} is hangs on the path taken", cure=cure)
         return type(lambda: None)
 
     @core(builtins.type)
+    @for_each
     def py_type(self, value: Any) -> Any:
+        if isinstance(value, av.Opt):
+            return self.choose(value.is_none, lambda: Static(type(None)), lambda: self.py_type(value.value))
         return Static(self.ask(value, lambda cls: cls))
 
     @core(builtins.issubclass)
@@ -105,9 +112,12 @@ class Introspection(Mixin):
         return NONE
 
     @core(builtins.hasattr)
+    @for_each
     def py_hasattr(self, value: Any, name: Any) -> Any:
-        if isinstance(value, av.Ref) and isinstance(self.contents(value), av.ObjC):
-            held = self.contents(value)
+        if isinstance(value, av.Opt):
+            there = self.py_hasattr(value.value, name)
+            return self.choose(value.is_none, lambda: Static(hasattr(None, name.obj)), lambda: there)
+        if isinstance(value, av.Ref) and isinstance(held := self.object_form(value), av.ObjC):
             there = name.obj in held.fields or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
             if not there and self.class_has(held.cls, "__getattr__"):
                 cure = "read the attribute"

@@ -20,6 +20,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import Joiner, equal
 from diffjit.frontend.values.leaves import convert, instantiate, leaf_types
+from diffjit.frontend.values.nodes import MAX_NESTED, needs_arenas
 from diffjit.frontend.values.portable import ALIAS, Unportable, refers_differently, widen_lists
 from diffjit.frontend.values.templates import (
     Bad,
@@ -74,6 +75,8 @@ class Record:
     sites: list[Site] = field(default_factory=list)  # where it is called from outside
     within: dict[Value, Value] = field(default_factory=dict)  # values of the surroundings -> its parameters
     settled: bool = True
+    waits: bool = False  # some path in it calls a function around it whose result is not known yet
+    filled: int = 0  # operations at the head of its body that make its lists of what it is given
     handed_back: dict[int, int] = field(default_factory=dict)  # results that are arguments, once it is complete
 
 
@@ -96,6 +99,8 @@ class Recursion(Mixin):
             for key, value in state.items():
                 self._settled_form(record, key, value, joiner, node)
         if record.result is None or not record.settled:
+            for inner in self.recursions[self.recursions.index(record) + 1 :]:
+                inner.waits = True
             raise Bottom
         return self._call(record, packed, objects, None, node)
 
@@ -121,7 +126,7 @@ class Recursion(Mixin):
             return
         new = self._general_form(joiner.merge(old, value))
         if isinstance(new, Bad):
-            raise self._recursion_refused(f"argument `{name}` is {new.reason}", node)
+            raise self.in_arenas(new.kinds, self._recursion_refused(f"argument `{name}` is {new.reason}", node))
         if not equal(old, new):
             record.arguments[name] = new
             record.settled = False
@@ -181,7 +186,7 @@ class Recursion(Mixin):
         if (len(set(given)) < len(given) and record.changed) or changed & record.captured:
             raise self._recursion_refused("an object that it changes has two names there", node)
         side = Side(self.cells, self.build, self.sites)
-        leaves = [leaf for name, value in packed.items() for leaf in convert(value, record.arguments[name], side)]
+        leaves = [leaf for name, form in record.arguments.items() for leaf in convert(packed[name], form, side)]
         leaves += [leaf for key, value in state.items() for leaf in convert(value, record.state[key], side)]
         back = [record.result, *(self._template_of(record, key) for key in _in_order(record.changed))]
         types = [fresh_lengths(ty) for template in back for ty in leaf_types(template)]
@@ -250,6 +255,7 @@ class Recursion(Mixin):
     def _attempt_body(self, record: Record, fn: av.Fn, node: Any) -> bool:
         """One interpretation of the body; True when nothing had to be changed."""
         record.function.body, record.function.params, record.calls, record.settled = Block(), [], [], True
+        record.waits = False
         start, dead, handlers = self.cells, self.dead, self.handlers
         self.cells, self.handlers = dict(start), []
         self.recursions.append(record)
@@ -257,6 +263,7 @@ class Recursion(Mixin):
             with self.build.inside(record.function.body):
                 bound = self._enter_body(record)
                 record.start, record.entry = start, dict(self.cells)
+                record.filled = len(record.function.body.ops)
                 entry = record.entry
                 result: Any = None
                 try:
@@ -266,6 +273,8 @@ class Recursion(Mixin):
                 if not self.dead:
                     self._find_changes(record, entry, start, bound, node)
                     self._settle_result(record, result, bound, entry, node)
+                elif record.settled and record.waits:
+                    raise Bottom  # it calls another one, around it, of which nothing is known yet
                 elif record.settled:
                     raise self._recursion_refused("no path through it ends", node)
         finally:
@@ -291,7 +300,7 @@ class Recursion(Mixin):
 
     def _find_changes(self, record: Record, entry: Cells, start: Cells, bound: dict[str, Any], node: Any) -> None:
         """Which cells outside, and which arguments, the body reads or changes."""
-        lists = SameLists(record.function.body)
+        lists = SameLists(record.function.body, record.filled)  # what enters the lists at first is no change
         mine = {name: self._objects_in(value, entry) for name, value in bound.items()}
         whose = {uid: name for name, uids in mine.items() for uid in uids if uid not in record.outer}
         known = set(record.changed), dict(record.state)
@@ -373,7 +382,7 @@ class Recursion(Mixin):
             widen_lists(record.result, shape(packed))
         new = self._general_form(shape(packed) if record.result is None else joiner.merge(record.result, packed))
         if isinstance(new, Bad):
-            raise self._recursion_refused(f"its result is {new.reason}", node)
+            raise self.in_arenas(new.kinds, self._recursion_refused(f"its result is {new.reason}", node))
         if record.result is None or not equal(record.result, new):
             record.result, record.settled = new, False
         if not record.settled:
@@ -399,7 +408,8 @@ class Recursion(Mixin):
         widen_lists(old, shape(value))
         new = self._general_form(joiner.merge(old, value))
         if isinstance(new, Bad):
-            raise self._recursion_refused(f"something that it changes is {new.reason}", node)
+            error = self._recursion_refused(f"something that it changes is {new.reason}", node)
+            raise self.in_arenas(new.kinds, error)
         if not equal(old, new):
             record.settled = False
             (record.arguments if isinstance(key, str) else record.state)[key] = new
@@ -425,6 +435,8 @@ class Recursion(Mixin):
             record.settled = False
 
     def _general_form(self, template: Any) -> Any:
+        if (again := needs_arenas(template, MAX_NESTED)) is not None:
+            raise again
         if _depth(template) > MAX_DEPTH:
             raise self._recursion_refused("what it takes or gives holds more of the same kind, like a tree", None)
         return freshen(forget_values(template))

@@ -94,6 +94,9 @@ def specialise(
             fixed |= {tree.RELATED}
         except Learn as found:
             getattr(learned, found.table).update(found.facts)
+            if found.table == "arenas":
+                learned.lists.clear()  # items of these kinds have another form now
+            refused = refused or found.error
     if without is not None:
         return without
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
@@ -203,6 +206,7 @@ def _specialise(
         return Static(item)
 
     with interpreter.build.inside(body):
+        interpreter.open_arenas()
         values = [argument(a, (names[k],)) for k, a in enumerate(args)]
         keywords = {name: argument(a, (name,)) for name, a in kwargs.items()}
         _name(params, places)

@@ -54,6 +54,9 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
         case av.Tup():
             items = [output(interpreter, i, outs) for i in value.items]
             return value.cls(*items) if value.cls is not None else tuple(items)
+        case av.Handle():
+            cure = "return its numbers, as a list or array"
+            raise TypeProblem("DJ319", f"the function returns {describe(value)}, whose nodes it makes", cure=cure)
         case av.Ref():
             interpreter.known_object(value)
             return _heap_output(interpreter, interpreter.contents(value), outs)

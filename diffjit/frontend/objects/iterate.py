@@ -116,7 +116,7 @@ class Iteration(Mixin):
             body(item)
             ahead = next(k)
             for ref, items in zip(refs, before, strict=True):
-                held = self.sites.held(self.cells, ref.uid)
+                held = self.held(ref)
                 same = isinstance(held, av.ListC) and len(held.items) == len(items)
                 if not same or any(x is not y for x, y in zip(held.items[ahead:], items[ahead:], strict=True)):
                     raise self.grows(ref)

@@ -14,6 +14,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import item_template, join_all, join_items, same_items
 from diffjit.frontend.values.leaves import instantiate, item_leaves, list_types
+from diffjit.frontend.values.nodes import MAX_NESTED, kind_of_nodes, kinds_among, needs_arenas
 from diffjit.frontend.values.templates import (
     Bad,
     Boxed,
@@ -45,17 +46,32 @@ class Lists(Mixin):
                 return self.tabulated(contents)
             contents = replace(contents, site=site)
         self.cells["h", ref.uid] = contents
+        if isinstance(contents, av.ObjC) and (kind := kind_of_nodes(contents)) is not None:
+            self.sites.classes[ref.uid] = kind
         if isinstance(contents, av.ListC) and site in self.sites.hints:
             self.make_dynamic(ref)  # an earlier attempt found that it grows at run time
-        return ref
+        return self.settled_in(ref) if isinstance(contents, av.DictC) else ref
 
     def grows(self, ref: av.Ref) -> Learn:
         """What to raise where a list has to be one that grows at run time."""
         return Learn("lists", {self.sites.of[ref.uid]: None})
 
+    def held(self, ref: av.Ref) -> Any:
+        """What is known of an object's contents: of one that lives in a list, where."""
+        if isinstance(ref, av.Handle):
+            return ItemOf(ref.arena, ref.index)
+        if ref.uid in self.sites.classes and ("h", ref.uid) not in self.cells and ref.uid not in self.sites.outside:
+            problem, cure = (
+                "this object may be one that another turn of the loop has made",
+                "keep the objects in a list",
+            )
+            kind = self.sites.classes[ref.uid]
+            raise self.in_arenas((kind,), self.error(MemoryProblem("DJ402", problem, cure=cure)))
+        return self.sites.held(self.cells, ref.uid)
+
     def contents(self, ref: av.Ref) -> Any:
         """What an object holds now."""
-        held = self.sites.held(self.cells, ref.uid)
+        held = self.held(ref)
         if isinstance(held, av.Poison):
             cure = "keep one name for the object, or copy it"
             raise self.unusable(held, self.error(MemoryProblem("DJ402", f"this is {held.reason}", cure=cure)))
@@ -64,7 +80,7 @@ class Lists(Mixin):
     def write(self, ref: av.Ref, contents: Any) -> None:
         """Change what an object holds."""
         held = self.contents(ref)
-        item = self.sites.held(self.cells, ref.uid)
+        item = self.held(ref)
         if isinstance(item, ItemOf) and not item.frozen:
             self.write_item(ref, item, contents)
             return
@@ -77,7 +93,8 @@ class Lists(Mixin):
             return
         if reason:
             cure = "make a new object instead of changing this one, or change it before"
-            raise self.error(MemoryProblem("DJ402", f"{describe(held)} is changed here, but it {reason}", cure=cure))
+            error = self.error(MemoryProblem("DJ402", f"{describe(held)} is changed here, but it {reason}", cure=cure))
+            raise self.in_arenas(kinds_among(held), error)
         if ref.uid in self.sites.outside:
             raise self.outside_change(ref, held, contents)
         if ref.uid in self.before:
@@ -104,7 +121,7 @@ class Lists(Mixin):
 
     def remember_choice(self, found: av.Ref, owner: av.Ref) -> None:
         """Where an object that was chosen by a run-time index comes from, in case that it is changed."""
-        held, container = (self.sites.held(self.cells, ref.uid) for ref in (found, owner))
+        held, container = self.held(found), self.held(owner)
         if getattr(held, "frozen", "") != SHARED or owner.uid in self.sites.outside:
             return
         if isinstance(container, av.ListC):
@@ -295,15 +312,22 @@ class Lists(Mixin):
         elem = join_items(held.elem, item_template(value, self.cells, self.sites))
         if isinstance(elem, Bad):
             cure = "keep one type of item per list"
-            raise self.type_problem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure)
+            error = self.type_problem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure)
+            raise self.in_arenas(elem.kinds, error)
         if not same_items(elem, held.elem):
+            if (again := needs_arenas(elem, MAX_NESTED)) is not None:
+                raise again
             raise Learn("lists", {held.site: elem})
         side = Side(self.cells, self.build, self.sites)
         leaves = item_leaves(value, elem, side)
+        self.freeze_copied(side)
+        return leaves
+
+    def freeze_copied(self, side: Side) -> None:
+        """What was put into a list by its contents must not change any more."""
         for uid in side.copied:
             if not isinstance(self.cells["h", uid], DynList):
                 self.freeze(self.cells, uid, "was put into a growing list")
-        return leaves
 
     def make_dynamic(self, ref: av.Ref) -> DynList:
         """Turn a list of known length into a growing one, in place."""
@@ -315,7 +339,8 @@ class Lists(Mixin):
         elem = join_items(elem, self.sites.hints.get(site))
         if isinstance(elem, Bad):
             cure = "keep one type of item per list"
-            raise self.type_problem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure)
+            error = self.type_problem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure)
+            raise self.in_arenas(elem.kinds, error)
         self.write(ref, self.dynamic(held.items, elem, site))
         return self.contents(ref)
 

@@ -57,7 +57,7 @@ class Objects(Mixin):
             raise self.no_rule(cls, node)
         if cls is types.SimpleNamespace and not args:
             return self.new(av.ObjC(cls, dict(kwargs)))
-        ref = self.new(av.ObjC(cls, {}))
+        ref = self.unfinished(cls) or self.new(av.ObjC(cls, {}))
         init = self.class_lookup(cls, "__init__")
         if (hasattr(cls, OPTIONS) and not isinstance(init, av.Member)) or (
             dataclasses.is_dataclass(cls) and _generated_init(cls)
@@ -67,7 +67,7 @@ class Objects(Mixin):
             self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
         elif args or kwargs:
             raise self.type_problem("DJ306", f"`{cls.__name__}` takes no arguments", node, python=TypeError)
-        return ref
+        return self.settled_in(ref)
 
     def member_of_value(self, cls: type[enum.Enum], value: Any) -> Any:
         """`Phase(k)` of a value that is only known at run time: the member that has it."""
@@ -136,6 +136,8 @@ class Objects(Mixin):
             ):
                 return self.class_attribute(owner, owner.cls, name, node)
             return av.Method(owner, name)
+        if isinstance(owner, av.Handle) and isinstance(owner.kind, type) and name != "__dict__":
+            return self.handle_attribute(owner, name, node)
         if isinstance(owner, av.Ref):
             held = self.contents(owner)
             if isinstance(held, av.ObjC):
@@ -260,8 +262,7 @@ class Objects(Mixin):
         if isinstance(owner, av.Opt):
             self.set_attribute(self.not_none(owner), name, value, node)
             return
-        if isinstance(owner, av.Ref) and isinstance(self.contents(owner), av.ObjC):
-            held = self.contents(owner)
+        if isinstance(owner, av.Ref) and isinstance(held := self.object_form(owner), av.ObjC):
             setter = self.class_lookup(held.cls, name)
             if self.set_member(owner, setter, name, value):
                 return
@@ -269,6 +270,9 @@ class Objects(Mixin):
                 if setter.fset is None:
                     raise self.type_problem("DJ317", f"property `{name}` has no setter", node, python=AttributeError)
                 self.call(self.method_fn(setter.fset, held.cls), [owner, value], {}, node)
+                return
+            if isinstance(owner, av.Handle):
+                self.set_handle_attribute(owner, name, value)
                 return
             self.write(owner, dataclasses.replace(held, fields={**held.fields, name: value}))
             self.update_dicts(owner, name, value)

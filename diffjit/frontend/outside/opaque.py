@@ -112,7 +112,7 @@ class OpaqueCalls(Mixin):
 
     def is_opaque(self, value: Any) -> bool:
         """Whether a value is an object that only Python knows."""
-        held = self.sites.held(self.cells, value.uid) if isinstance(value, av.Ref) else None
+        held = self.held(value) if isinstance(value, av.Ref) else None
         return isinstance(held, av.ObjC) and held.cls is objects.Opaque
 
     def only_python_knows(self, value: av.Ref) -> DiffjitError:

@@ -15,6 +15,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import Joiner
 from diffjit.frontend.values.leaves import convert, instantiate, leaf_types
+from diffjit.frontend.values.nodes import kinds_among
 from diffjit.frontend.values.templates import (
     Bad,
     Cells,
@@ -347,7 +348,8 @@ class Control(Mixin):
                 for uid in (a, b, joiner.made[a]):
                     self.freeze(self.cells, uid, reason)
         for uid in copied & alive:
-            self.cells["h", uid] = av.Poison("an object that is also an item of a growing list")
+            kinds = kinds_among(self.cells["h", uid])
+            self.cells["h", uid] = av.Poison("an object that is also an item of a growing list", kinds=kinds)
 
     def why_shared(self, *objects: tuple[Cells, int]) -> str:
         """The reason to freeze objects that became one; lists of known length were copied, others need not be."""
@@ -397,7 +399,7 @@ def reachable(cells: Cells) -> set[int]:
 def references(value: Any) -> Iterator[av.Ref]:
     """The heap objects that a value refers to directly."""
     if isinstance(value, av.Ref):
-        yield value
+        yield value.arena if isinstance(value, av.Handle) else value
     elif isinstance(value, (av.Opt, av.Maybe)):
         yield from references(value.value)
     elif isinstance(value, av.Method):

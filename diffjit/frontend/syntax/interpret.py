@@ -46,6 +46,7 @@ from diffjit.frontend.numpy.npreduce import NumpyReductions
 from diffjit.frontend.numpy.npshapes import NumpyShapes
 from diffjit.frontend.numpy.read_only import ReadOnly
 from diffjit.frontend.numpy.warned import Warned
+from diffjit.frontend.objects.arenas import Arenas
 from diffjit.frontend.objects.iterate import Iteration
 from diffjit.frontend.objects.iterators import Iterators
 from diffjit.frontend.objects.lists import Lists
@@ -89,8 +90,8 @@ class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
     Iteration, Iterators, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore,
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
-    Nested, Sums, IndexTricks, Warned, Questions, DataclassCalls, SetOperators, Managers, Tables, Portable, ReadOnly,
-    FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls, ChangedOutside,
+    Nested, Arenas, Sums, IndexTricks, Warned, Questions, DataclassCalls, SetOperators, Managers, Tables, Portable,
+    ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls, ChangedOutside,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -299,17 +300,21 @@ class Interpreter(
         """What is known of arguments while specialising."""
         return tuple((name, self.form_of(value)) for name, value in bound.items())
 
-    def form_of(self, value: Any) -> Any:
+    def form_of(self, value: Any, around: tuple[int, ...] = ()) -> Any:
         """A value with every run-time number replaced by its type."""
         if isinstance(value, Static):
             return repr(value.obj)
         if isinstance(value, Value):
             return str(value.type)
+        if isinstance(value, av.Handle):
+            return str(kind_of(value))
         if isinstance(value, av.Ref):
+            if value.uid in around:
+                return around.index(value.uid)
             held = self.contents(value)
-            return self.form_of(held) if kind_of(held) is not None else str(type(held))
+            return self.form_of(held, (*around, value.uid)) if kind_of(held) is not None else str(type(held))
         if kind_of(value) is not None:
-            return (str(kind_of(value)), tuple(self.form_of(v) for v in split(value)))
+            return (str(kind_of(value)), tuple(self.form_of(v, around) for v in split(value)))
         return str(type(value))
 
     def run_body(self, fn: av.Fn, bound: dict[str, Any], node: gast.AST | None, on_yield: Any = None) -> Any:

@@ -17,6 +17,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import Joiner, equal
 from diffjit.frontend.values.leaves import convert, instantiate, leaf_types
+from diffjit.frontend.values.nodes import kinds_among, needs_arenas
 from diffjit.frontend.values.templates import (
     Bad,
     Cells,
@@ -32,6 +33,7 @@ from diffjit.frontend.values.templates import (
     OptT,
     Same,
     Side,
+    SumT,
     Template,
     blamed,
     forget_values,
@@ -45,6 +47,7 @@ from diffjit.ir.types import BOOL, INT, Array, fresh_lengths
 from diffjit.ir.walk import rename
 
 MAX_ATTEMPTS = 30
+MAX_GROWTH = 3  # attempts after which objects in objects of their kind are taken for ones that hold ever more
 MAX_PEELS = 2
 WHOLE = 100  # iterations of a `while` loop that are written out as long as its condition is known
 
@@ -124,11 +127,12 @@ class Loops(Mixin):
     def _to_fixed_point(self, loop: Loop) -> Any:
         start = dict(self.cells)
         carried = self._first_guess(loop, start)
-        for _ in range(MAX_ATTEMPTS):
+        for k in range(MAX_ATTEMPTS):
             attempt = self._attempt(loop, start, carried)
             if attempt is not None and not attempt.dead and certain_jump(attempt.end):
                 return self._run_once(loop, start)
             if attempt is None or self._absorb(loop, start, carried, attempt):
+                self._notice_growth(k, carried)
                 continue
             self.loop_hints[loop.site] = dict(carried)
             return self._close(loop, carried, attempt)
@@ -166,6 +170,12 @@ class Loops(Mixin):
         return carried
 
     # One attempt
+
+    def _notice_growth(self, attempts: int, carried: dict[Any, Template]) -> None:
+        """Objects that hold more of their kind after each attempt get a list of their own."""
+        again = next(filter(None, map(needs_arenas, carried.values())), None) if attempts > MAX_GROWTH else None
+        if again is not None:
+            raise again
 
     def _attempt(self, loop: Loop, start: Cells, carried: dict[Any, Template]) -> Attempt | None:
         """One interpretation with the given carried cells; None if it has to be prepared anew."""
@@ -294,8 +304,23 @@ class Loops(Mixin):
                 return type(template)(None if template.inner is None else self._owned(template.inner, attempt))
             case Heap():
                 return Heap(template.uid, self._owned(template.contents, attempt))
+            case SumT():
+                return self._of_earlier_turns(template, attempt) or template
             case _:
                 return template
+
+    def _of_earlier_turns(self, template: SumT, attempt: Attempt) -> Bad | None:
+        """No number can tell an object that this iteration makes from those that earlier ones have made."""
+        todo, made = list(template.variants), []
+        while todo:
+            part = todo.pop()
+            if isinstance(part, Node):
+                todo += part.children
+            elif isinstance(part, Same) and isinstance(part.value, av.Ref):
+                key = ("h", part.value.uid)
+                made += [attempt.end[key]] if key in attempt.end and key not in attempt.entry else []
+        reason = "one of several objects, some of which the loop makes"
+        return Bad(reason, kinds=kinds_among(*made)) if made else None
 
     def _freeze_shared_ends(self, start: Cells, attempt: Attempt, *joiners: Joiner) -> bool:
         """An object from outside the loop that a carried variable comes to stand for must not change."""
@@ -432,7 +457,7 @@ class Loops(Mixin):
         tail = isinstance(loop, tuple) and loop[0] == "tail"
         peeled = self.learned.peels.get(loop, 0)
         if loop is None or peeled >= (1 if tail else WHOLE if loop in self.known_tests else MAX_PEELS):
-            return error
+            return self.in_arenas(value.kinds, error)
         return Learn("peels", {loop: WHOLE if peeled >= MAX_PEELS else peeled + 1})
 
 

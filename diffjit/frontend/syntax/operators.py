@@ -16,6 +16,7 @@ from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.nodes import kinds_among
 from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
@@ -223,7 +224,7 @@ class Operators(Mixin):
 
     def object_class(self, value: Any) -> type | None:
         """The class of an object."""
-        held = self.contents(value) if isinstance(value, av.Ref) else None
+        held = self.object_form(value) if isinstance(value, av.Ref) else None
         return held.cls if isinstance(held, av.ObjC) else None
 
     def compare_optional(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
@@ -273,7 +274,8 @@ class Operators(Mixin):
         if self.object_class(left) is not self.object_class(right):
             return False
         cure = "give each object a number of its own, and compare those"
-        raise self.unsupported("DJ121", "whether these are one object, which is only known at run time", None, cure)
+        error = self.unsupported("DJ121", "whether these are one object, which is only known at run time", None, cure)
+        raise self.in_arenas(kinds_among(self.contents(left), self.contents(right)), error)
 
     @for_each
     def identical(self, left: Any, right: Any) -> Any:
@@ -298,6 +300,13 @@ class Operators(Mixin):
                 return Static(isinstance(a, Static) and a.obj is b.obj)
         if isinstance(left, Static) and isinstance(right, Static):
             return Static(left.obj is right.obj)
+        for a, b in ((left, right), (right, left)):
+            if isinstance(a, av.Opt) and isinstance(b, av.Opt | av.Handle):
+                inner = lambda a=a, b=b: self.identical(a.value, b)  # noqa: E731
+                none = b.is_none if isinstance(b, av.Opt) else Static(False)
+                return self.choose(a.is_none, lambda none=none: none, inner)
+        if isinstance(left, av.Handle) and isinstance(right, av.Handle):
+            return self.same_handle(left, right)
         if isinstance(left, av.Ref) and isinstance(right, av.Ref):
             return Static(self.same_object(left, right))
         if type(left) is not type(right):

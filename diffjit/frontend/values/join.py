@@ -10,6 +10,7 @@ import numpy as np
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.leaves import list_types
 from diffjit.frontend.values.mixed import join_ints
+from diffjit.frontend.values.nodes import kinds_among
 from diffjit.frontend.values.templates import (
     Bad,
     Boxed,
@@ -33,6 +34,7 @@ from diffjit.frontend.values.templates import (
     freshen,
     same_object,
     shape,
+    with_parts,
 )
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.types import Array, List, Scalar, Sym, Type, join_dims, same
@@ -107,8 +109,22 @@ class Joiner:
             self._sum(ta, tb)
             or self._or_nothing(ta, tb)
             or self._or_nothing(tb, ta)
-            or Bad(reason, tables=dict_sites(ta, tb))
+            or Bad(
+                reason,
+                tables=dict_sites(ta, tb),
+                kinds=(*self._kinds(ta, self.cells_a), *self._kinds(tb, self.cells_b)),
+            )
         )
+
+    def _kinds(self, t: Any, cells: Cells) -> tuple[Any, ...]:
+        """The kinds of the object that a template is, refers to, or is a method of."""
+        if isinstance(t, Node) and t.kind[0] is av.Bound:
+            return self._kinds(t.children[0], cells)
+        if isinstance(t, Heap):
+            return kinds_among(t.contents)
+        if isinstance(t, Same) and isinstance(t.value, av.Ref):
+            return kinds_among(self.sites.held(cells, t.value.uid))
+        return kinds_among(t)
 
     def _or_nothing(self, ta: Any, tb: Any) -> Heap | None:
         """A list that grows where the other path has `()`, as in `cells.get(key, ())`: that is an empty list then."""
@@ -146,7 +162,7 @@ class Joiner:
             case Same():
                 return isinstance(t.value, av.Fn | av.Method)
             case Node():
-                return t.kind[0] in (av.Bound, "partial", "function", "tuple", "text") and all(
+                return t.kind[0] in (av.Bound, "partial", "function", "tuple", "text", "handle") and all(
                     map(self._plain, t.children)
                 )
             case _:
@@ -176,12 +192,15 @@ class Joiner:
         if self.left.get(a) == b:
             return HeapAgain(self.made[a])
         if a in self.left or b in self.right:
-            return Bad("different objects, whose other names differ between the paths")
+            held = self.sites.held(self.cells_a, a), self.sites.held(self.cells_b, b)
+            return Bad("different objects, whose other names differ between the paths", kinds=kinds_among(*held))
         uid = self.made[a] = a if isinstance(ta, (Heap, HeapAgain)) else av.Ref().uid
         self.left[a], self.right[b] = b, a
         held_a = ta.contents if isinstance(ta, Heap) else self.sites.held(self.cells_a, a)
         held_b = tb.contents if isinstance(tb, Heap) else self.sites.held(self.cells_b, b)
         self.sites.of.setdefault(uid, self.sites.of.get(a))
+        for kind in kinds_among(held_a):
+            self.sites.classes[uid] = kind
         merged = self.merge_contents(uid, held_a, held_b)
         return merged if isinstance(merged, Bad) else Heap(uid, merged)
 
@@ -194,7 +213,7 @@ class Joiner:
 # Items of growing lists
 
 
-def item_template(value: Any, cells: Cells, sites: Sites) -> Template:
+def item_template(value: Any, cells: Cells, sites: Sites, around: tuple[int, ...] = ()) -> Template:
     """The form that a value takes inside a growing list: nothing is known of numbers, objects are held by content."""
     template = as_template(value)
     match template:
@@ -202,28 +221,35 @@ def item_template(value: Any, cells: Cells, sites: Sites) -> Template:
             leaf = number_leaf(template)
             return template if leaf is None else freshen(Leaf(leaf.type))
         case Node():
-            return Node(template.kind, tuple(item_template(c, cells, sites) for c in template.children), template.like)
+            return with_parts(template, (item_template(c, cells, sites, around) for c in template.children))
         case OptT():
-            return OptT(item_template(template.inner, cells, sites))
+            return OptT(item_template(template.inner, cells, sites, around))
         case SumT():
-            return SumT(tuple(item_template(v, cells, sites) for v in template.variants))
+            return SumT(tuple(item_template(v, cells, sites, around) for v in template.variants))
         case Same() if isinstance(template.value, av.Ref):
-            return _object_item(template.value.uid, shape(sites.held(cells, template.value.uid)), cells, sites)
+            return _object_item(template.value.uid, shape(sites.held(cells, template.value.uid)), cells, sites, around)
         case Heap():
-            return _object_item(template.uid, template.contents, cells, sites)
+            return _object_item(template.uid, template.contents, cells, sites, around)
+        case HeapAgain() if ("h", template.uid) in cells:
+            kinds = kinds_among(sites.held(cells, template.uid))
+            return Bad("an object with several names inside a growing list", kinds=kinds)
         case HeapAgain() | MaybeT():
             return Bad("an object with several names inside a growing list")
         case _:
             return template
 
 
-def _object_item(uid: int, contents: Any, cells: Cells, sites: Sites) -> Template:
+def _object_item(uid: int, contents: Any, cells: Cells, sites: Sites, around: tuple[int, ...]) -> Template:
+    if uid in around:
+        return Bad("an object that holds itself inside a growing list", kinds=kinds_among(contents))
+    around = (*around, uid)
     if isinstance(contents, Dyn):
         return Sub(contents.elem, contents.site)
     if isinstance(contents, Node) and contents.kind[0] == "item":
-        return Bad("an object that is an item of another list already, and changed there")
+        kinds = kinds_among(sites.held(cells, contents.like.owner.uid).elem.node)
+        return Bad("an object that is an item of another list already, and changed there", kinds=kinds)
     assert isinstance(contents, Node)
-    items = tuple(item_template(c, cells, sites) for c in contents.children)
+    items = tuple(item_template(c, cells, sites, around) for c in contents.children)
     if is_list(contents):
         site = sites.of.get(uid)
         elem = join_items(join_all(items), sites.hints.get(site))
@@ -268,12 +294,22 @@ def join_items(a: Any, b: Any) -> Any:
         )
     if isinstance(a, Same) and isinstance(b, Same) and same_value(a.value, b.value):
         return a
-    if all(isinstance(t, SumT) or (isinstance(t, Const) and not av.is_number(t.obj)) for t in (a, b)):
+    if all(map(_variant, (a, b))):
         variants = [v for t in (a, b) for v in (t.variants if isinstance(t, SumT) else (t,))]
         distinct = [v for k, v in enumerate(variants) if not any(fits(v, w) for w in variants[:k])]
         if len(distinct) <= MOST_VARIANTS:
             return SumT(tuple(distinct))
-    return Bad(f"{describe(a)} at one place and {describe(b)} at another")
+    nodes = (t.node if isinstance(t, Boxed) else t for t in (a, b))
+    return Bad(f"{describe(a)} at one place and {describe(b)} at another", kinds=kinds_among(*nodes))
+
+
+def _variant(t: Any) -> bool:
+    """What may be one of several things in a list."""
+    return (
+        isinstance(t, SumT)
+        or (isinstance(t, Const) and not av.is_number(t.obj))
+        or (isinstance(t, Node) and t.kind[0] == "handle")
+    )
 
 
 def _whole(node: Node) -> Any:

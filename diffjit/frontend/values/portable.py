@@ -35,6 +35,8 @@ class Portable(Mixin):
             return self.fork(value.is_none, lambda: av.NONE, lambda: self.pack(value.value, seen, kept))
         if isinstance(value, av.Opt):
             return value
+        if isinstance(value, av.Handle):
+            return value
         if isinstance(value, av.Ref):
             if value.uid in self.sites.outside or value.uid in kept:
                 return value
@@ -206,7 +208,7 @@ class Portable(Mixin):
 def refers(value: Any) -> bool:
     """Whether a value has references to objects in it."""
     if isinstance(value, av.Ref):
-        return True
+        return not isinstance(value, av.Handle)
     if isinstance(value, av.Opt | av.Maybe):
         return refers(value.value)
     if isinstance(value, av.Sum):

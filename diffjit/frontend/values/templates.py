@@ -12,6 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from diffjit import tree
+from diffjit.errors import DiffjitError
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import Builder
@@ -28,10 +30,11 @@ class Unjoinable(Exception):
 class Learn(Exception):
     """An attempt found facts for a table of `Learned` (`syntax.frames`): specialisation starts again with them."""
 
-    def __init__(self, table: str, facts: Any) -> None:
+    def __init__(self, table: str, facts: Any, error: DiffjitError | None = None) -> None:
         super().__init__(table)
         self.table = table
         self.facts = facts
+        self.error = error  # to be told if that attempt fails, too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,6 +136,7 @@ class Bad:
     reason: str
     loop: Any = None
     tables: tuple[Any, ...] = ()
+    kinds: tuple[Any, ...] = ()
 
 
 Template = Leaf | Const | Same | Node | OptT | SumT | MaybeT | Heap | HeapAgain | Dyn | Sub | Boxed | Bad
@@ -174,6 +178,7 @@ class Sites:
 
     of: dict[int, Any] = field(default_factory=dict)  # heap object -> where it was made
     hints: dict[Any, Any] = field(default_factory=dict)  # place -> template of an item
+    classes: dict[int, Any] = field(default_factory=dict)  # objects of users' classes, whether they are alive or not
     made: set[int] = field(default_factory=set)  # heap objects that are surely no other one under a second name
     outside: dict[int, Any] = field(default_factory=dict)  # contents of objects from outside the program
     twins: dict[int, int] = field(default_factory=dict)  # an argument -> an earlier one that is the same object
@@ -217,7 +222,7 @@ def shape(value: Any) -> Template:
         case av.Maybe():
             return MaybeT(shape(value.value))
         case av.Poison():
-            return Bad(value.reason, value.loop, value.tables)
+            return Bad(value.reason, value.loop, value.tables, value.kinds)
         case _ if value is av.UNBOUND:
             return MaybeT(None)
         case _:
@@ -228,6 +233,8 @@ def shape(value: Any) -> Template:
 def kind_of(value: Any) -> Any:
     """What two structures must share to be joined part by part; None for what has no parts."""
     match value:
+        case av.Handle():
+            return ("handle", value.kind)
         case av.Tup():
             return ("tuple", value.cls, len(value.items))
         case av.ListC():
@@ -235,7 +242,7 @@ def kind_of(value: Any) -> Any:
         case av.DictC():
             return ("dict", tuple(value.items), value.is_set, value.cls)
         case av.ObjC():
-            return ("object", value.cls, tuple(sorted(value.fields)))
+            return ("object", value.cls, tuple(sorted(value.fields)), _unread(value))
         case av.Range() | av.Slice():
             return (type(value),)
         case av.Bound():  # a method and its object belong together
@@ -258,9 +265,18 @@ def kind_of(value: Any) -> Any:
             return None
 
 
+def _unread(held: av.ObjC) -> int | None:
+    """An object from outside of which not all attributes were read is itself alone: its others are read from there."""
+    if held.origin is None or tree.attributes(held.origin[0]).keys() <= held.fields.keys():
+        return None
+    return id(held.origin[0])
+
+
 def split(value: Any) -> tuple[Any, ...]:
     """The parts of a structure."""
     match value:
+        case av.Handle():
+            return (value.index,)
         case av.Tup() | av.ListC():
             return value.items
         case av.DictC():
@@ -289,6 +305,8 @@ def split(value: Any) -> tuple[Any, ...]:
 def rebuild(like: Any, parts: tuple[Any, ...]) -> Any:
     """A structure like another one, of other parts."""
     match like:
+        case av.Handle():
+            return av.Handle(kind=like.kind, arena=like.arena, index=parts[0])
         case av.Tup() | av.ListC():
             return replace(like, items=parts)
         case av.DictC():
@@ -446,6 +464,9 @@ def describe(value: Any) -> str:
             return describe(value.like)
         case av.Tup():
             return f"a tuple of {len(value.items)} item{'s' * (len(value.items) != 1)}"
+        case av.Handle():
+            named = isinstance(value.kind, type)
+            return f"an object of class {value.kind.__name__}" if named else f"a dict with keys {list(value.kind)}"
         case av.Ref() | Heap() | HeapAgain():
             return "an object"
         case Boxed():

@@ -45,6 +45,15 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Handle(Ref):
+    """An object whose like hold one another: all of its kind live in one growing list, the arena (`objects.arenas`)."""
+
+    kind: Any = None
+    arena: Any = None
+    index: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ListC:
     """Heap contents of a list whose length is known. Where `frozen` gives a reason, it must not change any more."""
 
@@ -220,6 +229,7 @@ class Poison:
     reason: str
     loop: Any = None
     tables: tuple[Any, ...] = ()  # where dicts were made that would have a form in common if their keys were not known
+    kinds: tuple[Any, ...] = ()  # of objects that would have one if they lived in lists of their kind
 
 
 class _Unbound:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 from diffjit.ir.raising import raises_in_python
 from diffjit.ir.text import syntax
 from diffjit.ir.text.names import described
-from diffjit.ir.types import BOOL
+from diffjit.ir.types import BOOL, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -95,7 +95,7 @@ class OpPrinter(ABC):
 
     def undefined(self, ty: Type) -> ast.expr:
         """What a variable holds that has no value yet but is copied all the same (never read otherwise)."""
-        return ast.Constant(value=None)
+        return ast.Constant(value=ty.dtype.type(0).item() if isinstance(ty, Scalar) else None)
 
     def hint(self, op: Op, operands: Sequence[str]) -> str:
         """A name for an unnamed output; `operands` are the names that its inputs have ("" for none)."""

@@ -16,6 +16,7 @@ import operator
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numba
 from numba.core import types
@@ -27,6 +28,7 @@ from diffjit.lowering.flow.lifetimes import live_map
 from diffjit.lowering.llvm import numba_internals, outside, tiers, vectors
 from diffjit.lowering.llvm.emission import DEPTH, Lower
 from diffjit.lowering.llvm.numba_internals import IR, CompilerBase, PassManager, register_pass
+from diffjit.lowering.runtime.typespec import numba_type
 from diffjit.settings import settings
 
 
@@ -238,6 +240,9 @@ class MemoTyping(numba_internals.TypingContext):
         return signature
 
 
+GIVEN: WeakKeyDictionary[Any, tuple[str, ...]] = WeakKeyDictionary()  # code of functions -> types of their results
+
+
 class _Inferer(numba_internals.TypeInferer):
     """Read-only arguments are typed as others: the IR says what is written, and the wrapper checks those arguments."""
 
@@ -245,6 +250,16 @@ class _Inferer(numba_internals.TypeInferer):
         """`raise` says nothing about types."""
         if not isinstance(inst, IR.Raise):  # pyright: ignore[reportPrivateImportUsage]
             super().constrain_statement(inst)
+
+    def return_types_from_partial(self) -> Any:
+        """What a function gives that is called while its types are inferred: arrays may have another layout by then."""
+        told = GIVEN.get(self.func_id.func.__code__)
+        if told is None or any(":" in spec or "(" in spec for spec in told):
+            found = super().return_types_from_partial()
+            if found is not None or told is None:
+                return found
+        each = tuple(map(numba_type, told))
+        return types.int64 if not each else each[0] if len(each) == 1 else types.BaseTuple.from_types(each)  # pyright: ignore[reportArgumentType]
 
     def get_return_type(self, typemap: Any) -> Any:
         """What a function returns, where it calls itself too: of two equal types Numba may make two kinds of pairs."""
@@ -335,3 +350,13 @@ def with_overload(entry: Any, parts: Any) -> Any:
 def inner(function: Callable[..., Any]) -> Any:
     """Decorator of functions that only compiled code calls."""
     return numba.njit(no_cpython_wrapper=True, **OPTIONS)(function)  # pyright: ignore[reportCallIssue]
+
+
+def giving(*results: str) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator of such functions that may call themselves, or each other: the types of what they give are told."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        GIVEN[function.__code__] = results
+        return inner(function)
+
+    return decorate

@@ -23,6 +23,7 @@ from diffjit.lowering.loops.fusion import fuse_loops
 from diffjit.lowering.loops.reuse import borrow
 from diffjit.lowering.loops.versions import in_two_versions
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
+from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text.lines import head, printed
 from diffjit.lowering.text.printed_order import printed_needs
 from diffjit.lowering.text.rows import named
@@ -289,7 +290,8 @@ def _assembled(
             draft.line("@inner", 0)
             draft.line(f"def {part.name}({', '.join(part.parameters)}):", 0)
             draft.body(map(printed, part.body), 1)
-        decorator = "compiled" if f is function else "inner"
+        given = ", ".join(repr(spec_of(v.type)) for v in f.results)
+        decorator = "compiled" if f is function else f"giving({given})"
         draft.line("", 0)
         draft.line("", 0)
         draft.line(f"@{decorator}", 0)
@@ -317,7 +319,8 @@ def _assembled(
 def _head_lines(function: Function, used: set[str], definitions: dict[str, str]) -> list[str]:
     where = f" ({function.source_file}:{function.source_line})" if function.source_file else ""
     lines = [f'"""Loops for `{function.name}`{where}, written by diffjit."""'.replace("\\", "/"), ""]
-    lines.append("from diffjit.lowering.llvm.compiler import compiled, inner")
+    decorators = ", ".join(sorted({"compiled", *(used & {"inner", "giving"})}))
+    lines.append(f"from diffjit.lowering.llvm.compiler import {decorators}")
     wanted = {n: what for n, what in definitions.items() if n in used}
     modules = sorted({what.split(".")[0] for what in wanted.values()} & set(HELPER_MODULES))
     for package in sorted({HELPER_MODULES[name] for name in modules}):

@@ -351,7 +351,7 @@ class MemoryRules(TapeRules):
 
     def mirror_list_copy(self, op: Op, c: Context) -> None:
         """l_bar[k] += out_bar[k]."""
-        if not (self.activity.active(op.out) and isinstance(op.out.type.elem, Scalar)):
+        if not (self._numbers(op) and self.activity.active(op.out)):
             return
         source = self.list_shadow(op.out, c)
         target = self.list_shadow(op.inputs[0], c)

@@ -1,0 +1,120 @@
+"""Arenas: lists in which all objects of a class live, or all dicts with the same keys, where these hold one another.
+
+Of a linked list, or a tree that is made while the program runs, nobody knows how deep it is. So a reference to one of
+its nodes is a number: the place of the node in the list of all objects of its class, which only grows. Attributes are
+read from there and written there. An attempt at a specialisation finds out which classes need that (`Learned.arenas`),
+and what their attributes are (`Learned.lists`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diffjit.errors import DiffjitError
+from diffjit.frontend.syntax.control import reachable
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.join import item_template, join_items, same_items
+from diffjit.frontend.values.leaves import convert, instantiate, leaf_types, list_types
+from diffjit.frontend.values.nodes import kind_of_nodes, learn_arenas
+from diffjit.frontend.values.templates import Bad, Boxed, DynList, Learn, Node, Side, with_parts
+from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import List, Scalar, Type, fresh_lengths
+
+
+class Arenas(Mixin):
+    """Mixin of the interpreter: objects that live in lists of their classes."""
+
+    def open_arenas(self) -> None:
+        """Make the lists, before anything else."""
+        for kind, ref in self.learned.arenas.items():
+            site = self.sites.of[ref.uid] = ("arena", kind)
+            elem = self.sites.hints.get(site)
+            lists = tuple(self.build.value("list_new", (), ty) for ty in list_types(elem))
+            self.cells["h", ref.uid] = DynList(lists, elem, site)
+
+    def unfinished(self, cls: type) -> av.Handle | None:
+        """A place in the arena for an object whose `__init__` puts it into others, and is still to run."""
+        held = self.cells.get(("h", self.learned.arenas[cls].uid)) if cls in self.learned.early else None
+        if held is None or held.elem is None:
+            return None
+        index = self.number(self.length(self.learned.arenas[cls]))
+        for target in held.lists:
+            self.build.op("list_append", [target, self.nothing(target.type.elem)])
+        return av.Handle(kind=cls, arena=self.learned.arenas[cls], index=index)
+
+    def nothing(self, ty: Type) -> Value:
+        """What stands in an attribute before it is set."""
+        if isinstance(ty, Scalar):
+            return self.build.const(ty.dtype.type(0), ty)
+        if isinstance(ty, List):
+            return self.build.value("list_new", (), ty)
+        return self.build.value("empty", [self.build.const(0)] * ty.ndim, fresh_lengths(ty))
+
+    def settled_in(self, ref: av.Ref) -> av.Ref:
+        """A new object, which moves into the arena of its kind if that has one."""
+        if isinstance(ref, av.Handle) or not self.learned.arenas:
+            return ref
+        kind = kind_of_nodes(self.cells["h", ref.uid])
+        arena = self.learned.arenas.get(kind)
+        if arena is None:
+            return ref
+        if isinstance(kind, type) and ref.uid in reachable(self.cells):
+            raise Learn("early", {kind})
+        index = self.number(self.length(arena))
+        self.list_append(arena, ref)
+        return av.Handle(kind=kind, arena=arena, index=index)
+
+    def object_form(self, ref: av.Ref) -> Any:
+        """What an object holds; of one in an arena, its class and the names of its attributes."""
+        return self.arena_form(ref).like if isinstance(ref, av.Handle) else self.contents(ref)
+
+    def arena_form(self, owner: av.Handle) -> Node:
+        """The form of the objects in an arena."""
+        return self.contents(owner.arena).elem.node
+
+    def _lists_of(self, owner: av.Handle, name: str) -> tuple[int, slice]:
+        """The place of an attribute among those of its class, and of its lists among those of the arena."""
+        node = self.arena_form(owner)
+        k = sorted(node.like.fields).index(name)
+        first = sum(len([*leaf_types(child)]) for child in node.children[:k])
+        return k, slice(first, first + len([*leaf_types(node.children[k])]))
+
+    def handle_attribute(self, owner: av.Handle, name: str, node: Any) -> Any:
+        """`owner.name`: that attribute alone is read."""
+        form = self.arena_form(owner)
+        if name not in form.like.fields:
+            return self.class_attribute(owner, owner.kind, name, node)
+        k, place = self._lists_of(owner, name)
+        leaves = [self.take("list_get", x, owner.index) for x in self.contents(owner.arena).lists[place]]
+        return instantiate(form.children[k], iter(leaves), self.cells)
+
+    def set_handle_attribute(self, owner: av.Handle, name: str, value: Any) -> None:
+        """`owner.name = value`: that attribute alone is written."""
+        form, held = self.arena_form(owner), self.contents(owner.arena)
+        if name not in form.like.fields:
+            cure = f"set `{name}` in `__init__`, to None where it has no value yet"
+            problem = f"attribute `{name}` is new to an object of class `{owner.kind.__name__}`, one of many"
+            raise self.type_problem("DJ304", problem, cure=cure)
+        k, place = self._lists_of(owner, name)
+        child = join_items(form.children[k], item_template(value, self.cells, self.sites))
+        if isinstance(child, Bad):
+            problem = f"attribute `{name}` of objects of class `{owner.kind.__name__}` differs: {child.reason}"
+            raise self.type_problem("DJ304", problem, cure="give the attribute one type")
+        if not same_items(child, form.children[k]):
+            children = (*form.children[:k], child, *form.children[k + 1 :])
+            raise Learn("lists", {held.site: Boxed(with_parts(form, children))})
+        side = Side(self.cells, self.build, self.sites)
+        for target, leaf in zip(held.lists[place], convert(value, child, side), strict=True):
+            self.build.op("list_set", [target, leaf, owner.index])
+        self.freeze_copied(side)
+
+    def in_arenas(self, kinds: Any, error: DiffjitError) -> Exception:
+        """What to raise where objects of these kinds cannot be told apart: another attempt gives them arenas."""
+        new = [kind for kind in kinds if kind not in self.learned.arenas]
+        return learn_arenas(new, error) if new else error
+
+    def same_handle(self, left: av.Handle, right: av.Handle) -> Any:
+        """Whether two are one object."""
+        return self.compare_kind("equal", left.index, right.index) if left.kind == right.kind else Static(False)

@@ -1,0 +1,64 @@
+"""Random programs over lists, dicts, tuples and objects against exact slopes; and what they have found."""
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+from tests.containers.programs import check
+
+BACKENDS = pytest.mark.parametrize("backend", ["python", "numba"])
+
+
+@pytest.mark.parametrize("seed", [*range(10), 358, *(pytest.param(k, marks=pytest.mark.slow) for k in range(10, 60))])
+def test_random_programs(seed):
+    assert check(seed) in ("right", "unfit: IndexError")
+
+
+def lagged(x, n):
+    known = [0.5 * i for i in range(n)]
+    copied = list(known)
+    for i in range(n - 1):
+        copied[i] = x * copied[i + 1]
+    return copied[0] + sum(copied) ** 2
+
+
+def arrays(x, n):
+    known = [np.array([1.0, 2.0 * i]) for i in range(n)]
+    copied = list(known)
+    copied.append(x * np.ones(2))
+    copied[0] = copied[-1] * 3.0
+    return sum(v.sum() * v[0] for v in copied)
+
+
+def joined(x, n):
+    known = [0.5 * i for i in range(n)]
+    copied, ordered = known[:], sorted(known)
+    both = copied + ordered
+    both[0] = x
+    copied[-1] = x * x
+    copied.insert(1, x)
+    return sum(v * v * (i + 1) for i, v in enumerate(copied)) + sum(v * v * (i + 1) for i, v in enumerate(both))
+
+
+def perhaps(x, n):
+    items = [1.0, 2.0]
+    if x > 0.1:
+        items.append(0.7 * n)
+    more = list(items)
+    more.append(x)
+    return sum(v * v * (i + 1) for i, v in enumerate(more))
+
+
+@BACKENDS
+@pytest.mark.parametrize("function", [lagged, arrays, joined, perhaps])
+def test_copies_of_lists_of_constants(function, backend):
+    x, h = 0.4, 1e-6
+    slope = (function(x + h, 3) - function(x - h, 3)) / (2 * h)
+    assert dj.grad(function, backend=backend)(x, 3) == pytest.approx(slope, rel=1e-8)
+    assert dj.jvp(lambda v: function(v, 3), (x,), (1.0,), backend=backend)[1] == pytest.approx(slope, rel=1e-8)
+    assert dj.jacfwd(function, backend=backend)(x, 3) == pytest.approx(slope, rel=1e-8)
+    ours = dj.grad(function, backend=backend)
+    bend = (ours(x + h, 3) - ours(x - h, 3)) / (2 * h)
+    assert dj.hessian(function, backend=backend)(x, 3) == pytest.approx(bend, rel=1e-7)
+    assert dj.grad(dj.grad(function), backend=backend)(x, 3) == pytest.approx(bend, rel=1e-7)
+    assert dj.jet(lambda v: function(v, 3), (x,), ((1.0, 0.0),), backend=backend)[1] == pytest.approx([slope, bend])
