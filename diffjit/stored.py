@@ -22,7 +22,7 @@ class Stored:
 
 def stored(cls: type) -> Stored | None:
     """What objects of a class of SciPy hold; None for other classes."""
-    return _STORED.get(cls.__name__) if cls.__module__.startswith("scipy.") else None
+    return _STORED.get(cls.__name__) if cls.__module__.startswith("scipy.") or cls.__name__ == "SuperLU" else None
 
 
 def _pieces(obj: Any) -> dict[str, Any]:
@@ -138,6 +138,29 @@ def _make_coordinates(cls: Any, fields: dict[str, Any]) -> Any:
     return cls((fields["data"], (fields["row"], fields["col"])), shape=fields["shape"])
 
 
+_FACTORED: list[tuple[Any, dict[str, Any]]] = []  # these objects do not change
+
+
+def _factors(obj: Any) -> dict[str, Any]:
+    """The entries of a matrix, of its factors and the orders of its rows and columns; found once."""
+    for known, parts in tuple(_FACTORED):
+        if known is obj:
+            return parts
+    product = (obj.L @ obj.U).tocoo()
+    rows, columns = obj.perm_r.argsort(), obj.perm_c.argsort()
+    row, col = product.coords
+    shape = tuple(map(int, obj.shape))
+    parts = {"data": product.data, "row": rows[row], "col": columns[col], "shape": shape}
+    _FACTORED[:] = [(obj, parts), *_FACTORED[:2]]
+    return parts
+
+
+def _operator(obj: Any) -> dict[str, Any]:
+    """The functions that a map of vectors was made of."""
+    there, back = (getattr(obj, f"_CustomLinearOperator__{way}_impl") for way in ("matvec", "rmatvec"))
+    return {"shape": tuple(map(int, obj.shape)), "of_vector": there, "back": back}
+
+
 def _frozen(obj: Any) -> dict[str, Any]:
     """A distribution and its parameters; of equal distributions, the one that SciPy's module has."""
     known: Any = getattr(sys.modules["scipy.stats"], obj.dist.name, None)
@@ -176,4 +199,6 @@ _STORED = {
     "csc_array": _COMPRESSED,
     "coo_matrix": _COORDINATES,
     "coo_array": _COORDINATES,
+    "SuperLU": Stored(_factors),
+    "_CustomLinearOperator": Stored(_operator),
 }
