@@ -16,7 +16,7 @@ from diffjit.stored import stored
 # solvers are written with verbs, in a room above this one.
 _LIBRARY = {
     "scipy.special": "diffjit.primitives.library.scipy_special",
-    "scipy.linalg": "diffjit.primitives.library.linear",
+    "scipy.linalg": "diffjit.solvers.algebra",
     "scipy.stats": "diffjit.primitives.library.stats",
     "scipy.interpolate": "diffjit.primitives.library.interpolate",
     "scipy.signal": "diffjit.primitives.library.signal",
