@@ -25,6 +25,7 @@ IN_PLACE = {
 
 
 SCIPYS = (
+    "series",
     "interpolate",
     "signal",
     "ndimage",

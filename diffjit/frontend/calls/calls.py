@@ -84,7 +84,7 @@ class Calls(Mixin):
             if is_ctypes(obj):
                 return self.call_c_function(obj, args, kwargs, node)
             return self.call(self.lift_object(obj), args, kwargs, node)
-        learn()
+        learn(obj)
         if streams.is_stream(getattr(obj, "__self__", None)):
             return self.call(self.get_attribute(self.owner_of(obj), obj.__name__, node), args, kwargs, node)
         users = isinstance(obj, types.FunctionType | type) and not self.has_handler(obj) and obj not in COMPOSITES
