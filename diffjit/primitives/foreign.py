@@ -20,7 +20,7 @@ from diffjit.stored import stored
 _LIBRARY = {
     "scipy.special": "diffjit.primitives.library.scipy_special",
     "scipy.linalg": "diffjit.solvers.algebra",
-    "scipy.stats": "diffjit.primitives.library.stats",
+    "scipy.stats": "diffjit.solvers.probability",
     "scipy.interpolate": "diffjit.primitives.library.interpolate",
     "scipy.signal": "diffjit.primitives.library.signal",
     "scipy.ndimage": "diffjit.primitives.library.ndimage",

@@ -26,6 +26,7 @@ IN_PLACE = {
 
 SCIPYS = (
     "series",
+    "special",
     "interpolate",
     "signal",
     "ndimage",
