@@ -45,3 +45,8 @@ row("sparse expm", lambda p: sl.expm(sp.csc_matrix(p)).toarray(), 0.3 * S, of=sl
 row("expm_multiply", lambda p, v: sl.expm_multiply(sp.csr_array(p), v), 0.7 * S, V, of=sl.expm_multiply)
 row("expm_multiply times", lambda p, v: sl.expm_multiply(p, v, 0.0, 1.0, num=4), 0.3 * S, V)
 row("sparse norm", lambda p: sl.norm(sp.csr_array(p)) + sl.norm(sp.csr_array(p), axis=1), S, of=sl.norm)
+SIX = np.random.default_rng(2).normal(size=(6, 6)) + np.diag(np.arange(6.0) * 3)
+ONES = np.ones(6)
+row("eigsh", lambda a: sl.eigsh(sp.csc_array(a + a.T), 2, v0=ONES)[0], SIX, of=sl.eigsh, twice=True)
+row("eigsh vectors", lambda a: np.abs(sl.eigsh(sp.csc_array(a + a.T), 2, v0=ONES, which="SA")[1]), SIX)
+row("eigsh dense", lambda a: sl.eigsh(a + a.T, 3, sigma=1.0, v0=ONES, return_eigenvectors=False), SIX)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg as la
+import scipy.optimize as so
 import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 
@@ -70,3 +71,62 @@ def test_factors_are_found_again() -> None:
 def test_refused(program: Any, words: str) -> None:
     with pytest.raises(dj.DiffjitError, match=words):
         dj.jit(program, backend="python")(V)
+
+
+@BACKENDS
+def test_equal_eigenvalues_of_a_part(backend: str) -> None:
+    """The sum of two equal values moves with the trace of their space; their vectors raise."""
+    a, v0 = np.diag([3.0, 3.0, 1.0, 0.5]), np.array([1.0, 2.0, 3.0, 4.0])
+    found = dj.grad(lambda a: np.sum(sl.eigsh(a, 2, v0=v0)[0]), backend=backend)(a)
+    np.testing.assert_allclose(found, np.diag([1.0, 1.0, 0.0, 0.0]), atol=1e-10)
+    with pytest.raises((np.linalg.LinAlgError, RuntimeError), match=r"equal eigenvalues|singular"):
+        dj.grad(lambda a: np.sum(sl.eigsh(a, 2, v0=v0)[1]), backend=backend)(a)
+
+
+COST = np.array([-1.0, 4.0, -0.3])
+ROWS, SIDE = np.array([[-3.0, 1.0, 0.2], [1.0, 2.0, 0.1]]), np.array([6.0, 4.0])
+EVEN = np.ones((1, 3))
+
+
+def bounded(c: Any, a: Any, b: Any, low: Any) -> Any:
+    found = so.linprog(c, a, b, bounds=[(None, None), (low, None), (0, low + 4)])
+    return np.append(found.x, found.fun) * (1.0 + found.slack[0])
+
+
+def balanced(c: Any, e: Any) -> Any:
+    found = so.linprog(c, ROWS, SIDE, EVEN, [e], bounds=(0, 5))
+    return np.append(found.x, found["fun"]) + found.con
+
+
+@BACKENDS
+@pytest.mark.parametrize(("program", "args"), [(bounded, (COST, ROWS, SIDE, -3.0)), (balanced, (COST, 2.0))])
+def test_linear_programs(program: Any, args: Any, backend: str) -> None:
+    np.testing.assert_allclose(dj.jit(program, backend=backend)(*args), program(*args), rtol=1e-9, atol=1e-12)
+    dj.check_grads(lambda *a: np.sum(np.sin(0.02 * program(*a))), args, order=2, backend=backend, rtol=1e-4, atol=1e-4)
+
+
+def test_random_linear_programs() -> None:
+    """The cost moves as its vertex does: by quotients, and by the prices of the constraints."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n, m = 4, 6
+        a, b, c = rng.normal(size=(m, n)), rng.uniform(1, 2, m), rng.normal(size=n)
+        plain = so.linprog(c, a, b, bounds=(-1, 1))
+        found = dj.grad(lambda b, a=a, c=c: so.linprog(c, a, b, bounds=(-1, 1)).fun, backend="python")(b)
+        np.testing.assert_allclose(found, plain.ineqlin.marginals, rtol=1e-7, atol=1e-9)
+        by_low = dj.grad(lambda s, a=a, b=b, c=c: so.linprog(c, a, b, bounds=(s, 1)).fun, backend="python")(-1.0)
+        assert by_low == pytest.approx(np.sum(plain.lower.marginals), rel=1e-7, abs=1e-9)
+
+
+@BACKENDS
+def test_vertices_that_jump_or_split(backend: str) -> None:
+    programs = {
+        "flat": lambda s: so.linprog([s * 0.0, -2.0], bounds=(0, s)).fun,
+        "crowded": lambda s: so.linprog([-1.0, -1.0], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [s, 1.0, 2.0]).fun,
+        "endless": lambda s: so.linprog([-s, 0.0]).x[0],
+        "impossible": lambda s: so.linprog([s, 1.0], [[1.0, 1.0]], [-s]).x[0],
+    }
+    for program in programs.values():
+        with pytest.raises(RuntimeError, match="linear program"):
+            dj.grad(program, backend=backend)(1.0)
+    assert dj.jit(lambda s: so.linprog([s, 1.0], [[1.0, 1.0]], [-s]).status, backend=backend)(1.0) == 2
