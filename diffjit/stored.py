@@ -1,4 +1,4 @@
-"""What objects of SciPy's classes hold: the numbers that programs read from them, and how one is made of such numbers.
+"""What objects of SciPy's and NumPy's classes hold: numbers that programs read, and how one is made of such numbers.
 
 Interpolators and sparse matrices are trees of their arrays, as users' objects are of their attributes. Classes are
 named, not imported: a program that has such an object has imported its module.
@@ -21,8 +21,9 @@ class Stored:
 
 
 def stored(cls: type) -> Stored | None:
-    """What objects of a class of SciPy hold; None for other classes."""
-    return _STORED.get(cls.__name__) if cls.__module__.startswith("scipy.") else None
+    """What objects of a class of SciPy or NumPy hold; None for other classes."""
+    known = cls.__module__.startswith(("scipy.", "numpy")) or cls.__name__ == "SuperLU"
+    return _STORED.get(cls.__name__) if known else None
 
 
 def _pieces(obj: Any) -> dict[str, Any]:
@@ -138,6 +139,48 @@ def _make_coordinates(cls: Any, fields: dict[str, Any]) -> Any:
     return cls((fields["data"], (fields["row"], fields["col"])), shape=fields["shape"])
 
 
+_FACTORED: list[tuple[Any, dict[str, Any]]] = []  # these objects do not change
+
+
+def _factors(obj: Any) -> dict[str, Any]:
+    """The entries of a matrix, of its factors and the orders of its rows and columns; found once."""
+    for known, parts in tuple(_FACTORED):
+        if known is obj:
+            return parts
+    product = (obj.L @ obj.U).tocoo()
+    rows, columns = obj.perm_r.argsort(), obj.perm_c.argsort()
+    row, col = product.coords
+    shape = tuple(map(int, obj.shape))
+    parts = {"data": product.data, "row": rows[row], "col": columns[col], "shape": shape}
+    _FACTORED[:] = [(obj, parts), *_FACTORED[:2]]
+    return parts
+
+
+def _powers(obj: Any) -> dict[str, Any]:
+    """The coefficients of a polynomial, highest power first."""
+    return {"whole": obj.coeffs}
+
+
+def _make_powers(cls: Any, fields: dict[str, Any]) -> Any:
+    return cls(fields["whole"])
+
+
+def _series(obj: Any) -> dict[str, Any]:
+    """The coefficients of a series, and what its domain is mapped to."""
+    return {"series": obj.coef, "domain": obj.domain, "window": obj.window, "dropping": False}
+
+
+def _make_series(cls: Any, fields: dict[str, Any]) -> Any:
+    made = cls(fields["series"], fields["domain"], fields["window"])
+    return made.trim() if fields["dropping"] else made
+
+
+def _operator(obj: Any) -> dict[str, Any]:
+    """The functions that a map of vectors was made of."""
+    there, back = (getattr(obj, f"_CustomLinearOperator__{way}_impl") for way in ("matvec", "rmatvec"))
+    return {"shape": tuple(map(int, obj.shape)), "of_vector": there, "back": back}
+
+
 def _frozen(obj: Any) -> dict[str, Any]:
     """A distribution and its parameters; of equal distributions, the one that SciPy's module has."""
     known: Any = getattr(sys.modules["scipy.stats"], obj.dist.name, None)
@@ -147,6 +190,7 @@ def _frozen(obj: Any) -> dict[str, Any]:
 
 _PIECES = Stored(_pieces, _make_pieces)
 _FITPACK = Stored(_fitpack)
+_SERIES = Stored(_series, _make_series)
 _COMPRESSED = Stored(_compressed, _make_compressed)
 _COORDINATES = Stored(_coordinates, _make_coordinates)
 _STORED = {
@@ -176,4 +220,13 @@ _STORED = {
     "csc_array": _COMPRESSED,
     "coo_matrix": _COORDINATES,
     "coo_array": _COORDINATES,
+    "SuperLU": Stored(_factors),
+    "poly1d": Stored(_powers, _make_powers),
+    "Polynomial": _SERIES,
+    "Chebyshev": _SERIES,
+    "Legendre": _SERIES,
+    "Hermite": _SERIES,
+    "HermiteE": _SERIES,
+    "Laguerre": _SERIES,
+    "_CustomLinearOperator": Stored(_operator),
 }

@@ -129,9 +129,9 @@ def is_record(value: Any) -> bool:
         return False
     if dataclasses.is_dataclass(value):
         return True
+    if stored(type(value)) is not None:
+        return True
     module = type(value).__module__.split(".")[0]
-    if module == "scipy":
-        return stored(type(value)) is not None
     if module in _LIBRARIES or module.startswith("_cython"):
         return False
     if callable(value) and hasattr(value, "__wrapped__"):

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import Any
+
+import numpy as np
 
 from diffjit.primitives import scipy_special
 from diffjit.primitives.registry import COMPOSITES, FUNCTIONS, extended, settle
@@ -16,8 +19,8 @@ from diffjit.stored import stored
 # solvers are written with verbs, in a room above this one.
 _LIBRARY = {
     "scipy.special": "diffjit.primitives.library.scipy_special",
-    "scipy.linalg": "diffjit.primitives.library.linear",
-    "scipy.stats": "diffjit.primitives.library.stats",
+    "scipy.linalg": "diffjit.solvers.algebra",
+    "scipy.stats": "diffjit.solvers.probability",
     "scipy.interpolate": "diffjit.primitives.library.interpolate",
     "scipy.signal": "diffjit.primitives.library.signal",
     "scipy.ndimage": "diffjit.primitives.library.ndimage",
@@ -29,21 +32,35 @@ _LIBRARY = {
     "scipy.optimize": "diffjit.solvers.scipy.optimize",
     "scipy.fftpack": "diffjit.primitives.library.transforms.pack",
 }
+# NumPy's functions whose rules are written with verbs: they are read with the first program that calls one.
+_LATE = {
+    np.linalg.eig: "diffjit.solvers.algebra.spectra",
+    np.linalg.eigvals: "diffjit.solvers.algebra.spectra",
+    np.roots: "diffjit.solvers.algebra.spectra",
+    np.polynomial.polynomial.polyroots: "diffjit.solvers.algebra.spectra",
+}
 _known: set[str] = set()
 
 
-def learn() -> None:
-    """Fill the tables of the registry for libraries that have been imported since."""
+def learn(called: Any = None) -> None:
+    """Fill the tables of the registry for libraries that have been imported since, and for a function of NumPy's."""
+    late = _LATE.get(called)
+    if late is not None and late not in _known:
+        read(late, late)
     for name, own in _LIBRARY.items():
-        if name in _known or name not in sys.modules:
-            continue
-        others = extended()
-        _known.add(name)
-        if name == "scipy.special":
-            FUNCTIONS.update(scipy_special.functions())
-        importlib.import_module(own)
-        if not others:
-            settle()
+        if name not in _known and name in sys.modules:
+            read(name, own)
+
+
+def read(name: str, own: str) -> None:
+    """Fill the tables by one of diffjit's modules."""
+    others = extended()
+    _known.add(name)
+    if name == "scipy.special":
+        FUNCTIONS.update(scipy_special.functions())
+    importlib.import_module(own)
+    if not others:
+        settle()
 
 
 def stand_in(cls: type) -> type:

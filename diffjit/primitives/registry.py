@@ -31,6 +31,7 @@ ELEMENTWISE: dict[str, Elementwise] = {}
 RULES: dict[str, Rule] = {}
 COMPOSITES: dict[Any, Callable[..., Any]] = {}  # NumPy's (or math's) function -> the same function in plain Python
 STATELESS: set[type] = set()  # classes of SciPy whose objects are fixed: their methods are read as programs
+REAL: set[Any] = set()  # ufuncs of SciPy with a plain version for all real arguments, not only for ints in front
 CONSTANT: set[Any] = set()  # functions that are called while a program is specialised, with constants
 FUNCTIONS: dict[Any, str] = {}  # NumPy's (or math's) function -> elementwise kind
 HOLOMORPHIC: set[str] = set()  # elementwise kinds whose partial derivatives hold for complex parameters
@@ -220,6 +221,12 @@ def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
         return plain
 
     return register
+
+
+def of_reals(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """As `implements`, of ufuncs of SciPy: not for complex numbers, but for whatever real ones they take."""
+    REAL.update(functions)
+    return implements(*functions)
 
 
 def constant(*functions: Any) -> None:

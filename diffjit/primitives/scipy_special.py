@@ -3,7 +3,8 @@
 A row names SciPy's ufunc and the function of `scipy.special.cython_special` that compiled code calls by its pointer.
 Where a family is closed under differentiation (Bessel, hypergeometric), the partials stay in it, so that all orders
 are exact, also where the textbook's formula is 0 / 0. Formulas: NIST Digital Library of Mathematical Functions. By
-parameters like the order of a Bessel function there is no derivative (refused).
+the shapes of incomplete gamma and beta functions, derivatives are those of their quantiles (`random.implicit`); by
+parameters like the order of a Bessel function there is none (refused).
 
 SciPy is imported only by programs that use these functions: `primitives.foreign` knows when.
 """
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.primitives.random import implicit
 from diffjit.primitives.registry import ELEMENTWISE, elementwise
 
 PREFIX = "special_"
@@ -39,6 +41,7 @@ class Export:
 EXPORTS: dict[str, Export] = {}  # kind -> what compiled code calls
 
 
+assert implicit  # its rows are named here
 _BASIC = frozenset(ELEMENTWISE)
 
 
@@ -124,15 +127,29 @@ special("poch(z, m)", "out * (psi(z + m) - psi(z))", "out * psi(z + m)", guarded
 # Incomplete gamma and beta functions (8.8, 8.17): the derivative by the limit of the integral is the integrand.
 _GAMMA_DENSITY = "exp(xlogy(a - 1, x) - x - lgamma(a))"
 _BETA_DENSITY = "exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))"
-special("gammainc(a, x)", None, _GAMMA_DENSITY, guarded=True)
-special("gammaincc(a, x)", None, f"-{_GAMMA_DENSITY}", guarded=True)
-special("gammaincinv(a, y)", None, "1 / exp(xlogy(a - 1, out) - out - lgamma(a))", guarded=True)
-special("gammainccinv(a, y)", None, "-1 / exp(xlogy(a - 1, out) - out - lgamma(a))", guarded=True)
-special("betainc(a, b, x)", None, None, _BETA_DENSITY, export="__pyx_fuse_0betainc", guarded=True)
-special("betaincc(a, b, x)", None, None, f"-{_BETA_DENSITY}", export="__pyx_fuse_0betaincc", guarded=True)
+special("gammainc(a, x)", f"-{_GAMMA_DENSITY} * gamma_slope(x, a)", _GAMMA_DENSITY, guarded=True)
+special("gammaincc(a, x)", f"{_GAMMA_DENSITY} * gamma_slope(x, a)", f"-{_GAMMA_DENSITY}", guarded=True)
 special(
-    "betaincinv(a, b, y)", None, None, "1 / exp(xlogy(a - 1, out) + xlog1py(b - 1, -out) - betaln(a, b))",
-    export="__pyx_fuse_0betaincinv", guarded=True,
+    "gammaincinv(a, y)", "gamma_slope(out, a)", "1 / exp(xlogy(a - 1, out) - out - lgamma(a))", guarded=True
+)  # fmt: skip
+special(
+    "gammainccinv(a, y)", "gamma_slope(out, a)", "-1 / exp(xlogy(a - 1, out) - out - lgamma(a))", guarded=True
+)  # fmt: skip
+special(
+    "betainc(a, b, x)", f"-{_BETA_DENSITY} * beta_slope(x, a, b)", f"-{_BETA_DENSITY} * beta_slope_b(x, a, b)",
+    _BETA_DENSITY, export="__pyx_fuse_0betainc", guarded=True,
+)  # fmt: skip
+special(
+    "betaincc(a, b, x)", f"{_BETA_DENSITY} * beta_slope(x, a, b)", f"{_BETA_DENSITY} * beta_slope_b(x, a, b)",
+    f"-{_BETA_DENSITY}", export="__pyx_fuse_0betaincc", guarded=True,
+)  # fmt: skip
+special(
+    "betaincinv(a, b, y)", "beta_slope(out, a, b)", "beta_slope_b(out, a, b)",
+    "1 / exp(xlogy(a - 1, out) + xlog1py(b - 1, -out) - betaln(a, b))", export="__pyx_fuse_0betaincinv", guarded=True,
+)  # fmt: skip
+special(
+    "betainccinv(a, b, y)", "beta_slope(out, a, b)", "beta_slope_b(out, a, b)",
+    "-1 / exp(xlogy(a - 1, out) + xlog1py(b - 1, -out) - betaln(a, b))", export="__pyx_fuse_0betainccinv", guarded=True,
 )  # fmt: skip
 
 # Distribution functions -----------------------------------------------------------------------------------------------
@@ -144,12 +161,20 @@ special(
 special("ndtri(p)", "2.5066282746310002 * exp(0.5 * out * out)", guarded=True)
 special("pdtr(k, m)", "0", "-exp(xlogy(floor(k), m) - m - lgamma(floor(k) + 1))", guarded=True)
 special("pdtrc(k, m)", "0", "exp(xlogy(floor(k), m) - m - lgamma(floor(k) + 1))", guarded=True)
-special("chdtr(v, x)", None, "0.5 * exp(xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - lgamma(0.5 * v))", guarded=True)
-special("chdtrc(v, x)", None, "-0.5 * exp(xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - lgamma(0.5 * v))", guarded=True)
+_CHI = "0.5 * exp(xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - lgamma(0.5 * v))"
+special("chdtr(v, x)", f"-{_CHI} * gamma_slope(0.5 * x, 0.5 * v)", _CHI, guarded=True)
+special("chdtrc(v, x)", f"{_CHI} * gamma_slope(0.5 * x, 0.5 * v)", f"-{_CHI}", guarded=True)
+_STUDENT = (
+    "exp(lgamma(0.5 * v + 0.5) - lgamma(0.5 * v) - 0.5 * (v + 1) * log1p({0} * {0} / v)) / sqrt(3.141592653589793 * v)"
+)
+
 special(
-    "stdtr(v, t)", None,
-    "exp(lgamma(0.5 * v + 0.5) - lgamma(0.5 * v) - 0.5 * (v + 1) * log1p(t * t / v)) / sqrt(3.141592653589793 * v)",
-    export="__pyx_fuse_0stdtr", guarded=True,
+    "stdtr(v, t)", f"-student_slope(t, v) * {_STUDENT.format('t')}", _STUDENT.format("t"), export="__pyx_fuse_0stdtr",
+    guarded=True,
+)  # fmt: skip
+special(
+    "stdtrit(v, p)", "student_slope(out, v)", f"1 / ({_STUDENT.format('out')})", export="__pyx_fuse_0stdtrit",
+    guarded=True,
 )  # fmt: skip
 
 special("ndtri_exp(y)", "2.5066282746310002 * exp(y + 0.5 * out * out)", guarded=True)
@@ -158,11 +183,17 @@ special(
     "-0.3989422804014327 * exp(-0.5 * h * h) * (ndtr(a * h) - 0.5)",
     "0.15915494309189535 * exp(-0.5 * h * h * (1 + a * a)) / (1 + a * a)",
 )
-special("chdtri(v, p)", None, "-2 / exp(xlogy(0.5 * v - 1, 0.5 * out) - 0.5 * out - lgamma(0.5 * v))", guarded=True)
+special(
+    "chdtri(v, p)", "gamma_slope(0.5 * out, 0.5 * v)",
+    "-2 / exp(xlogy(0.5 * v - 1, 0.5 * out) - 0.5 * out - lgamma(0.5 * v))", guarded=True,
+)  # fmt: skip
 _RATED = "exp(xlogy(b - 1, a * x) - a * x - lgamma(b))"
-special("gdtr(a, b, x)", f"x * {_RATED}", None, f"a * {_RATED}", guarded=True)
-special("gdtrc(a, b, x)", f"-x * {_RATED}", None, f"-a * {_RATED}", guarded=True)
-special("gdtrix(a, b, p)", "-out / a", None, "1 / (a * exp(xlogy(b - 1, a * out) - a * out - lgamma(b)))", guarded=True)
+special("gdtr(a, b, x)", f"x * {_RATED}", f"-{_RATED} * gamma_slope(a * x, b)", f"a * {_RATED}", guarded=True)
+special("gdtrc(a, b, x)", f"-x * {_RATED}", f"{_RATED} * gamma_slope(a * x, b)", f"-a * {_RATED}", guarded=True)
+special(
+    "gdtrix(a, b, p)", "-out / a", "gamma_slope(a * out, b) / a",
+    "1 / (a * exp(xlogy(b - 1, a * out) - a * out - lgamma(b)))", guarded=True,
+)  # fmt: skip
 _WAYS = "exp(lgamma(n + 1) - lgamma(floor(k) + 1) - lgamma(n - floor(k) + 1)"
 _BINOMIAL = f"(n - floor(k)) * {_WAYS} + xlogy(floor(k), p) + xlog1py(n - floor(k) - 1, -p))"
 special("bdtr(k, n, p)", "0", "0", f"-{_BINOMIAL}", export="__pyx_fuse_1bdtr", whole=1, guarded=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import diffjit as dj
 from diffjit.api.engine import engine
@@ -46,7 +47,7 @@ def opened(x):
 
 
 def ruleless(x):
-    return np.sum(np.linalg.eig(np.outer(x, x))[0])
+    return np.sum(scipy.linalg.schur(np.outer(x, x))[0])
 
 
 def vector(x):

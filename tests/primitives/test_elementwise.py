@@ -112,7 +112,10 @@ DISCRETE = {
 }  # fmt: skip
 
 
-IMPLICIT = {"gamma_sample", "gamma_slope", "gamma_bend", "beta_sample", "beta_slope", "beta_bend", "beta_twist"}
+IMPLICIT = {
+    "gamma_sample", "gamma_slope", "gamma_bend", "beta_sample", "beta_slope", "beta_bend", "beta_twist", "beta_slope_b",
+    "beta_bend_b", "student_slope", "student_bend",
+}  # fmt: skip
 
 
 def test_every_row_is_tested() -> None:

@@ -25,6 +25,8 @@ IN_PLACE = {
 
 
 SCIPYS = (
+    "series",
+    "special",
     "interpolate",
     "signal",
     "ndimage",

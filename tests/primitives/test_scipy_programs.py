@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg as sl
+import scipy.special
 from scipy import stats
 
 import diffjit as dj
@@ -63,7 +64,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(dj.NoRule, match=r"`scipy.stats.kstwo_gen._ppf` has no derivative rule"):
         dj.grad(lambda a: stats.kstwo.ppf(a, 3.0) + a)(0.5)
     with pytest.raises(dj.NoRule, match=r"by argument 1"):
-        dj.grad(lambda a: stats.gamma.cdf(1.0, a))(0.5)
+        dj.grad(lambda a: scipy.special.jv(a, 1.0))(0.5)
 
 
 TWICE = """

@@ -40,6 +40,8 @@ ROWS: list[tuple[Any, Any, tuple[Any, ...]]] = [
     (la.lu, lambda a: la.lu(a, permute_l=True), (S,)),
     (la.qr, la.qr, (S,)),
     (la.qr, lambda a: la.qr(a, mode="economic"), (TALL,)),
+    (la.rq, la.rq, (S,)),
+    (la.eig_banded, lambda a: la.eig_banded(a, lower=True)[0], (BANDS,)),
     (la.polar, la.polar, (S,)),
     (la.polar, lambda a: la.polar(a, "left"), (S,)),
     (la.orthogonal_procrustes, la.orthogonal_procrustes, (TALL, TALL[::-1] ** 2)),

@@ -26,7 +26,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import learn
-from diffjit.primitives.registry import COMPOSITES, CONSTANT, ELEMENTWISE, FUNCTIONS, STATELESS
+from diffjit.primitives.registry import COMPOSITES, CONSTANT, ELEMENTWISE, FUNCTIONS, REAL, STATELESS
 from diffjit.primitives.signatures import is_ctypes
 
 
@@ -84,7 +84,7 @@ class Calls(Mixin):
             if is_ctypes(obj):
                 return self.call_c_function(obj, args, kwargs, node)
             return self.call(self.lift_object(obj), args, kwargs, node)
-        learn()
+        learn(obj)
         if streams.is_stream(getattr(obj, "__self__", None)):
             return self.call(self.get_attribute(self.owner_of(obj), obj.__name__, node), args, kwargs, node)
         users = isinstance(obj, types.FunctionType | type) and not self.has_handler(obj) and obj not in COMPOSITES
@@ -175,7 +175,8 @@ class Calls(Mixin):
         numbers = [self.number(a).type for a in args if isinstance(a, Value) or av.is_number(getattr(a, "obj", None))]
         if any(t.dtype.kind == "c" for t in numbers):
             return True
-        return obj in COMPOSITES and not (numbers and isinstance(numbers[0], Scalar) and numbers[0].dtype.kind in "iu")
+        whole = numbers and isinstance(numbers[0], Scalar) and numbers[0].dtype.kind in "iu"
+        return obj in COMPOSITES and obj not in REAL and not whole
 
     def dispatched(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call of what functools.singledispatch made: the class of the first argument chooses."""

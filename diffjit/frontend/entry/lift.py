@@ -262,9 +262,9 @@ class Lifting(Mixin):
             return False
         if value is None or value is Ellipsis or hasattr(value, "py_func") or hasattr(value, "__diffjit_inline__"):
             return False
+        if stored(type(value)) is not None:
+            return True
         module = type(value).__module__.split(".")[0]
-        if module == "scipy":
-            return stored(type(value)) is not None
         return module not in _LIBRARIES and not is_surroundings(value) and not is_cython(value)
 
     def lift_static(self, value: Any) -> Any:

@@ -24,4 +24,7 @@ def register(symbol: str) -> None:
     from diffjit.primitives.scipy_special import EXPORTS  # the table, which programs without such functions do without
 
     exports = importlib.import_module("scipy.special.cython_special").__pyx_capi__
-    llvm.add_symbol(symbol, address_of(exports[EXPORTS[symbol.removeprefix("dj_")].name]))
+    name = EXPORTS[symbol.removeprefix("dj_")].name
+    if name not in exports:  # older versions have fewer of these for several types of numbers
+        name = re.sub(r"^__pyx_fuse_\d", "", name)
+    llvm.add_symbol(symbol, address_of(exports[name]))

@@ -69,9 +69,8 @@ def poly(seq_of_zeros):
     """The coefficients of the polynomial with these zeros."""
     zeros = as_float(np.asarray(seq_of_zeros))
     if zeros.ndim != 1:
-        raise NotImplementedError(
-            "np.poly of a matrix, which needs its eigenvalues: compute the coefficients from traces"
-        )
+        of_values = np.poly(np.linalg.eigvals(zeros))
+        return of_values if zeros.dtype.kind == "c" else np.real(of_values)
     n = zeros.shape[0]
     coefficients = np.zeros(n + 1, zeros.dtype)
     coefficients[0] = 1.0

@@ -139,19 +139,46 @@ def eigh(
     a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1,  # noqa: A002 - SciPy's
     check_finite=True, subset_by_index=None, subset_by_value=None, driver=None,
 ):  # fmt: skip
-    """Eigenvalues and eigenvectors of a Hermitian matrix."""
-    if b is not None or subset_by_index is not None or subset_by_value is not None:
-        raise NotImplementedError(
-            "scipy.linalg.eigh of two matrices or of a part of the spectrum: use numpy.linalg.eigh"
-        )
-    values, vectors = np.linalg.eigh(square(a), "L" if lower else "U")
+    """Eigenvalues and eigenvectors of a Hermitian matrix, or of two, all or those of some places."""
+    if subset_by_value is not None:
+        raise NotImplementedError("scipy.linalg.eigh(subset_by_value=...): take some of all")
+    a = square(a)
+    if b is None:
+        values, vectors = np.linalg.eigh(a, "L" if lower else "U")
+    else:
+        values, vectors = of_two(a, square(b), lower, type)
+    if subset_by_index is not None:
+        first, last = subset_by_index
+        values, vectors = values[first : last + 1].copy(), vectors[:, first : last + 1].copy()
     return values if eigvals_only else (values, vectors)
 
 
+def of_two(a, b, lower, form):
+    """Eigenvalues and vectors of two matrices: of one, between the factors of the positive definite one."""
+    if form not in (1, 2, 3):
+        raise ValueError('"type" keyword only accepts 1, 2, and 3.')
+    half = cholesky(b if lower else np.conjugate(np.transpose(b)), lower=True)
+    across = np.conjugate(np.transpose(half))
+    whole = np.tril(a) if lower else np.triu(a)
+    whole = whole + np.conjugate(np.transpose(whole)) - np.diag(np.diagonal(a))
+    if form == 1:
+        left = np.linalg.solve(half, whole)
+        values, vectors = np.linalg.eigh(np.linalg.solve(half, np.conjugate(np.transpose(left))))
+    else:
+        values, vectors = np.linalg.eigh(across @ whole @ half)
+    return values, half @ vectors if form == 3 else np.linalg.solve(across, vectors)
+
+
 @implements(scipy.linalg.eigvalsh)
-def eigvalsh(a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True):  # noqa: A002
-    """Eigenvalues of a Hermitian matrix."""
-    return eigh(a, b, lower=lower, eigvals_only=True)
+def eigvalsh(
+    a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True,  # noqa: A002 - SciPy's
+    subset_by_index=None, subset_by_value=None, driver=None,
+):  # fmt: skip
+    """Eigenvalues of a Hermitian matrix, or of two."""
+    return eigh(
+        a, b, lower=lower, eigvals_only=True, type=type, subset_by_index=subset_by_index,
+        subset_by_value=subset_by_value,
+    )  # fmt: skip
 
 
 @implements(scipy.linalg.svd)
@@ -225,31 +252,6 @@ def circulant(c):
     c = np.asarray(c)
     n = c.shape[0]
     return c[(np.arange(n)[:, None] - np.arange(n)[None, :]) % n]
-
-
-@implements(scipy.linalg.solve_sylvester)
-def solve_sylvester(a, b, q):
-    """The X with a X + X b = q, as one system for all of its numbers."""
-    a, b, q = square(a), square(b), as_float(np.asarray(q))
-    m, n = a.shape[0], b.shape[0]
-    whole = np.kron(a, np.eye(n, dtype=b.dtype)) + np.kron(np.eye(m, dtype=a.dtype), np.transpose(b))
-    return np.reshape(np.linalg.solve(whole, np.ravel(q)), (m, n))
-
-
-@implements(scipy.linalg.solve_continuous_lyapunov)
-def solve_continuous_lyapunov(a, q):
-    """The X with a X + X a^H = q."""
-    a = square(a)
-    return solve_sylvester(a, np.conjugate(np.transpose(a)), q)
-
-
-@implements(scipy.linalg.solve_discrete_lyapunov)
-def solve_discrete_lyapunov(a, q, method=None):
-    """The X with a X a^H - X + q = 0."""
-    a = square(a)
-    n = a.shape[0]
-    whole = np.eye(n * n, dtype=a.dtype) - np.kron(a, np.conjugate(a))
-    return np.reshape(np.linalg.solve(whole, np.ravel(q)), (n, n))
 
 
 @implements(scipy.linalg.solve_banded)

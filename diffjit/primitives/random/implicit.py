@@ -114,9 +114,51 @@ def _beta_bend(x: float, a: float, b: float) -> float:
     return _beta_part(x, a, b, 1, 1, _polygamma(1, a) - _polygamma(1, a + b))
 
 
+def _beta_slope_b(x: float, a: float, b: float) -> float:
+    """dx/db of a beta variate x: as `_beta_slope` of 1 - x, which a small x would be lost in."""
+    return -_beta_part(x, a, b, 2, 0, 0.0)
+
+
+def _beta_bend_b(x: float, a: float, b: float) -> float:
+    """F_bb / p."""
+    return _beta_part(x, a, b, 2, 2, _polygamma(1, b) - _polygamma(1, a + b))
+
+
 def _beta_twist(x: float, a: float, b: float) -> float:
     """F_ab / p."""
     return _beta_part(x, a, b, 1, 2, -_polygamma(1, a + b))
+
+
+def _student_slope(t: float, v: float) -> float:
+    """dt/dv of a quantile t of Student's distribution: by y = t^2 / (v + t^2), or 1 - y, which is a beta variate."""
+    if t == 0.0 or not v > 0.0 or not math.isfinite(t):
+        return t * 0.0
+    y, x = t * t / (v + t * t), v / (v + t * t)
+    if y <= 0.5:
+        dy = -0.5 * _beta_part(y, 0.5, 0.5 * v, 2, 0, 0.0)
+        return (y / x + v * dy / (x * x)) / (2.0 * t)
+    dx = -0.5 * _beta_part(x, 0.5 * v, 0.5, 1, 0, 0.0)
+    return (y / x - v * dx / (x * x)) / (2.0 * t)
+
+
+def _student_bend(t: float, v: float) -> float:
+    """F_vv / p: the second derivative of a beta function at a point that moves with v."""
+    if t == 0.0 or not v > 0.0 or not math.isfinite(t):
+        return t * 0.0
+    b, sum_of = 0.5 * v, v + t * t
+    y, x = t * t / sum_of, v / sum_of
+    turned = y > 0.5  # then by 1 - y, whose distribution has the parameters in the other order
+    moved, bent = -t * t / (sum_of * sum_of), 2.0 * t * t / (sum_of * sum_of * sum_of)
+    rate = 2.0 * t * v / (sum_of * sum_of)
+    own = _polygamma(1, b) - _polygamma(1, b + 0.5)
+    mixed = _digamma(b) - _digamma(b + 0.5)
+    if turned:
+        part = -_beta_part(x, b, 0.5, 1, 1, own)
+        by_b, by_y = math.log(x) - mixed, 0.5 / y + (1.0 - b) / x - 1.0 / y
+    else:
+        part = _beta_part(y, 0.5, b, 2, 2, own)
+        by_b, by_y = math.log1p(-y) - mixed, -0.5 / y - (b - 1.0) / x
+    return (0.25 * part + by_b * moved + by_y * moved * moved + bent) / rate
 
 
 def gamma_sample(value: Any, a: Any) -> Any:
@@ -146,6 +188,19 @@ elementwise(
 )
 elementwise("gamma_bend(x, a)", None, None, scalar=_gamma_bend)
 
+_STUDENT_RATE = "-(v + 1.0) * t / (v + t * t)"
+_STUDENT_GROWTH = (
+    "(0.5 * polygamma(0, 0.5 * v + 0.5) - 0.5 * polygamma(0, 0.5 * v) - 0.5 / v - 0.5 * log1p(t * t / v)"
+    " + 0.5 * (v + 1.0) * t * t / (v * (v + t * t)))"
+)
+elementwise(
+    "student_slope(t, v)",
+    f"-{_STUDENT_GROWTH} - out * ({_STUDENT_RATE})",
+    f"-student_bend(t, v) - out * {_STUDENT_GROWTH}",
+    scalar=_student_slope,
+)
+elementwise("student_bend(t, v)", None, None, scalar=_student_bend)
+
 elementwise(
     "beta_sample(value, a, b)", "0", "beta_slope(out, a, b)", "-beta_slope(1.0 - out, b, a)",
     also=(beta_sample,), scalar=_first_of_three,
@@ -155,4 +210,12 @@ _BY_A = "-beta_bend(x, a, b) - out * (log(x) - polygamma(0, a) + polygamma(0, a 
 _BY_B = "-beta_twist(x, a, b) - out * (log1p(-x) - polygamma(0, b) + polygamma(0, a + b))"
 elementwise("beta_slope(x, a, b)", _BY_X, _BY_A, _BY_B, scalar=_beta_slope)
 elementwise("beta_bend(x, a, b)", None, None, None, scalar=_beta_bend)
+elementwise(
+    "beta_slope_b(x, a, b)",
+    "polygamma(0, b) - polygamma(0, a + b) - log1p(-x) - out * ((a - 1.0) / x - (b - 1.0) / (1.0 - x))",
+    "-beta_twist(x, a, b) - out * (log(x) - polygamma(0, a) + polygamma(0, a + b))",
+    "-beta_bend_b(x, a, b) - out * (log1p(-x) - polygamma(0, b) + polygamma(0, a + b))",
+    scalar=_beta_slope_b,
+)
+elementwise("beta_bend_b(x, a, b)", None, None, None, scalar=_beta_bend_b)
 elementwise("beta_twist(x, a, b)", None, None, None, scalar=_beta_twist)

@@ -1,5 +1,5 @@
 """What is known of `scipy.optimize`."""
 
-from diffjit.solvers.scipy import fits, minima, roots, systems
+from diffjit.solvers.scipy import fits, minima, programs, roots, systems
 
-__all__ = ["fits", "minima", "roots", "systems"]
+__all__ = ["fits", "minima", "programs", "roots", "systems"]

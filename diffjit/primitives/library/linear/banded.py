@@ -79,6 +79,19 @@ def eigvals_banded(a_band, lower=False, overwrite_a_band=False, select="a", sele
     return np.linalg.eigvalsh(symmetric(a_band, lower))
 
 
+@implements(scipy.linalg.eig_banded)
+def eig_banded(
+    a_band, lower=False, eigvals_only=False, overwrite_a_band=False, select="a", select_range=None, max_ev=0,
+    check_finite=True,
+):  # fmt: skip
+    """Eigenvalues, and vectors of NumPy's signs."""
+    chosen(select)
+    if eigvals_only:
+        return np.linalg.eigvalsh(symmetric(a_band, lower))
+    found = np.linalg.eigh(symmetric(a_band, lower))
+    return found[0], found[1]
+
+
 def tridiagonal(d, e):
     """A symmetric matrix with a diagonal and one beside it."""
     d, e = as_float(np.asarray(d)), as_float(np.asarray(e))

@@ -52,6 +52,20 @@ def qr(a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_fini
     return found[0], found[1]
 
 
+@implements(scipy.linalg.rq)
+def rq(a, overwrite_a=False, lwork=None, mode="full", check_finite=True):
+    """Triangular and orthogonal factor: those of the matrix with rows and columns in reverse, transposed."""
+    a = as_float(np.asarray(a))
+    if mode not in ("full", "economic", "r"):
+        raise NotImplementedError(f"scipy.linalg.rq(mode={mode!r}): use 'full', 'economic' or 'r'")
+    turned = np.transpose(a[::-1, ::-1]).copy()
+    found = np.linalg.qr(turned, "reduced" if mode == "economic" else "complete")
+    triangle = np.transpose(found[1])[::-1, ::-1].copy()
+    if mode == "r":
+        return triangle
+    return triangle, np.transpose(found[0])[::-1, ::-1].copy()
+
+
 @implements(scipy.linalg.polar)
 def polar(a, side="right"):
     """Unitary and positive factor."""

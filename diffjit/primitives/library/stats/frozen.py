@@ -63,6 +63,30 @@ class Frozen:
         """The entropy."""
         return self.dist.entropy(*self.args, **self.kwds)
 
+    def mean(self):
+        """The mean."""
+        return self.dist.mean(*self.args, **self.kwds)
+
+    def var(self):
+        """The variance."""
+        return self.dist.var(*self.args, **self.kwds)
+
+    def std(self):
+        """The standard deviation."""
+        return self.dist.std(*self.args, **self.kwds)
+
+    def stats(self, moments="mv"):
+        """Mean, variance, skewness, kurtosis: those that are asked for."""
+        return self.dist.stats(*self.args, moments=moments, **self.kwds)
+
+    def median(self):
+        """The median."""
+        return self.dist.median(*self.args, **self.kwds)
+
+    def interval(self, confidence):
+        """What leaves as much below as above."""
+        return self.dist.interval(confidence, *self.args, **self.kwds)
+
     def rvs(self, size=None, random_state=None):
         """Draws."""
         return self.dist.rvs(*self.args, size=size, random_state=random_state, **self.kwds)

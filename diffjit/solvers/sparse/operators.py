@@ -1,0 +1,127 @@
+"""Maps that are known by what they make of a vector: `LinearOperator`, and systems with one.
+
+SciPy's method calls the user's compiled function. The solution's derivative is that of what vanishes, A x - b, whose
+linear system is solved by products with the function's own derivative.
+"""
+
+# SciPy's signatures take whatever SciPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse.linalg
+
+from diffjit.api.foreign import foreign
+from diffjit.api.functions import stop_gradient
+from diffjit.primitives.library.axes import as_float
+from diffjit.primitives.library.sparse.matrices import is_sparse
+from diffjit.primitives.registry import implements
+from diffjit.solvers.scipy.closed import closed
+from diffjit.solvers.scipy.handed import SOLUTION, vector
+
+CUSTOM = type(scipy.sparse.linalg.LinearOperator((1, 1), matvec=abs, dtype=np.float64))  # SciPy's class of maps
+
+
+@implements(scipy.sparse.linalg.LinearOperator, CUSTOM)
+class Operator:
+    """A map of vectors."""
+
+    def __init__(self, shape, matvec, rmatvec=None, matmat=None, dtype=None, rmatmat=None):
+        self.shape, self.of_vector, self.back = shape, matvec, rmatvec
+
+    @property
+    def ndim(self):
+        """Two."""
+        return 2
+
+    def matvec(self, x):
+        """What the map makes of a vector."""
+        x = np.asarray(x)
+        if x.shape[0] != self.shape[1]:
+            raise ValueError("dimension mismatch")
+        return np.reshape(self.of_vector(np.ravel(x)), (self.shape[0],) + (1,) * (x.ndim - 1))
+
+    def rmatvec(self, x):
+        """What the adjoint makes of a vector."""
+        if self.back is None:
+            raise NotImplementedError("rmatvec is not defined")
+        return np.ravel(self.back(np.ravel(np.asarray(x))))
+
+    def dot(self, x):
+        """What the map makes of a vector, or of columns."""
+        x = np.asarray(x)
+        if x.ndim == 2 and x.shape[1] != 1:
+            return np.stack([self.matvec(x[:, k]) for k in range(x.shape[1])], axis=1)
+        return self.matvec(x)
+
+    def __matmul__(self, x):
+        return self.dot(x)
+
+    def __mul__(self, x):
+        return self.dot(x)
+
+    def __call__(self, x):
+        """The map itself."""
+        return self.dot(x)
+
+
+@implements(scipy.sparse.linalg.aslinearoperator)
+def aslinearoperator(A):
+    """A matrix as a map."""
+    if isinstance(A, Operator):
+        return A
+    turned = A.T if is_sparse(A) else np.conjugate(np.transpose(np.asarray(A)))
+    return Operator(A.shape, lambda x: A @ x, lambda x: turned @ x)
+
+
+def left(fields, kit, x, p):
+    """What vanishes."""
+    return vector(fields[0]((x,), p[0], kit[0][0])) - p[1]
+
+
+def map_of(field, floats, others, n):
+    """A field as SciPy's map."""
+    return scipy.sparse.linalg.LinearOperator(
+        (n, n), matvec=lambda x: field((np.array(np.ravel(x)),), floats, others), dtype=np.float64
+    )
+
+
+def found(fields, x0, kit, p):
+    """SciPy's method at work."""
+    others, before, name, options, guess = kit
+    n = p[1].shape[0]
+    given = dict(options)
+    if fields[1] is not None:
+        given["M"] = map_of(fields[1], *before, n)
+    elif before is not None:
+        given["M"] = before
+    x, told = getattr(scipy.sparse.linalg, name)(
+        map_of(fields[0], p[0], others, n), np.array(p[1]), guess if guess is None else np.array(guess), **given
+    )
+    return np.ravel(x), np.zeros(n), told == 0, (int(told),)
+
+
+FOUND = foreign(found, result=lambda fields, x0, kit, p: (x0, x0, True, (0,)))
+
+
+def with_operator(name, A, b, x0, before, options):
+    """A solution by one of SciPy's methods, of a system whose map is known by its products."""
+    b = np.ravel(as_float(np.asarray(b)))
+    if b.dtype != np.float64:
+        raise NotImplementedError("systems with a LinearOperator for anything but float64: give the matrix")
+    n = b.shape[0]
+    if A.shape[0] != A.shape[1] or A.shape[0] != n:
+        raise ValueError(f"shapes of A {A.shape} and b {b.shape} are incompatible")
+    start = stop_gradient(0.0 * b)
+    field, floats, others = closed(A.matvec, (start,), (), ("forward",))
+    ready, given = None, None
+    if isinstance(before, Operator):
+        ready, ready_floats, ready_others = closed(before.matvec, (start,), (), ())
+        given = stop_gradient((ready_floats, ready_others))
+    elif before is not None:
+        given = stop_gradient(before.toarray() if is_sparse(before) else before)
+    kit = others, given, name, options, x0 if x0 is None else stop_gradient(x0)
+    x, _, _, told = SOLUTION((left, "auto", False), FOUND, (field, ready), kit, start, (floats, b))
+    return x, told[0]

@@ -1,0 +1,52 @@
+"""Rows of `scipy.sparse.linalg`: systems by iterations, factors and triangles, maps, functions of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as sl
+
+from tests.scipy.rows import row
+
+rng = np.random.default_rng(5)
+S = rng.normal(size=(4, 4))
+P = S @ S.T / 4 + np.eye(4)  # positive definite
+V = rng.normal(size=4)
+LU = sl.splu(sp.csc_matrix(P + 0.3 * S))
+ILU = sl.spilu(sp.csc_matrix(P))
+MAP = sl.LinearOperator((4, 4), matvec=lambda x: P @ x, dtype=float)
+
+for name in ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr"):
+    method = getattr(sl, name)
+    row(f"{name}", lambda p, v, m=method: m(sp.csr_array(p + p.T), v, rtol=1e-13)[0], P, V, of=method,
+        twice=name in ("cg", "gmres"))  # fmt: skip
+row("cg dense", lambda p, v: sl.cg(p + p.T, v, 0.1 * v, rtol=1e-13)[0], P, V)
+row("gmres ahead", lambda p, v: sl.gmres(p, v, M=sp.diags(1 / np.diag(p)), rtol=1e-13, restart=3)[0], P, V)
+row(
+    "gmres ilu", lambda p, v: sl.gmres(sp.csc_matrix(p), v, M=sl.LinearOperator((4, 4), ILU.solve), rtol=1e-13)[0], P, V
+)
+row("minres shift", lambda p, s, v: sl.minres(sp.csc_array(p + p.T), v, shift=s, rtol=1e-13)[0], P, 0.3, V, twice=True)
+row("gmres complex", lambda p, v: np.abs(sl.gmres(p + 1j * np.eye(4), v, rtol=1e-13)[0]), P, V)
+row("LinearOperator", lambda p, v: sl.cg(sl.LinearOperator((4, 4), lambda x: (p + p.T) @ x), v, rtol=1e-13)[0], P, V,
+    of=(sl.LinearOperator, type(MAP)))  # fmt: skip
+row("LinearOperator outside", lambda v: sl.cg(MAP, v, rtol=1e-13)[0] + MAP @ v + MAP.matvec(v), V)
+row("aslinearoperator", lambda p, v: sl.aslinearoperator(sp.csr_array(p)).dot(v) + sl.aslinearoperator(p).rmatvec(v), P,
+    V, of=sl.aslinearoperator)  # fmt: skip
+row("splu", lambda p, v: sl.splu(sp.csc_matrix(p)).solve(v, "T"), P + 0.3 * S, V, of=sl.splu, twice=True)
+row("splu columns", lambda p, v: sl.splu(sp.csc_matrix(p)).solve(np.outer(v, v)), P + 0.3 * S, V, twice=True)
+row("splu complex", lambda p, v: np.abs(sl.splu(sp.csc_matrix(p) + sp.csc_matrix(1j * np.eye(4))).solve(v, "H")), P, V)
+row("splu outside", lambda v: LU.solve(v) + LU.solve(v**2, "T") + ILU.solve(v), V, of=sl.SuperLU)
+row("spsolve_triangular", lambda p, v: sl.spsolve_triangular(sp.csr_matrix(np.tril(p)), v), P, V,
+    of=sl.spsolve_triangular)  # fmt: skip
+row("triangular unit", lambda p, v: sl.spsolve_triangular(sp.csr_array(np.triu(p)), v, False, False, False, True),
+    P, V)  # fmt: skip
+row("sparse inv", lambda p: sl.inv(sp.csc_matrix(p)).toarray(), P, of=sl.inv)
+row("sparse expm", lambda p: sl.expm(sp.csc_matrix(p)).toarray(), 0.3 * S, of=sl.expm)
+row("expm_multiply", lambda p, v: sl.expm_multiply(sp.csr_array(p), v), 0.7 * S, V, of=sl.expm_multiply)
+row("expm_multiply times", lambda p, v: sl.expm_multiply(p, v, 0.0, 1.0, num=4), 0.3 * S, V)
+row("sparse norm", lambda p: sl.norm(sp.csr_array(p)) + sl.norm(sp.csr_array(p), axis=1), S, of=sl.norm)
+SIX = np.random.default_rng(2).normal(size=(6, 6)) + np.diag(np.arange(6.0) * 3)
+ONES = np.ones(6)
+row("eigsh", lambda a: sl.eigsh(sp.csc_array(a + a.T), 2, v0=ONES)[0], SIX, of=sl.eigsh, twice=True)
+row("eigsh vectors", lambda a: np.abs(sl.eigsh(sp.csc_array(a + a.T), 2, v0=ONES, which="SA")[1]), SIX)
+row("eigsh dense", lambda a: sl.eigsh(a + a.T, 3, sigma=1.0, v0=ONES, return_eigenvectors=False), SIX)

@@ -1,0 +1,130 @@
+"""Equations of matrices, spaces and factors by SciPy's names, against SciPy, quotients and what the theory says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+
+import diffjit as dj
+from diffjit.primitives.foreign import learn
+from diffjit.primitives.registry import COMPOSITES
+
+rng = np.random.default_rng(0)
+S, W = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+B, G = rng.normal(size=(3, 2)), 0.1 * rng.normal(size=(3, 2))
+Q = np.eye(3) + 0.1
+R = np.array([[2.0, 0.3], [0.3, 1.0]])
+E = np.eye(3) + 0.1 * rng.normal(size=(3, 3))
+P = S @ S.T + np.eye(3)
+TALL = rng.normal(size=(5, 3))
+LARGE = rng.normal(size=(11, 11)) / 5 + np.diag(np.arange(11.0))
+BANDS = np.array([[1.0, 2.1, 3.3, 4.2], [0.1, 0.2, 0.3, 0.4]])
+
+
+def even(a: Any) -> Any:
+    """Symmetric."""
+    return 0.5 * (a + a.T)
+
+
+def projected(a: Any) -> Any:
+    """What does not hang on the basis of a null space."""
+    basis = la.null_space(a)
+    return basis @ basis.T
+
+
+def pair(a: Any, b: Any) -> Any:
+    """Values, and vectors whatever their signs are."""
+    values, vectors = la.eigh(even(a), even(b), lower=False, type=2)
+    return values, np.abs(vectors)
+
+
+ROWS: list[tuple[Any, Any, tuple[Any, ...]]] = [
+    (la.solve_continuous_are, lambda a, b, q, r: la.solve_continuous_are(a, b, even(q), even(r)), (S, B, Q, R)),
+    (la.solve_continuous_are, lambda a, e, s: la.solve_continuous_are(a, B, Q, R, e=e, s=s), (S, E, G)),
+    (la.solve_discrete_are, lambda a, b, q, r: la.solve_discrete_are(a, b, even(q), even(r)), (S, B, Q, R)),
+    (la.solve_discrete_are, lambda a, e, s: la.solve_discrete_are(a, B, Q, R, e=e, s=s), (S, E, G)),
+    (la.solve_sylvester, la.solve_sylvester, (P, P[:2, :2], B)),
+    (la.solve_sylvester, lambda a, q: la.solve_sylvester(a, a.T + 20 * np.eye(11), q), (LARGE, LARGE.T)),
+    (la.solve_continuous_lyapunov, la.solve_continuous_lyapunov, (P, S)),
+    (la.solve_discrete_lyapunov, la.solve_discrete_lyapunov, (S / 4, Q)),
+    (la.solve_discrete_lyapunov, lambda q: la.solve_discrete_lyapunov(LARGE / 20, q), (LARGE,)),
+    (la.null_space, lambda a: la.null_space(a.T), (TALL[:4],)),
+    (la.null_space, lambda a: projected(a.T), (TALL,)),
+    (la.orth, la.orth, (TALL,)),
+    (la.subspace_angles, la.subspace_angles, (TALL[:, :2], TALL[::-1, 1:] ** 2)),
+    (la.lstsq, lambda a, b: la.lstsq(a, b)[:2], (TALL, TALL[:, 0] ** 2)),
+    (la.lstsq, lambda a, b: la.lstsq(a, b)[0], (S, W)),
+    (la.rq, la.rq, (S,)),
+    (la.rq, lambda a: la.rq(a, mode="economic"), (TALL,)),
+    (la.rq, lambda a: la.rq(a.T, mode="r"), (TALL,)),
+    (la.eigh, pair, (P, P + np.diag([1.0, 2.0, 3.0]))),
+    (la.eigh, lambda a, b: la.eigh(even(a), b, subset_by_index=[0, 1])[0], (S, P)),
+    (la.eig_banded, lambda a: la.eig_banded(a, lower=True)[0], (BANDS,)),
+]  # fmt: skip
+NAMES = [f"{row[0].__name__}-{k}" for k, row in enumerate(ROWS)]
+
+
+def total(function: Any) -> Any:
+    """A number of all that a function gives."""
+
+    def number(*args: Any) -> Any:
+        found = function(*args)
+        parts = found if isinstance(found, tuple) else (found,)
+        return sum(np.sum(np.sin(part) + part * part) for part in parts)
+
+    return number
+
+
+@pytest.mark.parametrize("k", range(len(ROWS)), ids=NAMES)
+def test_values_and_derivatives(k: int) -> None:
+    _, function, args = ROWS[k]
+    for backend in ("python", "numba"):
+        found, wanted = dj.jit(function, backend=backend)(*args), function(*args)
+        for one, other in zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]:
+            assert np.shape(one) == np.shape(other)
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+    dj.check_grads(total(function), args, order=1, backend="python", rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("k", [0, 2, 9], ids=["continuous", "discrete", "null"])
+def test_second_order(k: int) -> None:
+    dj.check_grads(total(ROWS[k][1]), ROWS[k][2], order=2, backend="python", rtol=1e-4, atol=1e-4)
+
+
+def test_every_function_has_a_row() -> None:
+    learn()
+    declared = {f for f, plain in COMPOSITES.items() if plain.__module__.startswith("diffjit.solvers.algebra.")}
+    assert declared - {row[0] for row in ROWS} == set()
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_a_gain_is_where_a_cost_is_least(backend: str) -> None:
+    """Of the cost x^T X x, the derivative by A is 2 P X, where P is the closed loop's sum of states x x^T."""
+    by_a = dj.grad(lambda a: np.trace(la.solve_continuous_are(a, B, Q, R)), backend=backend)(S)
+    x = la.solve_continuous_are(S, B, Q, R)
+    closed = S - B @ la.solve(R, B.T @ x)
+    states = la.solve_continuous_lyapunov(closed, -np.eye(3))
+    np.testing.assert_allclose(by_a, 2 * x @ states, rtol=1e-8)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_lanes_and_complex_numbers(backend: str) -> None:
+    f = lambda a: np.abs(la.solve_continuous_are(a + 1j * np.eye(3), B + 0j, Q + 0j, R + 0j))
+    lanes = np.stack([S, 1.1 * S])
+    found = dj.vmap(f, backend=backend)(lanes)
+    np.testing.assert_allclose(found, [f(lane) for lane in lanes], rtol=1e-9)
+    dj.check_grads(lambda a: np.sum(f(a) ** 2), (S,), order=1, backend=backend, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("equation", [la.solve_continuous_are, la.solve_discrete_are])
+def test_without_a_stabilising_solution(equation: Any) -> None:
+    with pytest.raises((np.linalg.LinAlgError, ValueError)):
+        dj.grad(lambda a: np.sum(equation(a, 0.0 * B, 0.0 * Q, R)), backend="python")(np.eye(3))
+
+
+def test_least_squares_without_residuals() -> None:
+    with pytest.raises(dj.UnsupportedSyntax, match="tall"):
+        dj.jit(lambda a, b: la.lstsq(a, b)[0], backend="python")(S, S[0])
