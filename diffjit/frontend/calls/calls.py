@@ -16,7 +16,7 @@ from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Keys
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.outside.foreign import routine_for
-from diffjit.frontend.outside.surroundings import is_cython
+from diffjit.frontend.outside.surroundings import is_cython, is_pure_library
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
@@ -194,10 +194,15 @@ class Calls(Mixin):
 
     def call_scipy(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A function of SciPy without a rule, by its source; where that does not do, it is refused by its name."""
+        saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
         try:
             return self.call_fn(self.fn_of(obj), args, kwargs, node)
         except DiffjitError as error:
-            raise self.no_rule(obj, node) from error
+            if not is_pure_library(obj):
+                raise self.no_rule(obj, node) from error
+        self.cells, self.dead = saved, False
+        del block.ops[first:]
+        return self.call_unknown(obj, args, kwargs, node)
 
     @core(functools.lru_cache, functools.cache)
     def ft_cache(self, maxsize: Any = NONE, typed: Any = NONE) -> Any:

@@ -15,7 +15,7 @@ from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import DynList
+from diffjit.frontend.values.templates import DynList, Leaf, Sub
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one, permuted_layout
@@ -231,6 +231,7 @@ class NumpyShapes(Mixin):
     @core(np.concatenate)
     def np_concatenate(self, arrays: Any, axis: Any = Static(0), dtype: Any = NONE, **_: Any) -> Any:
         flat = is_none(axis)
+        arrays = self._with_tuples_as_arrays(arrays)
         rank = arrays.type.ndim - 1 if isinstance(arrays, Value) and isinstance(arrays.type, Array) else 0
         function, rank = (joining.joined, rank) if rank > 0 else (containers.concatenated, self._rank_of_items(arrays))
         if rank > 0 and not (flat and function is joining.joined):
@@ -253,6 +254,13 @@ class NumpyShapes(Mixin):
         known = [p.type.dims[k] for p in parts]
         dims[k] = sum(known) if all(isinstance(d, int) for d in known) else Sym()
         return self.build.value("concatenate", parts, Array(ty, tuple(dims), "C"), axis=k)
+
+    def _with_tuples_as_arrays(self, arrays: Any) -> Any:
+        """A growing list of tuples, or of arrays that may be None, as one of arrays."""
+        held = self.contents(arrays) if isinstance(arrays, av.Ref) else None
+        if not isinstance(held, DynList) or held.elem is None or isinstance(held.elem, (Leaf, Sub)):
+            return arrays
+        return self.items_as_arrays(arrays)
 
     def _rank_of_items(self, arrays: Any) -> int:
         """The number of dimensions of the arrays in a growing list; 0 for anything else."""

@@ -193,7 +193,8 @@ class Objects(Mixin):
 
     def object_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
         if name in held.fields:
-            return held.fields[name]
+            value = held.fields[name]
+            return self.bound(value, name) if isinstance(value, av.Maybe) else value
         if name == "__dict__":
             made = self.new(
                 av.DictC(self.all_fields(held), frozen="is an object's __dict__, of which diffjit has a copy")

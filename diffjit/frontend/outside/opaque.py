@@ -20,7 +20,14 @@ from diffjit.frontend.calls.calls import is_pure
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Asked
 from diffjit.frontend.outside.foreign import types_of
-from diffjit.frontend.outside.surroundings import CLOCKS, is_answered, is_log, is_pure_numpy, is_quiet, is_surroundings
+from diffjit.frontend.outside.surroundings import (
+    CLOCKS,
+    is_answered,
+    is_log,
+    is_pure_library,
+    is_quiet,
+    is_surroundings,
+)
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -82,7 +89,7 @@ class OpaqueCalls(Mixin):
         if self.rule_mode or self.in_library() or library or self.awaits_errors():
             raise refused
         try:
-            return self.act(obj, args, kwargs, node, refused=refused, pure=is_pure_numpy(obj))
+            return self.act(obj, args, kwargs, node, refused=refused, pure=is_pure_library(obj))
         except DiffjitError as error:
             raise refused from error
 

@@ -34,6 +34,8 @@ class Indexing(Mixin):
     def get_item(self, owner: Any, index: Any, node: Any = None) -> Any:
         """`owner[index]`."""
         found = self._item_at(owner, index, node)
+        if isinstance(found, av.Maybe):
+            return self.bound(found, "of an item")
         if isinstance(found, av.Ref) and isinstance(owner, av.Ref):
             self.remember_choice(found, owner)
         return found
@@ -42,7 +44,7 @@ class Indexing(Mixin):
     def _item_at(self, owner: Any, index: Any, node: Any) -> Any:
         if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
             return self.get_item(self.certain(owner), self.certain(index), node)
-        if isinstance(owner, Static):
+        if isinstance(owner, Static) and self.wrong_type(owner) is None:
             if is_index_trick(owner.obj):
                 return self.index_trick(owner.obj, index, node)
             if is_surroundings(owner.obj) and isinstance(index, Static):
