@@ -108,6 +108,8 @@ class Introspection(Mixin):
     def py_hasattr(self, value: Any, name: Any) -> Any:
         if isinstance(value, av.Ref) and isinstance(self.contents(value), av.ObjC):
             held = self.contents(value)
+            if isinstance(found := held.fields.get(name.obj), av.Maybe):
+                return found.bound
             there = name.obj in held.fields or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
             if not there and self.class_has(held.cls, "__getattr__"):
                 cure = "read the attribute"

@@ -291,6 +291,9 @@ class Control(Mixin):
                 new[key] = b if a is UNBOUND else a
                 continue
             template = self._template(joiner, key, a, b, first, second)
+            if contains_bad(template) and zero_trips is None and self._same_attributes(a, b):
+                first.cells[key], second.cells[key] = a, b = self._same_attributes(a, b)
+                template = self._template(joiner, key, a, b, first, second)
             if zero_trips is not None and contains_bad(template):
                 again = ("tail", zero_trips)
                 if again in self.learned.peels:
@@ -300,8 +303,21 @@ class Control(Mixin):
             templates.append((key, template))
         return new, templates
 
+    def _same_attributes(self, a: Any, b: Any) -> tuple[Any, Any] | None:
+        """Two states of an object of which one path has set attributes that the other has not: they are unbound there."""
+        if not (isinstance(a, av.ObjC) and isinstance(b, av.ObjC) and a.cls is b.cls) or a.fields.keys() == b.fields.keys():
+            return None
+        names = a.fields.keys() | b.fields.keys()
+        if any(self.class_has(a.cls, n) for n in a.fields.keys() ^ b.fields.keys()):
+            return None  # the class's own is found instead
+        first, second = (replace(o, fields={n: o.fields.get(n, UNBOUND) for n in sorted(names)}) for o in (a, b))
+        return first, second
+
     def _unbound_behind(self, joiner: Joiner, a: Any, b: Any) -> tuple[Any, Any]:
         """A template in which what has another form on the second path is unbound there; and the value there."""
+        wider = self._same_attributes(a, b)
+        if wider is not None and wider[0].fields.keys() == a.fields.keys():
+            b = wider[1]
         if kind_of(a) is not None and kind_of(a) == kind_of(b):
             pairs = [self._unbound_behind(joiner, x, y) for x, y in zip(split(a), split(b), strict=True)]
             return Node(kind_of(a), tuple(t for t, _ in pairs), a), rebuild(b, tuple(v for _, v in pairs))
