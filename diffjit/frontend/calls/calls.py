@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import types
 from typing import Any
 
@@ -429,7 +430,7 @@ _PURE_BUILTINS = frozenset({
     "min", "oct", "ord", "pow", "repr", "round", "sorted", "sum",
 })  # fmt: skip
 _PURE_MODULES = (
-    "numpy", "math", "cmath", "operator", "_operator", "itertools", "warnings", "copy", "string", "typing", "re",
+    "numpy", "math", "cmath", "operator", "_operator", "itertools", "warnings", "copy", "string", "typing", "re", "ast",
 )  # fmt: skip
 _IMPURE = ("numpy.random", "numpy.lib._npyio", "numpy.testing", "numpy.ctypeslib", "numpy.memmap")
 
@@ -442,7 +443,7 @@ def is_pure(obj: Any) -> bool:
     if module == "builtins":
         return getattr(obj, "__name__", "") in _PURE_BUILTINS
     bound = getattr(obj, "__self__", None)
-    if isinstance(bound, np.generic):  # a number never changes
+    if isinstance(bound, np.generic | re.Match | re.Pattern):  # they never change
         return True
     if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
         return False

@@ -19,7 +19,7 @@ from diffjit.frontend.values.templates import DynList, Leaf, Sub
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one, permuted_layout
-from diffjit.primitives.library import containers, joining, windows
+from diffjit.primitives.library import containers, joining, shaping, windows
 
 
 class NumpyShapes(Mixin):
@@ -227,6 +227,21 @@ class NumpyShapes(Mixin):
         return self.build.value(
             "diagonal", [a], Array(a.type.dtype, (length,), "A"), offset=self.static_int(offset, "the offset")
         )
+
+    @core(shaping.has_length_one)
+    def has_length_one(self, a: Any, axis: Any) -> Any:
+        """Whether an axis has length 1. One of a length that nobody knows has not; else it fails when it runs."""
+        length = self.dim(a, axis.obj)
+        if isinstance(length, Static):
+            return Static(length.obj == 1)
+        one = self.compare_kind("equal", length, Static(1))
+        if isinstance(one, Static):
+            return one
+        if self.can_be_static(one):
+            message = "which axes have length 1 must be known before the program runs"
+            raise self.need_static(one, self.type_problem("DJ307", message))
+        self.refuse_if(one, NotImplementedError, "np.squeeze of an axis that turns out to have length 1: use `axis`")
+        return Static(False)
 
     @core(np.concatenate)
     def np_concatenate(self, arrays: Any, axis: Any = Static(0), dtype: Any = NONE, **_: Any) -> Any:

@@ -291,8 +291,9 @@ class Control(Mixin):
                 new[key] = b if a is UNBOUND else a
                 continue
             template = self._template(joiner, key, a, b, first, second)
-            if contains_bad(template) and zero_trips is None and self._same_attributes(a, b):
-                first.cells[key], second.cells[key] = a, b = self._same_attributes(a, b)
+            wider = self._same_attributes(a, b) if contains_bad(template) and zero_trips is None else None
+            if wider is not None:
+                first.cells[key], second.cells[key] = a, b = wider
                 template = self._template(joiner, key, a, b, first, second)
             if zero_trips is not None and contains_bad(template):
                 again = ("tail", zero_trips)
@@ -304,8 +305,11 @@ class Control(Mixin):
         return new, templates
 
     def _same_attributes(self, a: Any, b: Any) -> tuple[Any, Any] | None:
-        """Two states of an object of which one path has set attributes that the other has not: they are unbound there."""
-        if not (isinstance(a, av.ObjC) and isinstance(b, av.ObjC) and a.cls is b.cls) or a.fields.keys() == b.fields.keys():
+        """Two states of an object, where one path has set attributes that the other has not: unbound there."""
+        if (
+            not (isinstance(a, av.ObjC) and isinstance(b, av.ObjC) and a.cls is b.cls)
+            or a.fields.keys() == b.fields.keys()
+        ):
             return None
         names = a.fields.keys() | b.fields.keys()
         if any(self.class_has(a.cls, n) for n in a.fields.keys() ^ b.fields.keys()):

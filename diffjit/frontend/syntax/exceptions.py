@@ -37,6 +37,10 @@ class Abandon(Exception):
     """The rest of a statement is never reached."""
 
 
+# Errors of what is no number, or cannot be indexed, iterated over or unpacked: None, and numbers for containers.
+_WRONG_KIND = frozenset({"DJ115", "DJ301", "DJ312", "DJ314"})
+
+
 class Exceptions(Mixin):
     """Mixin of the interpreter: exceptions."""
 
@@ -71,7 +75,7 @@ class Exceptions(Mixin):
 
         Outside of branches the program cannot run at all, and is refused at once.
         """
-        in_branch = self.forks > len(self.loops) and error.python is TypeError
+        in_branch = self.forks > len(self.loops) and error.python is TypeError and error.code in _WRONG_KIND
         if error.python is None or not (in_branch or self.catches(error.python)):
             raise error
         self.throw(self.exception_object(error.python, av.inexact(error.message)))

@@ -273,7 +273,7 @@ def multivariate_normal_logpdf(x, mean=None, cov=1, allow_singular=False):
         sizes = np.linalg.eigvalsh(cov)
         if np.min(sizes) <= 1e6 * np.finfo(np.float64).eps * np.max(np.abs(sizes)):
             raise NotImplementedError("scipy.stats.multivariate_normal of a singular matrix")
-    gap = x if mean is None else x - mean
+    gap = x - (np.zeros(cov.shape[0]) if mean is None else mean)
     factor = np.linalg.cholesky(cov)
     rows = np.reshape(gap, (-1, cov.shape[0]))
     z = np.linalg.solve(factor, np.transpose(rows))

@@ -75,7 +75,7 @@ PROGRAMS = [trained, trained_thrice, set_on_one_path, asked_for, while_it_grows]
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("x", [X, -X], ids=["plus", "minus"])
 def test_derivatives(program, x, backend):
-    along = lambda h: program(x * (1.0 + h), 3)  # noqa: E731
+    along = lambda h: program(x * (1.0 + h), 3)
     slope, bend = (along(1e-6) - along(-1e-6)) / 2e-6, (along(1e-4) - 2 * along(0.0) + along(-1e-4)) / 1e-8
     grad = dj.grad(program, backend=backend)
     assert dj.jit(program, backend=backend)(x, 3) == pytest.approx(program(x, 3), rel=1e-14)
