@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
+import types
 from typing import Any
 
 import gast
@@ -14,6 +16,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import OR_EMPTY_TUPLE
 from diffjit.frontend.values.sums import for_each
+from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
@@ -101,6 +104,17 @@ class Introspection(Mixin):
             return self.get_attribute(value, name.obj)
         there = self.py_hasattr(value, name)
         return self.choose(there, lambda: self.get_attribute(value, name.obj), lambda: default)
+
+    @core(inspect.getfullargspec)
+    def getfullargspec(self, function: Any) -> Any:
+        """The parameters of a function with source, as estimators ask for those of their constructors."""
+        fn = function.function if isinstance(function, av.Bound) else function
+        known = fn.pyfunc if isinstance(fn, av.Fn) else getattr(fn, "obj", None)
+        if not isinstance(known, types.FunctionType):
+            raise self.unsupported(
+                "DJ118", f"inspect.getfullargspec of {describe(function)}", None, "name what it takes"
+            )
+        return self.lift_static(inspect.getfullargspec(known))
 
     @core(builtins.eval)
     def py_eval(self, source: Any, *namespaces: Any) -> Any:

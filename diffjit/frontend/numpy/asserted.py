@@ -9,7 +9,7 @@ import numpy as np
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values.values import NONE, Static, is_none
-from diffjit.primitives.library import asserted
+from diffjit.primitives.library.asserted import comparisons as asserted
 
 
 class Asserted(Mixin):

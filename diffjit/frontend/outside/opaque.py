@@ -31,7 +31,7 @@ from diffjit.frontend.outside.surroundings import (
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import DynList, describe
+from diffjit.frontend.values.templates import DynList, describe, of_numbers
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
@@ -262,7 +262,7 @@ class OpaqueCalls(Mixin):
             return [rest(v) for v in held.items]
         if isinstance(held, av.DictC) and not held.is_set and held.cls in (None, dict):
             return {k: rest(v) for k, v in held.items.items()}
-        if isinstance(held, DynList) and len(held.lists) == 1 and isinstance(held.lists[0].type.elem, Scalar):
+        if isinstance(held, DynList) and of_numbers(held.elem) and isinstance(held.lists[0].type.elem, Scalar):
             operands.append(self.array_from(value))
             return acts.Listed(len(operands) - 1, weak=held.lists[0].type.elem.weak)
         if self.is_exception(value):

@@ -125,3 +125,41 @@ def test_arrays_of_objects_are_refused(item):
 
     with pytest.raises(TypeProblem):
         dj.jit(program, backend="python")(2.0, 1.5)
+
+
+UNLIKE_NUMBERS = {
+    "texts": lambda x, k: "up" if x > k else "down",
+    "one text": lambda x, k: "same",
+    "None or a text": lambda x, k: None if x > k else "down",
+    "tuples of one": lambda x, k: (k * x,),
+    "tuples with a text": lambda x, k: ("down", k * x),
+    "dicts": lambda x, k: {"x": k * x},
+    "objects": lambda x, k: Box(k * x),
+}
+HISTORY = []
+
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+
+
+@pytest.mark.parametrize("item", UNLIKE_NUMBERS)
+def test_lists_of_other_things_are_not_returned_as_numbers(item):
+    with pytest.raises(TypeProblem, match="DJ319"):
+        dj.jit(grown(UNLIKE_NUMBERS[item]), backend="python")(2.0, 1.5)
+
+
+@pytest.mark.parametrize("item", UNLIKE_NUMBERS)
+def test_lists_outside_get_no_numbers_for_other_things(item):
+    made = UNLIKE_NUMBERS[item]
+
+    def program(end, k):
+        for x in np.arange(0.0, end, 0.5):
+            HISTORY.append(made(x, k))  # noqa: PERF401 - a list that grows
+        return end * k
+
+    with pytest.raises(TypeProblem, match="DJ319"):
+        dj.jit(program, backend="python")(2.0, 1.5)
+    assert dj.grad(program, backend="python")(2.0, 1.5) == 1.5
+    assert not HISTORY
