@@ -139,7 +139,9 @@ class Introspection(Mixin):
         if isinstance(value, av.Ref) and isinstance(self.contents(value), av.ObjC):
             held = self.contents(value)
             if isinstance(found := held.fields.get(name.obj), av.Maybe):
-                return found.bound
+                if (held.cls, name.obj) not in self.lost:
+                    return found.bound
+                self.bound(found, name.obj)  # it is there, in a form that was not followed
             there = name.obj in held.fields or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
             if not there and self.class_has(held.cls, "__getattr__"):
                 cure = "read the attribute"

@@ -248,7 +248,7 @@ class Objects(Mixin):
             return self.exception_attribute(held=self.contents(owner), name=name)
         if isinstance(found, types.MemberDescriptorType) or found is None:
             raise self.type_problem("DJ317", f"attribute `{name}` is not set here", node, python=AttributeError)
-        if found in (object.__getattribute__, object.__setattr__):
+        if found is object.__getattribute__ or found is object.__setattr__:
             return av.Bound(owner, Static(getattr if found is object.__getattribute__ else setattr))
         if hasattr(found, "py_func"):
             return av.Bound(owner, self.fn_of(found.py_func))

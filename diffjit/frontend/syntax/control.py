@@ -306,13 +306,10 @@ class Control(Mixin):
 
     def _same_attributes(self, a: Any, b: Any) -> tuple[Any, Any] | None:
         """Two states of an object, where one path has set attributes that the other has not: unbound there."""
-        if (
-            not (isinstance(a, av.ObjC) and isinstance(b, av.ObjC) and a.cls is b.cls)
-            or a.fields.keys() == b.fields.keys()
-        ):
-            return None
-        names = a.fields.keys() | b.fields.keys()
-        if any(self.class_has(a.cls, n) for n in a.fields.keys() ^ b.fields.keys()):
+        if not (isinstance(a, av.ObjC) and isinstance(b, av.ObjC) and a.cls is b.cls) or a.origin or b.origin:
+            return None  # of objects from outside, attributes are known as they are read
+        names, apart = a.fields.keys() | b.fields.keys(), a.fields.keys() ^ b.fields.keys()
+        if not apart or any(self.class_has(a.cls, n) for n in ("__getattr__", *sorted(apart))):
             return None  # the class's own is found instead
         first, second = (replace(o, fields={n: o.fields.get(n, UNBOUND) for n in sorted(names)}) for o in (a, b))
         return first, second
@@ -324,6 +321,9 @@ class Control(Mixin):
             b = wider[1]
         if kind_of(a) is not None and kind_of(a) == kind_of(b):
             pairs = [self._unbound_behind(joiner, x, y) for x, y in zip(split(a), split(b), strict=True)]
+            if isinstance(a, av.ObjC):
+                held = zip(sorted(a.fields), split(b), pairs, strict=True)
+                self.lost.update((a.cls, name) for name, y, (_, v) in held if v is UNBOUND and y is not UNBOUND)
             return Node(kind_of(a), tuple(t for t, _ in pairs), a), rebuild(b, tuple(v for _, v in pairs))
         template = joiner.merge(a, b)
         return (joiner.merge(a, UNBOUND), UNBOUND) if isinstance(template, Bad) else (template, b)

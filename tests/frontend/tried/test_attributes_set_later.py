@@ -98,3 +98,36 @@ def test_what_was_never_set_is_an_error(backend):
     np.testing.assert_array_equal(dj.grad(reads, backend=backend)(X), [2.0, 2.0, 2.0])
     with pytest.raises(UnboundLocalError, match="double"):
         dj.grad(reads, backend=backend)(-X)
+
+
+def test_what_lists_attributes_needs_them_set():
+    def counted(x):
+        thing = Plain()
+        if np.sum(x) > 0.0:
+            thing.double = 2.0 * x
+        thing.x = x
+        return np.sum(thing.x) * len(vars(thing))
+
+    assert dj.jit(counted, backend="python")(X) == counted(X)
+    with pytest.raises(UnboundLocalError, match="double"):
+        dj.jit(counted, backend="python")(-X)
+
+
+def stack_sines(thing, data):
+    for column in range(data.shape[1]):
+        new = np.sin(data[:, column])
+        if thing.weights is None:
+            thing.weights = new
+        else:
+            thing.weights = np.vstack([thing.weights, new])
+
+
+def test_what_a_loop_may_leave_as_it_was_is_there():
+    def fitted(data):
+        thing = Plain()
+        thing.weights = None
+        stack_sines(thing, data)
+        return 1.0 + np.sum(data) if hasattr(thing, "weights") else 0.0
+
+    for data in (np.ones((5, 7)), np.ones((5, 0))):
+        assert dj.jit(fitted, backend="python")(data) == fitted(data)
