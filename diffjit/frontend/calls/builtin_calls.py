@@ -156,7 +156,7 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.zip)
     def py_zip(self, *iterables: Any, strict: Any = Static(False)) -> Any:
-        parts = tuple(map(self.as_iterable, iterables))
+        parts = tuple(self.as_iterable(self.certain(i)) for i in iterables)
         if not self.static_truth(strict, "`strict`") or len(parts) < 2:
             return av.Iter("zip", parts)
         if self.catches(ValueError) or any(map(self.is_lazy, parts)):

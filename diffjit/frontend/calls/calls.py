@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import types
 from typing import Any
 
@@ -16,7 +17,7 @@ from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Keys
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.outside.foreign import routine_for
-from diffjit.frontend.outside.surroundings import is_cython
+from diffjit.frontend.outside.surroundings import is_cython, is_pure_library
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
@@ -195,10 +196,15 @@ class Calls(Mixin):
 
     def call_scipy(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A function of SciPy without a rule, by its source; where that does not do, it is refused by its name."""
+        saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
         try:
             return self.call_fn(self.fn_of(obj), args, kwargs, node)
         except DiffjitError as error:
-            raise self.no_rule(obj, node) from error
+            if not is_pure_library(obj):
+                raise self.no_rule(obj, node) from error
+        self.cells, self.dead = saved, False
+        del block.ops[first:]
+        return self.call_unknown(obj, args, kwargs, node)
 
     @core(functools.lru_cache, functools.cache)
     def ft_cache(self, maxsize: Any = NONE, typed: Any = NONE) -> Any:
@@ -425,7 +431,7 @@ _PURE_BUILTINS = frozenset({
     "min", "oct", "ord", "pow", "repr", "round", "sorted", "sum",
 })  # fmt: skip
 _PURE_MODULES = (
-    "numpy", "math", "cmath", "operator", "_operator", "itertools", "warnings", "copy", "string", "typing", "re",
+    "numpy", "math", "cmath", "operator", "_operator", "itertools", "warnings", "copy", "string", "typing", "re", "ast",
 )  # fmt: skip
 _IMPURE = ("numpy.random", "numpy.lib._npyio", "numpy.testing", "numpy.ctypeslib", "numpy.memmap")
 
@@ -438,7 +444,7 @@ def is_pure(obj: Any) -> bool:
     if module == "builtins":
         return getattr(obj, "__name__", "") in _PURE_BUILTINS
     bound = getattr(obj, "__self__", None)
-    if isinstance(bound, np.generic):  # a number never changes
+    if isinstance(bound, np.generic | re.Match | re.Pattern):  # they never change
         return True
     if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
         return False

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import inspect
+import types
 from typing import Any
 
+import gast
 import numpy as np
 
 from diffjit.frontend.syntax.handlers import core
@@ -102,9 +106,34 @@ class Introspection(Mixin):
 
     @core(builtins.getattr)
     def py_getattr(self, value: Any, name: Any, default: Any = None) -> Any:
-        if default is not None and not self.py_hasattr(value, name).obj:
-            return default
-        return self.get_attribute(value, name.obj)
+        if default is None:
+            return self.get_attribute(value, name.obj)
+        there = self.py_hasattr(value, name)
+        return self.choose(there, lambda: self.get_attribute(value, name.obj), lambda: default)
+
+    @core(inspect.getfullargspec)
+    def getfullargspec(self, function: Any) -> Any:
+        """The parameters of a function with source, as estimators ask for those of their constructors."""
+        fn = function.function if isinstance(function, av.Bound) else function
+        known = fn.pyfunc if isinstance(fn, av.Fn) else getattr(fn, "obj", None)
+        if not isinstance(known, types.FunctionType):
+            raise self.unsupported(
+                "DJ118", f"inspect.getfullargspec of {describe(function)}", None, "name what it takes"
+            )
+        return self.lift_static(inspect.getfullargspec(known))
+
+    @core(builtins.eval)
+    def py_eval(self, source: Any, *namespaces: Any) -> Any:
+        """A text that is known means what it would mean as an expression here."""
+        if not isinstance(source, Static) or not isinstance(source.obj, str) or namespaces:
+            cure = "call a function instead"
+            raise self.unsupported("DJ118", "eval of a text made at run time, or in a namespace", None, cure)
+        try:
+            tree = _expression(source.obj.strip(), self.here.lineno, self.here.col_offset)
+        except SyntaxError as error:
+            self.raise_if(Static(True), SyntaxError, av.inexact(str(error)))
+            raise
+        return self.eval(tree)
 
     @core(builtins.setattr)
     def py_setattr(self, value: Any, name: Any, new: Any) -> Any:
@@ -118,6 +147,10 @@ class Introspection(Mixin):
             there = self.py_hasattr(value.value, name)
             return self.choose(value.is_none, lambda: Static(hasattr(None, name.obj)), lambda: there)
         if isinstance(value, av.Ref) and isinstance(held := self.object_form(value), av.ObjC):
+            if isinstance(found := held.fields.get(name.obj), av.Maybe):
+                if (held.cls, name.obj) not in self.lost:
+                    return found.bound
+                self.bound(found, name.obj)  # it is there, in a form that was not followed
             there = name.obj in held.fields or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
             if not there and self.class_has(held.cls, "__getattr__"):
                 cure = "read the attribute"
@@ -130,3 +163,14 @@ class Introspection(Mixin):
             if isinstance(value, Static)
             else self.ask(value, lambda cls: hasattr(cls, name.obj))
         )
+
+
+@functools.cache  # what is known of a place in the program hangs on its node
+def _expression(text: str, line: int, column: int) -> gast.AST:
+    """The syntax tree of a text that stands at a place in the program."""
+    tree = gast.parse(text, mode="eval").body
+    for part in gast.walk(tree):
+        if hasattr(part, "lineno"):
+            part.lineno = part.end_lineno = line
+            part.col_offset = part.end_col_offset = column
+    return tree

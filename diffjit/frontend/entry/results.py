@@ -11,7 +11,7 @@ from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.classes import LOCAL
 from diffjit.frontend.entry.outputs import Change, OptOut, Out, RecordOut, TableOut
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import DynList, describe
+from diffjit.frontend.values.templates import DynList, Node, describe, of_numbers
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Function, Value
 from diffjit.primitives.library.tables import Table
@@ -107,11 +107,13 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
                 "DJ319", f"the function returns an object of its own class `{held.cls.__name__}`", cure=cure
             )
         return RecordOut(held.cls, {n: output(interpreter, v, outs) for n, v in interpreter.all_fields(held).items()})
-    if isinstance(held, DynList) and len(held.lists) == 1:
+    if isinstance(held, DynList) and of_numbers(held.elem):
         outs.append(held.lists[0])
         return Out(len(outs) - 1)
+    tuples = isinstance(held, DynList) and isinstance(held.elem, Node)
+    items = "tuples" if tuples else "what is not numbers alone"
     raise TypeProblem(
         "DJ319",
-        "the function returns a list that grows at run time with tuples in it",
+        f"the function returns a list that grows at run time with {items} in it",
         cure="return one list per item, or arrays",
     )

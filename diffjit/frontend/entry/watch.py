@@ -14,6 +14,7 @@ from diffjit.frontend.calls.classes import LOCAL
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Absent, Attribute, Global, Keys
 from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.stored import stored
 
@@ -68,14 +69,15 @@ class Watching(Mixin):
 
     def all_fields(self, held: Any) -> dict[str, Any]:
         """The attributes of an object; those of one from outside are lifted, which happens as they are read."""
+        fields = {n: self.bound(v, n) if isinstance(v, av.Maybe) else v for n, v in held.fields.items()}
         if held.origin is None:
-            return dict(held.fields)
+            return fields
         obj, getter = held.origin
         known = stored(type(obj))
         own = getattr(obj, "__dict__", {}) if known is None else known.read(obj)
         if own and known is None:
             self.guards["names", id(obj)] = Guard(Keys(lambda: vars(getter())), tuple(own))
-        return {name: self.object_attribute(NONE, held, name, None) for name in own} | dict(held.fields)
+        return {name: self.object_attribute(NONE, held, name, None) for name in own} | fields
 
     def object_has(self, held: Any, name: str) -> bool:
         """Whether an object has an attribute that its class has not."""

@@ -180,6 +180,8 @@ class Arith(Mixin):
             return self.number(self.bound(value))
         if isinstance(value, (av.Tup, av.Ref)):
             return self.array_from(self.known_object(value))
+        if isinstance(value, av.Range):
+            return self.array_from(value)
         wrong = isinstance(value, Static) and (value.obj is None or isinstance(value.obj, str))
         problem = f"{describe(value)} is used where {what} is needed"
         raise self.type_problem("DJ301", problem, python=TypeError if wrong else None)

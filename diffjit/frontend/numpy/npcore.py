@@ -12,7 +12,7 @@ from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.handlers import CORE, core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import DynList, Sub, describe
+from diffjit.frontend.values.templates import DynList, Leaf, Node, Sub, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Block, Value
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar
@@ -55,11 +55,13 @@ class NumpyCore(Mixin):
             out = self.cast(value, dtype) if dtype is not None and value.type.ndim else value
             return self.copy(out) if out is value else out
         if isinstance(value, Value) and not isinstance(value.type, Scalar):
-            return self._from_dynamic(DynList((value,), None), dtype)
+            return self._from_list(value, dtype)
         if isinstance(value, av.Ref) and isinstance(held := self.contents(value), DynList):
             if isinstance(held.elem, Sub):
                 rows = self.call_plain(containers.array_of_rows, value, node=None)
                 return rows if dtype is None else self.cast(rows, dtype)
+            if held.elem is not None and not _is_row(held.elem):
+                return self.array_from(self.items_as_arrays(value), dtype)
             return self._from_dynamic(held, dtype)
         if self.keyed(value) is not None or self.object_class(self.known_object(value)) is not None:
             problem = f"{describe(value)} is used where an array is needed"
@@ -130,6 +132,16 @@ class NumpyCore(Mixin):
         for k, column in enumerate(columns):
             self.array_set(out, av.Tup((full, Static(k))), column)
         return out
+
+    def items_as_arrays(self, items: av.Ref) -> av.Ref:
+        """A growing list of numbers or arrays, made of the items of another one.
+
+        What may be None is tested here: NumPy would make an array of objects.
+        """
+        result = self.new(av.ListC(()))
+        self.iterate(items, lambda item: self.list_append(result, self.array(item)), None, key=("arrays", self.place()))
+        self.make_dynamic(result)
+        return result
 
     def _from_list(self, items: Value, dtype: Any) -> Value:
         elem = items.type.elem
@@ -403,6 +415,13 @@ class NumpyCore(Mixin):
 def as_int(interpreter: Any, part: Any) -> Value:
     """An int operand."""
     return interpreter.cast(part, np.int64, weak=True)
+
+
+def _is_row(elem: Any) -> bool:
+    """Whether the items of a growing list are numbers or arrays, or tuples of numbers: each part is a column."""
+    parts = elem.children if isinstance(elem, Node) and elem.kind[0] == "tuple" else (elem,)
+    flat = all(isinstance(p, Leaf) and isinstance(p.type, Scalar) for p in parts)
+    return flat or isinstance(elem, Leaf)
 
 
 def _flat(value: Any) -> Iterator[Any]:

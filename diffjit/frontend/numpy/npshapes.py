@@ -15,11 +15,11 @@ from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import DynList
+from diffjit.frontend.values.templates import DynList, Leaf, Sub
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one, permuted_layout
-from diffjit.primitives.library import containers, joining, windows
+from diffjit.primitives.library import containers, joining, shaping, windows
 
 
 class NumpyShapes(Mixin):
@@ -228,9 +228,25 @@ class NumpyShapes(Mixin):
             "diagonal", [a], Array(a.type.dtype, (length,), "A"), offset=self.static_int(offset, "the offset")
         )
 
+    @core(shaping.has_length_one)
+    def has_length_one(self, a: Any, axis: Any) -> Any:
+        """Whether an axis has length 1. One of a length that nobody knows has not; else it fails when it runs."""
+        length = self.dim(a, axis.obj)
+        if isinstance(length, Static):
+            return Static(length.obj == 1)
+        one = self.compare_kind("equal", length, Static(1))
+        if isinstance(one, Static):
+            return one
+        if self.can_be_static(one):
+            message = "which axes have length 1 must be known before the program runs"
+            raise self.need_static(one, self.type_problem("DJ307", message))
+        self.refuse_if(one, NotImplementedError, "np.squeeze of an axis that turns out to have length 1: use `axis`")
+        return Static(False)
+
     @core(np.concatenate)
     def np_concatenate(self, arrays: Any, axis: Any = Static(0), dtype: Any = NONE, **_: Any) -> Any:
         flat = is_none(axis)
+        arrays = self._with_tuples_as_arrays(arrays)
         rank = arrays.type.ndim - 1 if isinstance(arrays, Value) and isinstance(arrays.type, Array) else 0
         function, rank = (joining.joined, rank) if rank > 0 else (containers.concatenated, self._rank_of_items(arrays))
         if rank > 0 and not (flat and function is joining.joined):
@@ -253,6 +269,13 @@ class NumpyShapes(Mixin):
         known = [p.type.dims[k] for p in parts]
         dims[k] = sum(known) if all(isinstance(d, int) for d in known) else Sym()
         return self.build.value("concatenate", parts, Array(ty, tuple(dims), "C"), axis=k)
+
+    def _with_tuples_as_arrays(self, arrays: Any) -> Any:
+        """A growing list of tuples, or of arrays that may be None, as one of arrays."""
+        held = self.contents(arrays) if isinstance(arrays, av.Ref) else None
+        if not isinstance(held, DynList) or held.elem is None or isinstance(held.elem, (Leaf, Sub)):
+            return arrays
+        return self.items_as_arrays(arrays)
 
     def _rank_of_items(self, arrays: Any) -> int:
         """The number of dimensions of the arrays in a growing list; 0 for anything else."""

@@ -377,6 +377,8 @@ class Iteration(Mixin):
         """The items of a value that is unpacked; `count` is the number expected, None where it must be known."""
         if isinstance(value, av.Opt):
             value = self.not_none(value)
+        if isinstance(value, av.Sum) and count is not None:
+            return list(self.each(value, lambda v: av.Tup(tuple(self._exactly(v, count, node)))).items)
         if self.is_opaque(value) and count is not None:
             items = self.ask_python(Static(acts.exactly), value, Static(count))
             return [self.get_item(items, Static(k)) for k in range(count)]
@@ -397,6 +399,14 @@ class Iteration(Mixin):
         wrong = self.compare_kind("not_equal", inner.length, Static(count))
         self.raise_if(wrong, ValueError, av.inexact(f"the number of values to unpack is not {count}"))
         return [inner.item(Static(k)) for k in range(count)]
+
+    def _exactly(self, value: Any, count: int, node: Any) -> list[Any]:
+        """The items of one of several things that are unpacked; those of another number fail where they are met."""
+        items = self.unpack(value, count, node)
+        if len(items) != count:
+            message = av.inexact(f"{len(items)} values are unpacked into {count} names")
+            self.raise_if(Static(True), ValueError, message)
+        return items
 
     def items_or_list(self, value: Any, node: Any) -> list[Any] | av.Ref:
         """The items of an iterable, or a growing list of them where their number is only known at run time."""

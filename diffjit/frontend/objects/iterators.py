@@ -61,7 +61,7 @@ class Iterators(Mixin):
             message, cure = "an iterator that was used before", "make a list of it first: list(...)"
             raise self.unsupported("DJ115", message, None, cure)
         self.cells["used", iterable.serial] = USED
-        parts = [self.claim(part) for part in iterable.parts]
+        parts = [self.claim(self.certain(part)) for part in iterable.parts]
         return replace(iterable, parts=tuple(parts), claimed=True)
 
     def is_lazy(self, iterable: Any) -> bool:

@@ -195,7 +195,8 @@ class Objects(Mixin):
 
     def object_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
         if name in held.fields:
-            return held.fields[name]
+            value = held.fields[name]
+            return self.bound(value, name) if isinstance(value, av.Maybe) else value
         if name == "__dict__":
             made = self.new(
                 av.DictC(self.all_fields(held), frozen="is an object's __dict__, of which diffjit has a copy")
@@ -249,8 +250,12 @@ class Objects(Mixin):
             return self.exception_attribute(held=self.contents(owner), name=name)
         if isinstance(found, types.MemberDescriptorType) or found is None:
             raise self.type_problem("DJ317", f"attribute `{name}` is not set here", node, python=AttributeError)
+        if found is object.__getattribute__ or found is object.__setattr__:
+            return av.Bound(owner, Static(getattr if found is object.__getattribute__ else setattr))
         if hasattr(found, "py_func"):
             return av.Bound(owner, self.fn_of(found.py_func))
+        if isinstance(found, types.MethodDescriptorType) and (origin := self.contents(owner).origin) is not None:
+            return Static(getattr(origin[0], name))  # of a class without source: Python calls it on the object itself
         return self.static_attribute(cls, name, node)
 
     @for_each
@@ -290,7 +295,10 @@ class Objects(Mixin):
         if isinstance(owner, Static) and self.set_static_attribute(owner.obj, name, value):
             return
         cure = "set it once before, or return the new value"
-        raise self.unsupported("DJ127", f"attribute `{name}` of {describe(owner)} is assigned", node, cure)
+        error = self.unsupported("DJ127", f"attribute `{name}` of {describe(owner)} is assigned", node, cure)
+        if isinstance(owner, Value) and not hasattr(np.ndarray, name):
+            error.python = AttributeError  # numbers and arrays take no attributes; labelled ones do
+        raise error
 
 
 _MADE_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType)

@@ -20,11 +20,18 @@ from diffjit.frontend.calls.calls import is_pure
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Asked
 from diffjit.frontend.outside.foreign import types_of
-from diffjit.frontend.outside.surroundings import CLOCKS, is_answered, is_log, is_pure_numpy, is_quiet, is_surroundings
+from diffjit.frontend.outside.surroundings import (
+    CLOCKS,
+    is_answered,
+    is_log,
+    is_pure_library,
+    is_quiet,
+    is_surroundings,
+)
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import DynList, describe
+from diffjit.frontend.values.templates import DynList, describe, of_numbers
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
@@ -82,7 +89,7 @@ class OpaqueCalls(Mixin):
         if self.rule_mode or self.in_library() or library or self.awaits_errors():
             raise refused
         try:
-            return self.act(obj, args, kwargs, node, refused=refused, pure=is_pure_numpy(obj))
+            return self.act(obj, args, kwargs, node, refused=refused, pure=is_pure_library(obj))
         except DiffjitError as error:
             raise refused from error
 
@@ -255,7 +262,7 @@ class OpaqueCalls(Mixin):
             return [rest(v) for v in held.items]
         if isinstance(held, av.DictC) and not held.is_set and held.cls in (None, dict):
             return {k: rest(v) for k, v in held.items.items()}
-        if isinstance(held, DynList) and len(held.lists) == 1 and isinstance(held.lists[0].type.elem, Scalar):
+        if isinstance(held, DynList) and of_numbers(held.elem) and isinstance(held.lists[0].type.elem, Scalar):
             operands.append(self.array_from(value))
             return acts.Listed(len(operands) - 1, weak=held.lists[0].type.elem.weak)
         if self.is_exception(value):

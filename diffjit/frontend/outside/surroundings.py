@@ -89,6 +89,7 @@ def is_quiet(obj: Any) -> bool:
     return obj in CLOCKS or is_log(obj) or stream or obj is builtins.print or root(obj) in ("gc", "traceback")
 
 
-def is_pure_numpy(obj: Any) -> bool:
-    """Whether a function of NumPy depends on its arguments alone: a call whose result nobody reads may be left out."""
-    return (getattr(obj, "__module__", None) or "").startswith("numpy.linalg") or isinstance(obj, np.ufunc)
+def is_pure_library(obj: Any) -> bool:
+    """Whether a function of NumPy or SciPy depends on its arguments alone: what nobody reads of it may be left out."""
+    module = getattr(obj, "__module__", None) or ""
+    return module.startswith(("numpy.linalg", "scipy.linalg")) or isinstance(obj, np.ufunc)

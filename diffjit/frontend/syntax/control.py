@@ -292,6 +292,10 @@ class Control(Mixin):
                 new[key] = b if a is UNBOUND else a
                 continue
             template = self._template(joiner, key, a, b, first, second)
+            wider = self._same_attributes(a, b) if contains_bad(template) and zero_trips is None else None
+            if wider is not None:
+                first.cells[key], second.cells[key] = a, b = wider
+                template = self._template(joiner, key, a, b, first, second)
             if zero_trips is not None and contains_bad(template):
                 again = ("tail", zero_trips)
                 if again in self.learned.peels:
@@ -301,10 +305,26 @@ class Control(Mixin):
             templates.append((key, template))
         return new, templates
 
+    def _same_attributes(self, a: Any, b: Any) -> tuple[Any, Any] | None:
+        """Two states of an object, where one path has set attributes that the other has not: unbound there."""
+        if not (isinstance(a, av.ObjC) and isinstance(b, av.ObjC) and a.cls is b.cls) or a.origin or b.origin:
+            return None  # of objects from outside, attributes are known as they are read
+        names, apart = a.fields.keys() | b.fields.keys(), a.fields.keys() ^ b.fields.keys()
+        if not apart or any(self.class_has(a.cls, n) for n in ("__getattr__", *sorted(apart))):
+            return None  # the class's own is found instead
+        first, second = (replace(o, fields={n: o.fields.get(n, UNBOUND) for n in sorted(names)}) for o in (a, b))
+        return first, second
+
     def _unbound_behind(self, joiner: Joiner, a: Any, b: Any) -> tuple[Any, Any]:
         """A template in which what has another form on the second path is unbound there; and the value there."""
+        wider = self._same_attributes(a, b)
+        if wider is not None and wider[0].fields.keys() == a.fields.keys():
+            b = wider[1]
         if kind_of(a) is not None and kind_of(a) == kind_of(b):
             pairs = [self._unbound_behind(joiner, x, y) for x, y in zip(split(a), split(b), strict=True)]
+            if isinstance(a, av.ObjC):
+                held = zip(sorted(a.fields), split(b), pairs, strict=True)
+                self.lost.update((a.cls, name) for name, y, (_, v) in held if v is UNBOUND and y is not UNBOUND)
             return Node(kind_of(a), tuple(t for t, _ in pairs), a), rebuild(b, tuple(v for _, v in pairs))
         template = joiner.merge(a, b)
         return (joiner.merge(a, UNBOUND), UNBOUND) if isinstance(template, Bad) else (template, b)

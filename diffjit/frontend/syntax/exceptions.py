@@ -37,6 +37,10 @@ class Abandon(Exception):
     """The rest of a statement is never reached."""
 
 
+# Errors of what is no number, or cannot be indexed, iterated over or unpacked: None, and numbers for containers.
+_WRONG_KIND = frozenset({"DJ115", "DJ301", "DJ312", "DJ314"})
+
+
 class Exceptions(Mixin):
     """Mixin of the interpreter: exceptions."""
 
@@ -51,13 +55,30 @@ class Exceptions(Mixin):
         where the action may fail: on the path where it did not, nothing is joined with what held before.
         """
         if not self.handlers:
-            try:
-                return action()
-            except Abandon:
-                return None
+            return self._stopping(action)
         if fresh or self.memo is None:
             return self._guarded(action, {}, 0, behind)
         return self._guarded(action, dict(self.memo), self.step, behind)
+
+    def _stopping(self, action: Callable[[], Any]) -> Any:
+        """Run an action outside of any `try`; None where it stops half-way."""
+        try:
+            return action()
+        except Abandon:
+            return None
+        except DiffjitError as error:
+            self._fail_as_python(error)
+            return None
+
+    def _fail_as_python(self, error: DiffjitError) -> None:
+        """What Python raises for certain is caught by a handler; a wrong type in a branch fails where that is taken.
+
+        Outside of branches the program cannot run at all, and is refused at once.
+        """
+        in_branch = self.forks > len(self.loops) and error.python is TypeError and error.code in _WRONG_KIND
+        if error.python is None or not (in_branch or self.catches(error.python)):
+            raise error
+        self.throw(self.exception_object(error.python, av.inexact(error.message)))
 
     def _guarded(self, action: Callable[[], Any], memo: dict[Any, Any], first: int, behind: Any = None) -> Any:
         outer, step = self.memo, self.step
@@ -67,9 +88,7 @@ class Exceptions(Mixin):
         except Abandon:
             return None
         except DiffjitError as error:
-            if error.python is None or not self.catches(error.python):
-                raise
-            self.throw(self.exception_object(error.python, av.inexact(error.message)))
+            self._fail_as_python(error)
             return None
         except Split as stop:
             split = stop

@@ -34,6 +34,8 @@ class Indexing(Mixin):
     def get_item(self, owner: Any, index: Any, node: Any = None) -> Any:
         """`owner[index]`."""
         found = self._item_at(owner, index, node)
+        if isinstance(found, av.Maybe):
+            return self.bound(found, "of an item")
         if isinstance(found, av.Ref) and isinstance(owner, av.Ref):
             self.remember_choice(found, owner)
         return found
@@ -42,7 +44,7 @@ class Indexing(Mixin):
     def _item_at(self, owner: Any, index: Any, node: Any) -> Any:
         if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
             return self.get_item(self.certain(owner), self.certain(index), node)
-        if isinstance(owner, Static):
+        if isinstance(owner, Static) and self.wrong_type(owner) is None:
             if is_index_trick(owner.obj):
                 return self.index_trick(owner.obj, index, node)
             if is_surroundings(owner.obj) and isinstance(index, Static):
@@ -317,7 +319,8 @@ class Indexing(Mixin):
             if isinstance(item.obj, np.ndarray):
                 return self.lift_constant(item.obj)
         if isinstance(item, (av.Tup, av.Ref, av.Range)):
-            item = self.array_from(item)
+            empty = self.is_sequence(item) and isinstance(n := self.length(item), Static) and n.obj == 0
+            item = self.array_from(item, np.int64 if empty else None)  # `a[[]]` takes nothing
         if isinstance(item, Value):
             if isinstance(item.type, Array) and item.type.ndim == 0 and item.type.dtype.kind in "iu":
                 item = self.number(item)
@@ -356,8 +359,16 @@ class Indexing(Mixin):
         items = index.items if isinstance(index, av.Tup) else (index,)
         return all(isinstance(i, Static) and (i.obj is Ellipsis or i.obj is None) for i in items)
 
+    def _is_bool(self, index: Any) -> bool:
+        if isinstance(index, Static):
+            return isinstance(index.obj, bool | np.bool_)
+        return isinstance(index, Value) and isinstance(index.type, Scalar) and index.type.dtype.kind == "b"
+
     def array_set(self, array: Value, index: Any, value: Any, node: Any = None) -> None:
         """`array[index] = value`."""
+        if array.type.ndim == 0 and self._is_bool(index):  # the mask of an array without axes
+            self.when(index, lambda: self.array_set(array, av.Tup(()), value, node))
+            return
         items = self.index_items(array, index, node)
         arrays = [i for i in items if isinstance(i, Value) and isinstance(i.type, Array)]
         value = self.stored_value(value, node)

@@ -37,6 +37,7 @@ from diffjit.frontend.entry.source import source_of
 from diffjit.frontend.entry.subset import local_names, own_nodes
 from diffjit.frontend.entry.watch import Watching
 from diffjit.frontend.numpy.arith import Arith
+from diffjit.frontend.numpy.asserted import Asserted
 from diffjit.frontend.numpy.failures import Failures
 from diffjit.frontend.numpy.fourier import FourierTransforms
 from diffjit.frontend.numpy.index_tricks import IndexTricks
@@ -90,8 +91,8 @@ class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
     Iteration, Iterators, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore,
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
-    Nested, Arenas, Sums, IndexTricks, Warned, Questions, DataclassCalls, SetOperators, Managers, Tables, Portable,
-    ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls, ChangedOutside,
+    Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, SetOperators, Managers, Tables,
+    Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls, ChangedOutside,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -129,6 +130,7 @@ class Interpreter(
         self.questions = []
         self.changed_numbers, self.changed_places, self.without_dims, self.boxes = [], [], set(), []
         self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
+        self.lost: set[tuple[type, str]] = set()  # attributes whose form behind a loop that did not run is not followed
         self._uids = itertools.count(1)
         self.init_lifting()
         self.init_opaque()

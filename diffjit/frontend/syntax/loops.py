@@ -393,7 +393,9 @@ class Loops(Mixin):
         outer, self.current_loop = self.current_loop, site
         try:
             test: Any = (
-                self.compare_kind("greater", self.trip(*loop.bounds), Static(0)) if loop.kind == "for" else loop.cond()  # pyright: ignore[reportOptionalCall]
+                self.compare_kind("greater", self.trip(*map(self.folded, loop.bounds)), Static(0))
+                if loop.kind == "for"
+                else loop.cond()  # pyright: ignore[reportOptionalCall]
             )
 
             def first() -> None:

@@ -122,6 +122,11 @@ class Sub:
     site: Any = None
 
 
+def of_numbers(elem: Any) -> bool:
+    """Whether the items of a growing list are numbers or arrays, or lists of them: one IR list is all of it."""
+    return elem is None or isinstance(elem, Leaf) or (isinstance(elem, Sub) and of_numbers(elem.elem))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxed:
     """An item of a growing list that is an object or dict: what is read back is a copy that must not change."""

@@ -267,9 +267,13 @@ def bernoulli_logpmf(k, p, loc=0):
 def multivariate_normal_logpdf(x, mean=None, cov=1, allow_singular=False):
     """Normal vectors, along the last axis: the logarithm of the density; reads the lower triangle of `cov`."""
     x, cov = np.asarray(x), np.asarray(cov)
-    if allow_singular or cov.ndim != 2 or x.ndim == 0:
-        raise NotImplementedError("scipy.stats.multivariate_normal of anything but vectors and a regular matrix")
-    gap = x if mean is None else x - mean
+    if cov.ndim != 2 or x.ndim == 0:
+        raise NotImplementedError("scipy.stats.multivariate_normal of anything but vectors and a matrix")
+    if allow_singular:  # small eigenvalues are left out there; a regular matrix has none
+        sizes = np.linalg.eigvalsh(cov)
+        if np.min(sizes) <= 1e6 * np.finfo(np.float64).eps * np.max(np.abs(sizes)):
+            raise NotImplementedError("scipy.stats.multivariate_normal of a singular matrix")
+    gap = x - (np.zeros(cov.shape[0]) if mean is None else mean)
     factor = np.linalg.cholesky(cov)
     rows = np.reshape(gap, (-1, cov.shape[0]))
     z = np.linalg.solve(factor, np.transpose(rows))

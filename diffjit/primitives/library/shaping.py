@@ -62,12 +62,17 @@ def expand_dims(a, axis):
     return a[tuple(None if k in new else slice(None) for k in places(a.ndim + len(new)))]
 
 
+def has_length_one(a, axis):
+    """Whether an axis is dropped by `squeeze`; where nobody knows before, it must turn out not to be."""
+    return a.shape[axis] == 1
+
+
 @implements(np.squeeze, np.ndarray.squeeze)
 def squeeze(a, axis=None):
     """Drop axes of length 1. Without `axis` it must be known while specialising which those are."""
     a = np.asarray(a)
     if axis is None:
-        dropped = tuple(k for k in places(a.ndim) if a.shape[k] == 1)
+        dropped = tuple(k for k in places(a.ndim) if has_length_one(a, k))
     else:
         dropped = all_axes(axis, a.ndim)
         for k in dropped:

@@ -273,8 +273,11 @@ class Companions:
         return self.build.value("copy", [t], wanted, name=self.name(op.out, n), order=like.layout)
 
     def passive(self, op: Op, block: Block) -> None:
-        """An operation whose result has no companions."""
+        """An operation whose first result has no companions; those of others (a draw's, beside its stream) are zero."""
         block.ops.append(op)
+        for v in op.outputs[1:]:  # made here: what writes to them may be a loop
+            if self.has(v):
+                self.beside[v] = self.zeros(v)
         if op.row.gives and op.row.writes and self.has(op.inputs[0]):
             for t in self.companions(op.inputs[0]):
                 self.build.value(op.kind, [t, *op.inputs[1:]], self.beside_type(op.out.type))

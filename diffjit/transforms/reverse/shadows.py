@@ -93,6 +93,11 @@ class Shadows:
 
     def _straight(self, op: Op, block: Block) -> None:
         kind = op.kind
+        for v in op.outputs[1:]:  # what is drawn, beside the stream that it was drawn from
+            if self.wanted(v):
+                with self.keep.forward_ops(self.keep.after, op, block) as b:
+                    b.loc = op.loc
+                    self.of[v] = self._zeros(b, v)
         if op.row.keeps:
             if self.wanted(op.inputs[0]) and isinstance(op.inputs[1].type, Scalar):
                 if kind in ("list_append", "list_insert"):

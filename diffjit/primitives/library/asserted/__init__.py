@@ -1,0 +1,1 @@
+"""Assertions of NumPy."""

@@ -1,0 +1,164 @@
+"""What programs do beside their mathematics: assertions of NumPy, options in texts, results that nobody reads."""
+
+import re
+from ast import literal_eval
+
+import numpy as np
+import pytest
+import scipy.linalg
+from scipy import stats
+
+import diffjit as dj
+from diffjit.errors import TypeProblem, UnsupportedSyntax
+
+BACKENDS = ["python", "numba"]
+X = np.array([0.5, 2.0, 3.0])
+
+
+def with_assertions(x):
+    weights = np.exp(x) / np.sum(np.exp(x))
+    np.testing.assert_allclose(np.sum(weights), 1, err_msg=f"{np.sum(weights)}")
+    np.testing.assert_array_less(0.0, weights)
+    np.testing.assert_almost_equal(np.sum(weights), 1.0, decimal=6)
+    np.testing.assert_array_almost_equal(weights, weights + 1e-9)
+    np.testing.assert_equal(weights.shape, (3,))
+    np.testing.assert_array_equal(np.array([np.nan, 1.0]), np.array([np.nan, 1.0]))
+    return weights[0]
+
+
+def with_options(x):
+    options = {name: literal_eval(text) for name, text in re.findall(r"(\w+)=([^,)]*)", "kernel(scale=0.5, power=2)")}
+    return options["scale"] * np.sum(x ** options["power"])
+
+
+def with_eval(x):
+    return eval("0.5") * np.sum(x**2)  # noqa: S307
+
+
+def with_a_match(x):
+    found = re.match(r"(\d+)d", "2d")
+    return 0.5 * np.sum(x ** int(found.group(1))) if found else np.sum(x)
+
+
+def with_empty_indices(x):
+    columns = np.empty((len(x), 3))
+    for k, chosen in enumerate([(), (0,), (0, 0)]):
+        columns[:, k] = np.prod(x[:, None][:, chosen], axis=1)
+    return np.sum(columns)
+
+
+def with_a_mask_without_axes(x):
+    bins = np.array(x[0] * x[1])
+    bins[np.isnan(x[0])] = 0.0
+    bins[x[1] > 1.0] = x[1] ** 2 * x[0]
+    return bins[()] * 1.0
+
+
+def with_squeezed_states(x):
+    state = x * 1.0
+    while np.sum(np.abs(state)) > 1.0:
+        state = np.squeeze(state[:, None]) * 0.5
+    return np.sum(state**2)
+
+
+def with_unread_eigenvalues(x):
+    matrix = np.outer(x, x) + np.diag(x)
+    values, vectors = scipy.linalg.eig(matrix)
+    del vectors
+    return np.sum(matrix**2), values
+
+
+def reads_the_first(x):
+    return with_unread_eigenvalues(x)[0]
+
+
+class Settings:
+    scale = 2.0
+
+
+def with_attributes_by_name(x):
+    settings = Settings()
+    if x[0] > 0.0:
+        settings.shift = x[1]
+    total = getattr(settings, "shift", 1.0) * x[2]
+    for name in ("scale", "shift"):
+        if hasattr(settings, name):
+            total = total + settings.__getattribute__(name) * x[0]
+    return total
+
+
+def with_a_label(x):
+    total = np.sum(x**3)
+    try:  # noqa: SIM105 - as it is written
+        total.name = "total"
+    except AttributeError:
+        pass
+    return total
+
+
+def with_a_density(x):
+    return stats.multivariate_normal.logpdf(x[:2], None, np.diag(x[:2] + 1.0), True)
+
+
+PROGRAMS = [
+    with_assertions, with_options, with_eval, with_a_match, with_empty_indices, with_a_mask_without_axes,
+    with_squeezed_states, reads_the_first, with_attributes_by_name, with_a_label, with_a_density,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_derivatives(program, backend):
+    along = lambda h: program(X * (1.0 + h))
+    slope, bend = (along(1e-6) - along(-1e-6)) / 2e-6, (along(1e-4) - 2 * along(0.0) + along(-1e-4)) / 1e-8
+    grad = dj.grad(program, backend=backend)
+    assert dj.jit(program, backend=backend)(X) == pytest.approx(program(X), rel=1e-14)
+    assert np.sum(grad(X) * X) == pytest.approx(slope, rel=1e-7)
+    assert dj.jvp(program, (X,), (X,), backend=backend)[1] == pytest.approx(slope, rel=1e-7)
+    assert np.sum(dj.jvp(grad, (X,), (X,), backend=backend)[1] * X) == pytest.approx(bend, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda x: np.testing.assert_allclose(x, x + 1e-3),
+        lambda x: np.testing.assert_array_less(x, x),
+        lambda x: np.testing.assert_equal(x, 2 * x),
+        lambda x: np.testing.assert_array_almost_equal(x, x + 1e-3),
+    ],
+    ids=["close", "less", "equal", "almost"],
+)
+def test_assertions_fail(wrong):
+    def program(x):
+        wrong(x)
+        return np.sum(x)
+
+    with pytest.raises(AssertionError):
+        program(X)
+    with pytest.raises(AssertionError):
+        dj.grad(program, backend="python")(X)
+
+
+def test_eval_of_what_is_made_at_run_time_is_refused():
+    with pytest.raises(UnsupportedSyntax):
+        dj.grad(lambda x: eval(f"{x[0]}") * x[1], backend="python")(X)  # noqa: S307
+
+
+def test_a_singular_covariance_is_refused():
+    def program(x):
+        return stats.multivariate_normal.logpdf(x, np.zeros(3), np.outer(x, x), True)
+
+    with pytest.raises(NotImplementedError):
+        dj.grad(program, backend="python")(X)
+
+
+def test_a_class_of_arrays_is_refused_in_a_branch_too():
+    class Labelled(np.ndarray):
+        def __new__(cls, values):
+            return np.asarray(values).view(cls)
+
+    def program(x):
+        return np.sum(Labelled(x)) if x[0] > 0.0 else np.sum(x)
+
+    with pytest.raises(TypeProblem):
+        dj.grad(program, backend="python")(X)

@@ -1,0 +1,165 @@
+"""Arrays made of lists that grow, whatever their items are: each item takes the place that it has in NumPy."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+from diffjit.errors import TypeProblem
+
+BACKENDS = ["python", "numba"]
+
+
+class Pair(NamedTuple):
+    a: float
+    b: float
+
+
+def inside(x, k):
+    """A number, or None outside of a range that is tested at run time."""
+    if x < -1.0:
+        return None
+    if x > 50.0:
+        return None
+    return x * k
+
+
+def grown(item):
+    """A program that lists what `item` makes of some numbers."""
+
+    def program(end, k):
+        items = []
+        for x in np.arange(0.0, end, 0.5):
+            items.append(item(x, k))  # noqa: PERF401 - a list that grows
+        return items
+
+    return program
+
+
+ITEMS = {
+    "number": lambda x, k: x * k,
+    "may be None": inside,
+    "pair": lambda x, k: (x, k * x),
+    "named": lambda x, k: Pair(x, k * x),
+    "pair with None": lambda x, k: (x, inside(x, k)),
+    "nested": lambda x, k: ((x, 1.0), (k, k * x)),
+    "arrays": lambda x, k: (np.array([x, k]), np.array([1.0, k * x])),
+    "array that may be None": lambda x, k: None if x < -1.0 else np.array([x, k]),
+    "rows": lambda x, k: [x, k * x],
+    "pairs in lists": lambda x, k: [(x, k), (k * x, 1.0)],
+}
+
+USES = {
+    "array": np.array,
+    "float32": lambda items: np.array(items, dtype=np.float32),
+    "sum": lambda items: np.sum(items, axis=0),
+    "mean": np.mean,
+    "product": lambda items: 2.0 * np.asarray(items) + np.array(items),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("item", ITEMS)
+def test_values(item, use, backend):
+    listed, used = grown(ITEMS[item]), USES[use]
+
+    def program(end, k):
+        return used(listed(end, k))
+
+    found, wanted = dj.jit(program, backend=backend)(2.0, 1.5), program(2.0, 1.5)
+    assert np.shape(found) == np.shape(wanted)
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("item", ITEMS)
+def test_derivatives(item, backend):
+    listed = grown(ITEMS[item])
+
+    def program(end, k):
+        made = np.array(listed(end, k))
+        return np.sum(made**2 * (1.0 + np.arange(made.shape[-1])))
+
+    by_k = lambda k: program(2.0, k)
+    slope = (by_k(1.5 + 1e-6) - by_k(1.5 - 1e-6)) / 2e-6
+    bend = (by_k(1.5 + 1e-3) - 2 * by_k(1.5) + by_k(1.5 - 1e-3)) / 1e-6
+    grad = dj.grad(program, argnums="k", backend=backend)
+    assert grad(2.0, 1.5) == pytest.approx(slope, rel=1e-7)
+    assert dj.jvp(program, (2.0, 1.5), (0.0, 1.0), backend=backend)[1] == pytest.approx(slope, rel=1e-7)
+    assert dj.grad(grad, argnums=1, backend=backend)(2.0, 1.5) == pytest.approx(bend, rel=1e-5)
+    lanes = dj.vmap(grad, in_axes=(None, 0), backend=backend)(2.0, np.array([1.5, -0.5]))
+    np.testing.assert_allclose(lanes, [grad(2.0, 1.5), grad(2.0, -0.5)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("item", ["pair", "nested", "arrays", "array that may be None"])
+@pytest.mark.parametrize("join", [np.concatenate, np.vstack, np.hstack])
+def test_joined(item, join):
+    listed = grown(ITEMS[item])
+
+    def program(end, k):
+        return join(listed(end, k))
+
+    np.testing.assert_array_equal(dj.jit(program, backend="python")(2.0, 1.5), program(2.0, 1.5))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_none_is_refused_when_it_runs(backend):
+    def program(end):
+        return np.sum(np.array(grown(inside)(end, 10.0)))
+
+    assert dj.jit(program, backend=backend)(2.0) == program(2.0)
+    with pytest.raises(TypeError, match="None"):
+        dj.jit(program, backend=backend)(60.0)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [lambda x, k: {"x": x, "k": k}, lambda x, k: "up" if x > k else "down", lambda x, k: "same"],
+    ids=["dict", "texts", "text"],
+)
+def test_arrays_of_objects_are_refused(item):
+    def program(end, k):
+        return len(np.array(grown(item)(end, k)))
+
+    with pytest.raises(TypeProblem):
+        dj.jit(program, backend="python")(2.0, 1.5)
+
+
+UNLIKE_NUMBERS = {
+    "texts": lambda x, k: "up" if x > k else "down",
+    "one text": lambda x, k: "same",
+    "None or a text": lambda x, k: None if x > k else "down",
+    "tuples of one": lambda x, k: (k * x,),
+    "tuples with a text": lambda x, k: ("down", k * x),
+    "dicts": lambda x, k: {"x": k * x},
+    "objects": lambda x, k: Box(k * x),
+}
+HISTORY = []
+
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+
+
+@pytest.mark.parametrize("item", UNLIKE_NUMBERS)
+def test_lists_of_other_things_are_not_returned_as_numbers(item):
+    with pytest.raises(TypeProblem, match="DJ319"):
+        dj.jit(grown(UNLIKE_NUMBERS[item]), backend="python")(2.0, 1.5)
+
+
+@pytest.mark.parametrize("item", UNLIKE_NUMBERS)
+def test_lists_outside_get_no_numbers_for_other_things(item):
+    made = UNLIKE_NUMBERS[item]
+
+    def program(end, k):
+        for x in np.arange(0.0, end, 0.5):
+            HISTORY.append(made(x, k))  # noqa: PERF401 - a list that grows
+        return end * k
+
+    with pytest.raises(TypeProblem, match="DJ319"):
+        dj.jit(program, backend="python")(2.0, 1.5)
+    assert dj.grad(program, backend="python")(2.0, 1.5) == 1.5
+    assert not HISTORY
