@@ -13,9 +13,9 @@ from diffjit.api.engine.composed import Call, Composed, applied
 from diffjit.api.engine.inline import conformed, nest, plain
 from diffjit.api.engine.programs import flatten_call
 from diffjit.api.product_programs import float_leaves, zero_tangent
-from diffjit.errors import UsageError
+from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.calls.nested import Entry
-from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, TableOut
+from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, RowsOut, TableOut
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE
@@ -173,6 +173,8 @@ def _series_spec(spec: Any, terms: Callable[[int], list[Out]], order: int) -> An
             return RecordOut(
                 tree.parts_class(spec.cls), {n: _series_spec(v, terms, order) for n, v in spec.fields.items()}
             )
+        case RowsOut():
+            raise TypeProblem("DJ319", "a series of a list of tuples that grows at run time", cure="return arrays")
         case TableOut():
             return TableOut(spec.keys, _series_spec(spec.values, terms, order))
         case tuple():

@@ -25,7 +25,7 @@ from diffjit.api.product_programs import reversible
 from diffjit.api.products import jvp
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.nested import Inner
-from diffjit.frontend.entry.outputs import Out, RecordOut
+from diffjit.frontend.entry.outputs import Out, RecordOut, RowsOut
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.build import scalar_type_of
@@ -153,9 +153,8 @@ class Matrix:
             case float() | np.floating() | complex() | np.complexfloating():
                 return self.row(None, scalar_type_of(spec), name)
             case _:
-                raise self.refused(
-                    name, f"a {type(spec).__name__}" if not is_number(spec) else f"the {type(spec).__name__} {spec}"
-                )
+                what = "a growing list" if isinstance(spec, RowsOut) else f"a {type(spec).__name__}"
+                raise self.refused(name, f"the {type(spec).__name__} {spec}" if is_number(spec) else what)
 
     def row(self, index: int | None, ty: Any, name: str) -> Row:
         """A result with a Jacobian; refuses what is real or complex and should not be."""

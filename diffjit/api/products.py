@@ -13,7 +13,7 @@ from diffjit.api.engine.derived import Derived, cached
 from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
 from diffjit.api.engine.tracebacks import boundary, shorten
 from diffjit.errors import UsageError
-from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, TableOut, mapped, rebuild, same_class
+from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, RowsOut, TableOut, mapped, rebuild, same_class
 from diffjit.streams import copied, is_stream
 
 if TYPE_CHECKING:
@@ -141,6 +141,8 @@ def tangent_spec(spec: Any) -> Any:
         return same_class(spec, {k: tangent_spec(v) for k, v in spec.items()})
     if isinstance(spec, TableOut):
         return TableOut(spec.keys, tangent_spec(spec.values))
+    if isinstance(spec, RowsOut):
+        return RowsOut(tangent_spec(spec.item), spec.lists, spec.flags)
     if isinstance(spec, (int, np.integer, np.bool_)):
         return 0.0
     return type(spec)(0) if isinstance(spec, (float, complex)) else spec

@@ -27,7 +27,7 @@ from diffjit.api.matrices import silence
 from diffjit.api.patterns.compressed import Coloring, Products, block_of, lanes_for
 from diffjit.api.patterns.found import Patterns
 from diffjit.errors import TypeProblem, UsageError
-from diffjit.frontend.entry.outputs import Out, RecordOut, rebuild
+from diffjit.frontend.entry.outputs import Out, RecordOut, RowsOut, rebuild
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values.values import is_number
 from diffjit.ir.types import Array, Scalar
@@ -374,7 +374,8 @@ def scan(program: Program, spec: Any, name: str, rows: list[int | None]) -> Any:
             rows.append(None)
             return Row(len(rows) - 1)
         case _:
-            what = f"the {type(spec).__name__} {spec}" if is_number(spec) else f"a {type(spec).__name__}"
+            what = "a growing list" if isinstance(spec, RowsOut) else f"a {type(spec).__name__}"
+            what = f"the {type(spec).__name__} {spec}" if is_number(spec) else what
             raise refused(program, name, what)
 
 

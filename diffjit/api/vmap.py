@@ -21,7 +21,7 @@ from diffjit.api.engine.inline import Inside, nest
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.calls.nested import Foreign, Inner
 from diffjit.frontend.entry.demand import NOTHING
-from diffjit.frontend.entry.outputs import Out, RecordOut, TableOut
+from diffjit.frontend.entry.outputs import Out, RecordOut, RowsOut, TableOut
 from diffjit.frontend.entry.program import parameter_names
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number
@@ -259,7 +259,7 @@ class Lanes:
                 return dict(zip(spec, parts(list(spec), spec.values(), dict), strict=True))
             case None:
                 return None
-            case TableOut() | Foreign():
+            case TableOut() | RowsOut() | Foreign():
                 raise self.refused(name, _WHAT[type(spec)])
             case _:
                 return self.constant(spec, axes, name, count)
@@ -305,6 +305,7 @@ class Lanes:
 
 
 _WHAT = {
+    RowsOut: "a list that grows at run time",
     TableOut: "a dict with keys made at run time",
     Foreign: "something without numbers",
 }

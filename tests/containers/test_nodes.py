@@ -216,6 +216,16 @@ def same_ones(x):
     return found + sum(n.v for n in sorted(nodes, key=lambda n: n.v)[:3]) + best.v
 
 
+def of_a_list(x):
+    nodes = [Link(v * v) for v in x]
+    last = nodes[-1]
+    found = last.v if last is nodes[len(x) - 1] else 0.0
+    found += x[1] ** 3 if nodes[0] in nodes[1:] else x[1]
+    a, b = Link(x[2]), Link(2.0 * x[3])
+    larger = a if a.v > b.v else b
+    return found + (x[4] ** 2 if larger is a else x[4])
+
+
 def copied(x):
     head = None
     for v in x:
@@ -267,7 +277,9 @@ def perhaps(x):
     return known.v * other.v * (1.0 if type(other) is Link else 3.0)
 
 
-PROGRAMS = [linked, in_order, parts_and_parents, queued, same_ones, copied, earlier_ones, outside, defaults, perhaps]
+PROGRAMS = [
+    linked, in_order, parts_and_parents, queued, same_ones, of_a_list, copied, earlier_ones, outside, defaults, perhaps,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])

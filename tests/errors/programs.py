@@ -183,41 +183,11 @@ def dj121_object():
         def __init__(self, x):
             self.x = x
 
-    def model(x, n):
-        points = []
-        for k in range(n):
-            points.append(Point(x * k))
-        last = points[-1]
-        return last.x if last is points[2] else x
-
-    dj.grad(model)(2.0, 3)
-
-
-def dj121_member():
-    class Point:
-        def __init__(self, x):
-            self.x = x
-
-    def model(x, n):
-        points = []
-        for k in range(n):
-            points.append(Point(x * k))
-        return x * x if points[0] in points else x
-
-    dj.grad(model)(2.0, 3)
-
-
-def dj121_joined():
-    class Point:
-        def __init__(self, x):
-            self.x = x
-
-    def model(x):
-        a, b = Point(x), Point(2.0 * x)
+    def model(a, b):
         larger = a if a.x > b.x else b
-        return x * x if larger is a else x
+        return larger.x * b.x if larger is a else b.x
 
-    dj.grad(model)(2.0)
+    dj.grad(model)(Point(2.0), Point(3.0))
 
 
 def dj122_format():

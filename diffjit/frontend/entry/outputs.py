@@ -48,6 +48,26 @@ class TableOut:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OneOf:
+    """A part of an item that is one of several static objects: which, a number says."""
+
+    flag: int
+    variants: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowsOut:
+    """A result that is a list of tuples, dicts or objects: one list for each leaf of an item.
+
+    `Out` in the tree of an item is the number of such a list.
+    """
+
+    item: Any
+    lists: tuple[Any, ...]
+    flags: frozenset[int]  # those that say what is None, or which one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Same:
     """Part of a changed container that is the very object found at this path in the arguments."""
 
@@ -77,6 +97,13 @@ def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
         return tree.make_object(spec.cls, fields)
     if isinstance(spec, TableOut):
         return dict(zip(rebuild(spec.keys, outs), rebuild(spec.values, outs), strict=True))
+    if isinstance(spec, OneOf):
+        return spec.variants[outs[spec.flag]]
+    if isinstance(spec, RowsOut):
+        lists = [rebuild(s, outs) for s in spec.lists]
+        length = next(len(found) for found in lists if isinstance(found, list))
+        rows = [found if isinstance(found, list) else [found] * length for found in lists]
+        return [rebuild(spec.item, row) for row in zip(*rows, strict=True)]
     if isinstance(spec, tuple):
         items = [rebuild(s, outs) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
@@ -97,6 +124,9 @@ def mapped(spec: Any, leaf: Callable[[int], Any]) -> Any:
         return RecordOut(spec.cls, {name: mapped(v, leaf) for name, v in spec.fields.items()})
     if isinstance(spec, TableOut):
         return TableOut(spec.keys, mapped(spec.values, leaf))
+    if isinstance(spec, RowsOut):
+        lists = tuple(s if k in spec.flags else mapped(s, leaf) for k, s in enumerate(spec.lists))
+        return RowsOut(spec.item, lists, spec.flags)
     if isinstance(spec, tuple):
         items = [mapped(s, leaf) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)

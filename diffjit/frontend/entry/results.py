@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.classes import LOCAL
-from diffjit.frontend.entry.outputs import Change, OptOut, Out, RecordOut, TableOut
+from diffjit.frontend.entry.outputs import Change, OneOf, OptOut, Out, RecordOut, RowsOut, TableOut
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import DynList, Node, describe, of_numbers
+from diffjit.frontend.values.templates import Boxed, Const, DynList, Leaf, Node, OptT, SumT, describe, of_numbers
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Function, Value
+from diffjit.ir.types import List
 from diffjit.primitives.library.tables import Table
 from diffjit.stored import stored
 from diffjit.tree import NO_THREADS
@@ -110,6 +112,8 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
     if isinstance(held, DynList) and of_numbers(held.elem):
         outs.append(held.lists[0])
         return Out(len(outs) - 1)
+    if isinstance(held, DynList) and (rows := _rows(held, outs)) is not None:
+        return rows
     tuples = isinstance(held, DynList) and isinstance(held.elem, Node)
     items = "tuples" if tuples else "what is not numbers alone"
     raise TypeProblem(
@@ -117,3 +121,50 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
         f"the function returns a list that grows at run time with {items} in it",
         cure="return one list per item, or arrays",
     )
+
+
+def _rows(held: DynList, outs: list[Value]) -> RowsOut | None:
+    """A list whose items are tuples, dicts and objects of numbers and arrays; None of others."""
+    flags: set[int] = set()
+    places = itertools.count()
+    item = _row(held.elem, places, flags)
+    if item is None:
+        return None
+    lists = tuple(Out(len(outs) + k) for k in range(len(held.lists)))
+    outs += held.lists
+    return RowsOut(item, lists, frozenset(flags))
+
+
+def _row(template: Any, places: Iterator[int], flags: set[int]) -> Any:
+    """The tree of an item, whose leaves are numbered; None where it has no form."""
+    match template:
+        case Leaf() if not isinstance(template.type, List):
+            return Out(next(places))
+        case Const() if template.obj is not None:
+            return template.obj
+        case OptT() if template.inner is not None:
+            flags.add(flag := next(places))
+            inner = _row(template.inner, places, flags)
+            return None if inner is None else OptOut(flag, inner)
+        case SumT() if all(isinstance(v, Const) for v in template.variants):
+            flags.add(flag := next(places))
+            return OneOf(flag, tuple(v.obj for v in template.variants))
+        case Boxed():
+            return _row(template.node, places, flags)
+        case Node():
+            parts = [_row(child, places, flags) for child in template.children]
+            return None if None in parts else _put_together(template.like, parts)
+        case _:
+            return None
+
+
+def _put_together(like: Any, parts: list[Any]) -> Any:
+    match like:
+        case av.Tup():
+            return tuple(parts) if like.cls is None else like.cls(*parts)
+        case av.DictC() if not like.is_set and like.cls is None:
+            return dict(zip(like.items, parts, strict=True))
+        case av.ObjC() if like.cls.__module__ != LOCAL and not {"stands_for", "told"} & {*dir(like.cls)}:
+            return RecordOut(like.cls, dict(zip(sorted(like.fields), parts, strict=True)))
+        case _:
+            return None

@@ -135,6 +135,7 @@ UNLIKE_NUMBERS = {
     "tuples with a text": lambda x, k: ("down", k * x),
     "dicts": lambda x, k: {"x": k * x},
     "objects": lambda x, k: Box(k * x),
+    "pairs or None": lambda x, k: (x * k, k) if x > 0.7 else None,
 }
 HISTORY = []
 
@@ -143,15 +144,53 @@ class Box:
     def __init__(self, value):
         self.value = value
 
+    def __eq__(self, other):
+        return type(other) is Box and self.value == other.value
 
+    __hash__ = None
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("item", UNLIKE_NUMBERS)
-def test_lists_of_other_things_are_not_returned_as_numbers(item):
-    with pytest.raises(TypeProblem, match="DJ319"):
-        dj.jit(grown(UNLIKE_NUMBERS[item]), backend="python")(2.0, 1.5)
+def test_lists_of_other_things_are_returned_as_they_are(item, backend):
+    program = grown(UNLIKE_NUMBERS[item])
+    assert dj.jit(program, backend=backend)(2.0, 1.5) == program(2.0, 1.5)
+    assert dj.jit(program, backend=backend)(0.0, 1.5) == []
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("item", ["tuples of one", "tuples with a text", "dicts", "pairs or None"])
+def test_their_tangents(item, backend):
+    program = grown(UNLIKE_NUMBERS[item])
+    found = dj.jvp(lambda k: program(2.0, k), (1.5,), (1.0,), backend=backend)[1]
+    step = 1e-6
+    for tangent, a, b in zip(found, program(2.0, 1.5 + step), program(2.0, 1.5 - step), strict=True):
+        for one, more, less in zip(*(_numbers(v) for v in (tangent, a, b)), strict=True):
+            assert one == pytest.approx((more - less) / (2 * step), abs=1e-8)
+
+
+def _numbers(item):
+    parts = item.values() if isinstance(item, dict) else item or ()
+    return [part for part in parts if not isinstance(part, str | int)]
+
+
+@pytest.mark.parametrize(
+    ("verb", "error"),
+    [
+        (lambda f: dj.vmap(f)(np.ones(2)), "DJ321"), (lambda f: dj.jacfwd(f)(1.5), "DJ322"),
+        (lambda f: dj.jacrev(f)(1.5), "DJ322"), (lambda f: dj.jet(f, (1.5,), ((1.0,),)), "DJ319"),
+        (lambda f: dj.vjp(f, 1.5)[1]([(1.0,)]), "DJ319"), (lambda f: dj.sparse_jacobian(f)(1.5), "DJ322|DJ319|DJ520"),
+    ],
+    ids=["vmap", "jacfwd", "jacrev", "jet", "vjp", "sparse"],
+)  # fmt: skip
+def test_verbs_that_take_arrays_alone(verb, error):
+    with pytest.raises(dj.DiffjitError, match=error):
+        verb(lambda k: grown(UNLIKE_NUMBERS["dicts"])(2.0, k))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("item", UNLIKE_NUMBERS)
-def test_lists_outside_get_no_numbers_for_other_things(item):
+def test_lists_outside_get_them(item, backend):
     made = UNLIKE_NUMBERS[item]
 
     def program(end, k):
@@ -159,7 +198,12 @@ def test_lists_outside_get_no_numbers_for_other_things(item):
             HISTORY.append(made(x, k))  # noqa: PERF401 - a list that grows
         return end * k
 
-    with pytest.raises(TypeProblem, match="DJ319"):
-        dj.jit(program, backend="python")(2.0, 1.5)
-    assert dj.grad(program, backend="python")(2.0, 1.5) == 1.5
+    program(2.0, 1.5)
+    expected = list(HISTORY)
+    HISTORY.clear()
+    dj.jit(program, backend=backend)(2.0, 1.5)
+    found = list(HISTORY)
+    HISTORY.clear()
+    assert found == expected
+    assert dj.grad(program, backend=backend)(2.0, 1.5) == 1.5
     assert not HISTORY
