@@ -58,7 +58,17 @@ class Expressions(Mixin):
         return value
 
     def eval_Tuple(self, node: gast.AST) -> Any:
-        return av.Tup(tuple(self.eval_items(node.elts)))
+        if not any(isinstance(item, gast.Starred) for item in node.elts):
+            return av.Tup(tuple(self.eval_items(node.elts)))
+        made: Any = av.Tup(())
+        for item in node.elts:
+            value = self.eval(item.value if isinstance(item, gast.Starred) else item)
+            if not isinstance(item, gast.Starred):
+                value = av.Tup((value,))
+            elif not (isinstance(value, av.Sum) and all(isinstance(v, av.Tup) for v in value.variants)):
+                value = av.Tup(tuple(self.unpack(value, None, item)))
+            made = self.binary("add", made, value, item)
+        return made
 
     def eval_List(self, node: gast.AST) -> Any:
         if any(isinstance(item, gast.Starred) for item in node.elts):

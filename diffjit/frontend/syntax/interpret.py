@@ -122,7 +122,7 @@ class Interpreter(
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.loop_hints: dict[Any, Any] = {}
         self.unroll: set[Any] = set()
-        self.known_tests: set[Any] = set()  # `while` loops that went on after an iteration for certain
+        self.known_tests: set[Any] = set()  # loops that went on after an iteration for certain
         self.growing: set[Any] = set()  # loops over a list that their body changes
         self.iv_loops: dict[Value, Any] = {}
         self.arg_loops: dict[Value, Any] = {}

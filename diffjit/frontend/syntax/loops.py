@@ -49,7 +49,7 @@ from diffjit.ir.walk import rename
 MAX_ATTEMPTS = 30
 MAX_GROWTH = 3  # attempts after which objects in objects of their kind are taken for ones that hold ever more
 MAX_PEELS = 2
-WHOLE = 100  # iterations of a `while` loop that are written out as long as its condition is known
+WHOLE = 100  # iterations that are written out as long as it is known that they run
 
 
 @dataclass(slots=True, eq=False)
@@ -392,15 +392,15 @@ class Loops(Mixin):
         site = (loop.site, "peeled", times)
         outer, self.current_loop = self.current_loop, site
         try:
+            trips = self.trip(*map(self.folded, loop.bounds)) if loop.kind == "for" else Static(0)
             test: Any = (
-                self.compare_kind("greater", self.trip(*map(self.folded, loop.bounds)), Static(0))
-                if loop.kind == "for"
-                else loop.cond()  # pyright: ignore[reportOptionalCall]
+                self.compare_kind("greater", trips, Static(0)) if loop.kind == "for" else loop.cond()  # pyright: ignore[reportOptionalCall]
             )
+            few = isinstance(trips, Static) and trips.obj <= WHOLE
 
             def first() -> None:
                 loop.body(loop.bounds[:1])
-                known = loop.kind == "while" and isinstance(test, Static) and isinstance(self.pending(), Static)
+                known = few and isinstance(test, Static) and isinstance(self.pending(), Static)
                 if known:
                     self.known_tests.add(whole(loop.site))
                 self.unless_jumped(lambda: rest(known=known))
@@ -408,7 +408,7 @@ class Loops(Mixin):
             def rest(*, known: bool) -> None:
                 bounds = loop.bounds
                 if loop.kind == "for":
-                    bounds = [self.number(self.ew("add", bounds[0], bounds[2])), *bounds[1:]]
+                    bounds = [self.number(self.ew("add", *map(self.folded, (bounds[0], bounds[2])))), *bounds[1:]]
                 later = replace(loop, site=site, bounds=bounds)
                 more = times > 1 and (times <= MAX_PEELS or known)
                 broke = self._peel(later, times - 1) if more else self._run_settled(later)
