@@ -11,6 +11,7 @@ import dataclasses
 import enum
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -226,6 +227,9 @@ class Lifting(Mixin):
             found = self.objects[id(value)] = self.outside(
                 av.ObjC(stand_in(type(value)), {}, (value, getter)), (key, value, getter)
             )
+            if type(value) in self.learned.whole:
+                held = self.sites.outside[found.uid]
+                self.sites.outside[found.uid] = replace(held, fields=self.all_fields(held))
         else:  # one object at two places
             self.guards[key, "same"] = Guard(lambda: getter() is value, True)
         return found

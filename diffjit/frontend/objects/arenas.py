@@ -111,7 +111,13 @@ class Arenas(Mixin):
         self.freeze_copied(side)
 
     def in_arenas(self, kinds: Any, error: DiffjitError) -> Exception:
-        """What to raise where objects of these kinds cannot be told apart: another attempt gives them arenas."""
+        """What to raise where objects of these kinds cannot be told apart: another attempt gives them arenas.
+
+        Those from outside, whose attributes are read when they are needed, are read whole before they are joined.
+        """
+        unread = {h.origin[0].__class__ for h in self.sites.outside.values() if isinstance(h, av.ObjC) and h.origin}
+        if unread := {cls for cls in unread if cls in kinds} - self.learned.whole:
+            return Learn("whole", unread, error)
         new = [kind for kind in kinds if kind not in self.learned.arenas]
         return learn_arenas(new, error) if new else error
 

@@ -498,7 +498,7 @@ def describe(value: Any) -> str:
         case OptT():
             return f"None or {describe(value.inner)}"
         case av.Sum() | SumT():
-            return " or ".join(describe(v) for v in value.variants)
+            return " or ".join(dict.fromkeys(describe(v) for v in value.variants))
         case av.Iter():
             return f"a `{value.kind}` iterator"
         case av.Format():

@@ -1,0 +1,94 @@
+"""Objects that live outside, of which loops, branches and functions choose one: it has attributes of its own."""
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+
+class Cell:
+    def __init__(self, v, w):
+        self.v = v
+        self.w = w
+
+    def area(self):
+        return self.v * self.w
+
+
+MANY = [Cell(0.1 * i, 1.0 + i) for i in range(30)]
+FEW = [Cell(0.1 * i, 1.0 + i) for i in range(4)]
+
+
+def gone_through(x, k):
+    total = 0.0
+    for cell in MANY:
+        total += cell.v * x + cell.area() * x * x
+    return total
+
+
+def by_number(x, k):
+    total = 0.0
+    for i in range(k):
+        total += MANY[i].v * x + MANY[i].area()
+    return total + FEW[k].area() * x
+
+
+def replaced(x, k):
+    best = FEW[0]
+    for cell in FEW:
+        if cell.v * x > best.v:
+            best = cell
+    return best.w * x
+
+
+def best_of_many(x, k):
+    best = max(MANY, key=lambda cell: -((cell.v - x) ** 2))
+    return best.w * x + best.area()
+
+
+def found_by_numpy(x, k):
+    i = int(np.argmin(np.abs(np.array([cell.v for cell in MANY]) - x)))
+    return MANY[i].w * x
+
+
+def one_after_the_other(x, k):
+    now, total = FEW[0], 0.0
+    for i in range(k):
+        total += now.v * x
+        now = FEW[(i * 2) % 4]
+    return total + now.area() * x
+
+
+def perhaps(x, k):
+    found = None
+    for cell in FEW:
+        if cell.v > 0.5 * x and found is None:
+            found = cell
+    return x * x if found is None else found.area() * x
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize(
+    "function",
+    [gone_through, by_number, replaced, best_of_many, found_by_numpy, one_after_the_other, perhaps],
+)
+@pytest.mark.parametrize("x", [0.33, 0.71, 2.9])
+def test_chosen_objects(function, x, backend):
+    h = 1e-6
+    assert dj.jit(function, backend=backend)(x, 3) == pytest.approx(function(x, 3), rel=1e-12)
+    slope = (function(x + h, 3) - function(x - h, 3)) / (2 * h)
+    assert dj.grad(function, backend=backend)(x, 3) == pytest.approx(slope, rel=1e-7)
+    assert dj.jvp(lambda v: function(v, 3), (x,), (1.0,), backend=backend)[1] == pytest.approx(slope, rel=1e-7)
+
+
+def test_what_they_hold_now():
+    ours = dj.jit(best_of_many)
+    before = [cell.w for cell in MANY]
+    try:
+        assert ours(0.71, 3) == pytest.approx(best_of_many(0.71, 3))
+        for cell in MANY:
+            cell.w *= 2.0
+        assert ours(0.71, 3) == pytest.approx(best_of_many(0.71, 3))
+    finally:
+        for cell, w in zip(MANY, before, strict=True):
+            cell.w = w
