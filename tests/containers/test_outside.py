@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from tests.containers.objects import Writer
+from tests.containers.programs import check
 
 
 class Cell:
@@ -92,3 +94,13 @@ def test_what_they_hold_now():
     finally:
         for cell, w in zip(MANY, before, strict=True):
             cell.w = w
+
+
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 60))])
+def test_random_objects(seed):
+    assert check(seed, ("python",), Writer) == "right"
+
+
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 20))])
+def test_random_objects_compiled(seed):
+    assert check(seed, ("numba",), Writer) == "right"
