@@ -69,10 +69,19 @@ def perhaps(x, k):
     return x * x if found is None else found.area() * x
 
 
+def known_late(x, k):
+    """That `k` must be known is found out when what follows the loop is followed on two paths."""
+    now = (x,)
+    for i in range(k):
+        now = [0.5 * i * x]
+    chosen = MANY[k] if now[0] > 0.5 else MANY[0]
+    return chosen.area() * now[0]
+
+
 @pytest.mark.parametrize("backend", ["python", "numba"])
 @pytest.mark.parametrize(
     "function",
-    [gone_through, by_number, replaced, best_of_many, found_by_numpy, one_after_the_other, perhaps],
+    [gone_through, by_number, replaced, best_of_many, found_by_numpy, one_after_the_other, perhaps, known_late],
 )
 @pytest.mark.parametrize("x", [0.33, 0.71, 2.9])
 def test_chosen_objects(function, x, backend):
@@ -104,3 +113,48 @@ def test_random_objects(seed):
 @pytest.mark.parametrize("seed", [1, 2, *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 20))])
 def test_random_objects_compiled(seed):
     assert check(seed, ("numba",), Writer) == "right"
+
+
+class Held:
+    def __init__(self, v):
+        self.v = v
+
+
+def in_a_list_too(x, k):
+    first = Held(x)
+    held = [first]
+    for i in range(k):
+        held.append(Held(i * x))  # noqa: PERF401 - a list that grows
+    held[0].v = 3.0 * x * x
+    return first.v * held[-1].v
+
+
+def many_times(x, k):
+    one, held = Held(x), []
+    for _ in range(k):
+        held.append(one)  # noqa: PERF401
+    held[0].v = 2.0 * x * x
+    return sum(h.v for h in held)
+
+
+def twice(x, k):
+    one = Held(x)
+    held = [one, one]
+    held[k % 2].v += 2.0 * x * x
+    return one.v * held[0].v * held[1].v
+
+
+def in_two_lists(x, k):
+    held = [Held(x * i) for i in range(k)]
+    some = [held[0], held[2]]
+    some[k % 2].v = 7.0 * x * x
+    return held[0].v + held[2].v * 2.0
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("function", [in_a_list_too, many_times, twice, in_two_lists])
+def test_objects_that_lists_hold_too(function, backend):
+    x, h = 0.4, 1e-6
+    assert dj.jit(function, backend=backend)(x, 3) == pytest.approx(function(x, 3), rel=1e-12)
+    slope = (function(x + h, 3) - function(x - h, 3)) / (2 * h)
+    assert dj.grad(function, backend=backend)(x, 3) == pytest.approx(slope, rel=1e-7)

@@ -368,12 +368,23 @@ class Control(Mixin):
                 for uid in (a, b, joiner.made[a]):
                     self.freeze(self.cells, uid, reason)
         for uid in copied & alive:
-            kinds = kinds_among(self.cells["h", uid])
-            self.cells["h", uid] = av.Poison("an object that is also an item of a growing list", kinds=kinds)
+            self.cells["h", uid] = also_an_item(self.cells["h", uid])
+
+    def part_with(self, cells: Cells, copied: set[int]) -> None:
+        """Objects whose contents were put into growing lists: none may change, or be read where those there may."""
+        alive = reachable(cells) if copied else set()
+        for uid in copied & alive:
+            held = cells.get(("h", uid))
+            if self.learned.live and isinstance(held, av.ObjC | av.DictC):
+                cells["h", uid] = also_an_item(held)
+            elif not isinstance(held, DynList):
+                self.freeze(cells, uid, "was put into a growing list")
 
     def why_shared(self, *objects: tuple[Cells, int]) -> str:
         """The reason to freeze objects that became one; lists of known length were copied, others need not be."""
-        static = [uid for cells, uid in objects if isinstance(self.sites.held(cells, uid), av.ListC)]
+        static = [
+            uid for cells, uid in objects if isinstance(cells.get(("h", uid), self.sites.outside.get(uid)), av.ListC)
+        ]
         sites = [site for uid in static if (site := self.sites.of.get(uid)) is not None]
         return Changeable(SHARED, Learn("lists", {sites[0]: None})) if sites else SHARED
 
@@ -383,6 +394,11 @@ class Control(Mixin):
         copied = isinstance(reason, Changeable) or not isinstance(held, DynList)
         if held is not None and copied and not isinstance(held, (ItemOf, av.Poison)) and not held.frozen:
             cells["h", uid] = replace(held, frozen=reason)
+
+
+def also_an_item(held: Any) -> av.Poison:
+    """What is left of an object whose contents are in a growing list from now on."""
+    return av.Poison("an object that is also an item of a growing list", kinds=kinds_among(held))
 
 
 def _unchanged(start: Cells, cells: Cells) -> bool:

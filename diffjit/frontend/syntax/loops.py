@@ -215,6 +215,8 @@ class Loops(Mixin):
             attempt.args += leaves
             begin[key] = Static(False) if key[0] == "jump" else instantiate(carried[key], iter(leaves), begin)
         self._freeze_shared_entries(attempt, carried, start)
+        for cells in (attempt.begin, attempt.entry):
+            self.part_with(cells, side.copied)
         return attempt
 
     def _freeze_shared_entries(self, attempt: Attempt, carried: dict[Any, Template], start: Cells) -> None:
@@ -415,8 +417,9 @@ class Loops(Mixin):
                 if not (isinstance(broke, Static) and not broke.obj):
                     self.cells["jump", "break", loop.break_uid] = broke
 
-            behind = self._rest_behind(loop) if times == self.learned.peels.get(loop.site) else None
-            if isinstance(test, Static):
+            outermost = times == self.learned.peels.get(loop.site)
+            behind = self._rest_behind(loop) if outermost and not isinstance(test, Static) else None
+            if isinstance(test, Static):  # what follows the loop follows it as ever
                 self.when(test, first)
             elif behind is None:
                 self.fork(test, first, lambda: None, zero_trips=loop.site)
