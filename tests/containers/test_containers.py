@@ -62,3 +62,26 @@ def test_copies_of_lists_of_constants(function, backend):
     assert dj.hessian(function, backend=backend)(x, 3) == pytest.approx(bend, rel=1e-7)
     assert dj.grad(dj.grad(function), backend=backend)(x, 3) == pytest.approx(bend, rel=1e-7)
     assert dj.jet(lambda v: function(v, 3), (x,), ((1.0, 0.0),), backend=backend)[1] == pytest.approx([slope, bend])
+
+
+def sorted_texts(x, k):
+    names, pairs = [], []
+    for i in range(k):
+        names.append("b" if i % 3 == 0 else ("a" if i % 3 == 1 else "c"))
+        pairs.append(("z" if i % 2 else "y", x * i))
+    found = 0.0
+    for j, name in enumerate(sorted(names)):
+        found += x * (j + 1) * (1.0 if name == "a" else 2.0 if name == "b" else 3.0)
+    for j, name in enumerate(sorted(names, reverse=True)):
+        found += x * x * j * (1.0 if name == "a" else 0.3)
+    for j, pair in enumerate(sorted(pairs)):
+        found += pair[1] * j
+    names.sort()
+    return found + (1.0 if names[0] == "a" else 5.0)
+
+
+@BACKENDS
+def test_texts_are_sorted_as_python_sorts_them(backend):
+    assert dj.jit(sorted_texts, backend=backend)(0.3, 7) == pytest.approx(sorted_texts(0.3, 7), rel=1e-12)
+    slope = (sorted_texts(0.3 + 1e-6, 7) - sorted_texts(0.3 - 1e-6, 7)) / 2e-6
+    assert dj.grad(sorted_texts, backend=backend)(0.3, 7) == pytest.approx(slope, rel=1e-7)

@@ -19,7 +19,7 @@ from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
-from diffjit.frontend.values.templates import DynList, describe, rebuild, split
+from diffjit.frontend.values.templates import Const, DynList, SumT, describe, rebuild, split
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
@@ -347,7 +347,7 @@ class BuiltinCalls(Mixin):
         columns = self._columns(keys, parts)
         order: Value | None = None
         for column in reversed(columns):  # each sort is stable: the most significant key comes last
-            array = self.array_from(column)
+            array = self.array_from(self.ranked(column))
             if array.type.ndim != 1:
                 cure = "sort by a key that is a number, or a tuple of numbers"
                 raise self.unsupported("DJ118", "sorting of items that are not numbers", None, cure)
@@ -357,6 +357,24 @@ class BuiltinCalls(Mixin):
             order = step if order is None else self.array_get(order, step)
         assert order is not None
         return order
+
+    def ranked(self, column: Any) -> Any:
+        """The places in Python's order of things that are known, as texts are, in a list of some of them."""
+        held = self.contents(column) if isinstance(column, av.Ref) else None
+        elem = held.elem if isinstance(held, DynList) else None
+        found = elem.variants if isinstance(elem, SumT) else (elem,)
+        if not all(isinstance(v, Const) and not av.is_number(v.obj) for v in found):
+            return column
+        order = self.evaluated(sorted, {v.obj for v in found})
+        result = self.new(av.ListC(()))
+
+        def append(item: Any) -> None:
+            place = lambda v: Static(order.index(v.obj))  # noqa: E731
+            self.list_append(result, self.each(item, place) if isinstance(item, av.Sum) else place(item))
+
+        self.iterate(column, append, None, key=("ranks", self.place()))
+        self.make_dynamic(result)
+        return result
 
     def _columns(self, keys: Any, parts: list[Any]) -> list[Any]:
         """The columns of a list of tuples, nested ones, too."""
