@@ -363,9 +363,10 @@ class BuiltinCalls(Mixin):
         held = self.contents(column) if isinstance(column, av.Ref) else None
         elem = held.elem if isinstance(held, DynList) else None
         found = elem.variants if isinstance(elem, SumT) else (elem,)
-        if not all(isinstance(v, Const) and not av.is_number(v.obj) for v in found):
+        known = [v.obj for v in found if isinstance(v, Const) and not av.is_number(v.obj)]
+        if len(known) < len(found):
             return column
-        order = self.evaluated(sorted, {v.obj for v in found})
+        order = self.evaluated(sorted, set(known))
         result = self.new(av.ListC(()))
 
         def append(item: Any) -> None:
