@@ -48,6 +48,13 @@ _TOGETHER = 64  # columns at once, where they are an axis of arrays
 _NUMBERS = 2**25  # in the tangents of one array, of more than `_LANES` columns
 
 
+def in_words(spec: Any) -> str:
+    """A result that has no derivative, in a user's words."""
+    if isinstance(spec, RowsOut):
+        return "a growing list"
+    return f"the {type(spec).__name__} {spec}" if is_number(spec) else f"a {type(spec).__name__}"
+
+
 class Jacobian(Composed):
     """The Jacobian of a function."""
 
@@ -153,8 +160,7 @@ class Matrix:
             case float() | np.floating() | complex() | np.complexfloating():
                 return self.row(None, scalar_type_of(spec), name)
             case _:
-                what = "a growing list" if isinstance(spec, RowsOut) else f"a {type(spec).__name__}"
-                raise self.refused(name, f"the {type(spec).__name__} {spec}" if is_number(spec) else what)
+                raise self.refused(name, in_words(spec))
 
     def row(self, index: int | None, ty: Any, name: str) -> Row:
         """A result with a Jacobian; refuses what is real or complex and should not be."""

@@ -23,13 +23,12 @@ from diffjit.api.engine.repeated import refuse_streams
 from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, not_holomorphic, place, spec_tree, without_extras
-from diffjit.api.matrices import silence
+from diffjit.api.matrices import in_words, silence
 from diffjit.api.patterns.compressed import Coloring, Products, block_of, lanes_for
 from diffjit.api.patterns.found import Patterns
 from diffjit.errors import TypeProblem, UsageError
-from diffjit.frontend.entry.outputs import Out, RecordOut, RowsOut, rebuild
+from diffjit.frontend.entry.outputs import Out, RecordOut, rebuild
 from diffjit.frontend.entry.program import Program
-from diffjit.frontend.values.values import is_number
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 from diffjit.lowering.calls.entry import no_garbage_collection
@@ -374,9 +373,7 @@ def scan(program: Program, spec: Any, name: str, rows: list[int | None]) -> Any:
             rows.append(None)
             return Row(len(rows) - 1)
         case _:
-            what = "a growing list" if isinstance(spec, RowsOut) else f"a {type(spec).__name__}"
-            what = f"the {type(spec).__name__} {spec}" if is_number(spec) else what
-            raise refused(program, name, what)
+            raise refused(program, name, in_words(spec))
 
 
 def refused(program: Program, name: str, what: str) -> TypeProblem:

@@ -93,9 +93,12 @@ class Builder:
         with self.inside(body):
             item = self.value("list_get", [like, index], ty.elem)
             self.op("list_append", [made, self.zero(item, dtype=dtype)])
-        bounds = [self.const(0), length, self.const(1)]
-        self.op("for", bounds, regions=[body], exit=False, reverse=False)
+        self.counted(length, body)
         return made
+
+    def counted(self, length: Value, body: Block) -> None:
+        """Append a loop over 0, 1, ... below a length, which carries nothing; its counter is the block's argument."""
+        self.op("for", [self.const(0), length, self.const(1)], regions=[body], exit=False, reverse=False)
 
     def const(self, number: Any, ty: Type | None = None) -> Value:
         """A constant; a weak type makes it a Python number."""

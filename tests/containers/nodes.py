@@ -5,10 +5,8 @@ python -m tests.containers.nodes 0 100        seeds: as text and compiled, each 
 
 from __future__ import annotations
 
-import random
-from typing import Any
-
 from tests.containers.programs import main
+from tests.containers.writing import Lines
 
 HEAD = """
 import numpy as np
@@ -55,29 +53,17 @@ def depth(node):
 """
 
 
-class Writer:
+class Writer(Lines):
     """The text of one function `f(x, y, z, k)`; lists and trees have at least one node."""
 
     head = HEAD
 
     def __init__(self, seed: int) -> None:
-        self.draw = random.Random(seed)
-        self.lines: list[str] = []
+        super().__init__(seed)
         self.helpers: list[str] = []
         self.heads: list[str] = []
         self.roots: list[str] = []
         self.nodes: list[str] = []  # further names of links
-        self.made = 0
-
-    def name(self, stem: str) -> str:
-        self.made += 1
-        return f"{stem}{self.made}"
-
-    def add(self, *lines: str, depth: int = 1) -> None:
-        self.lines += ["    " * depth + line for line in lines]
-
-    def pick(self, among: Any) -> Any:
-        return self.draw.choice(among)
 
     def value(self, *more: str) -> str:
         a, b = (self.pick(["x", "y", "z", "0.7", *more, *more]) for _ in range(2))

@@ -5,10 +5,8 @@ python -m tests.containers.objects 0 100        seeds: as text and compiled, eac
 
 from __future__ import annotations
 
-import random
-from typing import Any
-
 from tests.containers.programs import main
+from tests.containers.writing import Lines
 
 HEAD = """
 import numpy as np
@@ -49,28 +47,16 @@ def nearest(cells, v):
 """
 
 
-class Writer:
+class Writer(Lines):
     """The text of one function `f(x, y, z, k)`; objects outside are read, those that it makes are changed, too."""
 
     head = HEAD
 
     def __init__(self, seed: int) -> None:
-        self.draw = random.Random(seed)
-        self.lines: list[str] = []
+        super().__init__(seed)
         self.cells: list[str] = []  # names of objects that the program has made
         self.seen: list[str] = []  # names of some that may be from outside
         self.lists: list[str] = []
-        self.made = 0
-
-    def name(self, stem: str) -> str:
-        self.made += 1
-        return f"{stem}{self.made}"
-
-    def add(self, *lines: str, depth: int = 1) -> None:
-        self.lines += ["    " * depth + line for line in lines]
-
-    def pick(self, among: Any) -> Any:
-        return self.draw.choice(among)
 
     def atom(self, *more: str) -> str:
         ways = ["x", "y", "z", "0.6", *more, *more]

@@ -6,7 +6,6 @@ python -m tests.containers.programs 0 300        seeds: compiled and as text, ea
 from __future__ import annotations
 
 import linecache
-import random
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import numpy as np
 
 import diffjit as dj
 from tests.containers.exact import Dual, slope
+from tests.containers.writing import Lines
 
 HEAD = """
 import numpy as np
@@ -64,14 +64,13 @@ def ends(q):
 """
 
 
-class Writer:
+class Writer(Lines):
     """The text of one function `f(x, y, z, k)` of three numbers and an int that loops may run to."""
 
     head = HEAD
 
     def __init__(self, seed: int) -> None:
-        self.draw = random.Random(seed)
-        self.lines: list[str] = []
+        super().__init__(seed)
         self.numbers = ["x", "y", "z"]
         self.lists: list[str] = []
         self.tables: list[str] = []  # lists of lists
@@ -80,22 +79,12 @@ class Writer:
         self.cells: list[str] = []
         self.counters: list[str] = []
         self.busy: set[str] = set()  # lists that a loop goes through: not to be lengthened or shortened
-        self.made = 0
-        self.size = 0
-
-    def name(self, stem: str) -> str:
-        self.made += 1
-        return f"{stem}{self.made}"
 
     def line(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
-        self.size += 1
+        self.add(text, depth=depth)
 
     def chance(self, p: float) -> bool:
         return self.draw.random() < p
-
-    def pick(self, among: Any) -> Any:
-        return self.draw.choice(among)
 
     # Expressions -------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import scipy.linalg as la
 import diffjit as dj
 from diffjit.primitives.foreign import learn
 from diffjit.primitives.registry import COMPOSITES
+from tests.scipy.compare import same_values, total
 
 rng = np.random.default_rng(0)
 S, W = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
@@ -67,25 +68,11 @@ ROWS: list[tuple[Any, Any, tuple[Any, ...]]] = [
 NAMES = [f"{row[0].__name__}-{k}" for k, row in enumerate(ROWS)]
 
 
-def total(function: Any) -> Any:
-    """A number of all that a function gives."""
-
-    def number(*args: Any) -> Any:
-        found = function(*args)
-        parts = found if isinstance(found, tuple) else (found,)
-        return sum(np.sum(np.sin(part) + part * part) for part in parts)
-
-    return number
-
-
 @pytest.mark.parametrize("k", range(len(ROWS)), ids=NAMES)
 def test_values_and_derivatives(k: int) -> None:
     _, function, args = ROWS[k]
     for backend in ("python", "numba"):
-        found, wanted = dj.jit(function, backend=backend)(*args), function(*args)
-        for one, other in zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]:
-            assert np.shape(one) == np.shape(other)
-            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+        same_values(function, args, backend)
     dj.check_grads(total(function), args, order=1, backend="python", rtol=2e-5, atol=2e-5)
 
 

@@ -13,6 +13,7 @@ from numpy.polynomial import polynomial as powers
 import diffjit as dj
 from diffjit.primitives.foreign import learn
 from diffjit.primitives.registry import COMPOSITES
+from tests.scipy.compare import same_values, total
 
 rng = np.random.default_rng(0)
 S = rng.normal(size=(3, 3))  # real eigenvalues
@@ -80,25 +81,11 @@ NAMES = [f"{row[0].__name__}-{k}" for k, row in enumerate(ROWS)]
 TWICE = (0, 3, 4, 12, 16, 18, 22)
 
 
-def total(function: Any) -> Any:
-    """A number of all that a function gives."""
-
-    def number(*args: Any) -> Any:
-        found = function(*args)
-        parts = found if isinstance(found, tuple) else (found,)
-        return sum(np.sum(np.sin(part) + part * part) for part in parts)
-
-    return number
-
-
 @pytest.mark.parametrize("k", range(len(ROWS)), ids=NAMES)
 def test_values_and_derivatives(k: int) -> None:
     _, function, args = ROWS[k]
     for backend in ("python", "numba"):
-        found, wanted = dj.jit(function, backend=backend)(*args), function(*args)
-        for one, other in zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]:
-            assert np.shape(one) == np.shape(other)
-            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+        same_values(function, args, backend)
     order = 2 if k in TWICE else 1
     dj.check_grads(total(function), args, order=order, backend="python", rtol=5e-5, atol=5e-5)
 

@@ -126,7 +126,7 @@ class Recursion(Mixin):
             return
         new = self._general_form(joiner.merge(old, value))
         if isinstance(new, Bad):
-            raise self.in_arenas(new.kinds, self._recursion_refused(f"argument `{name}` is {new.reason}", node))
+            raise self._without_form(f"argument `{name}`", new, node)
         if not equal(old, new):
             record.arguments[name] = new
             record.settled = False
@@ -382,7 +382,7 @@ class Recursion(Mixin):
             widen_lists(record.result, shape(packed))
         new = self._general_form(shape(packed) if record.result is None else joiner.merge(record.result, packed))
         if isinstance(new, Bad):
-            raise self.in_arenas(new.kinds, self._recursion_refused(f"its result is {new.reason}", node))
+            raise self._without_form("its result", new, node)
         if record.result is None or not equal(record.result, new):
             record.result, record.settled = new, False
         if not record.settled:
@@ -408,8 +408,7 @@ class Recursion(Mixin):
         widen_lists(old, shape(value))
         new = self._general_form(joiner.merge(old, value))
         if isinstance(new, Bad):
-            error = self._recursion_refused(f"something that it changes is {new.reason}", node)
-            raise self.in_arenas(new.kinds, error)
+            raise self._without_form("something that it changes", new, node)
         if not equal(old, new):
             record.settled = False
             (record.arguments if isinstance(key, str) else record.state)[key] = new
@@ -467,6 +466,10 @@ class Recursion(Mixin):
             node,
             "write it as a loop with a list as stack",
         )
+
+    def _without_form(self, what: str, found: Bad, node: Any) -> Exception:
+        """What to raise where something has no one form in all calls."""
+        return self.in_arenas(found.kinds, self._recursion_refused(f"{what} is {found.reason}", node))
 
     @contextmanager
     def arriving(self) -> Iterator[None]:

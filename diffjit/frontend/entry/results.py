@@ -153,7 +153,7 @@ def _row(template: Any, places: Iterator[int], flags: set[int]) -> Any:
             return _row(template.node, places, flags)
         case Node():
             parts = [_row(child, places, flags) for child in template.children]
-            return None if None in parts else _put_together(template.like, parts)
+            return None if any(p is None for p in parts) else _put_together(template.like, parts)
         case _:
             return None
 

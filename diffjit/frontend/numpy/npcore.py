@@ -181,7 +181,7 @@ class NumpyCore(Mixin):
         block = Block([index])
         with self.build.inside(block):
             body(index)
-        self.build.op("for", [self.build.const(0), n, self.build.const(1)], regions=[block], exit=False, reverse=False)
+        self.build.counted(n, block)
 
     def lengths_of(self, shape: Any) -> tuple[Any, ...]:
         """A shape argument: an int or a sequence of ints."""

@@ -74,9 +74,8 @@ class Arenas(Mixin):
         """The form of the objects in an arena."""
         return self.contents(owner.arena).elem.node
 
-    def _lists_of(self, owner: av.Handle, name: str) -> tuple[int, slice]:
+    def _lists_of(self, node: Node, name: str) -> tuple[int, slice]:
         """The place of an attribute among those of its class, and of its lists among those of the arena."""
-        node = self.arena_form(owner)
         k = sorted(node.like.fields).index(name)
         first = sum(len([*leaf_types(child)]) for child in node.children[:k])
         return k, slice(first, first + len([*leaf_types(node.children[k])]))
@@ -86,7 +85,7 @@ class Arenas(Mixin):
         form = self.arena_form(owner)
         if name not in form.like.fields:
             return self.class_attribute(owner, owner.kind, name, node)
-        k, place = self._lists_of(owner, name)
+        k, place = self._lists_of(form, name)
         leaves = [self.take("list_get", x, owner.index) for x in self.contents(owner.arena).lists[place]]
         return instantiate(form.children[k], iter(leaves), self.cells)
 
@@ -97,7 +96,7 @@ class Arenas(Mixin):
             cure = f"set `{name}` in `__init__`, to None where it has no value yet"
             problem = f"attribute `{name}` is new to an object of class `{owner.kind.__name__}`, one of many"
             raise self.type_problem("DJ304", problem, cure=cure)
-        k, place = self._lists_of(owner, name)
+        k, place = self._lists_of(form, name)
         child = join_items(form.children[k], item_template(value, self.cells, self.sites))
         if isinstance(child, Bad):
             problem = f"attribute `{name}` of objects of class `{owner.kind.__name__}` differs: {child.reason}"
@@ -108,7 +107,7 @@ class Arenas(Mixin):
         side = Side(self.cells, self.build, self.sites)
         for target, leaf in zip(held.lists[place], convert(value, child, side), strict=True):
             self.build.op("list_set", [target, leaf, owner.index])
-        self.freeze_copied(side)
+        self.part_with(self.cells, side.copied, live=False)
 
     def in_arenas(self, kinds: Any, error: DiffjitError) -> Exception:
         """What to raise where objects of these kinds cannot be told apart: another attempt gives them arenas.

@@ -9,7 +9,7 @@ import numpy as np
 
 from diffjit.errors import MemoryProblem
 from diffjit.frontend.objects.iterate import UnknownLength
-from diffjit.frontend.syntax.control import SHARED, also_an_item
+from diffjit.frontend.syntax.control import SHARED
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import item_template, join_all, join_items, same_items
@@ -320,18 +320,8 @@ class Lists(Mixin):
             raise Learn("lists", {held.site: elem})
         side = Side(self.cells, self.build, self.sites)
         leaves = item_leaves(value, elem, side)
-        if self.is_live(held):  # its contents are those in the list from now on
-            for uid in side.copied:
-                if isinstance(copied := self.cells["h", uid], av.ObjC | av.DictC):
-                    self.cells["h", uid] = also_an_item(copied)
-        self.freeze_copied(side)
+        self.part_with(self.cells, side.copied, live=self.is_live(held))
         return leaves
-
-    def freeze_copied(self, side: Side) -> None:
-        """What was put into a list by its contents must not change any more."""
-        for uid in side.copied:
-            if not isinstance(self.cells["h", uid], DynList | av.Poison):
-                self.freeze(self.cells, uid, "was put into a growing list")
 
     def make_dynamic(self, ref: av.Ref) -> DynList:
         """Turn a list of known length into a growing one, in place."""

@@ -370,21 +370,18 @@ class Control(Mixin):
         for uid in copied & alive:
             self.cells["h", uid] = also_an_item(self.cells["h", uid])
 
-    def part_with(self, cells: Cells, copied: set[int]) -> None:
-        """Objects whose contents were put into growing lists: none may change, or be read where those there may."""
-        alive = reachable(cells) if copied else set()
-        for uid in copied & alive:
+    def part_with(self, cells: Cells, copied: set[int], *, live: bool) -> None:
+        """Objects whose contents were put into a growing list: none may change, or be read where those there may."""
+        for uid in copied:
             held = cells.get(("h", uid))
-            if self.learned.live and isinstance(held, av.ObjC | av.DictC):
+            if live and isinstance(held, av.ObjC | av.DictC):
                 cells["h", uid] = also_an_item(held)
             elif not isinstance(held, DynList):
                 self.freeze(cells, uid, "was put into a growing list")
 
     def why_shared(self, *objects: tuple[Cells, int]) -> str:
         """The reason to freeze objects that became one; lists of known length were copied, others need not be."""
-        static = [
-            uid for cells, uid in objects if isinstance(cells.get(("h", uid), self.sites.outside.get(uid)), av.ListC)
-        ]
+        static = [uid for cells, uid in objects if isinstance(self.sites.found(cells, uid), av.ListC)]
         sites = [site for uid in static if (site := self.sites.of.get(uid)) is not None]
         return Changeable(SHARED, Learn("lists", {sites[0]: None})) if sites else SHARED
 

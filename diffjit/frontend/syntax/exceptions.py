@@ -61,7 +61,7 @@ class Exceptions(Mixin):
         return self._guarded(action, dict(self.memo), self.step, behind)
 
     def _stopping(self, action: Callable[[], Any]) -> Any:
-        """Run an action outside of any `try`; None where it stops half-way."""
+        """Run an action; None where it stops half-way."""
         try:
             return action()
         except Abandon:
@@ -84,12 +84,7 @@ class Exceptions(Mixin):
         outer, step = self.memo, self.step
         self.memo, self.step = memo, first  # each time the action begins, its steps have the same numbers
         try:
-            return action()
-        except Abandon:
-            return None
-        except DiffjitError as error:
-            self._fail_as_python(error)
-            return None
+            return self._stopping(action)
         except Split as stop:
             split = stop
             if isinstance(split.ok, Static):

@@ -216,7 +216,7 @@ class Loops(Mixin):
             begin[key] = Static(False) if key[0] == "jump" else instantiate(carried[key], iter(leaves), begin)
         self._freeze_shared_entries(attempt, carried, start)
         for cells in (attempt.begin, attempt.entry):
-            self.part_with(cells, side.copied)
+            self.part_with(cells, side.copied and side.copied & reachable(cells), live=bool(self.learned.live))
         return attempt
 
     def _freeze_shared_entries(self, attempt: Attempt, carried: dict[Any, Template], start: Cells) -> None:

@@ -123,7 +123,7 @@ class Joiner:
         if isinstance(t, Heap):
             return kinds_among(t.contents)
         if isinstance(t, Same) and isinstance(t.value, av.Ref):
-            return kinds_among(self._held(cells, t.value.uid))
+            return kinds_among(self.sites.found(cells, t.value.uid))
         return kinds_among(t)
 
     def _or_nothing(self, ta: Any, tb: Any) -> Heap | None:
@@ -179,14 +179,10 @@ class Joiner:
 
     def _unlike(self, ta: Any, tb: Any) -> bool:
         """Two objects of different classes."""
-        held = [t.contents if isinstance(t, Heap) else self._held(c, uid_of(t))
+        held = [t.contents if isinstance(t, Heap) else self.sites.found(c, uid_of(t))
                 for t, c in ((ta, self.cells_a), (tb, self.cells_b)) if not isinstance(t, HeapAgain)]  # fmt: skip
         classes = {getattr(getattr(h, "like", h), "cls", None) for h in held}
         return len(classes) > 1
-
-    def _held(self, cells: Cells, uid: int) -> Any:
-        """What an object holds on a path; None of one that this path has not made."""
-        return cells.get(("h", uid), self.sites.outside.get(uid))
 
     def _references(self, ta: Any, tb: Any) -> Template:
         """Two references: the same object, or two that the join makes one."""
@@ -196,12 +192,12 @@ class Joiner:
         if self.left.get(a) == b:
             return HeapAgain(self.made[a])
         if a in self.left or b in self.right:
-            held = self._held(self.cells_a, a), self._held(self.cells_b, b)
+            held = self.sites.found(self.cells_a, a), self.sites.found(self.cells_b, b)
             return Bad("different objects, whose other names differ between the paths", kinds=kinds_among(*held))
         uid = self.made[a] = a if isinstance(ta, (Heap, HeapAgain)) else av.Ref().uid
         self.left[a], self.right[b] = b, a
-        held_a = ta.contents if isinstance(ta, Heap) else self._held(self.cells_a, a)
-        held_b = tb.contents if isinstance(tb, Heap) else self._held(self.cells_b, b)
+        held_a = ta.contents if isinstance(ta, Heap) else self.sites.found(self.cells_a, a)
+        held_b = tb.contents if isinstance(tb, Heap) else self.sites.found(self.cells_b, b)
         if held_a is None or held_b is None:
             kinds = [self.sites.classes[uid] for uid in (a, b) if uid in self.sites.classes]
             return Bad("one of several objects, some of which a loop makes", kinds=tuple(dict.fromkeys(kinds)))

@@ -191,8 +191,15 @@ class Sites:
 
     def held(self, cells: Cells, uid: int) -> Any:
         """What an object holds."""
+        found = self.found(cells, uid)
+        if found is None:
+            raise KeyError(uid)
+        return found
+
+    def found(self, cells: Cells, uid: int) -> Any:
+        """What an object holds; None of one that this path has not made."""
         found = cells.get(("h", uid))
-        return self.outside[uid] if found is None else found
+        return self.outside.get(uid) if found is None else found
 
 
 @dataclass(slots=True, eq=False)

@@ -334,8 +334,7 @@ class Columns(Companions, TangentRules):
             if made is None:
                 raise Apart
             self.put(out, at, made)
-        bounds = [self.build.const(0), self.count_of, self.build.const(1)]
-        self.build.op("for", bounds, regions=[body], exit=False, reverse=False)
+        self.build.counted(self.count_of, body)
         return out
 
     def elementwise(self, op: Op) -> Value | None:

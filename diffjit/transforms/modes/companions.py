@@ -15,7 +15,7 @@ from diffjit.analysis.manager import analyses
 from diffjit.frontend.numpy import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
-from diffjit.ir.types import INT, Array, List, Scalar, Stack, Type, fresh_lengths, is_float, is_ref
+from diffjit.ir.types import Array, List, Scalar, Stack, Type, is_float, is_ref
 from diffjit.transforms import custom, rules
 from diffjit.transforms.prepare import clone, own_copy
 
@@ -159,17 +159,6 @@ class Companions:
             return self.build.const(0, ty)
         return self.build.value("list_new" if isinstance(v.type, List) else "stack_new", [], ty, name=name)
 
-    def zero_items(self, v: Value, n: int) -> Value:
-        """A companion of a list that has items, all zero."""
-        made = self.zero(v, n)
-        body = Block([Value(INT, "k")])
-        with self.build.inside(body):
-            item = self.build.value("list_get", [v, body.args[0]], fresh_lengths(v.type.elem))
-            self.build.op("list_append", [made, self.zero(item, n)])
-        bounds = [self.build.const(0), self.build.value("list_len", [v], INT), self.build.const(1)]
-        self.build.op("for", bounds, regions=[body], exit=False, reverse=False)
-        return made
-
     def op(self, op: Op, block: Block) -> None:
         """One operation and its companions."""
         kind = op.kind
@@ -196,7 +185,11 @@ class Companions:
             self.beside[op.out] = self.zeros(op.out)
         elif kind == "list_copy" and not self.has(op.inputs[0]):  # what it copies has no companion
             block.ops.append(op)
-            self.beside[op.out] = [self.zero_items(op.out, n) for n in range(self.count)]
+            elem, beside = op.out.type.elem, self.beside_type(op.out.type.elem)
+            dtype = None if beside == elem else beside.dtype
+            self.beside[op.out] = [
+                self.build.zero(op.out, name=self.name(op.out, n), dtype=dtype) for n in range(self.count)
+            ]
         elif is_view(op) or op.row.gives or kind in _MIRRORED:
             self.mirror(op, block)
         else:

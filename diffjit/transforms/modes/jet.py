@@ -108,11 +108,10 @@ class Derivatives(Jet):
             )
         factor, at, body = float(math.factorial(n + 1)), Value(INT), Block()
         at.block, body.args = body, [at]
-        bounds = [self.build.const(0), self.build.value("list_len", [t], INT), self.build.const(1)]
         with self.build.inside(body):
             item = self.build.value("list_get", [t, at], elem)
             self.build.op("list_set", [t, self.scaled(item, factor), at])
-        self.build.op("for", bounds, regions=[body], exit=False, reverse=False)
+        self.build.counted(self.build.value("list_len", [t], INT), body)
         return t
 
 

@@ -309,7 +309,7 @@ class _Site(_Shapes):
                 number = build.value("cast", [number], each.items.elem)
             build.op("list_append", [items, number])
         length = build.value("dim", [array], INT, axis=0)
-        build.op("for", [build.const(0), length, build.const(1)], regions=[body], exit=False, reverse=False)
+        build.counted(length, body)
         self.op.inputs[each.position] = items
         before += self.placed(build.block)
         out = None if each.result is None else self.op.outputs[each.result]
@@ -322,7 +322,7 @@ class _Site(_Shapes):
         body = Block([Value(INT, "k")])
         with build.inside(body):
             build.op("store", [out, build.value("list_get", [items, body.args[0]], each.items.elem), body.args[0]])
-        build.op("for", [build.const(0), length, build.const(1)], regions=[body], exit=False, reverse=False)
+        build.counted(length, body)
         after += self.placed(build.block)
 
     def placed(self, block: Block) -> list[Op]:

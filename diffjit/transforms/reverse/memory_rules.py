@@ -44,9 +44,7 @@ class MemoryRules(TapeRules):
         body = Block([Value(INT, "k")])
         with self.build.inside(body):
             self.build.op("list_append", [out, self.build.const(0.0, ty.elem)])
-        self.build.op(
-            "for", [self.build.const(0), length, self.build.const(1)], regions=[body], exit=False, reverse=False
-        )
+        self.build.counted(length, body)
         return out
 
     def indices(self, values: list[Value], c: Context) -> list[Value]:
@@ -363,7 +361,7 @@ class MemoryRules(TapeRules):
             old = self.build.value("list_get", [target, k], elem)
             self.build.op("list_set", [target, self.build.value("add", [old, g], elem), k])
         n = self.build.value("list_len", [source], INT)
-        self.build.op("for", [self.build.const(0), n, self.build.const(1)], regions=[body], exit=False, reverse=False)
+        self.build.counted(n, body)
 
     def _unshadow(self, op: Op, c: Context, kind: str | None, extra: list[Value]) -> None:
         """Lists of references: the forward sweep's shadow list is read only through recorded references."""

@@ -136,7 +136,7 @@ class Shadows:
             with b.inside(body):
                 b.op("list_append", [made, b.const(0.0, elem)])
             length = b.value("list_len", [op.out], INT)
-            b.op("for", [b.const(0), length, b.const(1)], regions=[body], exit=False, reverse=False)
+            b.counted(length, body)
         self.of[op.out] = made
 
     def _after(

@@ -91,11 +91,11 @@ class TapeRules(Cotangents):
                 both.results = [self._sum(old, g, elem)]
             alone.results = [g]
             build.op("push", [turned, build.op("if", [filled], [elem], regions=[both, alone]).out])
-        build.op("for", [build.const(0), length, build.const(1)], regions=[total], exit=False, reverse=False)
+        build.counted(length, total)
         back = Block([Value(INT, "k")])
         with build.inside(back):
             build.op("push", [source, build.value("pop", [turned], elem)])
-        build.op("for", [build.const(0), length, build.const(1)], regions=[back], exit=False, reverse=False)
+        build.counted(length, back)
 
     def _sum(self, a: Value, b: Value, ty: Type) -> Value:
         if not isinstance(ty, Array):

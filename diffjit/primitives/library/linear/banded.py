@@ -79,6 +79,14 @@ def eigvals_banded(a_band, lower=False, overwrite_a_band=False, select="a", sele
     return np.linalg.eigvalsh(symmetric(a_band, lower))
 
 
+def spectrum(a, values_alone):
+    """Eigenvalues, and vectors of NumPy's signs unless the values are all that is asked for."""
+    if values_alone:
+        return np.linalg.eigvalsh(a)
+    found = np.linalg.eigh(a)
+    return found[0], found[1]
+
+
 @implements(scipy.linalg.eig_banded)
 def eig_banded(
     a_band, lower=False, eigvals_only=False, overwrite_a_band=False, select="a", select_range=None, max_ev=0,
@@ -86,10 +94,7 @@ def eig_banded(
 ):  # fmt: skip
     """Eigenvalues, and vectors of NumPy's signs."""
     chosen(select)
-    if eigvals_only:
-        return np.linalg.eigvalsh(symmetric(a_band, lower))
-    found = np.linalg.eigh(symmetric(a_band, lower))
-    return found[0], found[1]
+    return spectrum(symmetric(a_band, lower), eigvals_only)
 
 
 def tridiagonal(d, e):
@@ -111,7 +116,4 @@ def eigh_tridiagonal(
 ):  # fmt: skip
     """Eigenvalues, and vectors of NumPy's signs."""
     chosen(select)
-    if eigvals_only:
-        return np.linalg.eigvalsh(tridiagonal(d, e))
-    found = np.linalg.eigh(tridiagonal(d, e))
-    return found[0], found[1]
+    return spectrum(tridiagonal(d, e), eigvals_only)

@@ -1,0 +1,27 @@
+"""What the writers of random programs have in common."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+
+class Lines:
+    """The lines of a program's text, and where its decisions come from."""
+
+    head = ""  # what stands above the function
+
+    def __init__(self, seed: int) -> None:
+        self.draw = random.Random(seed)
+        self.lines: list[str] = []
+        self.made = 0
+
+    def name(self, stem: str) -> str:
+        self.made += 1
+        return f"{stem}{self.made}"
+
+    def add(self, *lines: str, depth: int = 1) -> None:
+        self.lines += ["    " * depth + line for line in lines]
+
+    def pick(self, among: Any) -> Any:
+        return self.draw.choice(among)
