@@ -15,6 +15,8 @@ import gast
 
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.calls.handed_back import handed_back
+from diffjit.frontend.stacked.graph import NotStacked
+from diffjit.frontend.stacked.loops import stacked
 from diffjit.frontend.syntax.control import reachable, references
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -29,6 +31,7 @@ from diffjit.frontend.values.templates import (
     DynList,
     ItemOf,
     Leaf,
+    Learn,
     Node,
     OptT,
     Same,
@@ -43,7 +46,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.same_lists import SameLists
 from diffjit.ir.types import Array, fresh_lengths
-from diffjit.ir.walk import rename, walk
+from diffjit.ir.walk import callees, rename, walk
 
 MAX_ATTEMPTS = 30
 RESULT = "result of the call", None  # no argument has such a name
@@ -77,6 +80,7 @@ class Record:
     settled: bool = True
     waits: bool = False  # some path in it calls a function around it whose result is not known yet
     filled: int = 0  # operations at the head of its body that make its lists of what it is given
+    stacked: bool = False  # becomes a loop with a stack: lists outside are the program's own in it
     handed_back: dict[int, int] = field(default_factory=dict)  # results that are arguments, once it is complete
 
 
@@ -108,6 +112,7 @@ class Recursion(Mixin):
         """What is different outside from what it was on entry must be taken along, even if it is changed back later."""
         for key, held in record.entry.items():
             outside = (key[0] == "h" and key[1] in record.outer) or (key[0] == "v" and key in record.start)
+            outside = outside and not self._stays_outside(record, key, held)
             if outside and key not in record.changed and not _unchanged(self.cells.get(key), held):
                 record.changed.add(key)
                 self._take_along(record, key, record.start, node)
@@ -135,6 +140,8 @@ class Recursion(Mixin):
         """Interpret a recursive function as a program of its own, and call it."""
         outer = frozenset(key[1] for key in self.cells if key[0] == "h")
         record = Record(fn.node, Function(_name(fn.name), [], Block()), {}, outer=outer)
+        learned = self.learned
+        record.stacked = bool(learned.arenas or fn.node in learned.looped) and fn.node not in learned.packed
         record.captured = frozenset(self._captured_by(fn))
         for _ in range(MAX_ATTEMPTS):
             packed, objects = self._packed_arguments(record, bound, node)
@@ -145,10 +152,10 @@ class Recursion(Mixin):
                 record.state, record.changed, record.shares = {}, set(), {}
             record.seen |= record.by_value
             if self._attempt_body(record, fn, node):
-                free = self._close_function(record)
+                free = None if self._is_whole(record) else self._close_function(record)
                 record.handed_back = handed_back(record.function)
                 self._refuse_caught(record.function.body, f"`{fn.name}`, which is recursive,", node)
-                return self._call(record, packed, objects, free, node)
+                return self._call(record, packed, objects, free, node, outside=True)
         raise self._recursion_refused("its arguments or result do not settle to one type", node)
 
     def _packed_arguments(
@@ -172,8 +179,23 @@ class Recursion(Mixin):
 
     # Calls
 
+    def _is_whole(self, record: Record) -> bool:
+        """Whether it becomes a loop now; a function that calls one around it becomes a part of that one's loop."""
+        around = {id(r.function): r for r in self.recursions}
+        calls = {id(op.attrs["function"]) for f in callees(record.function) for op in walk(f.body) if op.kind == "call"}
+        if unlike := {r.node for r in self.recursions if id(r.function) in calls and not r.stacked and record.stacked}:
+            raise Learn("looped", unlike)
+        return record.stacked and not calls & around.keys()
+
     def _call(
-        self, record: Record, packed: dict[str, Any], objects: dict[str, list[int]], free: list[Value] | None, node: Any
+        self,
+        record: Record,
+        packed: dict[str, Any],
+        objects: dict[str, list[int]],
+        free: list[Value] | None,
+        node: Any,
+        *,
+        outside: bool = False,
     ) -> Any:
         """Call the function: what it changes outside comes back with its result.
 
@@ -181,9 +203,9 @@ class Recursion(Mixin):
         """
         before = {key: self.cells[key] for key in record.state}
         state, inside = self._packed_state(record, node)
-        given = [uid for uids in objects.values() for uid in uids] + inside
+        taken = [uid for uids in objects.values() for uid in uids] + inside
         changed = {uid for name in record.changed if isinstance(name, str) for uid in objects[name]}
-        if (len(set(given)) < len(given) and record.changed) or changed & record.captured:
+        if (len(set(taken)) < len(taken) and record.changed) or changed & record.captured:
             raise self._recursion_refused("an object that it changes has two names there", node)
         side = Side(self.cells, self.build, self.sites)
         leaves = [leaf for name, form in record.arguments.items() for leaf in convert(packed[name], form, side)]
@@ -191,22 +213,42 @@ class Recursion(Mixin):
         back = [record.result, *(self._template_of(record, key) for key in _in_order(record.changed))]
         types = [fresh_lengths(ty) for template in back for ty in leaf_types(template)]
         new = [ty for k, ty in enumerate(types) if k not in record.handed_back]
-        op = self.build.op("call", [*leaves, *(free or ())], new, function=record.function)
-        site = op, self.recursions[-1] if self.recursions else None
-        (record.calls if free is None else record.sites).append(site)
-        made = iter(op.outputs)
-        given_back = record.handed_back
-        outputs = iter([op.inputs[given_back[k]] if k in given_back else next(made) for k in range(len(types))])
+        given, given_back = [*leaves, *(free or ())], record.handed_back
+        if outside and free is None:
+            made = iter(self._as_loop(record, given, new, node))
+        else:
+            op = self.build.op("call", given, new, function=record.function)
+            site = op, self.recursions[-1] if self.recursions else None
+            (record.sites if outside else record.calls).append(site)
+            made = iter(op.outputs)
+        outputs = iter([given[given_back[k]] if k in given_back else next(made) for k in range(len(types))])
         found, *left = [instantiate(template, outputs, self.cells) for template in back]
         for key, value in zip(_in_order(record.changed), left, strict=True):
             self._bring_back(key, value, objects)
         result = self.taken_out(found)
         origins = {**objects, **{key: [key[1]] for key in record.state if key[0] == "h"}}
         origins |= {key: [ref.uid for ref in references(before[key])] for key in record.state if key[0] == "v"}
+        origins |= {key: [key[1]] for of in record.shares.values() for key in of if key not in origins}
         for key, of in record.shares.items():
             made = references(result if key is RESULT else self.cells[key])
             self._mind_aliases([ref.uid for ref in made], [uid for origin in of for uid in origins[origin]])
         return result
+
+    def _as_loop(self, record: Record, given: list[Value], types: list[Any], node: Any) -> list[Value]:
+        """The results of the function, as a loop with a stack that stands here."""
+        call = Op("call", given, [Value(ty) for ty in types], {"function": record.function}, [], self.build.loc)
+        names = {record.node, *(r.node for r in self.recursions)}
+        try:
+            return stacked(self.build, call)
+        except NotStacked as error:
+            raise Learn("packed", names, self._recursion_refused(str(error), node)) from None
+
+    def _stays_outside(self, record: Record, key: Any, held: Any) -> bool:
+        """Whether this is a list outside of a function that becomes a loop: it is not taken along."""
+        if not (record.stacked and key[0] == "h" and isinstance(held, DynList) and key not in record.state):
+            return False
+        now = self.cells.get(key)
+        return isinstance(now, DynList) and now.lists == held.lists and key in record.start
 
     def _packed_state(self, record: Record, node: Any) -> tuple[dict[Any, Any], list[int]]:
         """The cells outside that the function reads or changes, by value, and the objects in them."""
@@ -306,6 +348,8 @@ class Recursion(Mixin):
         known = set(record.changed), dict(record.state)
         for key, held in entry.items():
             if key[0] not in ("v", "h") or (key[0] == "h" and key[1] not in whose and key not in start):
+                continue
+            if self._stays_outside(record, key, held):
                 continue
             own = {lists.find(x) for x in held.lists} if isinstance(held, DynList) else set()
             changed = not _unchanged(self.cells.get(key), held) or bool(own & lists.changed)
@@ -425,6 +469,7 @@ class Recursion(Mixin):
         joined = any(getattr(self.cells["h", uid], "frozen", "") for uid in made)
         found = classes(made, self.cells)
         origins: dict[Any, Any] = {name: self._objects_in(value, entry) for name, value in bound.items()}
+        origins |= {key: [key[1]] for key, held in entry.items() if self._stays_outside(record, key, held)}
         for cell in record.state:
             origins[cell] = [cell[1]] if cell[0] == "h" else self._objects_in(entry[cell], entry)
         of = {origin for origin, uids in origins.items()

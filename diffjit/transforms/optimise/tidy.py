@@ -172,7 +172,7 @@ def _carry_through(loop: Op, count: Counter[Value]) -> None:
             continue
         part = add.inputs[1]
         inner = part.op
-        if inner is None or inner.kind != "for" or inner not in body.ops or count[part] != 1:
+        if inner is None or inner.kind != "for" or inner not in body.ops or count[part] != 1 or part.type != arg.type:
             continue
         slot = inner.outputs.index(part)
         init, last = inner.inputs[3 + slot], inner.regions[0].results[slot + (1 if inner.attrs.get("exit") else 0)]

@@ -1,0 +1,1 @@
+"""Recursive functions as loops with a stack of their own."""
