@@ -18,6 +18,7 @@ from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.nodes import ListsOf
 from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import Const, DynList, SumT, describe, rebuild, split
 from diffjit.frontend.values.values import NONE, Static, is_none
@@ -488,7 +489,7 @@ class BuiltinCalls(Mixin):
                 array = inside and isinstance(copied, Value) and isinstance(copied.type, Array)
                 made[value] = self.mark_unchanging(copied, COPIED_DEEPLY) if array else copied
             return made[value]
-        if isinstance(value, av.Handle):
+        if isinstance(value, av.Handle) and not isinstance(value.kind, ListsOf):
             cure = "copy its attributes one by one"
             raise self.unsupported("DJ119", "the deep copy of an object that may hold others of its kind", None, cure)
         if value.uid not in made:

@@ -241,7 +241,10 @@ class Recursion(Mixin):
         try:
             return stacked(self.build, call)
         except NotStacked as error:
-            raise Learn("packed", names, self._recursion_refused(str(error), node)) from None
+            refused = self._recursion_refused(str(error), node)
+            if error.lists and self.learned.arenas and not self.learned.referred:
+                raise Learn("referred", {True}, refused) from None
+            raise Learn("packed", names, refused) from None
 
     def _stays_outside(self, record: Record, key: Any, held: Any) -> bool:
         """Whether this is a list outside of a function that becomes a loop: it is not taken along."""

@@ -94,7 +94,7 @@ def specialise(
             fixed |= {tree.RELATED}
         except Learn as found:
             getattr(learned, found.table).update(found.facts)
-            if found.table == "arenas":
+            if found.table in ("arenas", "referred"):
                 learned.lists.clear()  # items of these kinds have another form now
             refused = refused or found.error
     if without is not None:

@@ -12,6 +12,7 @@ from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.classes import LOCAL
 from diffjit.frontend.entry.outputs import Change, OneOf, OptOut, Out, RecordOut, RowsOut, TableOut
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.nodes import ListsOf
 from diffjit.frontend.values.templates import Boxed, Const, DynList, Leaf, Node, OptT, SumT, describe, of_numbers
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Function, Value
@@ -56,7 +57,7 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
         case av.Tup():
             items = [output(interpreter, i, outs) for i in value.items]
             return value.cls(*items) if value.cls is not None else tuple(items)
-        case av.Handle():
+        case av.Handle() if not isinstance(value.kind, ListsOf):
             cure = "return its numbers, as a list or array"
             raise TypeProblem("DJ319", f"the function returns {describe(value)}, whose nodes it makes", cure=cure)
         case av.Ref():

@@ -16,8 +16,9 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import item_template, join_items, same_items
 from diffjit.frontend.values.leaves import convert, instantiate, leaf_types, list_types
-from diffjit.frontend.values.nodes import kind_of_nodes, learn_arenas
-from diffjit.frontend.values.templates import Bad, Boxed, DynList, Learn, Node, Side, with_parts
+from diffjit.frontend.values.nodes import ListsOf, kind_of_nodes, learn_arenas
+from diffjit.frontend.values.portable import refers
+from diffjit.frontend.values.templates import Bad, Boxed, DynList, Learn, Node, Side, rebuild, split, with_parts
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import List, Scalar, Type, fresh_lengths
@@ -62,13 +63,43 @@ class Arenas(Mixin):
             return ref
         if isinstance(kind, type) and ref.uid in reachable(self.cells):
             raise Learn("early", {kind})
+        held = self.cells["h", ref.uid]
+        named = zip(_names(held), split(held), strict=True)
+        self.cells["h", ref.uid] = rebuild(held, tuple(self.referred(kind, name, value) for name, value in named))
+        return self._entered(kind, arena, ref)
+
+    def _entered(self, kind: Any, arena: av.Ref, ref: av.Ref) -> av.Handle:
         index = self.number(self.length(arena))
         self.list_append(arena, ref)
         return av.Handle(kind=kind, arena=arena, index=index)
 
+    def referred(self, kind: Any, name: Any, value: Any) -> Any:
+        """What becomes an attribute: a list moves into the arena of the lists that are this attribute.
+
+        It is known by its place there for good, whatever becomes of the attribute: so a function that calls itself may
+        go through it, and a node may get another list.
+        """
+        if not self.learned.referred or isinstance(value, av.Handle):
+            return value
+        if isinstance(value, av.Opt) and refers(value.value):
+            return self.fork(value.is_none, lambda: av.NONE, lambda: self.referred(kind, name, value.value))
+        if not isinstance(value, av.Ref) or not isinstance(self.contents(value), av.ListC | DynList):
+            return value
+        of = ListsOf(kind, str(name))
+        if of not in self.learned.arenas:
+            raise Learn("arenas", {of: av.Ref()})
+        return self._entered(of, self.learned.arenas[of], value)
+
+    def list_of(self, ref: av.Handle) -> DynList:
+        """A list that is an attribute of nodes."""
+        held = self.contents(ref.arena)
+        lists = tuple(self.take("list_get", x, ref.index) for x in held.lists)
+        return DynList(lists, held.elem.elem, held.elem.site)
+
     def object_form(self, ref: av.Ref) -> Any:
         """What an object holds; of one in an arena, its class and the names of its attributes."""
-        return self.arena_form(ref).like if isinstance(ref, av.Handle) else self.contents(ref)
+        known = isinstance(ref, av.Handle) and not isinstance(ref.kind, ListsOf)
+        return self.arena_form(ref).like if known else self.contents(ref)
 
     def arena_form(self, owner: av.Handle) -> Node:
         """The form of the objects in an arena."""
@@ -96,6 +127,7 @@ class Arenas(Mixin):
             cure = f"set `{name}` in `__init__`, to None where it has no value yet"
             problem = f"attribute `{name}` is new to an object of class `{owner.kind.__name__}`, one of many"
             raise self.type_problem("DJ304", problem, cure=cure)
+        value = self.referred(owner.kind, name, value)
         k, place = self._lists_of(form, name)
         child = join_items(form.children[k], item_template(value, self.cells, self.sites))
         if isinstance(child, Bad):
@@ -123,3 +155,8 @@ class Arenas(Mixin):
     def same_handle(self, left: av.Handle, right: av.Handle) -> Any:
         """Whether two are one object."""
         return self.compare_kind("equal", left.index, right.index) if left.kind == right.kind else Static(False)
+
+
+def _names(held: Any) -> tuple[Any, ...]:
+    """The names of what an object holds, in the order of its parts."""
+    return tuple(held.items) if isinstance(held, av.DictC) else tuple(sorted(held.fields))

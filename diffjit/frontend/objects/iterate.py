@@ -129,10 +129,15 @@ class Iteration(Mixin):
         return [iterable] if isinstance(iterable, av.Ref) and iterable.uid in self.sites.of else []
 
     def _grows_inside(self, ref: av.Ref, ops: list[Op]) -> bool:
-        """Whether a loop over a growing list changes its length."""
-        lists = self.contents(ref).lists
-        inside = (op for outer in ops for region in outer.regions for op in walk(region))
-        return any(op.kind in ("list_append", "list_pop", "list_insert") and op.inputs[0] in lists for op in inside)
+        """Whether a loop over a growing list may change its length: itself, or in a call of a function around it."""
+        lists = [*map(_holder, self.contents(ref).lists)]
+        calls = [r.function for r in self.recursions if r.stacked]  # these have no copies of lists
+        for op in (op for outer in ops for region in outer.regions for op in walk(region)):
+            if op.kind in ("list_append", "list_pop", "list_insert") and _holder(op.inputs[0]) in lists:
+                return True
+            if op.kind == "call" and op.attrs["function"] in calls:
+                return True
+        return False
 
     def _while_it_grows(self, ref: av.Ref, body: Any, site: Any, node: Any, assigned: Any, break_uid: Any) -> Any:
         """A loop over a list that its body changes: the length is looked at before each item."""
@@ -435,3 +440,11 @@ def _zero(value: Any) -> bool:
 
 def _itself(value: Any) -> Any:
     return value
+
+
+def _holder(items: Value) -> tuple[Value, int]:
+    """The list that holds a list, directly or not, and how far inside: two of one holder may be one list."""
+    depth = 0
+    while items.op is not None and items.op.kind == "list_get":
+        items, depth = items.op.inputs[0], depth + 1
+    return items, depth

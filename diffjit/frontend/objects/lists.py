@@ -14,7 +14,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import item_template, join_all, join_items, same_items
 from diffjit.frontend.values.leaves import instantiate, item_leaves, list_types
-from diffjit.frontend.values.nodes import MAX_NESTED, kind_of_nodes, kinds_among, needs_arenas
+from diffjit.frontend.values.nodes import MAX_NESTED, ListsOf, kind_of_nodes, kinds_among, needs_arenas
 from diffjit.frontend.values.templates import (
     Bad,
     Boxed,
@@ -59,7 +59,7 @@ class Lists(Mixin):
     def held(self, ref: av.Ref) -> Any:
         """What is known of an object's contents: of one that lives in a list, where."""
         if isinstance(ref, av.Handle):
-            return ItemOf(ref.arena, ref.index)
+            return self.list_of(ref) if isinstance(ref.kind, ListsOf) else ItemOf(ref.arena, ref.index)
         if ref.uid in self.sites.classes and ("h", ref.uid) not in self.cells and ref.uid not in self.sites.outside:
             problem, cure = (
                 "this object may be one that another turn of the loop has made",

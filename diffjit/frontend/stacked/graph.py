@@ -21,7 +21,11 @@ from diffjit.ir.walk import has_exit, initial, walk
 
 
 class NotStacked(Exception):
-    """A recursion that has no such form; the text says why."""
+    """A recursion that has no such form; the text says why. `lists`: it would have, if lists were known by numbers."""
+
+    def __init__(self, reason: str, *, lists: bool = False) -> None:
+        super().__init__(reason)
+        self.lists = lists
 
 
 @dataclass(slots=True, eq=False)

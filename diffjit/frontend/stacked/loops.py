@@ -148,8 +148,8 @@ class _Turn:
                 stack, ty = loop.stacks[kind_of_register(v.type)], fresh_lengths(v.type)
                 self.known[v] = self.build.value("list_pop", [stack, self.build.const(-1)], ty, name=v.name)
             routine = loop.graph.routines[id(piece.after.attrs["function"])]
-            for v, result in zip(piece.after.outputs, routine.results, strict=True):
-                self.known[v] = loop.registers[loop.number[result]]
+            pairs = zip(piece.after.outputs, routine.results, strict=True)
+            self.known |= {v: loop.registers[loop.number[r]] for v, r in pairs if r in needs.wanted}
         for v, given in self.known.items():
             for d, new in zip(getattr(v.type, "dims", ()), getattr(given.type, "dims", ()), strict=True):
                 if isinstance(d, Sym) and isinstance(new, Sym):
@@ -189,9 +189,11 @@ class _Turn:
             return self._called(piece, piece.call)
         if piece.returns is not None:
             results = zip(piece.returns.results, piece.returns.function.results, strict=True)
-            left = {loop.number[r]: self.value(v) for r, v in results}
+            left = {loop.number[r]: self.value(v) for r, v in results if r in loop.needs.wanted}
             return self._left(left, build.value("list_pop", [loop.places, build.const(-1)], INT, name="piece"))
-        moved = {loop.graph.variable(target): self.value(source) for target, source in piece.moves}
+        after = loop.needs.end(piece)
+        moved = {loop.graph.variable(target): source for target, source in piece.moves}
+        moved = {target: self.value(source) for target, source in moved.items() if target in after}
         test = None if piece.test is None else self.value(piece.test)
         if test is None or not any(way.alone for way in piece.then):
             if test is None and piece.then[0].alone:

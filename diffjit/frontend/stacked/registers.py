@@ -1,8 +1,8 @@
 """What a piece of a recursive function needs from the pieces before it, and the registers in which that comes.
 
 A variable lives in a register from turn to turn of the loop, and on the stack while a call runs. Variables that are
-never needed at one time share a register. Numbers of the text and lists that stand at a place of a list outside are taken
-anew where they are needed.
+never needed at one time share a register. Numbers of the text, and lists that stand at a place of a list outside, are
+taken anew where they are needed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Needs:
         self.made = self._made_inside()
         self.bound = self._same_everywhere(entry)
         self.anew = {v: op for v, op in self.made.items() if op is not None and self._again(op)}
-        self.uses = {piece: list(dict.fromkeys(self._uses(piece))) for piece in graph.pieces}
         self.begin: dict[Piece, frozenset[Value]] = dict.fromkeys(graph.pieces, frozenset())
+        self.wanted = set(graph.routines[id(entry.attrs["function"])].results)  # results that somebody reads
         self._settle()
 
     def end(self, piece: Piece) -> set[Value]:
@@ -105,19 +105,18 @@ class Needs:
 
     # Needed
 
-    def _uses(self, piece: Piece) -> Iterator[Value]:
-        own = {v for op in piece.ops for v in op.outputs} | set(piece.after.outputs if piece.after is not None else ())
-        for v in self._read(piece):
-            yield from self._needed(self.source(v), own)
-
     def _read(self, piece: Piece) -> Iterator[Value]:
+        """What a piece reads for what is needed of it, as far as is known."""
         for op in piece.ops:
             yield from read_by(op)
-        yield from (source for _, source in piece.moves)
+        after = self.end(piece)
+        yield from (source for target, source in piece.moves if self.graph.variable(target) in after)
         yield from () if piece.test is None else (piece.test,)
         if piece.call is not None:
-            yield from piece.call.inputs
-        yield from () if piece.returns is None else piece.returns.function.results
+            yield from (piece.call.inputs[k] for k, _ in self.arguments(piece.call.attrs["function"]))
+        if piece.returns is not None:
+            results = zip(piece.returns.results, piece.returns.function.results, strict=True)
+            yield from (v for r, v in results if r in self.wanted)
 
     def _needed(self, v: Value, own: set[Value]) -> Iterator[Value]:
         if v in own or v not in self.made:
@@ -129,19 +128,28 @@ class Needs:
             yield from self._needed(self.source(x), own)
 
     def _settle(self) -> None:
+        """Find out what is needed at the beginning of each piece."""
         waiting = list(reversed(self.graph.pieces))
         while waiting:
             waiting = [piece for piece in waiting if self._grown(piece)] and list(reversed(self.graph.pieces))
         if any(isinstance(v.type, List | Stack) for needed in self.begin.values() for v in needed):
-            raise NotStacked("a list that it makes, or that is another one from call to call, outlives a call")
+            reason = "a list that it makes, or that is another one from call to call, outlives a call"
+            raise NotStacked(reason, lists=True)
 
     def _grown(self, piece: Piece) -> bool:
-        set_here = {v for op in piece.ops for v in op.outputs} | {self.graph.variable(t) for t, _ in piece.moves}
-        set_here |= set(piece.after.outputs if piece.after is not None else ())
-        after = {v for v in self.end(piece) if v not in set_here}
-        after = {x for v in after for x in self._needed(v, set())}
-        new = frozenset(after | set(self.uses[piece]))
-        grown, self.begin[piece] = new != self.begin[piece], new
+        """Whether more turns out to be needed at the beginning of a piece."""
+        own = {v for op in piece.ops for v in op.outputs}
+        moved = {self.graph.variable(target) for target, _ in piece.moves}
+        needed = {x for v in self._read(piece) for x in self._needed(self.source(v), own)}
+        needed |= {v for v in self.end(piece) if v not in own and v not in moved}
+        known = len(self.wanted)
+        if piece.after is not None:
+            routine = self.graph.routines[id(piece.after.attrs["function"])]
+            pairs = zip(piece.after.outputs, routine.results, strict=True)
+            self.wanted |= {r for v, r in pairs if v in needed}
+            needed -= set(piece.after.outputs)
+        new = frozenset(needed)
+        grown, self.begin[piece] = new != self.begin[piece] or len(self.wanted) > known, new
         return grown
 
     # Registers
@@ -156,7 +164,7 @@ class Needs:
                 together.append(sorted(self.handed(piece), key=_by_id))
             else:
                 together.append([p for _, p in self.arguments(piece.call.attrs["function"])])
-        together += [r.results for r in self.graph.routines.values()]
+        together += [[v for v in r.results if v in self.wanted] for r in self.graph.routines.values()]
         against: dict[Value, set[Value]] = {}
         for group in together:
             for v in group:

@@ -46,6 +46,7 @@ class Learned:
     live: set[Any] = field(default_factory=set)  # lists whose items are objects that are changed in place
     doubts: set[Any] = field(default_factory=set)  # divisions of numbers that are Python's or NumPy's by path
     arenas: dict[type, Any] = field(default_factory=dict)  # classes whose objects hold one another -> their lists
+    referred: set[Any] = field(default_factory=set)  # not empty: lists that nodes hold are known by their places, too
     whole: set[Any] = field(default_factory=set)  # classes whose objects from outside are read whole, as one of several
     early: set[Any] = field(default_factory=set)  # those whose `__init__` puts the object into others
     peels: dict[Any, int] = field(default_factory=dict)  # loop -> how many first iterations are written out

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from diffjit.errors import DiffjitError
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Boxed, Heap, Learn, MaybeT, Node, OptT, Sub, SumT
+
+
+@dataclass(frozen=True, slots=True)
+class ListsOf:
+    """The kind of the lists that are this attribute of nodes, where these are known by their places, too."""
+
+    kind: Any
+    name: str
+
 
 MAX_NESTED = 2  # objects in objects of their kind, before they are taken for ones that hold ever more
 

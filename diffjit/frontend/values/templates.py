@@ -477,6 +477,8 @@ def describe(value: Any) -> str:
         case av.Tup():
             return f"a tuple of {len(value.items)} item{'s' * (len(value.items) != 1)}"
         case av.Handle():
+            if hasattr(value.kind, "name"):
+                return f"a list, attribute `{value.kind.name}` of objects that hold one another"
             named = isinstance(value.kind, type)
             return f"an object of class {value.kind.__name__}" if named else f"a dict with keys {list(value.kind)}"
         case av.Ref() | Heap() | HeapAgain():
