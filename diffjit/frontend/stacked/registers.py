@@ -25,7 +25,8 @@ class Needs:
         self.graph = graph
         self.made = self._made_inside()
         self.bound = self._same_everywhere(entry)
-        self.anew = {v: op for v, op in self.made.items() if op is not None and self._again(op)}
+        again = {v: op for v, op in self.made.items() if op is not None and self._again(op)}
+        self.anew = {v: Op(op.kind, list(op.inputs), [], dict(op.attrs), [], op.loc) for v, op in again.items()}
         self.begin: dict[Piece, frozenset[Value]] = dict.fromkeys(graph.pieces, frozenset())
         self.wanted = set(graph.routines[id(entry.attrs["function"])].results)  # results that somebody reads
         self._settle()

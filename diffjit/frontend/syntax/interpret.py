@@ -294,7 +294,12 @@ class Interpreter(
         return self.run_body(fn, bound, node)
 
     def ends_by_itself(self, active: list[Frame], bound: dict[str, Any]) -> bool:
-        """Whether a recursive call can be written out: something static in its arguments differs at each level."""
+        """Whether a recursive call can be written out: something static in its arguments differs at each level.
+
+        Where nodes are handed on whose depth nobody knows, a number that counts the levels is none of these.
+        """
+        if any(_is_node(value) for value in bound.values()):
+            return False
         forms = [f.form for f in active]
         return len(active) < MAX_STATIC_RECURSION and self.static_form(bound) not in forms
 
@@ -462,3 +467,7 @@ def without_star(args: list[Any]) -> tuple[list[Any], Any]:
     if args and isinstance(args[-1], av.Iter) and args[-1].kind == "starred":
         return args[:-1], args[-1].parts[0]
     return args, None
+
+
+def _is_node(value: Any) -> bool:
+    return isinstance(value.value if isinstance(value, av.Opt) else value, av.Handle)
