@@ -89,12 +89,33 @@ class Writer(Lines):
         ways += [f"t = 0.3 * {self.called(c)} - t * {call}", f"log.append({call})", f"t += 0.1 * len(n.notes) * {call}"]
         self.add(f"    {self.pick(ways)}", depth=depth)
         if self.draw.random() < 0.4:
-            self.add(f"    if {self.called(c)} {self.pick('<>')} {self.inner()}:", f"        t = {self.inner()}", depth=depth)
+            self.add(
+                f"    if {self.called(c)} {self.pick('<>')} {self.inner()}:", f"        t = {self.inner()}", depth=depth
+            )
 
     def summed(self, depth: int) -> None:
         c = self.name("c")
         ways = [f"t += 0.2 * sum({self.called(c)} for {c} in n.kids)"]
         ways += [f"if n.kids:\n{'    ' * (depth + 1)}t = max({self.called(c)} for {c} in n.kids)"]
+        self.add(self.pick(ways), depth=depth)
+
+    def listed(self, depth: int) -> None:
+        """Lists of its own that outlive its calls."""
+        c, items, i = self.name("c"), self.name("items"), self.name("i")
+        shape = self.draw.random()
+        if shape < 0.5:
+            test = self.pick(["", f" if {c}.key > 0.1 * p"])
+            self.add(f"{items} = [{self.called(c)} for {c} in n.kids{test}]", depth=depth)
+        else:
+            self.add(f"{items} = [{self.inner()}]", f"for {c} in n.kids:", depth=depth)
+            self.add(f"    {items}.append({self.called(c)} + {items}[-1])", depth=depth)
+        if self.draw.random() < 0.4:
+            self.add(f"n.notes = {items}", f"{items}.append({self.inner()})", depth=depth)
+        ways = [
+            f"t += 0.1 * sum({items})",
+            f"for {i}, v in enumerate({items}):\n{'    ' * (depth + 1)}t += 0.1 * {i} * v",
+        ]
+        ways += [f"if {items}:\n{'    ' * (depth + 1)}t = 0.5 * t + {items}[len({items}) // 2]", f"log.extend({items})"]
         self.add(self.pick(ways), depth=depth)
 
     def branched(self, depth: int) -> None:
@@ -124,7 +145,7 @@ class Writer(Lines):
         """A function that gives a number."""
         self.add(f"def {name}(n, d, p):", "    nonlocal count, best", f"    if d > {DEEPEST}:", depth=1)
         self.add("        return 0.1 * n.key", f"    t = {self.value('n.key', 'n.weight', 'p')}", depth=1)
-        ways = [self.looped, self.looped, self.branched, self.changed, self.changed, self.summed]
+        ways = [self.looped, self.looped, self.branched, self.changed, self.changed, self.summed, self.listed]
         for _ in range(self.pick((2, 3, 3, 4))):
             self.pick(ways)(2)
         self.add(f"return {self.pick(['t', 't', 't + 0.1 * n.key', 't * n.weight'])}", depth=2)
@@ -140,13 +161,17 @@ class Writer(Lines):
     def pair(self) -> None:
         """A function that gives two numbers."""
         f = self.name("both")
-        self.add(f"def {f}(n, d):", f"    a, b = n.key, {self.value('n.weight', 'n.key')}", "    for c in n.kids:", depth=1)
+        self.add(
+            f"def {f}(n, d):", f"    a, b = n.key, {self.value('n.weight', 'n.key')}", "    for c in n.kids:", depth=1
+        )
         self.add(f"        if d < {DEEPEST}:", f"            u, v = {f}(c, d + 1)", "            a += 0.5 * u", depth=1)
         self.add(f"            b = {self.pick(['b * v', 'b + 0.3 * v', 'max(b, v)'])}", "    return a, b", depth=1)
         self.pairs.append(f)
 
     def text(self) -> str:
-        self.add(f"root = grow({self.pick(['k', 'k - 1', '2'])}, {self.value('z')})", "log = []", "count = 0", "best = x")
+        self.add(
+            f"root = grow({self.pick(['k', 'k - 1', '2'])}, {self.value('z')})", "log = []", "count = 0", "best = x"
+        )
         self.names = [self.name("r") for _ in range(self.pick((1, 1, 2)))]
         for name in self.names:
             self.function(name)
@@ -158,7 +183,9 @@ class Writer(Lines):
             self.add(f"z = z + 0.1 * {self.pick(self.names)}(root, {self.pick((0, 2, 3))}, {self.value('z')})")
             if self.choosers:
                 f = self.pick(self.choosers)
-                self.add(f"{f}(root, 0).key {self.pick(['*= 0.7', '= x', '+= z * 0.1'])}", f"z += 0.1 * {f}(root, 1).weight")
+                self.add(
+                    f"{f}(root, 0).key {self.pick(['*= 0.7', '= x', '+= z * 0.1'])}", f"z += 0.1 * {f}(root, 1).weight"
+                )
             if self.pairs:
                 self.add(f"u, v = {self.pick(self.pairs)}(root, 0)", "z = z + 0.05 * u - 0.02 * v")
         ends = ["sum(log)", "best", "count", "root.total()", "sum(root.notes)", "len(root.kids)"]

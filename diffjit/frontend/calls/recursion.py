@@ -81,6 +81,7 @@ class Record:
     waits: bool = False  # some path in it calls a function around it whose result is not known yet
     filled: int = 0  # operations at the head of its body that make its lists of what it is given
     stacked: bool = False  # becomes a loop with a stack: lists outside are the program's own in it
+    parts: set[Any] = field(default_factory=set)  # functions that become parts of its loop
     handed_back: dict[int, int] = field(default_factory=dict)  # results that are arguments, once it is complete
 
 
@@ -152,7 +153,11 @@ class Recursion(Mixin):
                 record.state, record.changed, record.shares = {}, set(), {}
             record.seen |= record.by_value
             if self._attempt_body(record, fn, node):
-                free = None if self._is_whole(record) else self._close_function(record)
+                free = None
+                if not self._is_whole(record):
+                    free = self._close_function(record)
+                    for around in self.recursions:
+                        around.parts |= {record.node, *record.parts}
                 record.handed_back = handed_back(record.function)
                 self._refuse_caught(record.function.body, f"`{fn.name}`, which is recursive,", node)
                 return self._call(record, packed, objects, free, node, outside=True)
@@ -237,7 +242,7 @@ class Recursion(Mixin):
     def _as_loop(self, record: Record, given: list[Value], types: list[Any], node: Any) -> list[Value]:
         """The results of the function, as a loop with a stack that stands here."""
         call = Op("call", given, [Value(ty) for ty in types], {"function": record.function}, [], self.build.loc)
-        names = {record.node, *(r.node for r in self.recursions)}
+        names = {record.node, *record.parts, *(r.node for r in self.recursions)}
         try:
             return stacked(self.build, call)
         except NotStacked as error:

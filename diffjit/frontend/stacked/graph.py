@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of
-from diffjit.ir.types import BOOL, INT
+from diffjit.ir.types import BOOL, INT, List, Type
 from diffjit.ir.walk import has_exit, initial, walk
 
 
@@ -60,6 +60,8 @@ class Graph:
         self.other: dict[Value, Value] = {}  # a value -> the variable of which it is another name
         self.routines: dict[int, Routine] = {}
         self.calls: list[Op] = []
+        self.holders: dict[Type, Value] = {}  # lists of lists that have to be made outside
+        self.placed: dict[Value, tuple[Value, Value]] = {}  # a list -> the list of lists that holds it, and its place
         known = {id(f) for f in functions}
         self.critical = {id(op) for f in functions for op in walk(f.body) if _calls(op, known)}
         for function in functions:
@@ -69,6 +71,7 @@ class Graph:
             last = self._block(routine.function.body, routine.first)
             last.returns = routine
         self._straighten()
+        self._single_lists()
 
     def variable(self, v: Value) -> Value:
         """The variable that a value stands for."""
@@ -107,6 +110,33 @@ class Graph:
     def heads(self) -> list[Piece]:
         """The pieces that turns of the loop begin with."""
         return [piece for piece in self.pieces if not piece.alone]
+
+    def _single_lists(self) -> None:
+        """A list that a loop hands on to its next turn, or that both branches give, is that list."""
+        given: dict[Value, set[Value]] = {}
+        for piece in self.pieces:
+            for target, source in piece.moves:
+                if isinstance(target.type, List):
+                    given.setdefault(self.variable(target), set()).add(source)
+        settled = False
+        while not settled:
+            settled = True
+            for target, sources in given.items():
+                others = {self.variable(v) for v in sources} - {target}
+                if target not in self.other and len(others) == 1:
+                    self.other[target] = others.pop()
+                    settled = False
+
+    def place(self, lists: set[Value]) -> None:
+        """Lists that functions make and that outlive calls stand in lists of lists, where they are found again."""
+        for piece in self.pieces:
+            for op in [op for op in piece.ops if op.kind in ("list_new", "list_copy") and op.out in lists]:
+                holder = self.holders.setdefault(op.out.type, Value(List(op.out.type), "lists"))
+                length = Op("list_len", [holder], [Value(INT, op.out.name)], {}, [], op.loc)
+                length.out.op = length
+                at = piece.ops.index(op) + 1
+                piece.ops[at:at] = [length, Op("list_append", [holder, op.out], [], {}, [], op.loc)]
+                self.placed[op.out] = (holder, length.out)
 
     def _piece(self) -> Piece:
         made = Piece(len(self.pieces))

@@ -37,7 +37,13 @@ def stacked(build: Builder, call: Op) -> list[Value]:
     """
     function = call.attrs["function"]
     graph = Graph([f for f in callees(function) if function in callees(f)])
-    return _Loop(build, graph, Needs(graph, call), call).results()
+    needs = Needs(graph, call)
+    if needs.outliving:
+        graph.place(needs.outliving)
+        needs = Needs(graph, call)
+    if needs.outliving:
+        raise NotStacked("a list that is another one from call to call outlives a call", lists=True)
+    return _Loop(build, graph, needs, call).results()
 
 
 class _Loop:
@@ -68,6 +74,8 @@ class _Loop:
             for v in self.needs.saved(piece) if piece.call is not None else ():
                 if (kind := kind_of_register(v.type)) not in self.stacks:
                     self.stacks[kind] = build.value("list_new", (), List(fresh_lengths(v.type)), name="stack")
+        for ty, holder in self.graph.holders.items():
+            self.needs.bound[holder] = build.value("list_new", (), List(ty), name=holder.name)
         self.places = build.value("list_new", (), List(INT), name="pieces")
         build.op("list_append", [self.places, build.const(END)])
         start = [build.const(routine.first.number), *map(self._nothing, self.types[1:])]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from diffjit.frontend.stacked.graph import Graph, NotStacked, Piece
+from diffjit.frontend.stacked.graph import Graph, Piece
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import INT, Array, List, Scalar, Stack, Sym, Type, lengths_in
 from diffjit.ir.walk import walk
@@ -26,10 +26,14 @@ class Needs:
         self.made = self._made_inside()
         self.bound = self._same_everywhere(entry)
         again = {v: op for v, op in self.made.items() if op is not None and self._again(op)}
-        self.anew = {v: Op(op.kind, list(op.inputs), [], dict(op.attrs), [], op.loc) for v, op in again.items()}
+        placed = {v: Op("list_get", [*at], [], {}, [], self.made[v].loc) for v, at in graph.placed.items()}
+        self.anew = placed | {
+            v: Op(op.kind, list(op.inputs), [], dict(op.attrs), [], op.loc) for v, op in again.items()
+        }
         self.begin: dict[Piece, frozenset[Value]] = dict.fromkeys(graph.pieces, frozenset())
         self.wanted = set(graph.routines[id(entry.attrs["function"])].results)  # results that somebody reads
         self._settle()
+        self.outliving = {v for needed in self.begin.values() for v in needed if isinstance(v.type, List | Stack)}
 
     def end(self, piece: Piece) -> set[Value]:
         """What is needed after a piece, by whatever follows in its own function."""
@@ -95,7 +99,7 @@ class Needs:
         """Whether what stands at a place of a list of lists is never another list."""
         items = self.source(items)
         op = self.made.get(items)
-        if items in self.made and (op is None or not self._again(op)):
+        if items in self.made and items not in self.graph.placed and (op is None or not self._again(op)):
             return False
         for changing in (o for piece in self.graph.pieces for inner in piece.ops for o in (inner, *_inside(inner))):
             if changing.kind in _CHANGING:
@@ -133,9 +137,6 @@ class Needs:
         waiting = list(reversed(self.graph.pieces))
         while waiting:
             waiting = [piece for piece in waiting if self._grown(piece)] and list(reversed(self.graph.pieces))
-        if any(isinstance(v.type, List | Stack) for needed in self.begin.values() for v in needed):
-            reason = "a list that it makes, or that is another one from call to call, outlives a call"
-            raise NotStacked(reason, lists=True)
 
     def _grown(self, piece: Piece) -> bool:
         """Whether more turns out to be needed at the beginning of a piece."""
