@@ -22,6 +22,7 @@ from diffjit.frontend.values.values import UNBOUND, Static
 
 LOCAL = "__diffjit_local__"  # module of the stand-ins for such classes
 FIELDS = "__diffjit_fields__"
+_OF_ANY_CLASS = frozenset(vars(type("Any", (), {})))
 
 
 class Classes(Mixin):
@@ -58,11 +59,23 @@ class Classes(Mixin):
             result = Static(self.enum_class(node.name, bases, {n: given[n] for n in order if n in given}, node))
         else:
             members = {n: av.Member(v) for n, v in given.items()}
-            fields = {FIELDS: tuple(frame.annotated), "__module__": LOCAL}
-            result = Static(type(node.name, bases, {**members, **fields}))
+            result = Static(self.local_class(node, bases, {**members, FIELDS: tuple(frame.annotated)}))
         for decorator in reversed(node.decorator_list):
             result = self.call(self.eval(decorator), [result], {}, decorator)
         self.bind(node.name, result, node)
+
+    def local_class(self, node: gast.AST, bases: tuple[type, ...], members: dict[str, Any]) -> type:
+        """The stand-in for a class: that of earlier attempts, which have learnt something of its objects."""
+        made = self.class_counts[node] = self.class_counts.get(node, 0) + 1
+        known = self.learned.classes.get((node, self.call_path, made))
+        if known is None or known.__bases__ != (bases or (object,)):
+            known = type(node.name, bases, {"__module__": LOCAL})
+            self.learned.classes[node, self.call_path, made] = known
+        for name in [name for name in vars(known) if name not in _OF_ANY_CLASS and name not in members]:
+            delattr(known, name)
+        for name, member in members.items():
+            setattr(known, name, member)
+        return known
 
     def is_named_tuple(self, node: gast.AST) -> bool:
         """typing.NamedTuple, which is not a class, as a base."""

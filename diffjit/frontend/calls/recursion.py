@@ -189,7 +189,8 @@ class Recursion(Mixin):
         around = {id(r.function): r for r in self.recursions}
         calls = {id(op.attrs["function"]) for f in callees(record.function) for op in walk(f.body) if op.kind == "call"}
         if unlike := {r.node for r in self.recursions if id(r.function) in calls and not r.stacked and record.stacked}:
-            raise Learn("looped", unlike)
+            packed = unlike & self.learned.packed
+            raise Learn("packed", {record.node}) if packed else Learn("looped", unlike)
         return record.stacked and not calls & around.keys()
 
     def _call(
@@ -271,7 +272,11 @@ class Recursion(Mixin):
 
     def _pack_cell(self, record: Record, key: Any, seen: list[int]) -> Any:
         """A variable or object outside; what the object refers to is taken along by itself."""
-        return self.pack_contents(key[1], seen, record.outer) if key[0] == "h" else self.pack(self.cells[key], seen)
+        try:
+            return self.pack_contents(key[1], seen, record.outer) if key[0] == "h" else self.pack(self.cells[key], seen)
+        except Unportable:
+            self._rather_looped(record, key)
+            raise
 
     def _template_of(self, record: Record, key: Any) -> Any:
         return record.arguments[key] if isinstance(key, str) else record.state[key]
@@ -366,6 +371,7 @@ class Recursion(Mixin):
             elif changed:
                 record.changed.add(key)
             if own & lists.rearranged and (key in start or key[1] in whose):
+                self._rather_looped(record, key)
                 raise self._recursion_refused("lists in a list that it is given, or that is outside, are moved", node)
             if key in start and (changed or own & lists.read):
                 self._take_along(record, key, start, node)
@@ -385,6 +391,16 @@ class Recursion(Mixin):
         finally:
             self.cells = inner
         record.state[key] = self._general_form(shape(value))
+
+    def _rather_looped(self, record: Record, key: Any) -> None:
+        """A list outside that cannot be taken along by value can be the program's own in a loop with a stack."""
+        held = record.start.get(key)
+        if record.node in self.learned.packed or key[0] != "h" or key not in record.start:
+            return
+        if isinstance(held, av.ListC) and key[1] in self.sites.of and self.sites.of[key[1]] not in self.sites.hints:
+            raise Learn("lists", {self.sites.of[key[1]]: None})
+        if isinstance(held, DynList) and not record.stacked:
+            raise Learn("looped", {record.node})
 
     def refuse_new_parts(self, record: Record, entry: Cells, node: Any) -> None:
         """An object that is changed must not at the same time lose its place in another one, or its name."""

@@ -28,6 +28,7 @@ from diffjit.frontend.syntax.interpret import Interpreter
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.lengths import Related
 from diffjit.frontend.values.mixed import settle
+from diffjit.frontend.values.nodes import MAX_NESTED, needs_arenas
 from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import scalar_type_of
@@ -93,6 +94,8 @@ def specialise(
         except Related:
             fixed |= {tree.RELATED}
         except Learn as found:
+            if found.table == "lists" and (nodes := _nodes_among(found.facts)) is not None:
+                found = nodes
             getattr(learned, found.table).update(found.facts)
             if found.table in ("arenas", "referred"):
                 learned.lists.clear()  # items of these kinds have another form now
@@ -100,6 +103,11 @@ def specialise(
     if without is not None:
         return without
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
+
+
+def _nodes_among(facts: Any) -> Learn | None:
+    """What to learn where the items of lists hold others of their kind, and these others: they are nodes."""
+    return next((again for elem in facts.values() if (again := needs_arenas(elem, MAX_NESTED)) is not None), None)
 
 
 def _find_twins(interpreter: Interpreter, given: list[Any], values: list[Any]) -> None:

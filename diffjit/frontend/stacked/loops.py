@@ -21,7 +21,7 @@ from diffjit.frontend.stacked.graph import Graph, NotStacked, Piece
 from diffjit.frontend.stacked.registers import Needs, kind_of_register, read_by
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Op, Value
-from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Sym, Type, fresh_lengths, lengths_in, renamed
+from diffjit.ir.types import BOOL, INT, List, Scalar, Sym, Type, fresh_lengths, renamed
 from diffjit.ir.walk import callees
 
 END = -1
@@ -56,16 +56,6 @@ class _Loop:
         self.call = call
         self.number, self.types, self.names = needs.registers()
         self.stacks: dict[Any, Value] = {}
-        self._refuse_lengths()
-
-    def _refuse_lengths(self) -> None:
-        """Two arrays whose lengths are known to agree come back from the stack as arrays of any lengths."""
-        for piece in self.graph.heads:
-            given = [*self.needs.begin[piece], *(piece.after.outputs if piece.after is not None else ())]
-            arrays = [v for v in given if isinstance(v.type, Array)]
-            lengths = [uid for v in arrays for uid in lengths_in(v.type) - self.needs.outside]
-            if len(set(lengths)) < len(lengths):
-                raise NotStacked("arrays of one length outlive a call")
 
     def results(self) -> list[Value]:
         """Build it, and return what the call gives."""

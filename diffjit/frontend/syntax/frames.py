@@ -48,6 +48,7 @@ class Learned:
     arenas: dict[type, Any] = field(default_factory=dict)  # classes whose objects hold one another -> their lists
     referred: set[Any] = field(default_factory=set)  # not empty: lists that nodes hold are known by their places, too
     whole: set[Any] = field(default_factory=set)  # classes whose objects from outside are read whole, as one of several
+    classes: dict[Any, type] = field(default_factory=dict)  # where a class inside a function is made -> its stand-in
     early: set[Any] = field(default_factory=set)  # those whose `__init__` puts the object into others
     peels: dict[Any, int] = field(default_factory=dict)  # loop -> how many first iterations are written out
 

@@ -127,6 +127,7 @@ class Interpreter(
         self.iv_loops: dict[Value, Any] = {}
         self.arg_loops: dict[Value, Any] = {}
         self.call_path: tuple[Any, ...] = ()
+        self.class_counts: dict[Any, int] = {}  # classes inside functions -> how many times they were made
         self.questions = []
         self.changed_numbers, self.changed_places, self.without_dims, self.boxes = [], [], set(), []
         self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
