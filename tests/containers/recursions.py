@@ -88,6 +88,8 @@ class Writer(Lines):
         ways = [f"t += 0.3 * {call}", f"t = np.sin(t) + 0.2 * {call}", f"{c}.key = 0.5 * {call}"]
         ways += [f"t = 0.3 * {self.called(c)} - t * {call}", f"log.append({call})", f"t += 0.1 * len(n.notes) * {call}"]
         self.add(f"    {self.pick(ways)}", depth=depth)
+        if self.draw.random() < 0.2:  # the list that it goes through grows meanwhile
+            self.add("    if d < 2 and len(n.kids) < 4:", f"        n.kids.append(Node({self.inner()}))", depth=depth)
         if self.draw.random() < 0.4:
             self.add(
                 f"    if {self.called(c)} {self.pick('<>')} {self.inner()}:", f"        t = {self.inner()}", depth=depth
@@ -98,6 +100,12 @@ class Writer(Lines):
         ways = [f"t += 0.2 * sum({self.called(c)} for {c} in n.kids)"]
         ways += [f"if n.kids:\n{'    ' * (depth + 1)}t = max({self.called(c)} for {c} in n.kids)"]
         self.add(self.pick(ways), depth=depth)
+
+    def through_log(self, depth: int) -> None:
+        """A loop over a list outside that its calls may let grow."""
+        v = self.name("v")
+        self.add(f"for {v} in log:", "    if len(log) > 5 or not n.kids:", "        break", depth=depth)
+        self.add(f"    t += 0.05 * {v} * {self.called('n.kids[0]')}", depth=depth)
 
     def listed(self, depth: int) -> None:
         """Lists of its own that outlive its calls."""
@@ -146,6 +154,7 @@ class Writer(Lines):
         self.add(f"def {name}(n, d, p):", "    nonlocal count, best", f"    if d > {DEEPEST}:", depth=1)
         self.add("        return 0.1 * n.key", f"    t = {self.value('n.key', 'n.weight', 'p')}", depth=1)
         ways = [self.looped, self.looped, self.branched, self.changed, self.changed, self.summed, self.listed]
+        ways += [self.through_log]
         for _ in range(self.pick((2, 3, 3, 4))):
             self.pick(ways)(2)
         self.add(f"return {self.pick(['t', 't', 't + 0.1 * n.key', 't * n.weight'])}", depth=2)

@@ -16,7 +16,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.errors import UnsupportedSyntax
-from diffjit.frontend.calls.recursion import close
+from diffjit.frontend.calls.records import close
 from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut
 from diffjit.frontend.entry.results import Program, output
 from diffjit.frontend.entry.source import note_lines
@@ -24,6 +24,7 @@ from diffjit.frontend.entry.writeback import Arguments
 from diffjit.frontend.numpy.finite import check_values
 from diffjit.frontend.numpy.read_only import decide_views
 from diffjit.frontend.numpy.reshapes import Written
+from diffjit.frontend.syntax.control import reachable
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static, is_number
@@ -129,12 +130,16 @@ class Nested(Mixin):
         self.cells, self.handlers = dict(start), []
         outs: list[Value] = []
         spec: Any = None
-        before, places = len(self.changed_numbers), len(self.changed_places)
+        before, places, lent = len(self.changed_numbers), len(self.changed_places), dict(self.lent_nodes)
         try:
             positional = [self.enter(a, entry) for a in args]
             keywords = {name: self.enter(a, entry) for name, a in kwargs.items()}
             call = flatten(tuple(p for p, _ in positional), {name: p for name, (p, _) in keywords.items()})
             with self.build.inside(body):
+                if not self.arenas_within(reachable(start)) and not refusal:
+                    problem = f"{refused} uses objects that hold lists and one another, and were made outside"
+                    raise self.unsupported("DJ125", problem, node, "make them inside, or hand over numbers and arrays")
+                begin = dict(self.cells)
                 named = {name: i for name, (_, i) in keywords.items()}
                 given = Arguments(self)
                 given.enter(av.Tup((*(i for _, i in positional), *named.values())), ())
@@ -142,13 +147,13 @@ class Nested(Mixin):
                 stops = self.dead
                 if not stops:
                     self.refuse_outside_changes(
-                        start, lambda what: self._changes_refused(refused, what, node), whatever=bool(refusal)
+                        begin, lambda what: self._changes_refused(refused, what, node), whatever=bool(refusal)
                     )
                     if refusal and given.changes(lambda _: None):
                         raise self._changes_refused(refused, "a list, dict or object among its arguments", node)
                     spec = output(self, result, outs)  # pyright: ignore[reportArgumentType]
         finally:
-            self.cells, self.dead, self.handlers = start, dead, handlers
+            self.cells, self.dead, self.handlers, self.lent_nodes = start, dead, handlers, lent
         self._refuse_caught(body, refused, node)
         self.refuse_other_names(body, places)
         in_place = self.changes_arrays(body, self.changed_numbers[before:])

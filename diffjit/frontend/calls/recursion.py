@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import gast
 
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.calls.handed_back import handed_back
+from diffjit.frontend.calls.records import Record, close, unlike, within
 from diffjit.frontend.stacked.graph import NotStacked
 from diffjit.frontend.stacked.loops import stacked
 from diffjit.frontend.syntax.control import reachable, references
@@ -27,14 +28,11 @@ from diffjit.frontend.values.portable import ALIAS, Unportable, refers_different
 from diffjit.frontend.values.templates import (
     Bad,
     Cells,
-    Const,
     DynList,
     ItemOf,
-    Leaf,
     Learn,
     Node,
     OptT,
-    Same,
     Side,
     forget_values,
     freshen,
@@ -45,8 +43,8 @@ from diffjit.frontend.values.templates import (
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.same_lists import SameLists
-from diffjit.ir.types import Array, fresh_lengths
-from diffjit.ir.walk import callees, rename, walk
+from diffjit.ir.types import fresh_lengths
+from diffjit.ir.walk import callees, walk
 
 MAX_ATTEMPTS = 30
 RESULT = "result of the call", None  # no argument has such a name
@@ -55,37 +53,6 @@ MAX_DEPTH = 8  # of tuples and objects in each other
 
 class Bottom(Exception):
     """The result of a recursive call that nothing is known of yet: this path does not arrive."""
-
-
-@dataclass(slots=True, eq=False)
-class Record:
-    """A recursive function under interpretation."""
-
-    node: Any
-    function: Function
-    arguments: dict[str, Any]  # templates
-    result: Any = None  # template, once a path has arrived
-    state: dict[Any, Any] = field(default_factory=dict)  # cells outside that it reads or changes -> templates
-    changed: set[Any] = field(default_factory=set)  # those that it changes, and names of arguments that it changes
-    outer: frozenset[int] = frozenset()  # objects that were there before
-    start: Cells = field(default_factory=dict)  # where it is called from outside
-    entry: Cells = field(default_factory=dict)  # where its body begins
-    by_value: set[str] = field(default_factory=set)  # arguments that refer to different objects from call to call
-    seen: set[str] = field(default_factory=set)  # those of them whose form is by value already
-    captured: frozenset[int] = frozenset()  # those of them that it reaches by names of its own
-    shares: dict[Any, set[Any]] = field(default_factory=dict)  # result or variable -> arguments and cells it may be of
-    calls: list[Site] = field(default_factory=list)  # in its own body, and in those of functions that it calls
-    sites: list[Site] = field(default_factory=list)  # where it is called from outside
-    within: dict[Value, Value] = field(default_factory=dict)  # values of the surroundings -> its parameters
-    settled: bool = True
-    waits: bool = False  # some path in it calls a function around it whose result is not known yet
-    filled: int = 0  # operations at the head of its body that make its lists of what it is given
-    stacked: bool = False  # becomes a loop with a stack: lists outside are the program's own in it
-    parts: set[Any] = field(default_factory=set)  # functions that become parts of its loop
-    handed_back: dict[int, int] = field(default_factory=dict)  # results that are arguments, once it is complete
-
-
-Site = tuple[Op, Record | None]  # a call, and the recursive function whose body it stands in
 
 
 class Recursion(Mixin):
@@ -121,7 +88,7 @@ class Recursion(Mixin):
 
     def belongs(self, record: Record, bound: dict[str, Any]) -> bool:
         """Whether these arguments have the kinds that the function is being interpreted for."""
-        return all(not _unlike(record.arguments[name], shape(value)) for name, value in bound.items())
+        return all(not unlike(record.arguments[name], shape(value)) for name, value in bound.items())
 
     def _settle_argument(self, record: Record, name: str, value: Any, joiner: Joiner, node: Any) -> None:
         old = record.arguments[name]
@@ -188,9 +155,9 @@ class Recursion(Mixin):
         """Whether it becomes a loop now; a function that calls one around it becomes a part of that one's loop."""
         around = {id(r.function): r for r in self.recursions}
         calls = {id(op.attrs["function"]) for f in callees(record.function) for op in walk(f.body) if op.kind == "call"}
-        if unlike := {r.node for r in self.recursions if id(r.function) in calls and not r.stacked and record.stacked}:
-            packed = unlike & self.learned.packed
-            raise Learn("packed", {record.node}) if packed else Learn("looped", unlike)
+        if others := {r.node for r in self.recursions if id(r.function) in calls and not r.stacked and record.stacked}:
+            packed = others & self.learned.packed
+            raise Learn("packed", {record.node}) if packed else Learn("looped", others)
         return record.stacked and not calls & around.keys()
 
     def _call(
@@ -525,7 +492,7 @@ class Recursion(Mixin):
         if free:
             record.within = dict(zip(free, record.function.params[-len(free) :], strict=True))
         for op, where in record.calls:
-            op.inputs += [_within(where, v) for v in free]
+            op.inputs += [within(where, v) for v in free]
         return free
 
     def _recursion_refused(self, reason: str, node: Any) -> UnsupportedSyntax:
@@ -577,55 +544,3 @@ def _depth(t: Any) -> int:
 def _parts(value: Any) -> tuple[Any, ...]:
     """A value and what it consists of."""
     return (value,) if kind_of(value) is None else split(value)
-
-
-def _unlike(old: Any, new: Any) -> bool:
-    """Whether an argument is a number or array where the other is an object, or the like."""
-    kinds = [_rough_kind(t) for t in (old, new)]
-    return None not in kinds and kinds[0] != kinds[1]
-
-
-def _rough_kind(t: Any) -> Any:
-    match t:
-        case Leaf():
-            return t.type.ndim if isinstance(t.type, Array) else "number"
-        case Const() if av.is_number(t.obj):
-            return "number"
-        case Node() if isinstance(t.like, av.Packed):
-            return "object"
-        case Same() if isinstance(t.value, av.Ref):
-            return "object"
-        case _:
-            return None
-
-
-def _within(where: Record | None, v: Value) -> Value:
-    """A value of the surroundings inside of a function, which takes it along from now on if it did not read it."""
-    if where is None:
-        return v
-    if v not in where.within:
-        where.within[v] = own = Value(v.type, v.name)
-        where.function.params.append(own)
-        for op, outer in [*where.calls, *where.sites]:
-            op.inputs.append(_within(outer, v))
-    return where.within[v]
-
-
-def close(function: Function) -> list[Value]:
-    """Values of the surroundings that a function's body reads become parameters; returns them."""
-    body = function.body
-    defined = set(function.params)
-    for op in walk(body):
-        defined.update(op.outputs)
-        for region in op.regions:
-            defined.update(region.args)
-    free: dict[Value, None] = {}
-    for op in walk(body):
-        free.update(dict.fromkeys(v for v in op.inputs if v not in defined))
-        for region in op.regions:
-            free.update(dict.fromkeys(v for v in region.results if v not in defined))
-    free.update(dict.fromkeys(v for v in body.results if v not in defined))
-    mapping = {v: Value(v.type, v.name) for v in free}
-    function.params += list(mapping.values())
-    rename(body, mapping)
-    return list(free)

@@ -8,6 +8,7 @@ and what their attributes are (`Learned.lists`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from diffjit.errors import DiffjitError
@@ -21,7 +22,7 @@ from diffjit.frontend.values.portable import refers
 from diffjit.frontend.values.templates import Bad, Boxed, DynList, Learn, Node, Side, rebuild, split, with_parts
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import List, Scalar, Type, fresh_lengths
+from diffjit.ir.types import INT, List, Scalar, Type, fresh_lengths
 
 
 class Arenas(Mixin):
@@ -34,6 +35,24 @@ class Arenas(Mixin):
             elem = self.sites.hints.get(site)
             lists = tuple(self.build.value("list_new", (), ty) for ty in list_types(elem))
             self.cells["h", ref.uid] = DynList(lists, elem, site)
+            self.lent_nodes.pop(ref.uid, None)
+
+    def arenas_within(self, around: set[int]) -> bool:
+        """Make the lists of an inner program; of nodes that are in use around it, it has copies, to read.
+
+        False where it cannot have them, since these nodes hold lists: it has those around it.
+        """
+        outside = {ref.uid: self.contents(ref) for ref in self.learned.arenas.values() if ref.uid in around}
+        self.open_arenas()
+        with_lists = any(isinstance(x.type.elem, List) for held in outside.values() for x in held.lists)
+        for uid, held in outside.items():
+            if with_lists:
+                self.cells["h", uid] = held
+                continue
+            lists = tuple(self.build.value("list_copy", [x], x.type) for x in held.lists)
+            self.cells["h", uid] = replace(held, lists=lists)
+            self.lent_nodes[uid] = self.build.value("list_len", [lists[0]], INT)
+        return not with_lists
 
     def unfinished(self, cls: type) -> av.Handle | None:
         """A place in the arena for an object whose `__init__` puts it into others, and is still to run."""
@@ -98,8 +117,9 @@ class Arenas(Mixin):
 
     def object_form(self, ref: av.Ref) -> Any:
         """What an object holds; of one in an arena, its class and the names of its attributes."""
-        known = isinstance(ref, av.Handle) and not isinstance(ref.kind, ListsOf)
-        return self.arena_form(ref).like if known else self.contents(ref)
+        if isinstance(ref, av.Handle) and not isinstance(ref.kind, ListsOf):
+            return self.arena_form(ref).like
+        return self.contents(ref)
 
     def arena_form(self, owner: av.Handle) -> Node:
         """The form of the objects in an arena."""
@@ -128,6 +148,9 @@ class Arenas(Mixin):
             problem = f"attribute `{name}` is new to an object of class `{owner.kind.__name__}`, one of many"
             raise self.type_problem("DJ304", problem, cure=cure)
         value = self.referred(owner.kind, name, value)
+        if (lent := self.lent_nodes.get(owner.arena.uid)) is not None:
+            message = "a node is changed by a function whose derivative is taken, and which has not made it"
+            self.refuse_if(self.compare_kind("less", owner.index, lent), NotImplementedError, message)
         k, place = self._lists_of(form, name)
         child = join_items(form.children[k], item_template(value, self.cells, self.sites))
         if isinstance(child, Bad):

@@ -20,7 +20,7 @@ from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import INT, Array
-from diffjit.ir.walk import walk
+from diffjit.ir.walk import callees, walk
 from diffjit.primitives.opaque import acts
 
 UNROLL_LIMIT = 4096
@@ -69,7 +69,7 @@ class Iteration(Mixin):
         items = self.static_items(iterable, node)
         if items is not None:
             return self._unrolled(items, self._watched(iterable, body), break_uid)
-        if isinstance(iterable, av.Ref) and site in self.growing:
+        if site in self.growing and self._gone_through(iterable):
             return self._while_it_grows(iterable, body, site, node, assigned, break_uid)
         if site in self.unroll and self.can_unroll(iterable):
             return self._unrolled(self.getters(iterable, node), body, break_uid)
@@ -81,7 +81,7 @@ class Iteration(Mixin):
         saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
         try:
             broke = self._counted(indexed, body, loop)
-            if not isinstance(iterable, av.Ref) or not self._grows_inside(iterable, block.ops[first:]):
+            if not self._grows_inside(self._gone_through(iterable), block.ops[first:]):
                 return broke
             self.growing.add(site)
             self.cells, self.dead = saved, False
@@ -128,33 +128,48 @@ class Iteration(Mixin):
             return [r for part in self.iter_sources(iterable) for r in self._lists_in(part)]
         return [iterable] if isinstance(iterable, av.Ref) and iterable.uid in self.sites.of else []
 
-    def _grows_inside(self, ref: av.Ref, ops: list[Op]) -> bool:
-        """Whether a loop over a growing list may change its length: itself, or in a call of a function around it."""
-        lists = [*map(_holder, self.contents(ref).lists)]
+    def _gone_through(self, iterable: Any) -> list[av.Ref]:
+        """The growing lists that a loop goes through from their first items on."""
+        if isinstance(iterable, av.Iter):
+            inner = self.iter_sources(iterable) if iterable.kind in ("enumerate", "zip", "map", "iter") else ()
+            return [ref for part in inner for ref in self._gone_through(part)]
+        return [iterable] if isinstance(iterable, av.Ref) and isinstance(self.contents(iterable), DynList) else []
+
+    def _grows_inside(self, refs: list[av.Ref], ops: list[Op]) -> bool:
+        """Whether a loop may change the lengths of these lists: itself, or in a call of a function around it."""
+        lists = [_holder(x) for ref in refs for x in self.contents(ref).lists]
         calls = [r.function for r in self.recursions if r.stacked]  # these have no copies of lists
+        if not lists:
+            return False
         for op in (op for outer in ops for region in outer.regions for op in walk(region)):
             if op.kind in ("list_append", "list_pop", "list_insert") and _holder(op.inputs[0]) in lists:
                 return True
-            if op.kind == "call" and op.attrs["function"] in calls:
+            if op.kind == "call" and any(f in calls for f in callees(op.attrs["function"])):
                 return True
         return False
 
-    def _while_it_grows(self, ref: av.Ref, body: Any, site: Any, node: Any, assigned: Any, break_uid: Any) -> Any:
-        """A loop over a list that its body changes: the length is looked at before each item."""
+    def _while_it_grows(self, iterable: Any, body: Any, site: Any, node: Any, assigned: Any, break_uid: Any) -> Any:
+        """A loop over lists that its body changes: their lengths are looked at before each item."""
         name = ("t", next(self._uids))
         self.cells[name] = Static(0)
 
         def step(_: list[Value]) -> None:
             k = self.cells[name]
             self.cells[name] = self.ew("add", k, Static(1))
-            body(self.dyn_get(ref, k))
+            body(self._goes_on(iterable, node).item(k))
 
         def cond() -> Any:
-            return self.compare_kind("less", self.cells[name], self.length(ref))
+            return self.compare_kind("less", self.cells[name], self._goes_on(iterable, node).length)
 
         broke = self.run_loop(Loop(site, "while", [], step, cond, assigned, break_uid, node))
         del self.cells[name]
         return broke
+
+    def _goes_on(self, iterable: Any, node: Any) -> Indexed:
+        """What an iterable has by now."""
+        found = self.indexed(iterable, node)
+        assert found is not None, "it had items that can be counted before"
+        return found
 
     def place(self) -> Any:
         """What tells this place in the program from others, within one function."""

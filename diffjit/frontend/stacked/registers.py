@@ -25,8 +25,8 @@ class Needs:
         self.graph = graph
         self.made = self._made_inside()
         self.bound = self._same_everywhere(entry)
-        again = {v: op for v, op in self.made.items() if op is not None and self._again(op)}
-        placed = {v: Op("list_get", [*at], [], {}, [], self.made[v].loc) for v, at in graph.placed.items()}
+        again = {v: op for v, op in self.made.items() if op is not None and self._again(op)}  # before operands change
+        placed = {v: Op("list_get", [*at]) for v, at in graph.placed.items()}
         self.anew = placed | {
             v: Op(op.kind, list(op.inputs), [], dict(op.attrs), [], op.loc) for v, op in again.items()
         }

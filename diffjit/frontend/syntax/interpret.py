@@ -127,6 +127,7 @@ class Interpreter(
         self.iv_loops: dict[Value, Any] = {}
         self.arg_loops: dict[Value, Any] = {}
         self.call_path: tuple[Any, ...] = ()
+        self.lent_nodes: dict[int, Value] = {}  # arenas of which there are copies -> their lengths at first
         self.class_counts: dict[Any, int] = {}  # classes inside functions -> how many times they were made
         self.questions = []
         self.changed_numbers, self.changed_places, self.without_dims, self.boxes = [], [], set(), []

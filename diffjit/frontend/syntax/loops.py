@@ -6,7 +6,7 @@ what turns out to change is joined with what held before, and the body is interp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,12 +33,15 @@ from diffjit.frontend.values.templates import (
     OptT,
     Same,
     Side,
+    Sites,
     SumT,
     Template,
     blamed,
     forget_values,
     freshen,
+    kind_of,
     shape,
+    split,
     with_parts,
 )
 from diffjit.frontend.values.values import UNBOUND, Static
@@ -222,7 +225,8 @@ class Loops(Mixin):
     def _freeze_shared_entries(self, attempt: Attempt, carried: dict[Any, Template], start: Cells) -> None:
         """An object that a carried variable stands for at first, and another name still refers to, must not change."""
         pairs = [(start[k], t) for k, t in carried.items() if k in start and k[0] != "h"]
-        merged = {r.uid: h.uid for value, template in pairs for r, h in object_pairs(value, template)}
+        every = (pair for value, template in pairs for pair in object_pairs(value, template, self.sites, start))
+        merged = {ref.uid: heap.uid for ref, heap in every}
         if not merged:
             return
         alive = reachable(attempt.begin)
@@ -488,13 +492,19 @@ def certain_jump(cells: Cells) -> bool:
     return any(key[0] == "jump" and isinstance(flag, Static) and flag.obj for key, flag in cells.items())
 
 
-def object_pairs(value: Any, template: Any) -> list[tuple[av.Ref, Heap]]:
-    """Objects in a value, with the joined objects that a template makes of them."""
+def object_pairs(value: Any, template: Any, sites: Sites, cells: Cells) -> Iterator[tuple[av.Ref, Heap]]:
+    """Objects in a value, and in what these hold, with the joined objects that a template makes of them."""
     if isinstance(template, (MaybeT, OptT)):
-        return object_pairs(getattr(value, "value", value), template.inner)
-    if isinstance(template, Heap) and isinstance(value, av.Ref) and value.uid != template.uid:
-        return [(value, template)]
-    return []
+        yield from object_pairs(getattr(value, "value", value), template.inner, sites, cells)
+    elif isinstance(template, Heap) and isinstance(value, av.Ref):
+        if value.uid != template.uid:
+            yield value, template
+        contents = sites.found(cells, value.uid)
+        if isinstance(template.contents, Node) and kind_of(contents) == template.contents.kind:
+            yield from object_pairs(contents, template.contents, sites, cells)
+    elif isinstance(template, Node) and kind_of(value) == template.kind:
+        for part, child in zip(split(value), template.children, strict=True):
+            yield from object_pairs(part, child, sites, cells)
 
 
 def holds_heap(template: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diffjit.frontend.calls.recursion import close
+from diffjit.frontend.calls.records import close
 from diffjit.ir.nodes import Block, Function, Op, Value, is_const, is_pure, is_view
 from diffjit.ir.types import is_float
 from diffjit.ir.walk import blocks, clone_op, rename, walk
