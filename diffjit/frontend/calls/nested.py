@@ -139,7 +139,8 @@ class Nested(Mixin):
                 if not self.arenas_within(reachable(start)) and not refusal:
                     problem = f"{refused} uses objects that hold lists and one another, and were made outside"
                     raise self.unsupported("DJ125", problem, node, "make them inside, or hand over numbers and arrays")
-                begin = dict(self.cells)
+                arenas = {("h", ref.uid) for ref in self.learned.arenas.values()}  # its own now
+                begin = {key: held for key, held in start.items() if key not in arenas}
                 named = {name: i for name, (_, i) in keywords.items()}
                 given = Arguments(self)
                 given.enter(av.Tup((*(i for _, i in positional), *named.values())), ())
