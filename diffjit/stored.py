@@ -181,6 +181,18 @@ def _operator(obj: Any) -> dict[str, Any]:
     return {"shape": tuple(map(int, obj.shape)), "of_vector": there, "back": back}
 
 
+def _linear_constraint(obj: Any) -> dict[str, Any]:
+    """A matrix and the limits of its products."""
+    return {name: getattr(obj, name) for name in ("A", "lb", "ub", "keep_feasible")}
+
+
+def _nonlinear_constraint(obj: Any) -> dict[str, Any]:
+    """A function, its limits, and how SciPy finds its derivatives."""
+    names = ("fun", "lb", "ub", "jac", "hess", "keep_feasible", "finite_diff_rel_step", "finite_diff_jac_sparsity")
+    parts = {name: getattr(obj, name) for name in names}
+    return {**parts, "hess": None if type(obj.hess).__name__ == "BFGS" else obj.hess}
+
+
 def _frozen(obj: Any) -> dict[str, Any]:
     """A distribution and its parameters; of equal distributions, the one that SciPy's module has."""
     known: Any = getattr(sys.modules["scipy.stats"], obj.dist.name, None)
@@ -229,4 +241,6 @@ _STORED = {
     "HermiteE": _SERIES,
     "Laguerre": _SERIES,
     "_CustomLinearOperator": Stored(_operator),
+    "LinearConstraint": Stored(_linear_constraint),
+    "NonlinearConstraint": Stored(_nonlinear_constraint),
 }
