@@ -59,8 +59,10 @@ INTERIOR = {
     "barrier": lambda k: both(solved(k, so.NonlinearConstraint(lambda x: x @ x, -1.0, 0.5 * k), method="trust-constr")),
     "second slopes": lambda k: both(
         solved(
-            k, so.NonlinearConstraint(lambda x: x @ x, -np.inf, 0.5 * k, jac=lambda x: 2.0 * x[None, :], hess=bend),
-            method="trust-constr", jac=steep,
+            k,
+            so.NonlinearConstraint(lambda x: x @ x, -np.inf, 0.5 * k, jac=lambda x: 2.0 * x[None, :], hess=bend),
+            method="trust-constr",
+            jac=steep,
         )  # fmt: skip
     ),
     "bounds": lambda k: both(solved(k, (), method="trust-constr", bounds=so.Bounds([0.0, -1.0], [0.3 * k, 3.0]))),

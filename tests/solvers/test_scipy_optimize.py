@@ -178,8 +178,6 @@ def test_minima_that_are_none():
     flat = lambda k: so.minimize(lambda x: (x[0] + k) ** 2 + 0.0 * x[1], [1.0, 1.0]).x[0]
     with pytest.raises(RuntimeError, match="singular"):
         dj.grad(flat, backend="python")(1.0)
-    with pytest.raises(dj.UnsupportedSyntax, match=r"constraints"):
-        dj.jit(lambda k: so.minimize(valley, [0.0, 0.0], (k,), constraints={"type": "eq", "fun": sum}).x)(1.0)
 
 
 def best(k, weight=None):
