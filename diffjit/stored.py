@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -135,6 +137,30 @@ def _coordinates(obj: Any) -> dict[str, Any]:
     return {"data": obj.data, "row": row, "col": col, "shape": tuple(map(int, obj.shape))}
 
 
+def _diagonals(obj: Any) -> dict[str, Any]:
+    """A sparse matrix by its diagonals."""
+    return {"data": obj.data, "offsets": obj.offsets, "shape": tuple(map(int, obj.shape))}
+
+
+def _make_diagonals(cls: Any, fields: dict[str, Any]) -> Any:
+    return cls((fields["data"], fields["offsets"]), shape=fields["shape"])
+
+
+def _editable(obj: Any) -> dict[str, Any]:
+    """A sparse matrix for assignments, and where its entries are."""
+    there = obj.tocoo()
+    places = np.zeros(obj.shape, bool)
+    places[there.coords] = True
+    return {"dense": obj.toarray(), "there": places, "shape": tuple(map(int, obj.shape))}
+
+
+def _make_editable(cls: Any, fields: dict[str, Any]) -> Any:
+    made = cls(fields["shape"], dtype=fields["dense"].dtype)
+    for place in zip(*np.nonzero(fields["there"]), strict=True):
+        made[place] = fields["dense"][place]
+    return made
+
+
 def _make_coordinates(cls: Any, fields: dict[str, Any]) -> Any:
     return cls((fields["data"], (fields["row"], fields["col"])), shape=fields["shape"])
 
@@ -204,6 +230,8 @@ _PIECES = Stored(_pieces, _make_pieces)
 _FITPACK = Stored(_fitpack)
 _SERIES = Stored(_series, _make_series)
 _COMPRESSED = Stored(_compressed, _make_compressed)
+_DIAGONALS = Stored(_diagonals, _make_diagonals)
+_EDITABLE = Stored(_editable, _make_editable)
 _COORDINATES = Stored(_coordinates, _make_coordinates)
 _STORED = {
     "PPoly": _PIECES,
@@ -232,6 +260,12 @@ _STORED = {
     "csc_array": _COMPRESSED,
     "coo_matrix": _COORDINATES,
     "coo_array": _COORDINATES,
+    "dia_matrix": _DIAGONALS,
+    "dia_array": _DIAGONALS,
+    "lil_matrix": _EDITABLE,
+    "lil_array": _EDITABLE,
+    "dok_matrix": _EDITABLE,
+    "dok_array": _EDITABLE,
     "SuperLU": Stored(_factors),
     "poly1d": Stored(_powers, _make_powers),
     "Polynomial": _SERIES,

@@ -23,7 +23,7 @@ _LIBRARY = {
     "scipy.stats": "diffjit.solvers.probability",
     "scipy.interpolate": "diffjit.primitives.library.interpolate",
     "scipy.signal": "diffjit.primitives.library.signal",
-    "scipy.ndimage": "diffjit.primitives.library.ndimage",
+    "scipy.ndimage": "diffjit.solvers.images",
     "scipy.spatial": "diffjit.primitives.library.spatial",
     "scipy.sparse": "diffjit.primitives.library.sparse",
     "scipy.sparse.linalg": "diffjit.solvers.sparse",
