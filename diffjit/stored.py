@@ -137,6 +137,13 @@ def _coordinates(obj: Any) -> dict[str, Any]:
     return {"data": obj.data, "row": row, "col": col, "shape": tuple(map(int, obj.shape))}
 
 
+def _kernels(obj: Any) -> dict[str, Any]:
+    """Points, their weights, and the Gaussian around each."""
+    names = ("dataset", "weights", "factor", "covariance")
+    parts = {name: getattr(obj, name) for name in names}
+    return {**parts, "d": int(obj.d), "n": int(obj.n), "neff": float(obj.neff)}
+
+
 def _diagonals(obj: Any) -> dict[str, Any]:
     """A sparse matrix by its diagonals."""
     return {"data": obj.data, "offsets": obj.offsets, "shape": tuple(map(int, obj.shape))}
@@ -260,6 +267,7 @@ _STORED = {
     "csc_array": _COMPRESSED,
     "coo_matrix": _COORDINATES,
     "coo_array": _COORDINATES,
+    "gaussian_kde": Stored(_kernels),
     "dia_matrix": _DIAGONALS,
     "dia_array": _DIAGONALS,
     "lil_matrix": _EDITABLE,
