@@ -18,7 +18,7 @@ from diffjit.stored import stored
 # A library's module -> the module with plain Python versions of its functions. Those that hand users' functions to
 # solvers are written with verbs, in a room above this one.
 _LIBRARY = {
-    "scipy.special": "diffjit.primitives.library.scipy_special",
+    "scipy.special": "diffjit.solvers.functions",
     "scipy.linalg": "diffjit.solvers.algebra",
     "scipy.stats": "diffjit.solvers.probability",
     "scipy.interpolate": "diffjit.primitives.library.interpolate",
