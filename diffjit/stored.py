@@ -113,6 +113,28 @@ def _tree(obj: Any) -> dict[str, Any]:
     return {"data": obj.data, "boxsize": obj.boxsize}
 
 
+def _triangles(obj: Any) -> dict[str, Any]:
+    """Points and the triangles between them."""
+    return {"points": obj.points, "simplices": obj.simplices, "neighbors": obj.neighbors}
+
+
+def _hull(obj: Any) -> dict[str, Any]:
+    """Points, and what is on their hull."""
+    parts = {"points": obj.points, "vertices": obj.vertices, "simplices": obj.simplices}
+    return {**parts, "volume": float(obj.volume), "area": float(obj.area)}
+
+
+def _between_triangles(obj: Any) -> dict[str, Any]:
+    """Points, as they were given, and their values."""
+    scaled = obj.scale is not None
+    return {
+        "points": obj.points * obj.scale + obj.offset if scaled else obj.points,
+        "values": obj.values.reshape(-1, *obj.values_shape),
+        "fill_value": float(np.real(obj.fill_value)),
+        "rescale": scaled,
+    }
+
+
 def _rotation(obj: Any) -> dict[str, Any]:
     """Quaternions, their real part last."""
     return {"quat": obj.as_quat()}
@@ -258,6 +280,9 @@ _STORED = {
     "BarycentricInterpolator": Stored(_barycentric),
     "KDTree": Stored(_tree),
     "cKDTree": Stored(_tree),
+    "Delaunay": Stored(_triangles),
+    "ConvexHull": Stored(_hull),
+    "LinearNDInterpolator": Stored(_between_triangles),
     "Rotation": Stored(_rotation, _make_rotation),
     "rv_continuous_frozen": Stored(_frozen),
     "rv_discrete_frozen": Stored(_frozen),

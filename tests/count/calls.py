@@ -12,8 +12,9 @@ are not. Names are those of today's SciPy: what it has moved is counted by its n
 counted apart, since no program with this SciPy can call it.
 
 What diffjit makes of a name is read from what was measured (`tests/count/measured.txt`), or, where that does not have
-it, measured now with the programs of `tests/count/elsewhere.txt`: "differentiated", "value only" (by its nature: what
-it gives has no derivative, or is a type or file), "value, no derivative yet", or "refused".
+it, measured now with the programs of `tests/count/elsewhere.txt`: "differentiated", "value only" (what it gives are no
+floats, or they do not move), "value only, not tried" (types, files, settings and the like), "value, no derivative yet",
+or "refused". That a name is differentiated does not say that each of its options is.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ from tests.count.page import verdict
 from tests.count.record import read
 from tests.count.rows import Row, declared, rows
 
-KINDS = ("differentiated", "value only", "value, no derivative yet", "refused", "not known", "gone from SciPy")
+KINDS = (
+    "differentiated", "value only", "value only, not tried", "value, no derivative yet", "refused", "not known",
+    "gone from SciPy",
+)  # fmt: skip
 ELSEWHERE = Path(__file__).with_name("elsewhere.txt")
 
 
@@ -295,7 +299,9 @@ class Names:
             return "differentiated", ""
         if kind == "refused":
             return ("value, no derivative yet", why) if found.get("value") == "ok" else ("refused", why)
-        return ("value only", why) if kind == "value only" else ("not known", why)
+        if kind != "value only":
+            return "not known", why
+        return ("value only, not tried" if row and row.reason else "value only"), why
 
 
 # The count ------------------------------------------------------------------------------------------------------------
@@ -332,14 +338,16 @@ def told(found: dict[str, Counter[str]], sizes: dict[str, int], top: int) -> str
         members[kind][name] += count
     here = sum(count for kind, count in kinds.items() if kind != "gone from SciPy")
     lines = [
-        f"{len(found)} repositories, {sum(bool(one) for one in found.values())} of which call SciPy; "
-        f"{sum(sizes.values())} files; {here} calls of {sum(len(members[k]) for k in KINDS[:-1])} names, and "
-        f"{kinds['gone from SciPy']} calls of names that SciPy no longer has"
+        (
+            f"{len(found)} repositories, {sum(bool(one) for one in found.values())} of which call SciPy; "
+            f"{sum(sizes.values())} files; {here} calls of {sum(len(members[k]) for k in KINDS[:-1])} names, and "
+            f"{kinds['gone from SciPy']} calls of names that SciPy no longer has"
+        )
     ]
     lines += [
         f"{kinds[k]:6} {100 * kinds[k] / max(here, 1):5.1f} %  {len(members[k]):4} names  {k}" for k in KINDS[:-1]
     ]
-    for kind in KINDS[2:]:
+    for kind in KINDS[3:]:
         lines += ["", f"{kind}: calls, repositories, name"]
         lines += [f"{n:6} {users[name]:4}  {name}  {why[name]}"[:150] for name, n in members[kind].most_common(top)]
     return "\n".join(lines)

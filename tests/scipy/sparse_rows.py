@@ -80,3 +80,15 @@ row("block_array", lambda p, v: sp.block_array([[sp.csr_array(p), sp.diags_array
 row("triangles", lambda p: sp.triu(p, k=1).toarray() + sp.tril(sp.csr_matrix(p), format="csc").toarray() ** 2, P,
     of=(sp.triu, sp.tril))  # fmt: skip
 row("find", lambda p: sp.find(sp.coo_matrix(p))[2], P, of=sp.find)
+
+# Parts of spectra -----------------------------------------------------------------------------------------------------
+
+rng = np.random.default_rng(3)
+SKEW, START = rng.normal(size=(7, 7)), np.ones(7)
+TALL = rng.normal(size=(7, 5))
+row("eigs", lambda a: np.sort(np.abs(sl.eigs(a, 2, v0=START, return_eigenvectors=False))), SKEW, of=sl.eigs, twice=True)
+row("eigs vectors", lambda a: np.abs(sl.eigs(sp.csr_array(a), 3, v0=START)[1][:, 0]), SKEW)
+row("svds", lambda a: sl.svds(sp.csc_array(a), 2, v0=START[:5], return_singular_vectors=False), TALL, of=sl.svds,
+    twice=True)  # fmt: skip
+row("svds vectors", lambda a: sl.svds(a, 2, v0=START[:5])[0] ** 2 + sl.svds(a, 2, v0=START[:5])[2][:, :2].sum() ** 2,
+    TALL)  # fmt: skip

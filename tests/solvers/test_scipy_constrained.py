@@ -1,4 +1,4 @@
-"""`scipy.optimize.minimize` with constraints: values against SciPy, derivatives against the exact minimum's quotients."""
+"""`scipy.optimize.minimize` with constraints: values by SciPy, derivatives by exact minima's quotients."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ INTERIOR = {
             so.NonlinearConstraint(lambda x: x @ x, -np.inf, 0.5 * k, jac=lambda x: 2.0 * x[None, :], hess=bend),
             method="trust-constr",
             jac=steep,
-        )  # fmt: skip
+        )
     ),
     "bounds": lambda k: both(solved(k, (), method="trust-constr", bounds=so.Bounds([0.0, -1.0], [0.3 * k, 3.0]))),
     "no slopes": lambda k: both(solved(k, {"type": "ineq", "fun": lambda x: 0.5 * k - x @ x}, method="COBYLA")),
@@ -202,7 +202,11 @@ NONE = {
         lambda x: (x[0] + x[1]) ** 2, [0.5, 0.1], constraints={"type": "eq", "fun": lambda x: x[0] + x[1] - k}
     ),
     "stopped": lambda k: so.minimize(
-        valley, [-1.5, 2.0], (k,), constraints={"type": "eq", "fun": lambda x: x[0] * x[1] - 1.0}, options={"maxiter": 1}
+        valley,
+        [-1.5, 2.0],
+        (k,),
+        constraints={"type": "eq", "fun": lambda x: x[0] * x[1] - 1.0},
+        options={"maxiter": 1},
     ),
     "impossible": lambda k: so.minimize(
         valley, [0.5, 0.5], (k,), constraints={"type": "eq", "fun": lambda x: [x[0] - k, x[0] - k - 1.0]}

@@ -121,7 +121,10 @@ def to_scipy(rule, held, others, told):
     given = dict(told)
     if slope is not None:
         given["jac"] = lambda x, *_: np.asarray(slope((np.array(x),), *others[1]))
-    fun = lambda x, *_: np.asarray(field((np.array(x),), held[0], others[0]))
+
+    def fun(x, *_):
+        return np.asarray(field((np.array(x),), held[0], others[0]))
+
     if kind != "object":
         return {"type": kind, "fun": fun, **given}
     if bend is not None:

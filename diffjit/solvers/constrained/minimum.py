@@ -127,8 +127,11 @@ def found_constrained(fields, z0, kit, p):
     x = np.ravel(found.x) * 1.0
     c, slopes, (c_low, c_high) = np.zeros(0), np.zeros((0, n)), (np.zeros(0), np.zeros(0))
     if asked:
-        whole = lambda u: values(rules, held, kit[0][1], np.array(u))
-        c, slopes = whole(x), np.atleast_2d(scipy.optimize.approx_fprime(x, whole))
+
+        def whole(u):
+            return values(rules, held, kit[0][1], np.array(u))
+
+        c, slopes = whole(x), np.reshape(np.asarray(scipy.optimize.approx_fprime(x, whole)), (-1, n))
         c_low, c_high = limits(rules, held, kit[0][1], x)
     steep = given["jac"](x) if slope is not None else scipy.optimize.approx_fprime(x, height)
     sides, forces = supported(x, low, high, c, c_low, c_high, steep, slopes)

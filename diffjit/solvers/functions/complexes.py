@@ -41,7 +41,9 @@ def voigt_profile(x, sigma, gamma):
     x, sigma, gamma = np.broadcast_arrays(1.0 * np.asarray(x), 1.0 * np.asarray(sigma), 1.0 * np.asarray(gamma))
     wide, sharp = sigma > 0.0, gamma > 0.0
     s, g = np.where(wide, sigma, 1.0), np.where(sharp, gamma, 1.0)
-    both = np.real(FADDEEVA((x + 1j * np.where(sharp, gamma, 0.0)) / (s * math.sqrt(2.0)))) / (s * math.sqrt(2 * math.pi))
+    both = np.real(FADDEEVA((x + 1j * np.where(sharp, gamma, 0.0)) / (s * math.sqrt(2.0)))) / (
+        s * math.sqrt(2 * math.pi)
+    )
     resonance = g / (math.pi * (x * x + g * g))
     spike = np.where(x == 0.0, np.inf, 0.0)
     return np.where(wide, both, np.where(sharp, resonance, spike))[()]

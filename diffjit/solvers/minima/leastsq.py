@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.optimize
 
@@ -22,10 +24,11 @@ def found_squares(fields, x0, kit, p):
     others, _, more, options = kit
     floats = p[0]
     slope = None if fields[1] is None else (lambda x: np.asarray(fields[1]((np.array(x),), *more)))
-    x, _, info, _, ier = scipy.optimize.leastsq(
+    found: Any = scipy.optimize.leastsq(
         lambda x: np.ravel(fields[0]((np.array(x),), floats, others)), x0, Dfun=slope, full_output=True, **options
     )
-    return vector(x), 0.0 * vector(x), ier in (1, 2, 3, 4), (int(info["nfev"]), int(ier))
+    x, info, ier = vector(found[0]), found[2], int(found[4])
+    return x, 0.0 * x, ier in (1, 2, 3, 4), (int(info["nfev"]), ier)
 
 
 SQUARES = foreign(found_squares, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0)))
@@ -33,7 +36,7 @@ SQUARES = foreign(found_squares, result=lambda fields, x0, kit, p: (x0, x0, True
 
 @implements(scipy.optimize.leastsq)
 def leastsq(
-    func, x0, args=(), Dfun=None, full_output=False, col_deriv=False, ftol=1.49012e-8, xtol=1.49012e-8,  # noqa: N803
+    func, x0, args=(), Dfun=None, full_output=False, col_deriv=False, ftol=1.49012e-8, xtol=1.49012e-8,
     gtol=0.0, maxfev=0, epsfcn=None, factor=100, diag=None,
 ):  # fmt: skip
     """The parameters of the least sum of squares; with `full_output` also what their covariance is made of."""

@@ -106,7 +106,7 @@ def fmin_tnc(
     maxCGit=-1, maxfun=None, eta=-1, stepmx=0, accuracy=0, fmin=0, ftol=-1, xtol=-1, pgtol=-1, rescale=-1, disp=None,
     callback=None,
 ):  # fmt: skip
-    """A minimum within bounds, by a truncated method of Newton's; how often the function was called, and why it ends."""
+    """A minimum within bounds, by a truncated method of Newton's; how many calls it took, and why it ends."""
     without("fmin_tnc", callback=callback, disp=disp)
     jac = fprime if fprime is not None or approx_grad else True
     options = {

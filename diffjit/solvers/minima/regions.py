@@ -137,7 +137,7 @@ def direct(
 
 @implements(scipy.optimize.basinhopping)
 def basinhopping(
-    func, x0, niter=100, T=1.0, stepsize=0.5, minimizer_kwargs=None, take_step=None, accept_test=None,  # noqa: N803
+    func, x0, niter=100, T=1.0, stepsize=0.5, minimizer_kwargs=None, take_step=None, accept_test=None,
     callback=None, interval=50, disp=False, niter_success=None, rng=None, *, target_accept_rate=0.5,
     stepwise_factor=0.9, seed=None,
 ):  # fmt: skip
@@ -159,7 +159,7 @@ def basinhopping(
 
 @implements(scipy.optimize.brute)
 def brute(
-    func, ranges, args=(), Ns=20, full_output=0, finish=scipy.optimize.fmin, disp=False, workers=1  # noqa: N803
+    func, ranges, args=(), Ns=20, full_output=0, finish=scipy.optimize.fmin, disp=False, workers=1
 ):  # fmt: skip
     """The minimum near the lowest point of a grid."""
     if full_output or finish is not scipy.optimize.fmin:

@@ -18,7 +18,8 @@ from diffjit.primitives.library.stats.tests import TestResult, correlation, stud
 from diffjit.primitives.registry import implements
 
 AVERAGES = foreign(
-    lambda a, axis: np.asarray(stats.rankdata(np.asarray(a), axis=axis), float), result=lambda a, axis: np.zeros(a.shape)
+    lambda a, axis: np.asarray(stats.rankdata(np.asarray(a), axis=axis), float),
+    result=lambda a, axis: np.zeros(a.shape),
 )
 RANKS = foreign(
     lambda a, method, axis: np.asarray(stats.rankdata(np.asarray(a), method, axis=axis), np.int64),
@@ -82,16 +83,24 @@ CHANCE = foreign(chance_by_scipy, result=lambda d, n, alternative, method: 0.0)
 def distances(data, cdf, args):
     """How far a sample's steps are above and below a distribution."""
     x = np.sort(np.asarray(data) * 1.0)
-    if isinstance(cdf, str):
-        raise NotImplementedError("scipy.stats.kstest with the name of a distribution: give its cdf")
-    values = cdf(x, *args)
+    values = getattr(stats, cdf).cdf(x, *args) if isinstance(cdf, str) else cdf(x, *args)
     n = x.shape[0]
     return np.max(np.arange(1.0, n + 1) / n - values), np.max(values - np.arange(0.0, n) / n), n
 
 
 @implements(stats.ks_1samp)
-def ks_1samp(x, cdf, args=(), alternative="two-sided", method="auto", *, axis=0, nan_policy="propagate", keepdims=False):
+def ks_1samp(
+    x, cdf, args=(), alternative="two-sided", method="auto", *, axis=0, nan_policy="propagate", keepdims=False
+):
     """How far a sample is from a distribution."""
     above, below, n = distances(x, cdf, args)
     d = above if alternative == "greater" else (below if alternative == "less" else np.maximum(above, below))
     return TestResult(d, CHANCE(d, n, alternative, method))
+
+
+@implements(stats.kstest)
+def kstest(rvs, cdf, args=(), N=20, alternative="two-sided", method="auto", *, axis=0, nan_policy="propagate"):
+    """How far a sample is from a distribution."""
+    if isinstance(rvs, str) or callable(rvs) or not (isinstance(cdf, str) or callable(cdf)):
+        raise NotImplementedError("scipy.stats.kstest of anything but a sample and a distribution")
+    return ks_1samp(rvs, cdf, args, alternative, method)

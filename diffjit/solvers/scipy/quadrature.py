@@ -243,6 +243,11 @@ def layer(g, limits, given, args):
     return found
 
 
+def value_alone(both):
+    """What a function gives first."""
+    return lambda *xs: both(*xs)[0]
+
+
 @implements(scipy.integrate.nquad)
 def nquad(func, ranges, args=None, opts=None, full_output=False):
     """An integral of `func(x0, x1, ...)` over as many variables as there are ranges, the first of them innermost."""
@@ -251,11 +256,13 @@ def nquad(func, ranges, args=None, opts=None, full_output=False):
     more = () if args is None else (tuple(args) if isinstance(args, (tuple, list)) else (args,))
     count = len(ranges)
     given = [{}] * count if opts is None else ([opts] * count if isinstance(opts, dict) or callable(opts) else opts)
-    g = lambda *xs: func(*xs, *more)
+
+    def inner(*xs):
+        return func(*xs, *more)
+
     for k in range(count - 1):
-        within = layer(g, ranges[k], given[k], more)
-        g = lambda *xs, within=within: within(*xs)[0]
-    return layer(g, ranges[count - 1], given[count - 1], more)()
+        inner = value_alone(layer(inner, ranges[k], given[k], more))
+    return layer(inner, ranges[count - 1], given[count - 1], more)()
 
 
 @implements(scipy.integrate.fixed_quad)

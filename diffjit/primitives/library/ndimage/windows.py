@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.ndimage
 
-from diffjit.primitives.library.axes import along, one_axis, places
+from diffjit.primitives.library.axes import one_axis, places
 from diffjit.primitives.library.ndimage.filters import each
 from diffjit.primitives.library.ndimage.lines import continued, without_output
 from diffjit.primitives.registry import implements

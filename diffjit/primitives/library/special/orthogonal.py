@@ -25,6 +25,7 @@ class Orthogonal:
         self.function, self.n, self.shapes = function, n, shapes
 
     def __call__(self, x):
+        """The value."""
         return self.function(self.n, *self.shapes, x)
 
     @property

@@ -1,6 +1,4 @@
-"""`scipy.stats` as programs: densities of the common families, distributions by SciPy's own formulas, frozen ones,
-samples and tests.
-"""
+"""`scipy.stats` as programs: densities, distributions by SciPy's own formulas, frozen ones, samples and tests."""
 
 from diffjit.primitives.library import scipy_stats
 from diffjit.primitives.library.stats import families, frozen, helpers, kernels, samples, tests

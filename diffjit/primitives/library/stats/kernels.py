@@ -2,7 +2,7 @@
 
 # SciPy's signatures take whatever SciPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
-# pyright: reportAttributeAccessIssue=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false
 
 from __future__ import annotations
 
@@ -83,6 +83,7 @@ class GaussianKde:
         return out
 
     def __call__(self, points):
+        """The density at points."""
         return self.evaluate(points)
 
     def pdf(self, x):

@@ -175,10 +175,7 @@ def iqr(
 ):  # fmt: skip
     """How far two percentiles are apart."""
     a = sample(x, axis, nan_policy)
-    if isinstance(scale, str):
-        unit = 2.0 * np.sqrt(2.0) * 0.4769362762044699 if scale == "normal" else 1.0
-    else:
-        unit = scale
+    unit = (1.3489795003921634 if scale == "normal" else 1.0) if isinstance(scale, str) else scale
     low = np.percentile(a, rng[0], axis=0, method=interpolation)
     high = np.percentile(a, rng[1], axis=0, method=interpolation)
     return restored((high - low) / unit, axis, keepdims)

@@ -143,7 +143,9 @@ def heavy(x):
     e = 3.0 * (n - 1) / (n + 1)
     spread = 24.0 * n * (n - 2) * (n - 3) / ((n + 1) * (n + 1.0) * (n + 3) * (n + 5))
     y = (b2 - e) / np.sqrt(spread)
-    root = 6.0 * (n * n - 5 * n + 2) / ((n + 7) * (n + 9)) * np.sqrt((6.0 * (n + 3) * (n + 5)) / (n * (n - 2) * (n - 3)))
+    root = (
+        6.0 * (n * n - 5 * n + 2) / ((n + 7) * (n + 9)) * np.sqrt((6.0 * (n + 3) * (n + 5)) / (n * (n - 2) * (n - 3)))
+    )
     a = 6.0 + 8.0 / root * (2.0 / root + np.sqrt(1 + 4.0 / (root**2)))
     below = 1 + y * np.sqrt(2 / (a - 4.0))
     term = np.sign(below) * np.power((1 - 2.0 / a) / np.abs(below), 1 / 3.0)
