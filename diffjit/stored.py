@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -111,6 +113,28 @@ def _tree(obj: Any) -> dict[str, Any]:
     return {"data": obj.data, "boxsize": obj.boxsize}
 
 
+def _triangles(obj: Any) -> dict[str, Any]:
+    """Points and the triangles between them."""
+    return {"points": obj.points, "simplices": obj.simplices, "neighbors": obj.neighbors}
+
+
+def _hull(obj: Any) -> dict[str, Any]:
+    """Points, and what is on their hull."""
+    parts = {"points": obj.points, "vertices": obj.vertices, "simplices": obj.simplices}
+    return {**parts, "volume": float(obj.volume), "area": float(obj.area)}
+
+
+def _between_triangles(obj: Any) -> dict[str, Any]:
+    """Points, as they were given, and their values."""
+    scaled = obj.scale is not None
+    return {
+        "points": obj.points * obj.scale + obj.offset if scaled else obj.points,
+        "values": obj.values.reshape(-1, *obj.values_shape),
+        "fill_value": float(np.real(obj.fill_value)),
+        "rescale": scaled,
+    }
+
+
 def _rotation(obj: Any) -> dict[str, Any]:
     """Quaternions, their real part last."""
     return {"quat": obj.as_quat()}
@@ -133,6 +157,37 @@ def _coordinates(obj: Any) -> dict[str, Any]:
     """A sparse matrix by rows and columns of its entries."""
     row, col = obj.coords
     return {"data": obj.data, "row": row, "col": col, "shape": tuple(map(int, obj.shape))}
+
+
+def _kernels(obj: Any) -> dict[str, Any]:
+    """Points, their weights, and the Gaussian around each."""
+    names = ("dataset", "weights", "factor", "covariance")
+    parts = {name: getattr(obj, name) for name in names}
+    return {**parts, "d": int(obj.d), "n": int(obj.n), "neff": float(obj.neff)}
+
+
+def _diagonals(obj: Any) -> dict[str, Any]:
+    """A sparse matrix by its diagonals."""
+    return {"data": obj.data, "offsets": obj.offsets, "shape": tuple(map(int, obj.shape))}
+
+
+def _make_diagonals(cls: Any, fields: dict[str, Any]) -> Any:
+    return cls((fields["data"], fields["offsets"]), shape=fields["shape"])
+
+
+def _editable(obj: Any) -> dict[str, Any]:
+    """A sparse matrix for assignments, and where its entries are."""
+    there = obj.tocoo()
+    places = np.zeros(obj.shape, bool)
+    places[there.coords] = True
+    return {"dense": obj.toarray(), "there": places, "shape": tuple(map(int, obj.shape))}
+
+
+def _make_editable(cls: Any, fields: dict[str, Any]) -> Any:
+    made = cls(fields["shape"], dtype=fields["dense"].dtype)
+    for place in zip(*np.nonzero(fields["there"]), strict=True):
+        made[place] = fields["dense"][place]
+    return made
 
 
 def _make_coordinates(cls: Any, fields: dict[str, Any]) -> Any:
@@ -181,6 +236,18 @@ def _operator(obj: Any) -> dict[str, Any]:
     return {"shape": tuple(map(int, obj.shape)), "of_vector": there, "back": back}
 
 
+def _linear_constraint(obj: Any) -> dict[str, Any]:
+    """A matrix and the limits of its products."""
+    return {name: getattr(obj, name) for name in ("A", "lb", "ub", "keep_feasible")}
+
+
+def _nonlinear_constraint(obj: Any) -> dict[str, Any]:
+    """A function, its limits, and how SciPy finds its derivatives."""
+    names = ("fun", "lb", "ub", "jac", "hess", "keep_feasible", "finite_diff_rel_step", "finite_diff_jac_sparsity")
+    parts = {name: getattr(obj, name) for name in names}
+    return {**parts, "hess": None if type(obj.hess).__name__ == "BFGS" else obj.hess}
+
+
 def _frozen(obj: Any) -> dict[str, Any]:
     """A distribution and its parameters; of equal distributions, the one that SciPy's module has."""
     known: Any = getattr(sys.modules["scipy.stats"], obj.dist.name, None)
@@ -192,6 +259,8 @@ _PIECES = Stored(_pieces, _make_pieces)
 _FITPACK = Stored(_fitpack)
 _SERIES = Stored(_series, _make_series)
 _COMPRESSED = Stored(_compressed, _make_compressed)
+_DIAGONALS = Stored(_diagonals, _make_diagonals)
+_EDITABLE = Stored(_editable, _make_editable)
 _COORDINATES = Stored(_coordinates, _make_coordinates)
 _STORED = {
     "PPoly": _PIECES,
@@ -211,6 +280,9 @@ _STORED = {
     "BarycentricInterpolator": Stored(_barycentric),
     "KDTree": Stored(_tree),
     "cKDTree": Stored(_tree),
+    "Delaunay": Stored(_triangles),
+    "ConvexHull": Stored(_hull),
+    "LinearNDInterpolator": Stored(_between_triangles),
     "Rotation": Stored(_rotation, _make_rotation),
     "rv_continuous_frozen": Stored(_frozen),
     "rv_discrete_frozen": Stored(_frozen),
@@ -220,6 +292,13 @@ _STORED = {
     "csc_array": _COMPRESSED,
     "coo_matrix": _COORDINATES,
     "coo_array": _COORDINATES,
+    "gaussian_kde": Stored(_kernels),
+    "dia_matrix": _DIAGONALS,
+    "dia_array": _DIAGONALS,
+    "lil_matrix": _EDITABLE,
+    "lil_array": _EDITABLE,
+    "dok_matrix": _EDITABLE,
+    "dok_array": _EDITABLE,
     "SuperLU": Stored(_factors),
     "poly1d": Stored(_powers, _make_powers),
     "Polynomial": _SERIES,
@@ -229,4 +308,6 @@ _STORED = {
     "HermiteE": _SERIES,
     "Laguerre": _SERIES,
     "_CustomLinearOperator": Stored(_operator),
+    "LinearConstraint": Stored(_linear_constraint),
+    "NonlinearConstraint": Stored(_nonlinear_constraint),
 }

@@ -18,14 +18,15 @@ from diffjit.stored import stored
 # A library's module -> the module with plain Python versions of its functions. Those that hand users' functions to
 # solvers are written with verbs, in a room above this one.
 _LIBRARY = {
-    "scipy.special": "diffjit.primitives.library.scipy_special",
+    "scipy.special": "diffjit.solvers.functions",
     "scipy.linalg": "diffjit.solvers.algebra",
     "scipy.stats": "diffjit.solvers.probability",
-    "scipy.interpolate": "diffjit.primitives.library.interpolate",
+    "scipy.interpolate": "diffjit.solvers.geometry",
     "scipy.signal": "diffjit.primitives.library.signal",
-    "scipy.ndimage": "diffjit.primitives.library.ndimage",
-    "scipy.spatial": "diffjit.primitives.library.spatial",
+    "scipy.ndimage": "diffjit.solvers.images",
+    "scipy.spatial": "diffjit.solvers.geometry",
     "scipy.sparse": "diffjit.primitives.library.sparse",
+    "scipy.sparse.csgraph": "diffjit.solvers.graphs",
     "scipy.sparse.linalg": "diffjit.solvers.sparse",
     "scipy.fft": "diffjit.primitives.library.transforms",
     "scipy.integrate": "diffjit.solvers.scipy.integrate",

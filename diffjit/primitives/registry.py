@@ -32,6 +32,7 @@ RULES: dict[str, Rule] = {}
 COMPOSITES: dict[Any, Callable[..., Any]] = {}  # NumPy's (or math's) function -> the same function in plain Python
 STATELESS: set[type] = set()  # classes of SciPy whose objects are fixed: their methods are read as programs
 REAL: set[Any] = set()  # ufuncs of SciPy with a plain version for all real arguments, not only for ints in front
+PLANE: set[Any] = set()  # ufuncs of SciPy with a plain version for all numbers, complex ones too
 CONSTANT: set[Any] = set()  # functions that are called while a program is specialised, with constants
 FUNCTIONS: dict[Any, str] = {}  # NumPy's (or math's) function -> elementwise kind
 HOLOMORPHIC: set[str] = set()  # elementwise kinds whose partial derivatives hold for complex parameters
@@ -226,6 +227,12 @@ def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
 def of_reals(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """As `implements`, of ufuncs of SciPy: not for complex numbers, but for whatever real ones they take."""
     REAL.update(functions)
+    return implements(*functions)
+
+
+def of_numbers(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """As `of_reals`, for complex numbers too."""
+    PLANE.update(functions)
     return implements(*functions)
 
 

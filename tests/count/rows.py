@@ -56,7 +56,9 @@ import scipy.signal as sg
 import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 import scipy.special as sc
-from scipy import spatial, stats
+import scipy.cluster.hierarchy
+import scipy.sparse.csgraph
+from scipy import cluster, differentiate, fftpack, spatial, stats
 from scipy.spatial import distance, transform
 from scipy.spatial.transform import Rotation, RotationSpline, Slerp
 

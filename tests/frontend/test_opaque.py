@@ -225,12 +225,12 @@ def test_what_a_program_writes_does_not_come_back_as_a_number(program, tmp_path)
 
 def test_a_result_that_is_needed_is_refused_where_it_was_made():
     def model(x):
-        t, _ = scipy.linalg.schur(np.outer(x, x))
+        t, _ = scipy.linalg.hessenberg(np.outer(x, x), calc_q=True)
         return np.sum(t.real)
 
-    with pytest.raises(dj.NoRule, match=r"DJ201.*scipy\.linalg\.schur") as caught:
+    with pytest.raises(dj.NoRule, match=r"DJ201.*scipy\.linalg\.hessenberg") as caught:
         dj.grad(model)(X)
-    assert "t, _ = scipy.linalg.schur" in str(caught.value)
+    assert "t, _ = scipy.linalg.hessenberg" in str(caught.value)
 
 
 def test_a_list_that_python_would_change_is_refused():

@@ -50,3 +50,45 @@ ONES = np.ones(6)
 row("eigsh", lambda a: sl.eigsh(sp.csc_array(a + a.T), 2, v0=ONES)[0], SIX, of=sl.eigsh, twice=True)
 row("eigsh vectors", lambda a: np.abs(sl.eigsh(sp.csc_array(a + a.T), 2, v0=ONES, which="SA")[1]), SIX)
 row("eigsh dense", lambda a: sl.eigsh(a + a.T, 3, sigma=1.0, v0=ONES, return_eigenvectors=False), SIX)
+
+# Formats and blocks ---------------------------------------------------------------------------------------------------
+
+
+def filled(made, v):
+    """A matrix that is filled element by element."""
+    for i in range(4):
+        made[i, i] = 2.0 + v[i] ** 2
+    made[0, 1] = v[1]
+    made[2, 0] += v[2]
+    made[3, :] = 2 * v
+    return made.tocsr() @ v + made[2, 0]
+
+
+for kind in (sp.lil_matrix, sp.lil_array, sp.dok_matrix, sp.dok_array):
+    row(f"{kind.__name__}", lambda v, kind=kind: filled(kind((4, 4)), v), V, of=kind, twice=kind is sp.lil_matrix)
+row("lil of sparse", lambda p, v: sp.csr_matrix(p).tolil().tocsc() @ v + sp.lil_array(p).toarray()[1], P, V)
+row("dia_matrix", lambda v: sp.dia_matrix((np.stack([v, v * v]), [0, -1]), shape=(4, 4)) @ v, V, of=sp.dia_matrix)
+row("dia_array", lambda p, v: sp.dia_array(p) @ v + sp.csr_array(p).todia().diagonal(), P, V, of=sp.dia_array)
+row("dia one", lambda v: (2.0 * sp.dia_matrix((v, 0), shape=(4, 4))).T @ v, V, twice=True)
+row("spdiags", lambda p, v: sp.spdiags(p[:3], [0, 1, -1], 4, 4, format="csc") @ v, P, V, of=sp.spdiags)
+row("block_diag", lambda p, v: sp.block_diag([p, v[:, None], sp.csr_matrix(p)]) @ np.r_[v, 1.0, v], P, V,
+    of=sp.block_diag)  # fmt: skip
+row("bmat", lambda p, v: sp.bmat([[sp.csr_matrix(p), None], [None, sp.diags(v)]], format="csr") @ np.r_[v, v], P, V,
+    of=sp.bmat, twice=True)  # fmt: skip
+row("block_array", lambda p, v: sp.block_array([[sp.csr_array(p), sp.diags_array(v)]]).toarray(), P, V,
+    of=sp.block_array)  # fmt: skip
+row("triangles", lambda p: sp.triu(p, k=1).toarray() + sp.tril(sp.csr_matrix(p), format="csc").toarray() ** 2, P,
+    of=(sp.triu, sp.tril))  # fmt: skip
+row("find", lambda p: sp.find(sp.coo_matrix(p))[2], P, of=sp.find)
+
+# Parts of spectra -----------------------------------------------------------------------------------------------------
+
+rng = np.random.default_rng(3)
+SKEW, START = rng.normal(size=(7, 7)), np.ones(7)
+TALL = rng.normal(size=(7, 5))
+row("eigs", lambda a: np.sort(np.abs(sl.eigs(a, 2, v0=START, return_eigenvectors=False))), SKEW, of=sl.eigs, twice=True)
+row("eigs vectors", lambda a: np.abs(sl.eigs(sp.csr_array(a), 3, v0=START)[1][:, 0]), SKEW)
+row("svds", lambda a: sl.svds(sp.csc_array(a), 2, v0=START[:5], return_singular_vectors=False), TALL, of=sl.svds,
+    twice=True)  # fmt: skip
+row("svds vectors", lambda a: sl.svds(a, 2, v0=START[:5])[0] ** 2 + sl.svds(a, 2, v0=START[:5])[2][:, :2].sum() ** 2,
+    TALL)  # fmt: skip

@@ -24,6 +24,14 @@ BANDS = np.stack((3 * G, U))
 TALL = rng.normal(size=(5, 3))
 
 ROWS: list[tuple[Any, Any, tuple[Any, ...]]] = [
+    (la.blas.dgemm, lambda a, b, c: la.blas.dgemm(0.7, a, b, 0.3, c, trans_b=1), (S, W, P)),
+    (la.blas.zgemm, lambda a, b: np.real(la.blas.zgemm(0.7j, a + 1j * b, b, trans_a=2)), (S, W)),
+    (la.blas.dgemv, lambda a, x, y: la.blas.dgemv(0.7, a, x, 1.0, y, trans=1), (TALL, U, G[:3])),
+    (la.blas.ddot, lambda x, y: la.blas.ddot(x, y) + la.blas.dnrm2(x) * la.blas.dasum(y), (G, U)),
+    (la.blas.dnrm2, lambda x: la.blas.dnrm2(x), (G,)),  # noqa: PLW0108 - its name is none of Python's
+    (la.blas.dasum, lambda x: la.blas.dasum(x), (G,)),  # noqa: PLW0108
+    (la.blas.zdotc, lambda x, y: np.real(la.blas.zdotc(x + 1j * y, y)), (G, U)),
+    (la.blas.zdotu, lambda x, y: np.imag(la.blas.zdotu(x + 1j * y, y)), (G, U)),
     (la.fiedler, la.fiedler, (G,)),
     (la.leslie, la.leslie, (G, U[:4])),
     (la.khatri_rao, la.khatri_rao, (TALL, S)),

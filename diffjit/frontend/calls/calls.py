@@ -27,7 +27,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import learn
-from diffjit.primitives.registry import COMPOSITES, CONSTANT, ELEMENTWISE, FUNCTIONS, REAL, STATELESS
+from diffjit.primitives.registry import COMPOSITES, CONSTANT, ELEMENTWISE, FUNCTIONS, PLANE, REAL, STATELESS
 from diffjit.primitives.signatures import is_ctypes
 
 
@@ -171,7 +171,7 @@ class Calls(Mixin):
 
     def beyond_rules(self, obj: Any, args: list[Any]) -> bool:
         """SciPy's ufuncs of complex numbers, and polynomials of orders that are not ints: values without a rule."""
-        if not isinstance(obj, np.ufunc) or getattr(np, obj.__name__, None) is obj:
+        if not isinstance(obj, np.ufunc) or getattr(np, obj.__name__, None) is obj or obj in PLANE:
             return False
         numbers = [self.number(a).type for a in args if isinstance(a, Value) or av.is_number(getattr(a, "obj", None))]
         if any(t.dtype.kind == "c" for t in numbers):

@@ -1,6 +1,6 @@
 """`scipy.stats` where it takes more than formulas: quantiles that SciPy searches for, and moments."""
 
 from diffjit.primitives.library import stats
-from diffjit.solvers.probability import moments, quantiles
+from diffjit.solvers.probability import moments, quantiles, ranks
 
-__all__ = ["moments", "quantiles", "stats"]
+__all__ = ["moments", "quantiles", "ranks", "stats"]

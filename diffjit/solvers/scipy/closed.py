@@ -21,7 +21,9 @@ from diffjit.api.engine.programs import flatten_call
 from diffjit.frontend.calls.nested import Entry, Inner, signature
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
-from diffjit.ir.types import is_float
+from diffjit.ir.nodes import Function, Value
+from diffjit.ir.types import Array, Sym, is_float, lengths_in, new_length, renamed
+from diffjit.ir.walk import clone
 from diffjit.solvers.states import fitting
 
 
@@ -35,6 +37,7 @@ class Closed:
         self.floats = [k for k in rest if is_float(inner.inputs[k].type)]
         self.others = [k for k in rest if k not in self.floats]
         self.compiled = Jitted(_Flat(self), None)
+        self.lengths = [v.type.dims if isinstance(v.type, Array) else () for v in inner.program.function.params[:n]]
 
     def given(self, which: list[int]) -> Any:
         """What these parameters are bound to."""
@@ -42,6 +45,9 @@ class Closed:
 
     def __call__(self, points: Any, floats: Any, others: Any) -> Any:
         """The function's result, as SciPy asks for it while a program runs."""
+        for point, dims in zip(points, self.lengths, strict=True):
+            if any(isinstance(d, int) and d != n for d, n in zip(dims, np.shape(point), strict=True)):
+                raise ValueError(f"{self.__name__} was made for points of other lengths than {np.shape(point)}")
         return self.compiled(*points, *floats, *others)
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -52,7 +58,31 @@ class Closed:
         items.update(zip(self.others, others, strict=True))
         function = self.inner.program.function
         given = [fitting(interpreter, items[k], p) for k, p in enumerate(function.params)]
+        function = with_lengths(function, given[: self.n])
         return interpreter.abstract(self.inner.program.result, interpreter.copy_in(function, given))
+
+
+def with_lengths(function: Function, points: list[Value]) -> Function:
+    """The function for points of these lengths, where they are others than it was interpreted for.
+
+    A length that was not known then may be one here and another where the function is copied to next: so is each length
+    inside that may follow from it.
+    """
+    names: dict[int, int] = {}
+    for param, point in zip(function.params, points, strict=False):
+        for old, new in zip(getattr(param.type, "dims", ()), getattr(point.type, "dims", ()), strict=True):
+            if isinstance(old, Sym) and old != new:
+                names[old.uid] = new_length()
+    if not names:
+        return function
+    given = {u for p in function.params for u in lengths_in(p.type)}
+    mapping: dict[Value, Value] = {}
+    copied = clone(function, mapping)
+    inside = {u for v in mapping for u in lengths_in(v.type)} - given
+    names |= {u: new_length() for u in inside}
+    for v in mapping.values():
+        v.type = renamed(v.type, names)
+    return copied
 
 
 class _Flat:

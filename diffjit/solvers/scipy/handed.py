@@ -6,7 +6,8 @@ whether SciPy calls it a success; and what else is known. Of its arguments, p ha
 
 An equation is `(residual, solver, bounded)`. `residual(fields, kit, x, p)` vanishes at the solution, where kit is what
 `way` was given, and the sides; its linear system is solved by that solver ("dense", or "auto" where there may be many
-unknowns). Where there may be bounds, the residual is a slope that pushes against them.
+unknowns). Where there may be bounds, the residual is a slope that pushes against them. In place of True, bounded may be
+a function that raises where the point is none to differentiate at: then Newton's method is taken as far as it goes.
 
 Whether a solution was found is not left to `success`, which a line search at rounding denies: what Newton's method
 would add to it says so, and where to differentiate.
@@ -54,10 +55,12 @@ def solution_jvp(equation, way, fields, primals, tangents):
     fixed = stop_gradient((kit, sides))
     there = stop_gradient((x, p))
     if solver == "dense":
-        slope, left = by_slopes(residual, fields, fixed, x, p)
+        slope, left = by_slopes(residual, fields, fixed, x, p, 4 if callable(bounded) else 2)
     else:
         left = stop_gradient(solved(plan, fixed, False, like(x, residual(fields, fixed, there[0], there[1])), there))
-    if bounded:
+    if callable(bounded):
+        bounded(fields, fixed, stop_gradient(like(x, x - left)), left, there[1])
+    elif bounded:
         pushed(sides, stop_gradient(residual(fields, stop_gradient((kit, 0.0 * sides)), there[0], there[1])))
     if not np.max(np.abs(left)) <= 1e-3 * np.max(np.abs(x)) + 1e-6:
         raise RuntimeError("SciPy did not find a solution, or it is no isolated one: it has no derivative")
@@ -79,19 +82,19 @@ def pushed(sides, slope):
         raise RuntimeError("a number stands at its bound and is not pushed against it: the solution has no derivative")
 
 
-def by_slopes(residual, fields, fixed, x, p):
+def by_slopes(residual, fields, fixed, x, p, turns):
     """The matrix of derivatives where the solution really is, and how far that is from where SciPy has stopped.
 
-    A loop of two turns: at either place the same copy of the residual's derivative.
+    A loop of Newton's method, which ends with a matrix: in each turn the same copy of the residual's derivative.
     """
     slope, left = np.zeros((x.size, x.size)), np.zeros(x.size)
 
     def turn(k):
         slope[...], gap = jacfwd(lambda u: twice(residual(fields, fixed, u, p)), has_aux=True)(like(x, x - left))
-        if k == 0:
-            left[...] = stop_gradient(of_matrix(ROUNDING, slope, like(x, gap)))
+        if k < turns - 1:
+            left[...] = left + stop_gradient(of_matrix(ROUNDING, slope, like(x, gap)))
 
-    for k in range(2):
+    for k in range(turns):
         turn(k)
     return slope, left
 

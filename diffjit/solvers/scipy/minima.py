@@ -1,7 +1,7 @@
 """Minima by SciPy's names: SciPy's own code finds them, whichever method is asked for.
 
-A number that stands at its bound stays there when parameters move, and moves with the bound; of constraints, those
-that are active stay so, with multipliers as further unknowns (Karush, Kuhn and Tucker).
+A number that stands at its bound stays there when parameters move, and moves with the bound. Constraints are those of
+`solvers.constrained`.
 """
 
 # SciPy's signatures take whatever SciPy takes: no types.
@@ -17,6 +17,8 @@ from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.api.grad import grad
 from diffjit.primitives.registry import implements
+from diffjit.solvers.constrained.forms import listed
+from diffjit.solvers.constrained.minimum import constrained
 from diffjit.solvers.scipy.closed import closed, number
 from diffjit.solvers.scipy.handed import SOLUTION, vector, within
 from diffjit.solvers.scipy.results import Minimum, ScalarMinimum
@@ -44,6 +46,9 @@ def sides_of(x, low, high):
     """Which numbers are at their bounds."""
     near = 1e-9 * (1.0 + np.abs(x))
     return np.where(low == high, -2.0, np.where(x <= low + near, -1.0, np.where(x >= high - near, 1.0, 0.0)))
+
+
+INSIDE = ("trust-constr", "cobyla", "cobyqa")  # methods that stop short of bounds, or a little beyond
 
 
 # Several numbers ------------------------------------------------------------------------------------------------------
@@ -91,15 +96,10 @@ def minimize(
     """A minimum of a function of several numbers."""
     if callback is not None:
         raise NotImplementedError("scipy.optimize.minimize(callback=...): leave it out")
-    if not isinstance(constraints, (tuple, list)) or len(constraints) > 0:
-        raise NotImplementedError(
-            "scipy.optimize.minimize(constraints=...): only bounds: eliminate them, or solve the equations of Karush, "
-            "Kuhn and Tucker with scipy.optimize.root"
-        )
     if jac is True:
         return minimize(
             lambda x, *more: fun(x, *more)[0], x0, args, method, lambda x, *more: fun(x, *more)[1], hess, hessp, bounds,
-            (), tol, None, options,
+            constraints, tol, None, options,
         )  # fmt: skip
     start = stop_gradient(vector(x0))
     field, floats, others = closed(fun, (start,), args, ("reverse", "forward"))
@@ -119,11 +119,16 @@ def minimize(
     if hessp is not None:
         product, more, rest = closed(hessp, (start, start), args, ("reverse", "forward"))
         third = (more, rest)
-    kit = others, stop_gradient((first, second, third)), given
-    p = floats, lower(bounds, start.size), upper(bounds, start.size)
-    x, _, good, counts = SOLUTION((level, "auto", True), MINIMUM, (field, slope, bend, product), kit, start, p)
+    functions, more = (field, slope, bend, product), stop_gradient((first, second, third))
+    low, high = lower(bounds, start.size), upper(bounds, start.size)
+    way = method.lower() if isinstance(method, str) else ""
+    if len(listed(constraints)) > 0 or (bounds is not None and way in INSIDE):
+        x, good, counts = constrained(functions, others, more, given, start, floats, low, high, constraints)
+    else:
+        kit, p = (others, more, given), (floats, low, high)
+        x, _, good, counts = SOLUTION((level, "auto", True), MINIMUM, functions, kit, start, p)
     value = number(field((x,), floats, others))
-    uncounted = isinstance(method, str) and method.lower() == "cobyla"  # SciPy does not count its steps
+    uncounted = way == "cobyla"  # SciPy does not count its steps
     return Minimum(x, value, good, counts[0], None if uncounted else counts[1], counts[2])
 
 

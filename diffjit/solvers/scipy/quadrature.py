@@ -232,6 +232,39 @@ def tplquad(func, a, b, gfun, hfun, qfun, rfun, args=(), epsabs=1.49e-8, epsrel=
     return dblquad(inner, a, b, gfun, hfun, (), epsabs, epsrel)
 
 
+def layer(g, limits, given, args):
+    """The integral of g over its first variable, as a function of the others."""
+
+    def found(*others):
+        low, high = limits(*others, *args) if callable(limits) else limits
+        options = given(*others, *args) if callable(given) else given
+        return quad(lambda x: g(x, *others), low, high, **options)
+
+    return found
+
+
+def value_alone(both):
+    """What a function gives first."""
+    return lambda *xs: both(*xs)[0]
+
+
+@implements(scipy.integrate.nquad)
+def nquad(func, ranges, args=None, opts=None, full_output=False):
+    """An integral of `func(x0, x1, ...)` over as many variables as there are ranges, the first of them innermost."""
+    if full_output:
+        raise NotImplementedError("scipy.integrate.nquad(full_output=True): leave it out")
+    more = () if args is None else (tuple(args) if isinstance(args, (tuple, list)) else (args,))
+    count = len(ranges)
+    given = [{}] * count if opts is None else ([opts] * count if isinstance(opts, dict) or callable(opts) else opts)
+
+    def inner(*xs):
+        return func(*xs, *more)
+
+    for k in range(count - 1):
+        inner = value_alone(layer(inner, ranges[k], given[k], more))
+    return layer(inner, ranges[count - 1], given[count - 1], more)()
+
+
 @implements(scipy.integrate.fixed_quad)
 def fixed_quad(func, a, b, args=(), n=5):
     """An integral by Gauss's rule of n points."""

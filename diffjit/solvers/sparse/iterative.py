@@ -156,8 +156,8 @@ def entries(A: Any) -> Any:
         data, row, col = A.entries()
         return False, as_float(data), row, col
     a = as_float(np.asarray(A))
-    n = a.shape[0]
-    return True, np.ravel(a), np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
+    n, m = a.shape
+    return True, np.ravel(a), np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
 
 
 def system(name: str, A: Any, b: Any, x0: Any, before: Any, callback: Any, options: Any, shift: Any = None) -> Any:

@@ -150,7 +150,7 @@ class NearestNDInterpolator:
 
 @implements(scipy.interpolate.griddata)
 def griddata(points, values, xi, method="linear", fill_value=np.nan, rescale=False):
-    """Values of scattered points elsewhere: along a line by neighbours, in space by the nearest one."""
+    """Values of scattered points elsewhere: along a line by neighbours, in space by triangles or the nearest one."""
     at = as_float(np.asarray(points)) if not isinstance(points, tuple) else points
     line = at[:, 0] if not isinstance(at, tuple) and at.ndim == 2 and at.shape[1] == 1 else at
     if not isinstance(line, tuple) and line.ndim == 1:
@@ -158,10 +158,11 @@ def griddata(points, values, xi, method="linear", fill_value=np.nan, rescale=Fal
             fill_value = "extrapolate"
         where = xi[0] if isinstance(xi, tuple) else xi
         return Interp1d(line, values, method, 0, True, False, fill_value)(where)
+    if method == "linear":
+        return scipy.interpolate.LinearNDInterpolator(points, values, fill_value, rescale)(xi)
     if method != "nearest" or rescale:
         raise NotImplementedError(
-            f"griddata(method={method!r}, rescale={rescale}) in the plane, whose triangles hang on the points: "
-            "method='nearest', or RBFInterpolator"
+            f"griddata(method={method!r}, rescale={rescale}) in the plane: method='linear', or RBFInterpolator"
         )
     return NearestNDInterpolator(points, values)(xi)
 

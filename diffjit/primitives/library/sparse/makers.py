@@ -2,7 +2,7 @@
 
 # SciPy's signatures take whatever SciPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
-# pyright: reportAttributeAccessIssue=false
+# pyright: reportAttributeAccessIssue=false, reportOptionalSubscript=false, reportOptionalMemberAccess=false
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse
 
 from diffjit.primitives.library.axes import as_float, places
-from diffjit.primitives.library.sparse.matrices import is_sparse, of_format, parts, without_dtype
+from diffjit.primitives.library.sparse.forms import DiaMatrix
+from diffjit.primitives.library.sparse.matrices import is_sparse, of_format, parts, summed, without_dtype
 from diffjit.primitives.registry import implements
 
 
@@ -126,3 +127,103 @@ def hstack(blocks, format=None, dtype=None):  # noqa: A002
 def issparse(x):
     """Whether something is a sparse matrix."""
     return is_sparse(x)
+
+
+# Blocks, triangles and places ----------------------------------------------------------------------------------------
+
+
+@implements(scipy.sparse.block_diag)
+def block_diag(mats, format=None, dtype=None):  # noqa: A002
+    """Matrices along the diagonal."""
+    without_dtype(dtype)
+    data, row, col, height, width = [], [], [], 0, 0
+    blocks = [matrix_of(np.atleast_2d(np.asarray(m)) if not is_sparse(m) else m) for m in mats]
+    for b in blocks:
+        values, rows, columns = b.entries()
+        data.append(values)
+        row.append(rows + height)
+        col.append(columns + width)
+        height, width = height + b.shape[0], width + b.shape[1]
+    values = np.concatenate(data), np.concatenate(row), np.concatenate(col)
+    matrix = all(b.matrix for b in blocks)
+    return of_format("coo" if format is None else format, matrix, *values, (height, width))
+
+
+def of_blocks(blocks, form, matrix):
+    """A matrix of rows of blocks, of which some are None."""
+    rows = [[None if b is None else matrix_of(b) for b in row] for row in blocks]
+    count, wide = len(rows), len(rows[0])
+    heights, widths = [0] * count, [0] * wide
+    for i in places(count):
+        for j in places(wide):
+            if rows[i][j] is not None:
+                heights[i], widths[j] = rows[i][j].shape
+    data, row, col, down = [], [], [], 0
+    for i in places(count):
+        across = 0
+        for j in places(wide):
+            if rows[i][j] is not None:
+                if rows[i][j].shape[0] != heights[i] or rows[i][j].shape[1] != widths[j]:
+                    raise ValueError("blocks of one row have other heights, or of one column other widths")
+                values, r, c = rows[i][j].entries()
+                data.append(values)
+                row.append(r + down)
+                col.append(c + across)
+            across = across + widths[j]
+        down = down + heights[i]
+    values = np.concatenate(data), np.concatenate(row), np.concatenate(col)
+    return of_format("coo" if form is None else form, matrix, *values, (down, across))
+
+
+@implements(scipy.sparse.bmat)
+def bmat(blocks, format=None, dtype=None):  # noqa: A002
+    """A matrix of blocks."""
+    without_dtype(dtype)
+    arrays = any(is_sparse(b) and not b.matrix for row in blocks for b in row if b is not None)
+    return of_blocks(blocks, format, not arrays)
+
+
+@implements(scipy.sparse.block_array)
+def block_array(blocks, *, format=None, dtype=None):  # noqa: A002
+    """An array of blocks."""
+    without_dtype(dtype)
+    return of_blocks(blocks, format, False)
+
+
+def triangle(a, keeps, form):
+    """The entries on one side of a diagonal."""
+    a = matrix_of(a)
+    data, row, col = a.entries()
+    kept = np.flatnonzero(keeps(row.astype(np.int64), col.astype(np.int64)))
+    return of_format("coo" if form is None else form, a.matrix, data[kept], row[kept], col[kept], a.shape)
+
+
+@implements(scipy.sparse.triu)
+def triu(A, k=0, format=None):  # noqa: A002
+    """The entries on and above a diagonal."""
+    return triangle(A, lambda row, col: col - row >= k, format)
+
+
+@implements(scipy.sparse.tril)
+def tril(A, k=0, format=None):  # noqa: A002
+    """The entries on and below a diagonal."""
+    return triangle(A, lambda row, col: col - row <= k, format)
+
+
+@implements(scipy.sparse.find)
+def find(A):
+    """Rows, columns and values of the entries that are not zero, row by row."""
+    data, row, col = matrix_of(A).entries()
+    values, rows, columns = summed(data, row, col, A.shape[1])
+    kept = np.flatnonzero(values)
+    return rows[kept], columns[kept], values[kept]
+
+
+@implements(scipy.sparse.spdiags)
+def spdiags(data, diags, m=None, n=None, format=None):  # noqa: A002
+    """A matrix of diagonals that stand in the columns of data."""
+    height, width = (data.shape[1], data.shape[1]) if m is None else (m, n)
+    if isinstance(m, tuple):
+        height, width = m
+    made = DiaMatrix((data, diags), (height, width))
+    return made if format is None or format == "dia" else of_format(format, True, *made.entries(), made.shape)

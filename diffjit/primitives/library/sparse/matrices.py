@@ -147,6 +147,24 @@ class Sparse:
         """Compressed columns."""
         return of_format("csc", self.matrix, *self.entries(), self.shape)
 
+    def tolil(self, copy=False):
+        """For assignments."""
+        return of_format("lil", self.matrix, *self.entries(), self.shape)
+
+    def todok(self, copy=False):
+        """For assignments."""
+        return of_format("dok", self.matrix, *self.entries(), self.shape)
+
+    def todia(self, copy=False):
+        """By diagonals."""
+        return of_format("dia", self.matrix, *self.entries(), self.shape)
+
+    def asformat(self, format, copy=False):  # noqa: A002 - SciPy's name
+        """In another format."""
+        if format is None or format == self.form:
+            return self
+        return of_format(format, self.matrix, *self.entries(), self.shape)
+
     def copy(self):
         """Another one."""
         return self.like(self.entries()[0].copy())
@@ -416,13 +434,14 @@ class CscArray(Compressed):
     form = "csc"
 
 
+FORMATS = {
+    ("coo", True): CooMatrix, ("coo", False): CooArray, ("csr", True): CsrMatrix, ("csr", False): CsrArray,
+    ("csc", True): CscMatrix, ("csc", False): CscArray,
+}  # fmt: skip
+
+
 def of_format(form, matrix, data, row, col, shape):
     """A matrix of one of the formats, by its entries."""
-    given = (data, (row, col))
-    if form == "coo":
-        return CooMatrix(given, shape) if matrix else CooArray(given, shape)
-    if form == "csr":
-        return CsrMatrix(given, shape) if matrix else CsrArray(given, shape)
-    if form == "csc":
-        return CscMatrix(given, shape) if matrix else CscArray(given, shape)
-    raise NotImplementedError(f"sparse matrices of format {form!r}: use 'csr', 'csc' or 'coo'")
+    if (form, matrix) not in FORMATS:
+        raise NotImplementedError(f"sparse matrices of format {form!r}: use 'csr', 'csc', 'coo', 'dia', 'lil' or 'dok'")
+    return FORMATS[form, matrix]((data, (row, col)), shape)

@@ -1,6 +1,6 @@
-"""`scipy.stats` as programs: densities of the common families, distributions by SciPy's own formulas, frozen ones."""
+"""`scipy.stats` as programs: densities, distributions by SciPy's own formulas, frozen ones, samples and tests."""
 
 from diffjit.primitives.library import scipy_stats
-from diffjit.primitives.library.stats import families, frozen, helpers
+from diffjit.primitives.library.stats import families, frozen, helpers, kernels, samples, tests
 
-__all__ = ["families", "frozen", "helpers", "scipy_stats"]
+__all__ = ["families", "frozen", "helpers", "kernels", "samples", "scipy_stats", "tests"]

@@ -1,0 +1,171 @@
+"""Orthogonal polynomials as objects, and spherical harmonics, of `scipy.special`."""
+
+# SciPy's signatures take whatever SciPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.special
+
+from diffjit.primitives.registry import implements, present
+
+
+class Orthogonal:
+    """A polynomial of a family and a degree, as SciPy's function of its values computes it."""
+
+    def __init__(self, function, n, shapes, monic):
+        if monic:
+            raise NotImplementedError("orthogonal polynomials with monic=True: divide by the leading coefficient")
+        if n < 0:
+            raise ValueError("n must be nonnegative.")
+        self.function, self.n, self.shapes = function, n, shapes
+
+    def __call__(self, x):
+        """The value."""
+        return self.function(self.n, *self.shapes, x)
+
+    @property
+    def order(self):
+        """The degree."""
+        return self.n
+
+
+@implements(scipy.special.hermite)
+def hermite(n, monic=False):
+    """The physicist's polynomial of Hermite's."""
+    return Orthogonal(scipy.special.eval_hermite, n, (), monic)
+
+
+@implements(scipy.special.hermitenorm)
+def hermitenorm(n, monic=False):
+    """The statistician's polynomial of Hermite's."""
+    return Orthogonal(scipy.special.eval_hermitenorm, n, (), monic)
+
+
+@implements(scipy.special.legendre)
+def legendre(n, monic=False):
+    """Legendre's polynomial."""
+    return Orthogonal(scipy.special.eval_legendre, n, (), monic)
+
+
+@implements(scipy.special.chebyt)
+def chebyt(n, monic=False):
+    """Chebyshev's polynomial of the first kind."""
+    return Orthogonal(scipy.special.eval_chebyt, n, (), monic)
+
+
+@implements(scipy.special.chebyu)
+def chebyu(n, monic=False):
+    """Chebyshev's polynomial of the second kind."""
+    return Orthogonal(scipy.special.eval_chebyu, n, (), monic)
+
+
+@implements(scipy.special.chebyc)
+def chebyc(n, monic=False):
+    """Chebyshev's polynomial of the first kind, between -2 and 2."""
+    return Orthogonal(lambda n, x: 2.0 * scipy.special.eval_chebyt(n, 0.5 * x), n, (), monic)
+
+
+@implements(scipy.special.chebys)
+def chebys(n, monic=False):
+    """Chebyshev's polynomial of the second kind, between -2 and 2."""
+    return Orthogonal(lambda n, x: scipy.special.eval_chebyu(n, 0.5 * x), n, (), monic)
+
+
+@implements(scipy.special.sh_chebyt)
+def sh_chebyt(n, monic=False):
+    """Chebyshev's polynomial of the first kind, between 0 and 1."""
+    return Orthogonal(lambda n, x: scipy.special.eval_chebyt(n, 2.0 * x - 1.0), n, (), monic)
+
+
+@implements(scipy.special.sh_chebyu)
+def sh_chebyu(n, monic=False):
+    """Chebyshev's polynomial of the second kind, between 0 and 1."""
+    return Orthogonal(lambda n, x: scipy.special.eval_chebyu(n, 2.0 * x - 1.0), n, (), monic)
+
+
+@implements(scipy.special.sh_legendre)
+def sh_legendre(n, monic=False):
+    """Legendre's polynomial, between 0 and 1."""
+    return Orthogonal(lambda n, x: scipy.special.eval_legendre(n, 2.0 * x - 1.0), n, (), monic)
+
+
+@implements(scipy.special.laguerre)
+def laguerre(n, monic=False):
+    """Laguerre's polynomial."""
+    return Orthogonal(scipy.special.eval_laguerre, n, (), monic)
+
+
+@implements(scipy.special.genlaguerre)
+def genlaguerre(n, alpha, monic=False):
+    """Laguerre's generalised polynomial."""
+    if alpha <= -1:
+        raise ValueError("alpha must be > -1")
+    return Orthogonal(scipy.special.eval_genlaguerre, n, (alpha,), monic)
+
+
+@implements(scipy.special.gegenbauer)
+def gegenbauer(n, alpha, monic=False):
+    """Gegenbauer's polynomial."""
+    return Orthogonal(scipy.special.eval_gegenbauer, n, (alpha,), monic)
+
+
+def values_of_jacobi(n, alpha, beta, x):
+    """Jacobi's polynomial by its recurrence (DLMF 18.9)."""
+    x = 1.0 * np.asarray(x)
+    before, value = 0.0 * x, 1.0 + 0.0 * x
+    for k in range(n):
+        s = 2.0 * k + alpha + beta
+        if k == 0:
+            before, value = value, 0.5 * (alpha - beta + (alpha + beta + 2.0) * x)
+        else:
+            a = 2.0 * (k + 1) * (k + alpha + beta + 1.0) * s
+            b = (s + 1.0) * (alpha * alpha - beta * beta)
+            c = s * (s + 1.0) * (s + 2.0)
+            d = 2.0 * (k + alpha) * (k + beta) * (s + 2.0)
+            before, value = value, ((b + c * x) * value - d * before) / a
+    return value[()]
+
+
+@implements(scipy.special.jacobi)
+def jacobi(n, alpha, beta, monic=False):
+    """Jacobi's polynomial."""
+    if alpha <= -1 or beta <= -1:
+        raise ValueError("alpha and beta must be greater than -1")
+    return Orthogonal(values_of_jacobi, n, (alpha, beta), monic)
+
+
+# Spherical harmonics --------------------------------------------------------------------------------------------------
+
+
+@implements(*present(scipy.special, "sph_harm_y"))
+def sph_harm_y(n, m, theta, phi, *, diff_n=0):
+    """A spherical harmonic, of a degree and an order that are ints, at polar and azimuthal angles."""
+    if diff_n:
+        raise NotImplementedError("scipy.special.sph_harm_y(diff_n=...): take its derivatives")
+    if np.ndim(n) > 0 or np.ndim(m) > 0:
+        raise NotImplementedError("scipy.special.sph_harm_y of several degrees or orders at once: call it for each")
+    return harmonic(n, m, theta, phi)
+
+
+def harmonic(n, m, theta, phi):
+    """By the recurrence of functions of Legendre's that are normed, upwards in the degree (DLMF 14.30)."""
+    theta, phi = 1.0 * np.asarray(theta), 1.0 * np.asarray(phi)
+    order = abs(m)
+    cosine, sine = np.cos(theta), np.sin(theta)
+    before, value = 0.0 * theta, math.sqrt(0.25 / math.pi) + 0.0 * theta
+    for k in range(1, order + 1):
+        value = -math.sqrt((2.0 * k + 1.0) / (2.0 * k)) * sine * value
+    for k in range(order + 1, n + 1):
+        a = math.sqrt((4.0 * k * k - 1.0) / (k * k - order * order))
+        b = math.sqrt(((k - 1.0) ** 2 - order * order) / (4.0 * (k - 1.0) ** 2 - 1.0)) if k > order + 1 else 0.0
+        before, value = value, a * (cosine * value - b * before)
+    if order > n:
+        value = 0.0 * value
+    if m < 0:
+        value = value * (1.0 if order % 2 == 0 else -1.0)
+    return (value * np.exp(1j * m * phi))[()]

@@ -1,0 +1,228 @@
+"""Tests of `scipy.stats`: how samples differ, and how likely that is by chance.
+
+A probability is an incomplete beta or gamma function of the statistic, and is differentiated as that.
+"""
+
+# SciPy's signatures take whatever SciPy takes: no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special, stats
+
+from diffjit.primitives.library.axes import as_float
+from diffjit.primitives.library.stats.samples import kurtosis, sample, skew
+from diffjit.primitives.registry import implements
+
+
+class TestResult(NamedTuple):
+    """A statistic and its probability."""
+
+    statistic: Any
+    pvalue: Any
+
+
+class LinregressResult(NamedTuple):
+    """A straight line through points."""
+
+    slope: Any
+    intercept: Any
+    rvalue: Any
+    pvalue: Any
+    stderr: Any
+
+
+def by_side(less, statistic, alternative):
+    """A probability, of a statistic that is symmetric, by that of both sides together."""
+    if alternative == "two-sided":
+        return less
+    if alternative == "less":
+        return np.where(statistic < 0.0, 0.5 * less, 1.0 - 0.5 * less)[()]
+    if alternative == "greater":
+        return np.where(statistic > 0.0, 0.5 * less, 1.0 - 0.5 * less)[()]
+    raise ValueError("alternative must be 'less', 'greater' or 'two-sided'")
+
+
+def student(t, free, alternative):
+    """The probability of a statistic of Student's distribution."""
+    return by_side(special.betainc(0.5 * free, 0.5, free / (free + t * t)), t, alternative)
+
+
+def normal(z, alternative):
+    """The probability of a statistic of the normal distribution."""
+    return by_side(special.erfc(np.abs(z) / np.sqrt(2.0)), z, alternative)
+
+
+@implements(stats.ttest_1samp)
+def ttest_1samp(
+    a, popmean, axis=0, nan_policy="propagate", alternative="two-sided", *, keepdims=False
+):  # fmt: skip
+    """Whether the mean of a sample is a number."""
+    x = sample(a, axis, nan_policy)
+    n = x.shape[0]
+    t = (np.mean(x, axis=0) - popmean) / np.sqrt(np.var(x, axis=0, ddof=1) / n)
+    return TestResult(t, student(t, n - 1.0, alternative))
+
+
+@implements(stats.ttest_rel)
+def ttest_rel(a, b, axis=0, nan_policy="propagate", alternative="two-sided", *, keepdims=False):
+    """Whether two samples of the same things have one mean."""
+    return ttest_1samp(as_float(np.asarray(a)) - b, 0.0, axis, nan_policy, alternative)
+
+
+@implements(stats.ttest_ind)
+def ttest_ind(
+    a, b, *, axis=0, equal_var=True, nan_policy="propagate", alternative="two-sided", trim=0, method=None,
+    keepdims=False,
+):  # fmt: skip
+    """Whether two samples have one mean."""
+    if trim != 0 or method is not None:
+        raise NotImplementedError("scipy.stats.ttest_ind with trim or method: leave them out")
+    x, y = sample(a, axis, nan_policy), sample(b, axis, nan_policy)
+    n, m = x.shape[0], y.shape[0]
+    v, w = np.var(x, axis=0, ddof=1), np.var(y, axis=0, ddof=1)
+    if equal_var:
+        free = n + m - 2.0
+        spread = np.sqrt(((n - 1) * v + (m - 1) * w) / free * (1.0 / n + 1.0 / m))
+    else:
+        free = (v / n + w / m) ** 2 / ((v / n) ** 2 / (n - 1) + (w / m) ** 2 / (m - 1))
+        spread = np.sqrt(v / n + w / m)
+    t = (np.mean(x, axis=0) - np.mean(y, axis=0)) / spread
+    return TestResult(t, student(t, free, alternative))
+
+
+@implements(stats.f_oneway)
+def f_oneway(*samples, axis=0, equal_var=True, nan_policy="propagate", keepdims=False):
+    """Whether several samples have one mean."""
+    if not equal_var:
+        raise NotImplementedError("scipy.stats.f_oneway(equal_var=False)")
+    xs = [sample(a, axis, nan_policy) for a in samples]
+    n, k = sum(x.shape[0] for x in xs), len(xs)
+    middle = sum(np.sum(x, axis=0) for x in xs) / n
+    between = sum(x.shape[0] * (np.mean(x, axis=0) - middle) ** 2 for x in xs) / (k - 1.0)
+    within = sum(np.sum((x - np.mean(x, axis=0)) ** 2, axis=0) for x in xs) / (n - 1.0 * k)
+    f = between / within
+    free = n - 1.0 * k
+    return TestResult(f, special.betainc(0.5 * free, 0.5 * (k - 1.0), free / (free + (k - 1.0) * f)))
+
+
+@implements(stats.chisquare)
+def chisquare(f_obs, f_exp=None, ddof=0, axis=0, *, sum_check=True):
+    """Whether counts are those that are expected."""
+    seen = sample(f_obs, axis)
+    wanted = np.mean(seen, axis=0) + 0.0 * seen if f_exp is None else sample(f_exp, axis)
+    if sum_check and f_exp is not None:
+        one, other = np.sum(seen, axis=0), np.sum(wanted, axis=0)
+        if np.any(np.abs(one - other) > 1.4901161193847656e-08 * np.minimum(np.abs(one), np.abs(other))):
+            raise ValueError("For each axis slice, the sum of the observed frequencies must agree with the sum of the "
+                             "expected frequencies")  # fmt: skip
+    chi = np.sum((seen - wanted) ** 2 / wanted, axis=0)
+    return TestResult(chi, special.gammaincc(0.5 * (seen.shape[0] - 1.0 - ddof), 0.5 * chi))
+
+
+def leaning(x):
+    """The statistic of `skewtest`."""
+    n = 1.0 * x.shape[0]
+    y = skew(x) * np.sqrt(((n + 1) * (n + 3)) / (6.0 * (n - 2)))
+    beta = 3.0 * (n**2 + 27 * n - 70) * (n + 1) * (n + 3) / ((n - 2.0) * (n + 5) * (n + 7) * (n + 9))
+    w2 = -1.0 + np.sqrt(2 * (beta - 1))
+    delta = 1 / np.sqrt(0.5 * np.log(w2))
+    alpha = np.sqrt(2.0 / (w2 - 1))
+    y = np.where(y == 0, 1.0, y)[()]
+    return delta * np.log(y / alpha + np.sqrt((y / alpha) ** 2 + 1))
+
+
+def heavy(x):
+    """The statistic of `kurtosistest`."""
+    n = 1.0 * x.shape[0]
+    b2 = kurtosis(x, fisher=False)
+    e = 3.0 * (n - 1) / (n + 1)
+    spread = 24.0 * n * (n - 2) * (n - 3) / ((n + 1) * (n + 1.0) * (n + 3) * (n + 5))
+    y = (b2 - e) / np.sqrt(spread)
+    root = (
+        6.0 * (n * n - 5 * n + 2) / ((n + 7) * (n + 9)) * np.sqrt((6.0 * (n + 3) * (n + 5)) / (n * (n - 2) * (n - 3)))
+    )
+    a = 6.0 + 8.0 / root * (2.0 / root + np.sqrt(1 + 4.0 / (root**2)))
+    below = 1 + y * np.sqrt(2 / (a - 4.0))
+    term = np.sign(below) * np.power((1 - 2.0 / a) / np.abs(below), 1 / 3.0)
+    return (1 - 2 / (9.0 * a) - term) / np.sqrt(2 / (9.0 * a))
+
+
+@implements(stats.skewtest)
+def skewtest(a, axis=0, nan_policy="propagate", alternative="two-sided", *, keepdims=False):
+    """Whether a sample leans as a normal one may."""
+    z = leaning(sample(a, axis, nan_policy))
+    return TestResult(z, normal(z, alternative))
+
+
+@implements(stats.kurtosistest)
+def kurtosistest(a, axis=0, nan_policy="propagate", alternative="two-sided", *, keepdims=False):
+    """Whether the tails of a sample are as those of a normal one may be."""
+    z = heavy(sample(a, axis, nan_policy))
+    return TestResult(z, normal(z, alternative))
+
+
+@implements(stats.normaltest)
+def normaltest(a, axis=0, nan_policy="propagate", *, keepdims=False):
+    """Whether a sample may be normal."""
+    x = sample(a, axis, nan_policy)
+    k2 = leaning(x) ** 2 + heavy(x) ** 2
+    return TestResult(k2, np.exp(-0.5 * k2))
+
+
+@implements(stats.jarque_bera)
+def jarque_bera(x, *, axis=None, nan_policy="propagate", keepdims=False):
+    """Whether a sample has the skewness and kurtosis of a normal one."""
+    a = sample(x, axis, nan_policy)
+    value = a.shape[0] / 6.0 * (skew(a) ** 2 + kurtosis(a) ** 2 / 4.0)
+    return TestResult(value, np.exp(-0.5 * value))
+
+
+# Two samples that belong together ------------------------------------------------------------------------------------
+
+
+def correlation(x, y):
+    """Pearson's correlation along the first axis."""
+    dx, dy = x - np.mean(x, axis=0), y - np.mean(y, axis=0)
+    r = np.sum(dx * dy, axis=0) / np.sqrt(np.sum(dx * dx, axis=0) * np.sum(dy * dy, axis=0))
+    return np.minimum(np.maximum(r, -1.0), 1.0)
+
+
+@implements(stats.pearsonr)
+def pearsonr(x, y, *, alternative="two-sided", method=None, axis=0):
+    """The correlation of two samples."""
+    if method is not None:
+        raise NotImplementedError("scipy.stats.pearsonr(method=...): leave it out")
+    a, b = sample(x, axis), sample(y, axis)
+    n = a.shape[0]
+    if n != b.shape[0]:
+        raise ValueError("`x` and `y` must have the same length along `axis`.")
+    if n < 2:
+        raise ValueError("`x` and `y` must have length at least 2.")
+    r = correlation(a, b)
+    if n == 2:
+        return TestResult(r, 1.0 + 0.0 * r)
+    half = 0.5 * n - 1.0
+    return TestResult(r, by_side(2.0 * special.betainc(half, half, 0.5 * (1.0 - np.abs(r))), r, alternative))
+
+
+@implements(stats.linregress)
+def linregress(x, y, alternative="two-sided", *, axis=0, nan_policy="propagate", keepdims=False):
+    """The straight line of least squares through points."""
+    a, b = sample(x, axis, nan_policy), sample(y, axis, nan_policy)
+    n = a.shape[0]
+    dx, dy = a - np.mean(a, axis=0), b - np.mean(b, axis=0)
+    xx, xy, yy = np.mean(dx * dx, axis=0), np.mean(dx * dy, axis=0), np.mean(dy * dy, axis=0)
+    r = correlation(a, b)
+    slope = xy / xx
+    intercept = np.mean(b, axis=0) - slope * np.mean(a, axis=0)
+    if n == 2:
+        return LinregressResult(slope, intercept, r, np.where(b[0] == b[1], 1.0, 0.0)[()], 0.0 * slope)
+    free = n - 2.0
+    t = r * np.sqrt(free / ((1.0 - r + 1e-20) * (1.0 + r + 1e-20)))
+    error = np.sqrt((1.0 - r * r) * yy / xx / free)
+    return LinregressResult(slope, intercept, r, student(t, free, alternative), error)

@@ -1,0 +1,70 @@
+"""Rows of samples, tests and densities of `scipy.stats`, and of functions of `scipy.special`."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.special as sc
+from scipy import stats
+
+from tests.scipy.rows import row
+
+rng = np.random.default_rng(3)
+H, G = rng.normal(size=24), rng.uniform(1.0, 3.0, 9)
+U, W = rng.normal(size=7), rng.normal(size=7)
+M = rng.normal(size=(8, 3))
+Q = np.array([0.2, 0.7, 1.1])
+
+row("skew", lambda a: stats.skew(a) + stats.skew(a, bias=False), H, of=stats.skew, twice=True)
+row("skew of rows", lambda a: stats.skew(a, axis=1, keepdims=True), M)
+row("kurtosis", lambda a: stats.kurtosis(a) + stats.kurtosis(a, fisher=False, bias=False), H, of=stats.kurtosis)
+row("moment", lambda a: stats.moment(a, order=3, axis=1) + stats.moment(a.ravel(), 2, center=0.1), M, of=stats.moment)
+row("moments", lambda a: stats.moment(a, order=[1, 2, 4]), M)
+row("variation", lambda a: stats.variation(a, axis=None) + stats.sem(a, axis=None), G, of=(stats.variation, stats.sem))
+row("describe", lambda a: stats.describe(a)[2:], M, of=stats.describe)
+row("zscore", lambda a: stats.zscore(a, axis=1, ddof=1) + stats.zscore(a, axis=None), M, of=stats.zscore, twice=True)
+row("gzscore", stats.gzscore, G, of=stats.gzscore)
+row("zmap", stats.zmap, U, W, of=stats.zmap)
+row("means", lambda a, w: stats.gmean(a, weights=w) + stats.hmean(a) + stats.gstd(a), G, np.arange(1.0, 10.0),
+    of=(stats.gmean, stats.hmean, stats.gstd))  # fmt: skip
+row("iqr", lambda a: stats.iqr(a) + stats.iqr(a, rng=(10, 80), scale="normal"), H, of=stats.iqr)
+row("median_abs_deviation", lambda a: stats.median_abs_deviation(a, scale="normal"), H, of=stats.median_abs_deviation)
+row("scoreatpercentile", lambda a: stats.scoreatpercentile(a, [20, 63.0]) + stats.scoreatpercentile(a, 5), H,
+    of=stats.scoreatpercentile)  # fmt: skip
+row("mquantiles", lambda a: np.asarray(stats.mstats.mquantiles(a, [0.1, 0.5, 0.93])), H, of=stats.mstats.mquantiles)
+row("entropy", lambda p, q: stats.entropy(p, base=2) + stats.entropy(p, q), G, G[::-1] ** 2, of=stats.entropy)
+row("ttest_1samp", lambda a: tuple(stats.ttest_1samp(a, 0.3, alternative="less")), H, of=stats.ttest_1samp, twice=True)
+row("ttest_rel", lambda a, b: tuple(stats.ttest_rel(a, b)), U, W, of=stats.ttest_rel)
+row("ttest_ind", lambda a, b: tuple(stats.ttest_ind(a, b)), U, H, of=stats.ttest_ind)
+row("ttest_ind Welch", lambda a, b: tuple(stats.ttest_ind(a, b, equal_var=False, alternative="greater")), U, H)
+row("f_oneway", lambda a, b: tuple(stats.f_oneway(a, b, b[:5] ** 2)), U, H, of=stats.f_oneway)
+row("chisquare", lambda a: tuple(stats.chisquare(a)), G, of=stats.chisquare)
+row("normaltest", lambda a: tuple(stats.normaltest(a)) + tuple(stats.jarque_bera(a)), H,
+    of=(stats.normaltest, stats.jarque_bera))  # fmt: skip
+row("skewtest", lambda a: tuple(stats.skewtest(a)) + tuple(stats.kurtosistest(a)), H,
+    of=(stats.skewtest, stats.kurtosistest))  # fmt: skip
+row("pearsonr", lambda a, b: tuple(stats.pearsonr(a, b)), U, W, of=stats.pearsonr, twice=True)
+row("linregress", lambda a, b: tuple(stats.linregress(a, b)), U, W, of=stats.linregress, twice=True)
+row("ranks", lambda a: stats.rankdata(a) * a + stats.rankdata(a, "min"), H, of=stats.rankdata)
+row("spearmanr", lambda a, b: stats.spearmanr(a, b)[0] * a + stats.kendalltau(a, b)[1] * b, U, W,
+    of=(stats.spearmanr, stats.kendalltau))  # fmt: skip
+row("ks_1samp", lambda a, s: stats.ks_1samp(a, stats.norm.cdf, (0.1, s))[0], H, 1.2, of=stats.ks_1samp)
+row("kstest", lambda a: stats.kstest(a, "norm", (0.2, 1.1)).statistic, H, of=stats.kstest)
+row("gaussian_kde", lambda a, x: stats.gaussian_kde(a)(x), H, Q, of=stats.gaussian_kde, twice=True)
+row("gaussian_kde weights", lambda a, w, x: stats.gaussian_kde(a, "silverman", w).logpdf(x), G, np.arange(1.0, 10), Q)
+row("gaussian_kde plane", lambda a, b: stats.gaussian_kde(a.T, b)(a[:2].T + 0.1), M[:, :2], 0.6)
+KERNELS = stats.gaussian_kde(H)
+row("gaussian_kde outside", lambda x: KERNELS.pdf(x) + KERNELS.integrate_box_1d(-1.0, x[0]), Q)
+
+row("wofz", lambda x, y: np.abs(sc.wofz(x + 1j * y)) + np.real(sc.wofz(x)), Q, 0.3, of=sc.wofz, twice=True)
+row("voigt_profile", sc.voigt_profile, Q, 0.4, 0.3, of=sc.voigt_profile, twice=True)
+row("voigt_profile sharp", lambda x, s: sc.voigt_profile(x, s, 0.0) + sc.voigt_profile(x, 0.0, s), Q, 0.4)
+row("lambertw", lambda x: np.real(sc.lambertw(x)) + np.imag(sc.lambertw(-x - 0.3j, -1)), Q, of=sc.lambertw, twice=True)
+for name, n in (("hermite", 4), ("hermitenorm", 3), ("legendre", 5), ("chebyt", 4), ("chebyu", 3), ("laguerre", 3),
+                ("chebyc", 3), ("chebys", 4), ("sh_chebyt", 3), ("sh_chebyu", 2), ("sh_legendre", 4)):  # fmt: skip
+    family = getattr(sc, name)
+    row(f"{name}", lambda x, f=family, n=n: f(n)(x), Q / 2, of=family)
+row("shapes", lambda x: sc.genlaguerre(3, 0.5)(x) * sc.gegenbauer(3, 0.7)(x), Q / 2, of=(sc.genlaguerre, sc.gegenbauer))
+row("jacobi", lambda a, x: sc.jacobi(4, a, 0.2)(x), 0.3, Q / 2, of=sc.jacobi, twice=True)
+for n, m in ((0, 0), (3, 2), (5, -3), (4, 4), (2, 3)):
+    row(f"sph_harm_y {n} {m}", lambda t, p, n=n, m=m: np.real(sc.sph_harm_y(n, m, t, p)) * 0.7
+        + np.imag(sc.sph_harm_y(n, m, t, p)), Q, 2 * Q, of=sc.sph_harm_y)  # fmt: skip
