@@ -42,15 +42,16 @@ def decide_views(function: Function) -> None:
 
 
 def refuse_writes(function: Function) -> None:
-    """Refuse a program that writes to what `np.broadcast_to` shows, or to a view of it."""
+    """Refuse a program that writes to what `np.broadcast_to` or `np.diagonal` shows, or to a view of it."""
     for op in walk(function.body):
         for v in changed(op) if op.kind != "call" else ():
-            if any(source.kind == "broadcast_to" for source in _views(v)):
+            kind = next((source.kind for source in _views(v) if source.kind in ("broadcast_to", "diagonal")), None)
+            if kind is not None:
                 raise MemoryProblem(
                     "DJ404",
-                    "what np.broadcast_to gives is read-only, and written to here",
+                    f"what np.{kind} gives is read-only, and written to here",
                     loc=op.loc,
-                    cure="copy it before: np.broadcast_to(...).copy()",
+                    cure=f"copy it before: np.{kind}(...).copy()",
                 )
 
 
