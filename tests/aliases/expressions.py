@@ -151,7 +151,10 @@ class Expressions(Lines):
         size = shape[0] if len(shape) == 1 else shape
         ways = [f"np.zeros({size})", f"np.full({size}, {self.number(0)})", f"np.ones({size})"]
         if len(shape) == 1:
-            ways += [f"np.array([{', '.join(self.number(0) for _ in range(shape[0]))}])", f"0.2 * np.arange({size})"]
+            ways += [
+                f"np.array([{', '.join(self.number(0) for _ in range(shape[0]))}])",
+                f"np.zeros({size}) + 0.2 * np.arange({size})",
+            ]
             ways += [f"np.array([{self.number(0)} * i for i in range({size})])", f"np.linspace(0.0, 1.0, {size})"]
         return self.pick(ways)
 

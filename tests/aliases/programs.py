@@ -96,6 +96,7 @@ class Writer(Expressions):
     """The text of a function `f(a, m, b, x, k)` of arrays of 6, (3, 5) and 3 numbers, of a number and an int."""
 
     head = HEAD
+    size = (5, 11)  # statements
 
     # Statements --------------------------------------------------------------------------------------------------
 
@@ -470,7 +471,7 @@ class Writer(Expressions):
 
     def text(self) -> str:
         self.add("def f(a, m, b, x, k):", depth=0)
-        for _ in range(self.draw.randint(5, 11)):
+        for _ in range(self.draw.randint(*self.size)):
             self.statement(1)
         weights = [
             f"np.sum({text} * np.sin(np.arange({text}.size).reshape({text}.shape) + {place}.0))"

@@ -93,10 +93,7 @@ class Slope:
         return self if size > 0 else -self if size < 0 else self * 0.0
 
     def __float__(self) -> float:
-        return float(number(self))
-
-    def __int__(self) -> int:
-        return int(number(self))
+        raise TypeError("a slope would be lost")  # where an array of floats is written to
 
     def __bool__(self) -> bool:
         return bool(number(self))
@@ -274,7 +271,7 @@ class ExactNumPy:
         return self.ones(np.shape(like)) if np.asarray(like).dtype.kind == "O" else np.ones_like(like)
 
     def where(self, mask: Any, one: Any, other: Any) -> Any:
-        return np.where(np.asarray(mask, bool), one, other)
+        return self._objects(np.where(np.asarray(mask, bool), one, other))
 
     def maximum(self, one: Any, other: Any, **options: Any) -> Any:
         return np.frompyfunc(_larger, 2, 1)(one, other, **options)

@@ -181,3 +181,30 @@ def test_a_diagonal_is_not_written_to(shown, backend):
 
     with pytest.raises(dj.MemoryProblem, match=r"DJ404.*np.diagonal gives is read-only"):
         dj.grad(write, backend=backend)(np.eye(2), 1.0)
+
+
+@BACKENDS
+def test_what_always_raises_leaves_arguments_to_derivatives(backend):
+    def fails(a, x):
+        a[0] = x
+        a[1:] *= a[0]
+        return np.sum(a) * {"u": x}["w"]
+
+    a, x = np.array([0.2, 0.5, 0.7]), 0.9
+    direction = (np.ones(3), 1.0)
+    verbs = [
+        lambda: dj.grad(fails, argnums=(0, 1), backend=backend)(a, x),
+        lambda: dj.hessian(fails, backend=backend)(a, x),
+        lambda: dj.jacfwd(fails, backend=backend)(a, x),
+        lambda: dj.jacrev(fails, backend=backend)(a, x),
+        lambda: dj.jet(fails, (a, x), tuple((d, 0.0 * d) for d in direction), backend=backend),
+        lambda: dj.vmap(dj.grad(fails), in_axes=(0, None), backend=backend)(a.reshape(1, 3), x),
+        lambda: dj.jit(lambda a, x: np.sum(dj.grad(fails)(a, x)), backend=backend)(a, x),
+    ]
+    for verb in verbs:
+        with pytest.raises(KeyError, match="w"):
+            verb()
+        np.testing.assert_array_equal(a, [0.2, 0.5, 0.7])
+    with pytest.raises(KeyError, match="w"):
+        dj.jit(fails, backend=backend)(a, x)
+    np.testing.assert_allclose(a, [0.9, 0.45, 0.63])

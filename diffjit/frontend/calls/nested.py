@@ -116,10 +116,12 @@ class Nested(Mixin):
         return Foreign(ref), ref
 
     def nest(
-        self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, *, refusal: str = ""
-    ) -> Inner | None:
+        self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, *, refusal: str = "",
+        apart: bool = False,
+    ) -> Inner | None:  # fmt: skip
         """Interpret a call as a program of its own; None where it never returns.
 
+        `apart`: what it writes to is a copy of the caller's, also where it never returns.
         `flatten(args, kwargs)` flattens the plain trees of the arguments. `refusal`: what to call the function in the
         error for changing containers among its arguments, where it must not because it stands for a plain call.
         """
@@ -163,7 +165,9 @@ class Nested(Mixin):
         note_lines(ir)
         inputs = [*(outer for outer, _ in leaves), *free]
         if stops:
-            self.copy_in(ir, inputs)
+            memory = Written(ir)
+            own = [apart and isinstance(p.type, Array) and memory.holds(p) for p in ir.params]
+            self.copy_in(ir, [self.copy(v) if copied else v for v, copied in zip(inputs, own, strict=True)])
             self.dead = True
             return None
         names = [p.name or "" for p in ir.params]

@@ -148,17 +148,16 @@ class Exceptions(Mixin):
             self.settle()
         return self.memo[key]
 
-    def once(self, write: Callable[[], Any]) -> None:
-        """A write that was made already is not made again when its statement is resumed: it may read what it wrote."""
+    def once(self, action: Callable[[], Any]) -> Any:
+        """What was written or read already is not so again when its statement is resumed: memory may have changed."""
         if self.memo is None:
-            write()
-            return
+            return action()
         key = self.next_step()
-        if key in self.memo:
-            self.step = self.memo[key]
-            return
-        write()
-        self.memo[key] = self.step
+        if key not in self.memo:
+            result = action()
+            self.memo[key] = (result, self.step)
+        result, self.step = self.memo[key]
+        return result
 
     # raise
 
