@@ -1,5 +1,7 @@
 """What random programs have found."""
 
+# ruff: noqa: B012 - a return in a `finally` is what is tested
+
 import numpy as np
 import pytest
 
@@ -208,3 +210,77 @@ def test_what_always_raises_leaves_arguments_to_derivatives(backend):
     with pytest.raises(KeyError, match="w"):
         dj.jit(fails, backend=backend)(a, x)
     np.testing.assert_allclose(a, [0.9, 0.45, 0.63])
+
+
+def returned(a, x):
+    try:
+        if x < 0.9:
+            return a[0]
+    finally:
+        if x > 0.5:
+            return x
+    return 2.0 * x
+
+
+def raised(a, x):
+    try:
+        if x > 0.1:
+            raise ValueError("first")
+    finally:
+        a[0] = x
+        if x > 0.5:
+            return x
+    return 2.0 * x
+
+
+def raised_again(a, x):
+    try:
+        try:
+            if x > 0.1:
+                raise KeyError("first")
+        finally:
+            if x > 0.5:
+                raise ValueError("second")
+    except KeyError:
+        return x
+    except ValueError:
+        return 2.0 * x
+    finally:
+        a[0] = x
+    return 3.0 * x
+
+
+def nested(a, x):
+    try:
+        return a[0] * x
+    finally:
+        try:
+            if x > 0.1:
+                raise ValueError
+            a[1] = 3.0
+        except ValueError:
+            a[0] = 9.0
+            if x > 0.5:
+                return a[0] + x
+
+
+@BACKENDS
+@pytest.mark.parametrize("function", [returned, raised, raised_again, nested], ids=lambda function: function.__name__)
+@pytest.mark.parametrize("x", [0.05, 0.3, 0.7, 1.4])
+def test_a_finally_that_leaves_by_itself(function, x, backend):
+    fresh = lambda: np.array([0.4, 0.8])
+    ours, plain, problem = fresh(), fresh(), ""
+    try:
+        wanted = function(plain, x)
+    except ValueError as error:
+        problem = str(error)
+    if problem:
+        with pytest.raises(ValueError, match=problem):
+            dj.jit(function, backend=backend)(ours, x)
+        with pytest.raises(ValueError, match=problem):
+            dj.grad(function, argnums=1, backend=backend)(fresh(), x)
+    else:
+        assert dj.jit(function, backend=backend)(ours, x) == wanted
+        slope = (function(fresh(), x + 1e-6) - function(fresh(), x - 1e-6)) / 2e-6
+        assert dj.grad(function, argnums=1, backend=backend)(fresh(), x) == pytest.approx(slope, rel=1e-6)
+    np.testing.assert_array_equal(ours, plain)

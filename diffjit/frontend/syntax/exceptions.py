@@ -364,10 +364,14 @@ class Exceptions(Mixin):
         if self.jumped():
             return
         raised = {k: f for k, f in jumps.items() if k[1] == "raise" and k[2] == uid}
-        self.cells.update({k: f for k, f in jumps.items() if k not in raised})
-        for key, flag in raised.items():
-            exception = self.caught(key)
-            self.when(self.flag_value(flag), lambda e=exception: self.throw(e, node))
+        exceptions = {k: self.caught(k) for k in raised}
+
+        def go_on() -> None:
+            self.cells.update({k: f for k, f in jumps.items() if k not in raised})
+            for key, flag in raised.items():
+                self.when(self.flag_value(flag), lambda e=exceptions[key]: self.throw(e, node))
+
+        self.unless_jumped(go_on)  # what leaves the `finally` itself takes back what was on its way
 
     def _caught(self, handler: gast.AST) -> tuple[type, ...]:
         if handler.type is None:
