@@ -1,6 +1,6 @@
 """What random programs have found."""
 
-# ruff: noqa: B012 - a return in a `finally` is what is tested
+# ruff: noqa: B012, BLE001 - a return in a `finally` is what is tested
 
 import numpy as np
 import pytest
@@ -264,8 +264,33 @@ def nested(a, x):
                 return a[0] + x
 
 
+def passed_on(a, x):
+    y, q, i = x, [1.0, 2.0], 1 if x < 0.5 else 2
+    try:
+        try:
+            y = a[i]
+        except Exception:
+            try:
+                y = q[i]
+            except Exception:
+                y = a[i - 1]
+                raise
+            finally:
+                x = x * y
+        finally:
+            if x > 5.0:
+                raise KeyError("large")
+    except KeyError:
+        x = 3.0
+    except LookupError:
+        x = x * 7.0
+    return x * y
+
+
 @BACKENDS
-@pytest.mark.parametrize("function", [returned, raised, raised_again, nested], ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "function", [returned, raised, raised_again, nested, passed_on], ids=lambda function: function.__name__
+)
 @pytest.mark.parametrize("x", [0.05, 0.3, 0.7, 1.4])
 def test_a_finally_that_leaves_by_itself(function, x, backend):
     fresh = lambda: np.array([0.4, 0.8])

@@ -220,12 +220,12 @@ class Exceptions(Mixin):
         cure = "use its class, `args`, `__cause__` and attributes of your own"
         raise self.unsupported("DJ124", f"attribute `{name}` of {describe(held)}", None, cure)
 
-    def throw(self, exception: av.Ref, node: gast.AST | None = None) -> None:
-        """Raise: jump to the handler that catches it, else leave the function."""
+    def throw(self, exception: av.Ref, node: gast.AST | None = None, *, again: bool = False) -> None:
+        """Raise: jump to the handler that catches it, else leave the function; `again` behind a `finally`."""
         cls = self.contents(exception).cls
         handler = self.handler_for(cls)
         if handler is not None:
-            self.start_exception(exception, handler)
+            self.start_exception(exception, handler, again=again)
             return
         with nullcontext() if node is None else self.at(node):
             fields = dict(self.contents(exception).fields)
@@ -330,7 +330,11 @@ class Exceptions(Mixin):
     def caught(self, key: Any) -> av.Ref:
         """The exception of a jump to a handler."""
         exception = self.cells.pop(("exc", *key[2:]))
-        return exception.value if isinstance(exception, av.Maybe) else exception
+        exception = exception.value if isinstance(exception, av.Maybe) else exception
+        if isinstance(exception, av.Poison):
+            cure = "raise exceptions of different classes, or with arguments of one type"
+            raise self.unusable(exception, self.type_problem("DJ304", exception.reason, cure=cure))
+        return exception
 
     def _handle(self, handler: gast.AST, exception: av.Ref) -> None:
         self.exceptions.append(exception)
@@ -369,7 +373,7 @@ class Exceptions(Mixin):
         def go_on() -> None:
             self.cells.update({k: f for k, f in jumps.items() if k not in raised})
             for key, flag in raised.items():
-                self.when(self.flag_value(flag), lambda e=exceptions[key]: self.throw(e, node))
+                self.when(self.flag_value(flag), lambda e=exceptions[key]: self.throw(e, node, again=True))
 
         self.unless_jumped(go_on)  # what leaves the `finally` itself takes back what was on its way
 
@@ -391,10 +395,10 @@ class Exceptions(Mixin):
         """Whether an exception of this class would be caught here."""
         return self.handler_for(exception) is not None
 
-    def start_exception(self, exception: av.Ref, handler: Any) -> None:
+    def start_exception(self, exception: av.Ref, handler: Any, *, again: bool = False) -> None:
         """Jump to a handler."""
         held = self.contents(exception)
-        if self.exceptions and self.exceptions[-1] is not exception:
+        if self.exceptions and self.exceptions[-1] is not exception and not again:
             self.write(exception, replace(held, fields={**held.fields, "__context__": self.exceptions[-1]}))
         key = (handler[0], held.cls)
         self.cells["exc", *key] = exception
