@@ -11,6 +11,8 @@ import linecache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from diffjit.ir.nodes import Loc
 
 
@@ -167,6 +169,39 @@ class GradientMismatch(DiffjitError, AssertionError):
         )
         error.report = report
         return error
+
+
+def raised(cls: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any] | None) -> BaseException:
+    """An exception of a program: its class, its arguments, and what its `__init__` has set, which is not run again."""
+    if fields is None:
+        return cls(*args)
+    native = next(base for base in cls.__mro__ if base.__module__ == "builtins")
+    error = native.__new__(cls, *args)
+    native.__init__(error, *args)
+    error.args = args
+    for name, value in fields.items():
+        object.__setattr__(error, name, value)
+    return error
+
+
+def filled(form: tuple[Any, ...], values: Iterator[Any], text: Callable[[tuple[Any, ...], Iterator[Any]], str]) -> Any:
+    """What an exception holds: `("value", ...)` takes the next of the values, `("text", parts)` those of its formats.
+
+    Others are `("constant", it)`, and `"tuple"`, `"list"` and `"dict"` of such forms.
+    """
+    kind, content = form
+    match kind:
+        case "value":
+            return next(values)
+        case "text":
+            return text(content, values)
+        case "tuple":
+            return tuple(filled(item, values, text) for item in content)
+        case "list":
+            return [filled(item, values, text) for item in content]
+        case "dict":
+            return {key: filled(item, values, text) for key, item in content}
+    return content
 
 
 class CacheWarning(UserWarning):

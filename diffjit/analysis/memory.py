@@ -19,7 +19,7 @@ from diffjit.analysis.integers.sums import Sums
 from diffjit.analysis.order import Order
 from diffjit.ir.aliases import Classes, Edge, edges, held
 from diffjit.ir.nodes import Function, Op, Value
-from diffjit.ir.types import Array, List, Stack, is_ref
+from diffjit.ir.types import Array, List, Stack, is_float, is_ref
 from diffjit.ir.walk import walk
 
 
@@ -55,8 +55,10 @@ class Memory(Classes):
             self._mark_shared()
 
     def _carried_out(self, edge: Edge) -> bool:
-        """Whether a list or tape that only one branch has leaves it as that very one."""
+        """Whether a list or tape that only one branch has leaves it as that very one: without cotangents of its own."""
         if edge.op.kind != "if" or isinstance(edge.target.type, Array):
+            return False
+        if isinstance(edge.target.type, List) and is_float(edge.target.type):
             return False
         k = edge.op.outputs.index(edge.target)
         real = [v for v in (r.results[k] for r in edge.op.regions) if v.op is None or v.op.kind != "undef"]

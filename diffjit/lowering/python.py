@@ -12,6 +12,7 @@ import numpy as np
 
 from diffjit.ir.nodes import Function
 from diffjit.ir.stages import note
+from diffjit.ir.text.statements import importable
 from diffjit.ir.types import FLOAT, Scalar
 from diffjit.ir.walk import callees, walk
 from diffjit.lowering.calls import cache
@@ -27,6 +28,8 @@ def compile_python(function: Function, *, name_hint: str | None = None) -> Calla
     module = types.ModuleType(f"diffjit_generated.{stem}_{cache.digest(text)[:8]}")
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), module.__dict__)  # noqa: S102 - our own text
+    for name, cls in _classes(function).items():
+        setattr(module, name, cls)
     entry = getattr(module, function.name)
     types_out = [v.type for v in function.results]
     floats = _python_floats(function)
@@ -42,6 +45,13 @@ def compile_python(function: Function, *, name_hint: str | None = None) -> Calla
     call.__name__ = function.name
     call.entry = entry  # type: ignore[attr-defined]
     return call
+
+
+def _classes(function: Function) -> dict[str, type]:
+    """Exceptions that the text raises and cannot import: it has their nearest ancestors in their places."""
+    ops = (op for f in callees(function) for op in walk(f.body) if op.kind == "raise")
+    raised = {op.attrs["exception"] for op in ops}
+    return {cls.__name__: cls for cls in raised if cls.__module__ != "builtins" and not importable(cls)}
 
 
 def _python_floats(function: Function) -> frozenset[int]:

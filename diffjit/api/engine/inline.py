@@ -17,7 +17,7 @@ from diffjit.api.product_programs import forward_program, reversible
 from diffjit.api.products import cotangents
 from diffjit.errors import UsageError
 from diffjit.frontend.calls.nested import Entry, Inner, signature
-from diffjit.frontend.entry.demand import FORWARD, REVERSE, Demand, before
+from diffjit.frontend.entry.demand import FORWARD, NOTHING, REVERSE, Demand, before
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
@@ -95,7 +95,8 @@ def nest(
     called = abstract_function(interpreter, function)
     outer, interpreter.to_take = interpreter.to_take, before(demand, interpreter.to_take)
     try:
-        inner = interpreter.nest(called, args, kwargs, flatten_call, node, refusal=refusal)
+        derived = demand != NOTHING  # a derivative leaves the caller's arrays as they are
+        inner = interpreter.nest(called, args, kwargs, flatten_call, node, refusal=refusal, apart=derived)
     finally:
         interpreter.to_take = outer
     if inner is not None:

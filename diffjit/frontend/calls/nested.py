@@ -24,7 +24,6 @@ from diffjit.frontend.entry.writeback import Arguments
 from diffjit.frontend.numpy.finite import check_values
 from diffjit.frontend.numpy.read_only import decide_views
 from diffjit.frontend.numpy.reshapes import Written
-from diffjit.frontend.syntax.control import reachable
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static, is_number
@@ -117,10 +116,12 @@ class Nested(Mixin):
         return Foreign(ref), ref
 
     def nest(
-        self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, *, refusal: str = ""
-    ) -> Inner | None:
+        self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, *, refusal: str = "",
+        apart: bool = False,
+    ) -> Inner | None:  # fmt: skip
         """Interpret a call as a program of its own; None where it never returns.
 
+        `apart`: what it writes to is a copy of the caller's, also where it never returns.
         `flatten(args, kwargs)` flattens the plain trees of the arguments. `refusal`: what to call the function in the
         error for changing containers among its arguments, where it must not because it stands for a plain call.
         """
@@ -136,11 +137,7 @@ class Nested(Mixin):
             keywords = {name: self.enter(a, entry) for name, a in kwargs.items()}
             call = flatten(tuple(p for p, _ in positional), {name: p for name, (p, _) in keywords.items()})
             with self.build.inside(body):
-                if not self.arenas_within(reachable(start)) and not refusal:
-                    problem = f"{refused} uses objects that hold lists and one another, and were made outside"
-                    raise self.unsupported("DJ125", problem, node, "make them inside, or hand over numbers and arrays")
-                arenas = {("h", ref.uid) for ref in self.learned.arenas.values()}  # its own now
-                begin = {key: held for key, held in start.items() if key not in arenas}
+                begin = self.arenas_within(start, "" if refusal else refused, node)
                 named = {name: i for name, (_, i) in keywords.items()}
                 given = Arguments(self)
                 given.enter(av.Tup((*(i for _, i in positional), *named.values())), ())
@@ -169,7 +166,9 @@ class Nested(Mixin):
         note_lines(ir)
         inputs = [*(outer for outer, _ in leaves), *free]
         if stops:
-            self.copy_in(ir, inputs)
+            memory = Written(ir)
+            own = [apart and isinstance(p.type, Array) and memory.holds(p) for p in ir.params]
+            self.copy_in(ir, [self.copy(v) if copied else v for v, copied in zip(inputs, own, strict=True)])
             self.dead = True
             return None
         names = [p.name or "" for p in ir.params]

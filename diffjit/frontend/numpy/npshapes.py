@@ -10,6 +10,7 @@ import numpy as np
 
 from diffjit.frontend.numpy.arith import as_operand
 from diffjit.frontend.numpy.failures import words
+from diffjit.frontend.numpy.read_only import READ_ONLY
 from diffjit.frontend.numpy.reshapes import CONTIGUOUS, EXACT, MERGED, TAKEN
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.handlers import core
@@ -225,7 +226,11 @@ class NumpyShapes(Mixin):
         rows, columns = a.type.dims
         length = rows if rows == columns and offset.obj == 0 else Sym()
         return self.build.value(
-            "diagonal", [a], Array(a.type.dtype, (length,), "A"), offset=self.static_int(offset, "the offset")
+            "diagonal",
+            [a],
+            Array(a.type.dtype, (length,), "A"),
+            offset=self.static_int(offset, "the offset"),
+            **{READ_ONLY: True},
         )
 
     @core(shaping.has_length_one)

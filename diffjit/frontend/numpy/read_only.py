@@ -14,6 +14,7 @@ from diffjit.ir.types import Array, is_ref
 from diffjit.ir.walk import walk
 from diffjit.primitives.library import windows
 
+READ_ONLY = "read_only"  # attribute of a diagonal that the program itself takes; derivatives write to their own
 CONSTANT = "constant"  # attribute of a view of the whole array, where a copy was taken: what was taken, and the cure
 SHOWN = (
     "a read-only view (of windows or diagonals) is taken",
@@ -33,6 +34,12 @@ class ReadOnly(Mixin):
         """The array, with a mark in the program."""
         return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim, constant=taken)
 
+    @core(windows.written_through)
+    def mark_written(self, shown: Any) -> Any:
+        """A diagonal that is no read-only one."""
+        shown.op.attrs.pop(READ_ONLY, None)
+        return shown
+
 
 def decide_views(function: Function) -> None:
     """Settle what is a view and what a copy, once a program is complete."""
@@ -42,16 +49,20 @@ def decide_views(function: Function) -> None:
 
 
 def refuse_writes(function: Function) -> None:
-    """Refuse a program that writes to what `np.broadcast_to` shows, or to a view of it."""
+    """Refuse a program that writes to what `np.broadcast_to` or `np.diagonal` shows, or to a view of it."""
     for op in walk(function.body):
         for v in changed(op) if op.kind != "call" else ():
-            if any(source.kind == "broadcast_to" for source in _views(v)):
+            shown = (op for op in _views(v) if op.kind == "broadcast_to" or READ_ONLY in op.attrs)
+            kind = next((source.kind for source in shown), None)
+            if kind is not None:
                 raise MemoryProblem(
                     "DJ404",
-                    "what np.broadcast_to gives is read-only, and written to here",
+                    f"what np.{kind} gives is read-only, and written to here",
                     loc=op.loc,
-                    cure="copy it before: np.broadcast_to(...).copy()",
+                    cure=f"copy it before: np.{kind}(...).copy()",
                 )
+    for op in walk(function.body):
+        op.attrs.pop(READ_ONLY, None)
 
 
 def _views(v: Value) -> Iterator[Op]:

@@ -19,7 +19,7 @@ from diffjit.frontend.values.join import item_template, join_items, same_items
 from diffjit.frontend.values.leaves import convert, instantiate, leaf_types, list_types
 from diffjit.frontend.values.nodes import ListsOf, kind_of_nodes, learn_arenas
 from diffjit.frontend.values.portable import refers
-from diffjit.frontend.values.templates import Bad, Boxed, DynList, Learn, Node, Side, rebuild, split, with_parts
+from diffjit.frontend.values.templates import Bad, Boxed, Cells, DynList, Learn, Node, Side, rebuild, split, with_parts
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, List, Scalar, Type, fresh_lengths
@@ -37,22 +37,26 @@ class Arenas(Mixin):
             self.cells["h", ref.uid] = DynList(lists, elem, site)
             self.lent_nodes.pop(ref.uid, None)
 
-    def arenas_within(self, around: set[int]) -> bool:
+    def arenas_within(self, start: Cells, function: str, node: Any) -> Cells:
         """Make the lists of an inner program; of nodes that are in use around it, it has copies, to read.
 
-        False where it cannot have them, since these nodes hold lists: it has those around it.
+        Where these hold lists, it has them as they are, which is refused for a function that derivatives are taken of.
+        Returns the cells at its start that are not its own.
         """
-        outside = {ref.uid: self.contents(ref) for ref in self.learned.arenas.values() if ref.uid in around}
+        around, arenas = reachable(start), {ref.uid for ref in self.learned.arenas.values()}
+        outside = {uid: self.contents(av.Ref(uid)) for uid in arenas & around}
         self.open_arenas()
         with_lists = any(isinstance(x.type.elem, List) for held in outside.values() for x in held.lists)
+        if with_lists and function:
+            problem = f"{function} uses objects that hold lists and one another, and were made outside"
+            raise self.unsupported("DJ125", problem, node, "make them inside, or hand over numbers and arrays")
         for uid, held in outside.items():
-            if with_lists:
-                self.cells["h", uid] = held
-                continue
-            lists = tuple(self.build.value("list_copy", [x], x.type) for x in held.lists)
-            self.cells["h", uid] = replace(held, lists=lists)
-            self.lent_nodes[uid] = self.build.value("list_len", [lists[0]], INT)
-        return not with_lists
+            self.cells["h", uid] = held
+            if not with_lists:
+                lists = tuple(self.build.value("list_copy", [x], x.type) for x in held.lists)
+                self.cells["h", uid] = replace(held, lists=lists)
+                self.lent_nodes[uid] = self.build.value("list_len", [lists[0]], INT)
+        return {key: held for key, held in start.items() if key[0] != "h" or key[1] not in arenas}
 
     def unfinished(self, cls: type) -> av.Handle | None:
         """A place in the arena for an object whose `__init__` puts it into others, and is still to run."""

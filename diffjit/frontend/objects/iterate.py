@@ -69,7 +69,7 @@ class Iteration(Mixin):
         items = self.static_items(iterable, node)
         if items is not None:
             return self._unrolled(items, self._watched(iterable, body), break_uid)
-        if site in self.growing and self._gone_through(iterable):
+        if isinstance(iterable, (av.Ref, av.Iter)) and site in self.growing:
             return self._while_it_grows(iterable, body, site, node, assigned, break_uid)
         if site in self.unroll and self.can_unroll(iterable):
             return self._unrolled(self.getters(iterable, node), body, break_uid)
@@ -81,7 +81,7 @@ class Iteration(Mixin):
         saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
         try:
             broke = self._counted(indexed, body, loop)
-            if not self._grows_inside(self._gone_through(iterable), block.ops[first:]):
+            if not self._grows_inside(iterable, block.ops[first:], node):
                 return broke
             self.growing.add(site)
             self.cells, self.dead = saved, False
@@ -108,68 +108,88 @@ class Iteration(Mixin):
 
     def _watched(self, iterable: Any, body: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """The body of an unrolled loop over a list, which must not change ahead of the loop."""
-        refs = [r for r in self._lists_in(iterable) if isinstance(self.contents(r), av.ListC)]
-        before = [self.contents(r).items for r in refs]
+        lists = [(ref, back) for ref, back in self.lists_in(iterable) if isinstance(self.contents(ref), av.ListC)]
+        before = [self.contents(ref).items for ref, _ in lists]
+        sized = self._dict_in(iterable)
+        size = len(self.contents(sized).items) if sized is not None else 0
         k = itertools.count(1)
 
         def checked(item: Any) -> None:
             body(item)
             ahead = next(k)
-            for ref, items in zip(refs, before, strict=True):
+            for (ref, back), items in zip(lists, before, strict=True):
                 held = self.held(ref)
                 same = isinstance(held, av.ListC) and len(held.items) == len(items)
-                if not same or any(x is not y for x, y in zip(held.items[ahead:], items[ahead:], strict=True)):
+                left = slice(len(items) - ahead) if back else slice(ahead, None)
+                if not same or any(x is not y for x, y in zip(held.items[left], items[left], strict=True)):
                     raise self.grows(ref)
+            if sized is not None and not self.dead and len(self.contents(sized).items) != size:
+                message = "dictionary changed size during iteration"
+                self.unless_jumped(lambda: self.raise_if(Static(True), RuntimeError, message))
 
-        return checked if refs else body
+        return checked if lists or sized is not None else body
 
-    def _lists_in(self, iterable: Any) -> list[av.Ref]:
+    def lists_in(self, iterable: Any, *, back: bool = False) -> list[tuple[av.Ref, bool]]:
+        """The lists that an iterable goes through, and whether from their ends."""
         if isinstance(iterable, av.Iter):
-            return [r for part in self.iter_sources(iterable) for r in self._lists_in(part)]
-        return [iterable] if isinstance(iterable, av.Ref) and iterable.uid in self.sites.of else []
+            back ^= iterable.kind == "reversed"
+            return [pair for part in self.iter_sources(iterable) for pair in self.lists_in(part, back=back)]
+        known = isinstance(iterable, av.Ref) and (
+            iterable.uid in self.sites.of or isinstance(self.contents(iterable), DynList)
+        )
+        return [(iterable, back)] if known else []
 
-    def _gone_through(self, iterable: Any) -> list[av.Ref]:
-        """The growing lists that a loop goes through from their first items on."""
-        if isinstance(iterable, av.Iter):
-            inner = self.iter_sources(iterable) if iterable.kind in ("enumerate", "zip", "map", "iter") else ()
-            return [ref for part in inner for ref in self._gone_through(part)]
-        return [iterable] if isinstance(iterable, av.Ref) and isinstance(self.contents(iterable), DynList) else []
+    def _dict_in(self, iterable: Any) -> av.Ref | None:
+        """The dict that a loop goes through, by itself or by a view."""
+        while isinstance(iterable, av.Iter) and iterable.kind in ("enumerate", "iter", "view"):
+            iterable = iterable.parts[0]
+        if not isinstance(iterable, av.Ref):
+            return None
+        held = self.contents(iterable)
+        return iterable if isinstance(held, av.DictC) and not held.is_set else None
 
-    def _grows_inside(self, refs: list[av.Ref], ops: list[Op]) -> bool:
-        """Whether a loop may change the lengths of these lists: itself, or in a call of a function around it."""
-        lists = [_holder(x) for ref in refs for x in self.contents(ref).lists]
-        calls = [r.function for r in self.recursions if r.stacked]  # these have no copies of lists
-        if not lists:
-            return False
-        for op in (op for outer in ops for region in outer.regions for op in walk(region)):
-            if op.kind in ("list_append", "list_pop", "list_insert") and _holder(op.inputs[0]) in lists:
-                return True
-            if op.kind == "call" and any(f in calls for f in callees(op.attrs["function"])):
-                return True
-        return False
+    def _grows_inside(self, iterable: Any, ops: list[Op], node: Any) -> bool:
+        """Whether a loop over growing lists changes the length of one, or calls a function around it that may."""
+        lists = {
+            _holder(value): back
+            for ref, back in self.lists_in(iterable)
+            if isinstance(held := self.contents(ref), DynList)
+            for value in held.lists
+        }
+        inside = [op for outer in ops for region in outer.regions for op in walk(region)] if lists else []
+        kinds = ("list_append", "list_pop", "list_insert")
+        held_by = [(op.kind, _holder(op.inputs[0])) for op in inside if op.kind in kinds]
+        found = [(kind, lists[holder]) for kind, holder in held_by if holder in lists]
+        around = [r.function for r in self.recursions if r.stacked]  # these have no copies of lists
+        if any(op.kind == "call" and any(f in around for f in callees(op.attrs["function"])) for op in inside):
+            found += [("call", back) for back in lists.values()]
+        if ("list_pop", True) in found:  # one that only gets longer has all items that `reversed` will come to
+            message = "a list that becomes shorter while a loop goes through it backwards"
+            raise self.unsupported("DJ115", message, node, "go through a copy: reversed(list(items))")
+        return any(not back for _, back in found)
 
     def _while_it_grows(self, iterable: Any, body: Any, site: Any, node: Any, assigned: Any, break_uid: Any) -> Any:
         """A loop over lists that its body changes: their lengths are looked at before each item."""
         name = ("t", next(self._uids))
         self.cells[name] = Static(0)
 
+        def now() -> Indexed:
+            found = self.indexed(iterable, node)
+            assert found is not None
+            return found
+
         def step(_: list[Value]) -> None:
-            k = self.cells[name]
+            k = self.once(lambda: self.cells[name])
+            item = self.once(lambda: now().item(k))
             self.cells[name] = self.ew("add", k, Static(1))
-            body(self._goes_on(iterable, node).item(k))
+            body(item)
 
         def cond() -> Any:
-            return self.compare_kind("less", self.cells[name], self._goes_on(iterable, node).length)
+            return self.compare_kind("less", self.cells[name], now().length)
 
         broke = self.run_loop(Loop(site, "while", [], step, cond, assigned, break_uid, node))
         del self.cells[name]
         return broke
-
-    def _goes_on(self, iterable: Any, node: Any) -> Indexed:
-        """What an iterable has by now."""
-        found = self.indexed(iterable, node)
-        assert found is not None, "it had items that can be counted before"
-        return found
 
     def place(self) -> Any:
         """What tells this place in the program from others, within one function."""
@@ -197,7 +217,7 @@ class Iteration(Mixin):
             if not isinstance(self.pending(), Static):
                 self.unless_jumped(lambda first=k: self._unroll_from(items, first, body))
                 return
-            self.guarded(lambda get=items[k]: body(get()), fresh=True)
+            self.guarded(lambda get=items[k]: body(self.once(get)), fresh=True)
             k += 1
 
     def _counted(self, indexed: Indexed, body: Any, loop: Loop) -> Any:
@@ -210,7 +230,7 @@ class Iteration(Mixin):
             i = index[0]
             if i.op is None:
                 self.iv_loops[i] = loop
-            body(i if indexed.bounds is not None else indexed.item(i))
+            body(i if indexed.bounds is not None else self.once(lambda: indexed.item(i)))
 
         loop.body = iteration
         return self.run_loop(loop)

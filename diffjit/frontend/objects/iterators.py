@@ -114,14 +114,16 @@ class Iterators(Mixin):
     def _zipped(self, parts: tuple[Any, ...], body: Body, node: Any) -> None:
         """One part leads, a lazy one or one of known length; the others are indexed along with it."""
         lead = next((p for p in parts if self.is_lazy(p)), None) or next(p for p in parts if self.can_unroll(p))
-        others = [None if p is lead else self.alongside(self.countable(p, node), node) for p in parts]
-
+        beside = [None if p is lead else self.countable(p, node) for p in parts]
+        first = [None if p is None else self.alongside(p, node) for p in beside]
         uid, name = next(self._uids), ("t", next(self._uids))
         self.cells[name] = Static(0)
 
         def step(item: Any) -> None:
             k = self.cells[name]
             inside: Any = Static(True)
+            # Lists may have become longer or shorter meanwhile, or hold other items.
+            others = [self.alongside(p, node) if self.lists_in(p) else at for p, at in zip(beside, first, strict=True)]
             for other in others:
                 if other is not None:
                     inside = self.both(inside, self.compare_kind("less", k, self.folded(other.length)))
@@ -214,7 +216,7 @@ class Iterators(Mixin):
 
     def _places(self, iterable: Any) -> Any:
         """Number and getter of items that are objects in a growing list, by themselves or enumerated."""
-        lists = [self.contents(r) for r in self._lists_in(iterable)]
+        lists = [self.contents(r) for r, _ in self.lists_in(iterable)]
         live = any(isinstance(held, DynList) and self.is_live(held) for held in lists)
         return self.indexed(iterable, None) if live else None
 

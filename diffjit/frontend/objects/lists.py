@@ -265,6 +265,7 @@ class Lists(Mixin):
 
     def length(self, value: Any, node: Any = None) -> Any:
         """len()."""
+        value = self.certain(value)
         if isinstance(value, Static) and self.wrong_type(value) is None:
             return Static(len(value.obj))
         if isinstance(value, av.Tup):

@@ -20,7 +20,8 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import NONE, Static, is_none
-from diffjit.ir.nodes import Block
+from diffjit.ir.nodes import Block, Value
+from diffjit.ir.types import Scalar
 
 
 class Split(Exception):
@@ -36,6 +37,8 @@ class Split(Exception):
 class Abandon(Exception):
     """The rest of a statement is never reached."""
 
+
+_CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
 
 # Errors of what is no number, or cannot be indexed, iterated over or unpacked: None, and numbers for containers.
 _WRONG_KIND = frozenset({"DJ115", "DJ301", "DJ312", "DJ314"})
@@ -145,6 +148,17 @@ class Exceptions(Mixin):
             self.settle()
         return self.memo[key]
 
+    def once(self, action: Callable[[], Any]) -> Any:
+        """What was written or read already is not so again when its statement is resumed: memory may have changed."""
+        if self.memo is None:
+            return action()
+        key = self.next_step()
+        if key not in self.memo:
+            result = action()
+            self.memo[key] = (result, self.step)
+        result, self.step = self.memo[key]
+        return result
+
     # raise
 
     def exec_Assert(self, node: gast.AST) -> None:
@@ -206,22 +220,54 @@ class Exceptions(Mixin):
         cure = "use its class, `args`, `__cause__` and attributes of your own"
         raise self.unsupported("DJ124", f"attribute `{name}` of {describe(held)}", None, cure)
 
-    def throw(self, exception: av.Ref, node: gast.AST | None = None) -> None:
-        """Raise: jump to the handler that catches it, else leave the function."""
+    def throw(self, exception: av.Ref, node: gast.AST | None = None, *, again: bool = False) -> None:
+        """Raise: jump to the handler that catches it, else leave the function; `again` behind a `finally`."""
         cls = self.contents(exception).cls
         handler = self.handler_for(cls)
         if handler is not None:
-            self.start_exception(exception, handler)
+            self.start_exception(exception, handler, again=again)
             return
         with nullcontext() if node is None else self.at(node):
-            self.over_texts(list(self.contents(exception).fields["args"].items), lambda args: self._leave(cls, args))
+            fields = dict(self.contents(exception).fields)
+            args = list(fields.pop("args").items)
+            own = {name: value for name, value in fields.items() if name not in ("__cause__", "__context__")}
+            leave = lambda held: self._leave(cls, held[: len(args)], dict(zip(own, held[len(args) :], strict=True)))  # noqa: E731
+            self.over_texts([*args, *own.values()], leave)
         self.dead = True
 
-    def _leave(self, cls: type, args: list[Any]) -> None:
-        """Leave the program with an exception."""
-        parts = [p for k, a in enumerate(args) for p in (*((", ",) if k else ()), *self.text_parts(a))]
-        values, formats = self.print_parts(tuple(parts))
-        self.build.op("raise", values, exception=cls, parts=formats)
+    def _leave(self, cls: type, args: list[Any], fields: dict[str, Any]) -> None:
+        """Leave the program with an exception: one of a text, or what it holds."""
+        init = self.class_lookup(cls, "__init__")
+        made = bool(fields) or (
+            isinstance(init, (types.FunctionType, av.Member)) and not cls.__module__.startswith("numpy")
+        )
+        if not made and (not args or (len(args) == 1 and self.is_text(args[0]))):
+            values, formats = self.print_parts(tuple(p for a in args for p in self.text_parts(a)))
+            self.build.op("raise", values, exception=cls, parts=formats)
+            return
+        values = []
+        forms = ("tuple", tuple(self._form(a, values) for a in args))
+        attributes = ("dict", tuple((name, self._form(value, values)) for name, value in fields.items()))
+        self.build.op("raise", values, exception=cls, held=(forms, attributes if made else None))
+
+    def _form(self, value: Any, values: list[Any]) -> tuple[str, Any]:
+        """What an exception holds, as `errors.filled` takes it; the numbers and arrays are added to `values`."""
+        if isinstance(value, Value):
+            values.append(value)
+            weak = isinstance(value.type, Scalar) and value.type.weak
+            return ("value", {"b": "bool", "f": "float", "c": "complex"}.get(value.type.dtype.kind) if weak else None)
+        if isinstance(value, Static) and type(value.obj) in _CONSTANTS:
+            return ("constant", value.obj)
+        if isinstance(value, av.Tup) and value.cls is None:
+            return ("tuple", tuple(self._form(item, values) for item in value.items))
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        if isinstance(held, av.ListC):
+            return ("list", tuple(self._form(item, values) for item in held.items))
+        if isinstance(held, av.DictC) and not held.is_set and all(type(key) in _CONSTANTS for key in held.items):
+            return ("dict", tuple((key, self._form(item, values)) for key, item in held.items.items()))
+        texts, formats = self.print_parts(self.text_parts(value))
+        values += texts
+        return ("text", formats)
 
     def raise_if(self, cond: Any, exception: type, message: Any) -> None:
         """Fail where the condition holds, as Python does; `message` as in `guard`."""
@@ -284,7 +330,11 @@ class Exceptions(Mixin):
     def caught(self, key: Any) -> av.Ref:
         """The exception of a jump to a handler."""
         exception = self.cells.pop(("exc", *key[2:]))
-        return exception.value if isinstance(exception, av.Maybe) else exception
+        exception = exception.value if isinstance(exception, av.Maybe) else exception
+        if isinstance(exception, av.Poison):
+            cure = "raise exceptions of different classes, or with arguments of one type"
+            raise self.unusable(exception, self.type_problem("DJ304", exception.reason, cure=cure))
+        return exception
 
     def _handle(self, handler: gast.AST, exception: av.Ref) -> None:
         self.exceptions.append(exception)
@@ -318,10 +368,14 @@ class Exceptions(Mixin):
         if self.jumped():
             return
         raised = {k: f for k, f in jumps.items() if k[1] == "raise" and k[2] == uid}
-        self.cells.update({k: f for k, f in jumps.items() if k not in raised})
-        for key, flag in raised.items():
-            exception = self.caught(key)
-            self.when(self.flag_value(flag), lambda e=exception: self.throw(e, node))
+        exceptions = {k: self.caught(k) for k in raised}
+
+        def go_on() -> None:
+            self.cells.update({k: f for k, f in jumps.items() if k not in raised})
+            for key, flag in raised.items():
+                self.when(self.flag_value(flag), lambda e=exceptions[key]: self.throw(e, node, again=True))
+
+        self.unless_jumped(go_on)  # what leaves the `finally` itself takes back what was on its way
 
     def _caught(self, handler: gast.AST) -> tuple[type, ...]:
         if handler.type is None:
@@ -341,10 +395,10 @@ class Exceptions(Mixin):
         """Whether an exception of this class would be caught here."""
         return self.handler_for(exception) is not None
 
-    def start_exception(self, exception: av.Ref, handler: Any) -> None:
+    def start_exception(self, exception: av.Ref, handler: Any, *, again: bool = False) -> None:
         """Jump to a handler."""
         held = self.contents(exception)
-        if self.exceptions and self.exceptions[-1] is not exception:
+        if self.exceptions and self.exceptions[-1] is not exception and not again:
             self.write(exception, replace(held, fields={**held.fields, "__context__": self.exceptions[-1]}))
         key = (handler[0], held.cls)
         self.cells["exc", *key] = exception

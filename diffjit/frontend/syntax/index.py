@@ -129,11 +129,11 @@ class Indexing(Mixin):
             self.call_method(owner, "__delitem__", [index])
         elif isinstance(held, av.ListC):
             items = list(held.items)
-            del items[
-                self.static_slice(index, node)
-                if isinstance(index, av.Slice)
-                else self.static_int(index, "the index", node)
-            ]
+            part = self.static_slice(index, node) if isinstance(index, av.Slice) else None
+            place = self.static_int(index, "the index", node) if part is None else 0
+            if not -len(items) <= place < len(items) and part is None:
+                self.out_of_range("list assignment index out of range")
+            del items[place if part is None else part]
             self.write(owner, replace(held, items=tuple(items)))
         elif isinstance(held, DynList):
             if isinstance(index, av.Slice) and is_none(index.step):

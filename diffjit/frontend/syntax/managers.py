@@ -114,7 +114,7 @@ class Managers(Mixin):
         def failed() -> None:
             cls = Static(self.contents(exception).cls)
             swallowed = self.truth(self.call_method(manager, "__exit__", [cls, exception, NONE]))
-            self.when(swallowed, lambda: None, lambda: self.throw(exception))
+            self.when(swallowed, lambda: None, lambda: self.throw(exception, again=True))
 
         self.when(flag, failed, lambda: self._leave_object(manager, others))
 

@@ -151,10 +151,10 @@ class Statements(Mixin):
             self.unpack_into(target.elts, value, target)
         elif isinstance(target, gast.Subscript):
             with self.at(target):
-                self.set_item(self.eval(target.value), self.eval(target.slice), value, target)
+                self.once(lambda: self.set_item(self.eval(target.value), self.eval(target.slice), value, target))
         elif isinstance(target, gast.Attribute):
             with self.at(target):
-                self.set_attribute(self.eval(target.value), target.attr, value, target)
+                self.once(lambda: self.set_attribute(self.eval(target.value), target.attr, value, target))
         elif isinstance(target, gast.Starred):
             self.assign_target(target.value, value)
         else:
@@ -221,7 +221,9 @@ class Statements(Mixin):
         updated = self.augmented(kind, current, self.eval(node.value), node)
         is_view = isinstance(updated, Value) and isinstance(updated.type, Array) and updated is current
         is_view &= not (isinstance(owner, Value) and owner in self.flat_of)
-        if not is_view:
+        # A tuple refuses also what has been changed in place, and an object's own `__setitem__` is called with it.
+        own = isinstance(owner, av.Tup) or (isinstance(owner, av.Ref) and isinstance(self.contents(owner), av.ObjC))
+        if own or not is_view:
             self.set_item(owner, index, updated, target)
 
     def augmented(self, kind: str, current: Any, value: Any, node: gast.AST) -> Any:
@@ -230,7 +232,7 @@ class Statements(Mixin):
             current = self.not_none(current)
         if isinstance(current, Value) and isinstance(current.type, Array):
             result = self.binary(kind, current, value, node)
-            self.receive(current, result, node)
+            self.once(lambda: self.receive(current, result, node))
             return current
         if isinstance(current, Value) and isinstance(current.type, Scalar):
             self.note_changed(current)

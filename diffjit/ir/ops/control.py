@@ -46,6 +46,7 @@ declare(
     Row("print", "*values",
         'attrs parts: alternating literal text and ("value", format spec); sep and end folded in',
         raises=Raises.NEVER, effect=True, once=True),
-    Row("raise", "*values", "attrs exception (class), parts as `print`; leaves the function",
+    Row("raise", "*values",
+        "attrs exception (class), parts as `print`, or held: forms of arguments and attributes; leaves the function",
         raises=Raises.ALWAYS, effect=True),
 )  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
 from typing import Any
 
@@ -141,22 +142,66 @@ def _literal(value: object) -> ast.expr:
 def exception_text(op: Op, args: Sequence[ast.expr], imports: dict[str, str]) -> ast.expr:
     """The exception that a `raise` makes; an import that it needs is added to `imports`."""
     made: type[BaseException] = op.attrs["exception"]
-    while "<" in made.__qualname__ or made.__module__ == "__main__":
-        made = made.__base__  # type: ignore[assignment] - a class that the text cannot import: its nearest ancestor
-    if made is getattr(builtins, made.__name__, None):
-        function: ast.expr = syntax.name(made.__name__)
-    elif made.__module__.startswith("numpy"):
-        function = syntax.dotted(f"np.{'linalg.' if 'linalg' in made.__module__ else 'exceptions.'}{made.__name__}")
-    else:
-        top = made.__module__.split(".")[0]
-        imports[top] = f"import {made.__module__}"
-        function = syntax.dotted(f"{made.__module__}.{made.__qualname__}")
+    function = _class_text(made, imports)
     if "found" in op.attrs:  # `errors.NonFinite.found`
         what, names = op.attrs["found"]
         place = None if op.loc is None else astuple(op.loc)
         given = [_literal(what), _literal(names), syntax.tuple_of(list(args)), _literal(place)]
         return syntax.call(syntax.attribute(function, "found"), *given)
+    if "held" in op.attrs:
+        left = iter(args)
+        (_, forms), fields = op.attrs["held"]
+        values = [_held(form, left) for form in forms]
+        if fields is None:
+            return syntax.call(function, *values)
+        imports["diffjit"] = "import diffjit.errors"
+        again = syntax.dotted("diffjit.errors.raised")
+        return syntax.call(again, function, syntax.tuple_of(values), _held(fields, left))
     parts = [p for p in op.attrs.get("parts", ()) if p != ""]
     if not parts:
         return syntax.call(function)
     return syntax.call(function, formatted(parts, args))
+
+
+def _class_text(made: type[BaseException], imports: dict[str, str]) -> ast.expr:
+    """The name of an exception's class."""
+    if made is getattr(builtins, made.__name__, None):
+        return syntax.name(made.__name__)
+    if made.__module__.startswith("numpy"):
+        return syntax.dotted(f"np.{'linalg.' if 'linalg' in made.__module__ else 'exceptions.'}{made.__name__}")
+    if importable(made):
+        imports[made.__module__.split(".")[0]] = f"import {made.__module__}"
+        return syntax.dotted(f"{made.__module__}.{made.__qualname__}")
+    nearest = next(cls for cls in made.__mro__[1:] if cls is getattr(builtins, cls.__name__, None) or importable(cls))
+    own = {"np": "import numpy as np"} if nearest.__module__.startswith("numpy") else {}
+    known = ast.unparse(_class_text(nearest, own))  # who runs the text puts the class itself there
+    imports[made.__name__] = "\n".join((*own.values(), f"{made.__name__} = {known}"))
+    return syntax.name(made.__name__)
+
+
+def importable(cls: type) -> bool:
+    """Whether a text can import a class: not where it was made by a function, by a script or at the prompt."""
+    module = sys.modules.get(cls.__module__)
+    named = cls.__module__ != "__main__" and getattr(module, "__spec__", None) is not None
+    return named and "<" not in cls.__qualname__
+
+
+def _held(form: tuple[Any, ...], values: Iterator[ast.expr]) -> ast.expr:
+    """What an exception holds (`errors.held`)."""
+    kind, content = form
+    match kind:
+        case "value":  # Python's own number is NumPy's while the text runs
+            return next(values) if content is None else syntax.call(content, next(values))
+        case "text":
+            count = sum(not isinstance(part, str) for part in content)
+            return formatted(content, [next(values) for _ in range(count)])
+        case "tuple":
+            return syntax.tuple_of([_held(item, values) for item in content])
+        case "list":
+            return ast.List(elts=[_held(item, values) for item in content], ctx=ast.Load())
+        case "dict":
+            items = [(_literal(key), _held(item, values)) for key, item in content]
+            return ast.Dict(keys=[key for key, _ in items], values=[item for _, item in items])
+        case _:
+            pass
+    return syntax.number(content) if isinstance(content, float | complex) else _literal(content)

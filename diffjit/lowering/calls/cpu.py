@@ -124,7 +124,8 @@ def _place(function: Function) -> Loc | None:
 
 def _words(op: Op) -> failures.Words:
     types_in = tuple(v.type for v in op.inputs)
-    return failures.Words(types_in, tuple(op.attrs.get("parts", ())), op.attrs.get("exception"), op.attrs.get("found"))
+    said = (op.attrs.get(name) for name in ("exception", "found", "held"))
+    return failures.Words(types_in, tuple(op.attrs.get("parts", ())), *said)
 
 
 def _load(module: Module, hint: str, key: int) -> types.ModuleType:

@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from diffjit.errors import BrokenPromise
+from diffjit.errors import BrokenPromise, filled, raised
 from diffjit.ir.types import Array, Type
 from diffjit.lowering.calls import interrupts, records
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from diffjit.ir.nodes import Loc
 
 # Kinds of failure; the payload of each is documented in `message`.
@@ -48,6 +50,7 @@ class Words:
     parts: tuple[Any, ...]
     exception: Any = None
     found: tuple[str, tuple[str, ...]] | None = None  # of `errors.NonFinite.found`
+    held: tuple[Any, Any] | None = None  # forms of the arguments and attributes of an exception, as of `errors.filled`
 
 
 @dataclass(slots=True)
@@ -107,6 +110,9 @@ def _exception(record: records.Record, places: list[tuple[Sites, int]]) -> BaseE
         words = sites.words[line]
         if words.found is not None:
             return words.exception.found(*words.found, tuple(values_of(words, record.payload)))
+        if words.held is not None:
+            values = iter(values_of(words, record.payload))
+            return raised(words.exception, *(form and filled(form, values, _joined) for form in words.held))
         text = render(words, record.payload)
         return words.exception(text) if words.parts else words.exception()
     if record.kind == PROMISED:
@@ -274,14 +280,11 @@ def _shape(lengths: Any) -> str:
 
 def render(words: Words, payload: tuple[int, ...]) -> str:
     """The text of a `print` or `raise` operation, given the bits of its values."""
-    out: list[str] = []
-    rest = iter(values_of(words, payload))
-    for part in words.parts:
-        if isinstance(part, str):
-            out.append(part)
-        else:
-            out.append(_formatted(next(rest), part))
-    return "".join(out)
+    return _joined(words.parts, iter(values_of(words, payload)))
+
+
+def _joined(parts: tuple[Any, ...], values: Iterator[Any]) -> str:
+    return "".join(part if isinstance(part, str) else _formatted(next(values), part) for part in parts)
 
 
 def values_of(words: Words, payload: tuple[int, ...]) -> list[Any]:

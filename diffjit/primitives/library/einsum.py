@@ -15,6 +15,7 @@ import string
 import numpy as np
 
 from diffjit.primitives.library.axes import places
+from diffjit.primitives.library.windows import written_through
 from diffjit.primitives.registry import implements
 
 
@@ -90,7 +91,7 @@ def diagonals_of(labels, a):
             if a.shape[first] != a.shape[second]:
                 raise ValueError("np.einsum: a label stands for two lengths")
             if a.ndim == 2:
-                return c, np.diagonal(a)
+                return c, written_through(np.diagonal(a))
             moved = np.moveaxis(a, (first, second), (0, 1))
             k = np.arange(moved.shape[0])
             return diagonals_of(c + labels[:first] + labels[first + 1 : second] + labels[second + 1 :], moved[k, k])
