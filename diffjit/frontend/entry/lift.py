@@ -262,9 +262,9 @@ class Lifting(Mixin):
 
     def is_plain_object(self, value: Any) -> bool:
         """An instance of a user's class, whose attributes are followed."""
-        if isinstance(value, _NOT_FOLLOWED):
+        if issubclass(type(value), _NOT_FOLLOWED):
             return False
-        if value is None or value is Ellipsis or hasattr(value, "py_func") or hasattr(value, "__diffjit_inline__"):
+        if value is None or value is Ellipsis or tree.is_of_numba(value) or tree.is_built_inside(value):
             return False
         if stored(type(value)) is not None:
             return True
@@ -286,7 +286,7 @@ class Lifting(Mixin):
             return self.lift_constant(value)
         if isinstance(value, range):
             return av.Range(Static(value.start), Static(value.stop), Static(value.step))
-        if isinstance(value, types.FunctionType) and not self.has_handler(value):
+        if tree.is_function(value) and not self.has_handler(value):
             return Static(value)
         if self.is_plain_object(value) or streams.is_stream(value):
             return self.lift_object(value)

@@ -108,7 +108,7 @@ class Lists(Mixin):
             return False
         for name, value in contents.items.items():
             if held.items.get(name) is not value:
-                self.set_attribute(owner, name, value)
+                self.object_setattr(owner, Static(name), value)
         self.cells["h", ref.uid] = replace(contents, frozen=held.frozen)
         return True
 
@@ -265,6 +265,8 @@ class Lists(Mixin):
 
     def length(self, value: Any, node: Any = None) -> Any:
         """len()."""
+        if isinstance(value, av.Opt):
+            value = self.not_none(value)
         if isinstance(value, Static) and self.wrong_type(value) is None:
             return Static(len(value.obj))
         if isinstance(value, av.Tup):
