@@ -8,6 +8,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from diffjit.ir.walk import dce, unused_but_raising
 from diffjit.primitives.foreign import stand_in
 
 MAX_RESTARTS = 40
+MOST_GIVEN_UP = 8  # branches of one program that raise when they are taken
 
 
 def specialise(
@@ -60,30 +62,31 @@ def specialise(
         restarts += 1
         try:
             program, wanted = _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
+            if learned.dead and learned.given_up and refused is not None:
+                raise refused from refused.__cause__
             if wanted <= fixed:
                 return program
             without = without or program
             fixed |= wanted
             restarts -= 1  # there are only so many axes
         except NeedStatic as need:
-            paths = {path for kind, path in need.sources if kind == "param"}
-            signs = {path for kind, path in need.sources if kind == "sign"}
-            arguments = {path[1] for path in paths if path[0] == "arg"} | {~p[1] for p in signs if p[0] == "arg"}
-            outside = {path for path in paths if path[0] != "arg"}
-            if arguments <= fixed and outside <= learned.captures and signs <= learned.signs:
+            arguments = _to_fix(need, fixed, learned)
+            if arguments is None:
                 if without is not None:
                     return without
                 raise need.error from None
             fixed |= arguments
-            learned.captures |= outside
-            learned.signs |= signs
         except DiffjitError as error:
             if without is not None:
                 return without
             doubtful = {site: doubt for site, doubt in learned.tables.items() if doubt}
             if doubtful:  # the keys of these dicts can be made known, which allows values of different types
-                learned = Learned(spelled=learned.spelled | doubtful)
+                learned = replace(Learned(), spelled=learned.spelled | doubtful, **_kept(learned))
                 refused = refused or error
+                continue
+            resort = _resort(learned, error)
+            if resort is not None:
+                learned, refused = resort, refused or error
                 continue
             error = refused or error
             code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
@@ -100,6 +103,38 @@ def specialise(
     if without is not None:
         return without
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
+
+
+def _to_fix(need: NeedStatic, fixed: frozenset[int], learned: Learned) -> set[int] | None:
+    """The arguments that have to be known, as have the numbers from outside; None where all of them are already."""
+    paths = {path for kind, path in need.sources if kind == "param"}
+    signs = {path for kind, path in need.sources if kind == "sign"}
+    arguments = {path[1] for path in paths if path[0] == "arg"} | {~p[1] for p in signs if p[0] == "arg"}
+    outside = {path for path in paths if path[0] != "arg"}
+    if arguments <= fixed and outside <= learned.captures and signs <= learned.signs:
+        return None
+    learned.captures |= outside
+    learned.signs |= signs
+    return arguments
+
+
+def _kept(learned: Learned) -> dict[str, Any]:
+    """What specialisation still knows when it starts from the beginning."""
+    return {"sums": learned.sums, "given_up": learned.given_up}
+
+
+def _resort(learned: Learned, error: DiffjitError) -> Learned | None:
+    """What else can be tried with a program that is refused; None when nothing is left.
+
+    Numbers and arrays that have no type in common are told apart at run time. What is refused in a branch is refused
+    when that branch is taken.
+    """
+    if learned.clashes and not learned.sums:
+        return replace(Learned(), spelled=learned.spelled, given_up=learned.given_up, sums=True)
+    if error.branch is None or error.branch in learned.given_up or len(learned.given_up) >= MOST_GIVEN_UP:
+        return None
+    kept = _kept(learned) | {"given_up": learned.given_up | {error.branch}}
+    return replace(Learned(), spelled=learned.spelled, **kept)
 
 
 def _find_twins(interpreter: Interpreter, given: list[Any], values: list[Any]) -> None:
@@ -166,6 +201,22 @@ def _specialise(
 ) -> tuple[Program, set[int]]:
     """The program, and what should be known of the lengths of arguments."""
     interpreter = Interpreter(learned=learned)
+    try:
+        return _interpreted(interpreter, function, args, kwargs, fixed, with_changes=with_changes)
+    finally:
+        learned.clashes = learned.clashes or interpreter.sites.clashes
+        learned.dead = interpreter.dead
+
+
+def _interpreted(
+    interpreter: Interpreter,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    fixed: frozenset[int],
+    *,
+    with_changes: bool,
+) -> tuple[Program, set[int]]:
     body = Block()
     counter = itertools.count()
     params: list[Value] = []

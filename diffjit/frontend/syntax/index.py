@@ -414,7 +414,8 @@ class Indexing(Mixin):
             return self.array_from(value)
         if isinstance(value, Value) and isinstance(value.type, (Array, Scalar)):
             return value
-        del node
+        if self.is_text(value):  # NumPy reads the number that stands there
+            value = self.call(Static(float), [value], {}, node)
         return self.number(value, "a number or array")
 
     def scalar_for_store(self, array: Value, value: Value, node: Any) -> Value:

@@ -41,9 +41,31 @@ class Sums(Mixin):
     def each_argument(self, args: list[Any], kwargs: dict[str, Any], call: Callable[..., Any]) -> Any:
         """`call(args, kwargs)` for each variant of the arguments; None if none is a sum."""
         for k, value in enumerate(args):
-            if isinstance(value, av.Sum):
-                return self.each(value, lambda v, k=k: call([*args[:k], v, *args[k + 1 :]], kwargs))
+            found = self.sum_within(value)
+            if found is not None:
+                chosen, place = found
+                return self.each(
+                    chosen, lambda v, k=k, place=place: call([*args[:k], place(v), *args[k + 1 :]], kwargs)
+                )
         for name, value in kwargs.items():
             if isinstance(value, av.Sum):
                 return self.each(value, lambda v, name=name: call(args, {**kwargs, name: v}))
         return None
+
+    def sum_within(self, value: Any) -> tuple[av.Sum, Callable[[Any], Any]] | None:
+        """A sum that is an argument or stands in a tuple or list there, and the argument made of a variant."""
+        if isinstance(value, av.Sum):
+            return value, lambda v: v
+        held = self.contents(value) if isinstance(value, av.Ref) else value
+        if not isinstance(held, av.Tup | av.ListC):
+            return None
+        for k, item in enumerate(held.items):
+            found = self.sum_within(item)
+            if found is not None:
+                return found[0], functools.partial(_placed, held.items, k, found[1])
+        return None
+
+
+def _placed(items: tuple[Any, ...], k: int, place: Callable[[Any], Any], variant: Any) -> av.Tup:
+    """The items with one that is made of a variant."""
+    return av.Tup((*items[:k], place(variant), *items[k + 1 :]))
