@@ -118,6 +118,19 @@ def is_numeric(value: Any) -> bool:
     return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, bool)
 
 
+_OPERATORS = frozenset(
+    f"__{side}{name}__"
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "abs", "lt", "le", "gt", "ge", "eq")
+    for side in ("", "r")
+)
+
+
+@functools.cache
+def has_own_operators(cls: type) -> bool:
+    """Whether a class of numbers says itself what arithmetic does."""
+    return any(is_function(vars(c).get(name)) for c in cls.__mro__ for name in _OPERATORS)
+
+
 _LIBRARIES = frozenset(
     {"builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "types", "_thread", "ctypes", "_ctypes"}
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.frontend.objects.sets import SET_METHODS
 from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.syntax.mixin import Mixin
@@ -37,13 +38,13 @@ class Methods(Mixin):
     @for_each
     def builtin_method(self, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Call a method of a list, dict, string, tuple, array or number."""
+        if isinstance(receiver, av.Iter) and receiver.kind == "super":
+            return self.super_method(receiver, name, args, kwargs, node)
         if name == "__getitem__":
             return self.get_item(receiver, args[0], node)
         if name == "__setitem__":
             self.set_item(receiver, args[0], args[1], node)
             return NONE
-        if isinstance(receiver, av.Iter) and receiver.kind == "super":
-            return self.super_method(receiver, name, args, kwargs, node)
         if isinstance(receiver, av.Descriptor) and name == "setter":
             return replace(receiver, setter=args[0])
         if self.is_text(receiver):
@@ -102,6 +103,10 @@ class Methods(Mixin):
             return self.call(self.member_attribute(instance, found, base, name), args, kwargs, node)
         if isinstance(found, property):
             return self.call(self.method_fn(found.fget, base), [instance], {}, node)
+        if base is tuple and isinstance(instance, av.Tup):
+            return self.builtin_method(av.Tup(instance.items), name, args, kwargs, node)
+        if not tree.is_function(getattr(found, "__func__", found)):
+            raise self.unsupported("DJ118", f"super().{name} of `{base.__name__}`, which has no source", node)
         return self.call(self.method_fn(getattr(found, "__func__", found), base), [instance, *args], kwargs, node)
 
     def call_new(self, base: type, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:

@@ -16,7 +16,7 @@ import optree
 
 from diffjit import streams, tree
 from diffjit.errors import DiffjitError, UsageError
-from diffjit.frontend.entry.lift import array_type
+from diffjit.frontend.entry.lift import array_type, plain_number
 from diffjit.frontend.entry.outputs import Change
 from diffjit.frontend.entry.results import Program, output
 from diffjit.frontend.entry.source import note_lines, place_of
@@ -234,6 +234,8 @@ def _interpreted(
 
     def leaf(item: Any, hint: Place) -> Any:
         if tree.is_numeric(item):
+            if not isinstance(item, np.ndarray):
+                plain_number(item)
             k = next(counter)
             places.append(hint)
             if k in fixed and not isinstance(item, np.ndarray):

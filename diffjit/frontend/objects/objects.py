@@ -27,6 +27,8 @@ from diffjit.primitives.foreign import stand_in
 from diffjit.primitives.opaque.acts import STREAMS
 from diffjit.primitives.signatures import is_ctypes
 
+_CONTAINERS = (dict, list, set, frozenset, float, int, complex, str)  # a class made of one has two natures
+
 
 class Objects(Mixin):
     """Mixin of the interpreter: attributes and classes."""
@@ -42,6 +44,10 @@ class Objects(Mixin):
             return ref
         if issubclass(cls, np.generic):
             return self.cast_to(cls, args, node)
+        built = next((b for b in _CONTAINERS if issubclass(cls, b)), None)
+        if built is not None and cls.__module__.split(".")[0] not in sys.stdlib_module_names:
+            cure = f"keep a {built.__name__} in an attribute of the object"
+            raise self.unsupported("DJ113", f"`{cls.__name__}`, a class of its own of {built.__name__}s", node, cure)
         maker = self.class_lookup(cls, "__new__")
         if isinstance(maker, staticmethod) and self.is_of_users(maker.__func__):
             return self.made_anew(cls, maker.__func__, args, kwargs, node)

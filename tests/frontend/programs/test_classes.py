@@ -165,3 +165,46 @@ def test_many_branches_in_branches():
     space["program"] = program
     slope = (program(20.0 + 1e-6) - program(20.0 - 1e-6)) / 2e-6
     assert np.isclose(dj.grad(program, backend="python")(20.0), slope, rtol=1e-6)
+
+
+class Triple(collections.namedtuple("Triple", "a b")):  # noqa: PYI024 - as programs make them
+    def __getitem__(self, k):
+        return 3.0 * super().__getitem__(k)
+
+
+class Hundredfold(float):
+    def __mul__(self, other):
+        return 100.0 * float(other)
+
+
+class Doubling(dict):
+    def __getitem__(self, key):
+        return 2.0 * super().__getitem__(key)
+
+
+class Negated(list):
+    def __getitem__(self, k):
+        return -super().__getitem__(k)
+
+
+class Bunch(dict):
+    pass
+
+
+NUMBER, PAIR, DICT, LIST = Hundredfold(2.0), Triple(1.0, 2.0), Doubling(a=1.5), Negated([1.0, 2.0])
+SHARED = {
+    "number": lambda x: NUMBER * x, "tuple": lambda x: PAIR[0] * x, "dict": lambda x: DICT["a"] * x,
+    "list": lambda x: LIST[0] * x, "made": lambda x: Bunch(a=x)["a"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_two_natures_are_refused(name):
+    with pytest.raises(dj.UnsupportedSyntax, match="DJ113"):
+        dj.jit(SHARED[name], backend="python")(1.3)
+
+
+def test_arguments_with_two_natures():
+    with pytest.raises(dj.UnsupportedSyntax, match="DJ113"):
+        dj.jit(lambda n: n * 2.0, backend="python")(NUMBER)
+    assert dj.jit(lambda p: p[0] * 1.0, backend="python")(PAIR) == 3.0
