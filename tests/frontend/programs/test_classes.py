@@ -168,6 +168,8 @@ def test_many_branches_in_branches():
 
 
 class Triple(collections.namedtuple("Triple", "a b")):  # noqa: PYI024 - as programs make them
+    __slots__ = ()
+
     def __getitem__(self, k):
         return 3.0 * super().__getitem__(k)
 

@@ -111,7 +111,33 @@ def typed(x):
     return np.sum(np.vectorize(lambda v: 0 if v < 0.5 else v, otypes=[float])(np.array([x, 2.0 * x])))
 
 
+def list_of_one_branch(x):
+    """A list that only one branch makes, read behind it."""
+    if x < 1.0:
+        found = []
+        for k in range(int(x * 5.0)):
+            found.append(x * k)  # noqa: PERF401 - a list that grows
+    k, total = 2, 0.0
+    while total < x:
+        total = total + found[k] * x + 0.2
+    return total
+
+
+def lists_of_one_branch(x):
+    rows = 0.0
+    if x < 1.0:
+        found, other = [x], [x, x]
+        for k in range(int(x * 4.0)):
+            found.append(found[k] * x)
+        other[1] = found[-1]
+    if x < 0.9:
+        for v in found:
+            rows += v * other[1]
+    return rows
+
+
 PROGRAMS = [
+    list_of_one_branch, lists_of_one_branch,
     function_or_flag, broadcast_shape, one_tuple, nearly_real, length_of_what_was_none, number_in_a_text,
     written_broadcast, weakly, slot, integrals, several, called_once_more, drawn, typed,
 ]  # fmt: skip
@@ -125,6 +151,15 @@ def test_as_python_has_it(program, backend):
     slope = (program(x + h) - program(x - h)) / (2 * h)
     assert np.isclose(dj.grad(program, backend=backend)(x), slope, rtol=1e-7)
     assert np.isclose(dj.jvp(program, (x,), (1.0,), backend=backend)[1], slope, rtol=1e-7)
+
+
+@pytest.mark.parametrize("program", [list_of_one_branch, lists_of_one_branch])
+def test_second_order(program):
+    x, h = 0.71, 1e-5
+    f = dj.grad(program, backend="python")
+    bend = (f(x + h) - f(x - h)) / (2 * h)
+    assert np.isclose(dj.jvp(f, (x,), (1.0,), backend="python")[1], bend, rtol=1e-6)
+    assert np.isclose(dj.grad(f, backend="python")(x), bend, rtol=1e-6)
 
 
 def test_the_first_number_decides():
