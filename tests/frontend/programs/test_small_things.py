@@ -6,6 +6,7 @@ import weakref
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.sparse.linalg
 
 import diffjit as dj
 
@@ -136,8 +137,36 @@ def lists_of_one_branch(x):
     return rows
 
 
+M = np.random.default_rng(0).normal(size=(8, 8))
+M = M + M.T
+
+
+class Hamiltonian(scipy.sparse.linalg.LinearOperator):
+    """As simulations of quantum systems have it: a map that is never written out."""
+
+    def __init__(self, m):
+        self.m = m
+        self.shape = m.shape
+        self.dtype = m.dtype
+
+    def _matvec(self, v):
+        return self.m @ v
+
+
+def lowest_states(x):
+    m = M + x * np.diag(np.arange(8.0))
+    w, v = scipy.sparse.linalg.eigsh(Hamiltonian(m), k=2, which="SA")
+    plain = scipy.sparse.linalg.LinearOperator((8, 8), matvec=lambda u: m @ u, dtype=float)
+    return np.sum(w) + np.sum(v[:, 0] ** 4) + scipy.sparse.linalg.eigsh(plain, k=1, return_eigenvectors=False)[0]
+
+
+def sparse_conjugate(x):
+    m = scipy.sparse.csr_matrix(np.array([[1.0, 0.0], [2.0, 3.0]])) * x
+    return np.sum(m.conjugate().transpose() @ np.ones(2) * np.array([1.0, 2.0]))
+
+
 PROGRAMS = [
-    list_of_one_branch, lists_of_one_branch,
+    lowest_states, sparse_conjugate, list_of_one_branch, lists_of_one_branch,
     function_or_flag, broadcast_shape, one_tuple, nearly_real, length_of_what_was_none, number_in_a_text,
     written_broadcast, weakly, slot, integrals, several, called_once_more, drawn, typed,
 ]  # fmt: skip
