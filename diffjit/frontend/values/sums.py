@@ -30,11 +30,13 @@ class Sums(Mixin):
     def each(self, value: av.Sum, use: Callable[[Any], Any]) -> Any:
         """Use one variant or another."""
 
+        def one(k: int) -> Any:
+            return self.in_branch(lambda: use(value.variants[k]))
+
         def pick(k: int) -> Any:
             if k == len(value.variants) - 1:
-                return use(value.variants[k])
-            hit = self.ew("equal", value.tag, Static(k))
-            return self.fork(hit, lambda: use(value.variants[k]), lambda: pick(k + 1))
+                return one(k)
+            return self.fork(self.ew("equal", value.tag, Static(k)), lambda: one(k), lambda: pick(k + 1))
 
         return pick(0)
 

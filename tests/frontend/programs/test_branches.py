@@ -158,3 +158,25 @@ def test_options(backend):
     np.testing.assert_allclose(dj.grad(priced, argnums=(0, 1), backend=backend)(1.3, 0.7), (1.5918, 3.7843))
     f = dj.grad(chosen_by_an_argument, backend=backend)
     assert [f(1.3, n) for n in (1, 3, 2, 4)] == [3.0, 2.0, 3.0, 2.0]
+
+
+def of_two(p):
+    a, b = p
+    return a * b
+
+
+def of_three(p):
+    a, b, c = p
+    return a * b * c
+
+
+KINDS = {1: of_two, 2: of_three}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_one_of_several_functions(backend):
+    """One that could not take what it is given, were it chosen."""
+    f = dj.grad(lambda x, kinds: KINDS[kinds[0]](x), backend=backend)
+    np.testing.assert_allclose(f(X, np.array([2])), [0.35, 0.21, 0.15])
+    with pytest.raises(ValueError, match="unpacked"):
+        f(X, np.array([1]))
