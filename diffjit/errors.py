@@ -36,6 +36,7 @@ class DiffjitError(Exception):
         self.note = note
         self.cure = cure
         self.python = python  # what Python itself raises here: a `try` of the program may catch it
+        self.branch: Any = None  # what is refused in a branch of a program, which may never be taken
 
     def at(self, loc: Loc | None) -> DiffjitError:
         """Fill in the place, if none is known yet."""

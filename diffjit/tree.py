@@ -13,7 +13,7 @@ import sys
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -118,9 +118,48 @@ def is_numeric(value: Any) -> bool:
     return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, bool)
 
 
+_OPERATORS = frozenset(
+    f"__{side}{name}__"
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "abs", "lt", "le", "gt", "ge", "eq")
+    for side in ("", "r")
+)
+
+
+@functools.cache
+def has_own_operators(cls: type) -> bool:
+    """Whether a class of numbers says itself what arithmetic does."""
+    return any(is_function(vars(c).get(name)) for c in cls.__mro__ for name in _OPERATORS)
+
+
 _LIBRARIES = frozenset(
     {"builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "types", "_thread", "ctypes", "_ctypes"}
 )
+
+
+def is_function(value: Any) -> TypeGuard[types.FunctionType]:
+    """Whether a function with source: by its type, as a proxy says that it is of the class of what it wraps."""
+    return type(value) is types.FunctionType
+
+
+def stands_for_another(value: Any) -> bool:
+    """Whether a callable does what the function does that it says it wraps; a wrapper of the user's may do more."""
+    return type(value).__module__.split(".")[0] in _LIBRARIES and callable(value) and hasattr(value, "__wrapped__")
+
+
+def is_built_inside(value: Any) -> bool:
+    """Whether diffjit says how a call is built inside a program: its verbs, and what they make.
+
+    A wrapper of the user's (`functools.wraps`) has their attributes, too, and is what it says.
+    """
+    name = "__diffjit_inline__"
+    if is_function(value):
+        return name in vars(value) and value.__globals__["__name__"].startswith(f"{__package__}.")
+    return hasattr(type(value), name)
+
+
+def is_of_numba(value: Any) -> bool:
+    """Whether a function that Numba compiled, not a wrapper to which `py_func` was copied."""
+    return type(value).__module__.split(".")[0] == "numba" and hasattr(value, "py_func")
 
 
 def is_record(value: Any) -> bool:
@@ -134,13 +173,13 @@ def is_record(value: Any) -> bool:
     module = type(value).__module__.split(".")[0]
     if module in _LIBRARIES or module.startswith("_cython"):
         return False
-    if callable(value) and hasattr(value, "__wrapped__"):
+    if is_function(value):
         return False
     if not hasattr(value, "__dict__"):
         return bool(slots(type(value)))
     return (
-        not isinstance(value, (types.ModuleType, types.FunctionType, types.MethodType, BaseException))
-        and not hasattr(value, "__diffjit_inline__")
+        not isinstance(value, (types.ModuleType, types.MethodType, BaseException))
+        and not is_built_inside(value)
         and not hasattr(type(value), "_member_map_")
     )
 
@@ -151,13 +190,21 @@ def attributes(value: Any) -> dict[str, Any]:
     if known is not None:
         return known.read(value)
     found = {name: getattr(value, name) for name in slots(type(value)) if hasattr(value, name)}
-    return found | getattr(value, "__dict__", {})
+    own = object.__getattribute__(value, "__dict__") if reads_itself(type(value)) else getattr(value, "__dict__", {})
+    return found | own
 
 
 def attribute(value: Any, name: str) -> Any:
     """One attribute of a record."""
     known = stored(type(value))
-    return getattr(value, name) if known is None else known.read(value)[name]
+    if known is not None:
+        return known.read(value)[name]
+    return object.__getattribute__(value, name) if reads_itself(type(value)) else getattr(value, name)
+
+
+def reads_itself(cls: type) -> bool:
+    """Whether a user's class says itself what its attributes are; a proxy answers for what it wraps."""
+    return is_function(cls.__getattribute__)
 
 
 @functools.cache

@@ -64,6 +64,8 @@ class Memory(Classes):
         real = [v for v in (r.results[k] for r in edge.op.regions) if v.op is None or v.op.kind != "undef"]
         if len(real) == 1:
             self.unite(real[0], edge.target)
+            if isinstance(edge.target.type, List):  # what follows the branch adds to its cotangent first: a shadow
+                self.joined.add(edge.target)
         return len(real) == 1
 
     # Joined references

@@ -12,12 +12,18 @@ from diffjit.primitives.registry import holomorphic, planar
 
 holomorphic("add", "subtract", "multiply", "divide", "negative", "positive", "reciprocal", "square", "one_minus_square")
 holomorphic("power", "float_power", "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p")
-holomorphic("sin", "cos", "tan", "arcsin", "arccos", "arctan")
-holomorphic("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh")
+holomorphic("sin", "cos", "tan", "arctan")
+holomorphic("sinh", "cosh", "tanh", "arcsinh", "arctanh")
 
 # Choices, copies and what is constant almost everywhere.
 holomorphic("where", "select", "cast", "zmul", "zdiv", "rint")
 holomorphic("maximum", "minimum", "fmax", "fmin")  # by real parts, then by imaginary parts
+
+# On their cuts, which run along the real axis, the sign of a zero imaginary part says which side a number is on: 1 - x
+# and x + 1 would lose it, as 0 - 0 is 0 whatever the second zero's sign.
+planar("arcsin", ("1 / (sqrt(negative(x - 1)) * sqrt(negative(negative(x) - 1)))", "0"))
+planar("arccos", ("-1 / (sqrt(negative(x - 1)) * sqrt(negative(negative(x) - 1)))", "0"))
+planar("arccosh", ("1 / sqrt(x - 1) * (1 / sqrt(negative(negative(x) - 1)))", "0"))
 
 # |z| is a cone; 0 is its subgradient at the corner, as for real numbers.
 planar("absolute", ("where(out == 0, 0.0, conjugate(x / out))", "0"))

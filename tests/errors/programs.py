@@ -210,7 +210,7 @@ def dj123_key():
 
 def dj124_raise():
     def model(x):
-        if x < 0.0:
+        for _ in range(3):
             raise
         return x * x
 
@@ -324,10 +324,10 @@ def dj303_undefined_name():
 
 def dj304_type_changes_in_loop():
     def model(x, n):
-        state = x
+        state = np.array([x, x])
         for i in range(n):
             if i == 2:
-                state = np.array([x, x])
+                state = [x, x]
         return np.sum(state)
 
     dj.grad(model)(2.0, 5)
@@ -336,7 +336,7 @@ def dj304_type_changes_in_loop():
 def dj304_type_differs_by_branch():
     def model(x):
         if x > 0.0:
-            y = x
+            y = [x, x]
         else:
             y = np.array([x, x])
         return np.sum(y)

@@ -664,6 +664,8 @@ for f in (np.isclose, np.allclose, np.array_equal):
     case(f, SPECIAL, SPECIAL)
 case(np.isclose, SPECIAL, OTHER, 0.2, 1e-3)
 case(np.real_if_close, V)
+for name in ("sqrt", "log", "log10", "log2", "arcsin", "arccos", "arctanh"):  # of real numbers: frontend/programs
+    case(getattr(np.lib.scimath, name), C)
 for f in (np.iscomplexobj, np.isrealobj, np.isscalar):
     for x in (1, 2.5, V, C, [1.0], 1j):
         case(f, x)

@@ -1,6 +1,7 @@
 """Where elementwise functions have an edge, a pole or a corner: both modes agree there, in first and second order."""
 
 import functools
+import itertools
 import math
 import warnings
 
@@ -146,3 +147,23 @@ def test_what_has_no_cotangent_passes_none_on(f):
     assert bars[0] == 0.0
     assert tangents[0] == 0.0
     assert np.isfinite(bars[1])
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("f", [np.arcsin, np.arccos, np.arccosh, np.arctanh, np.sqrt, np.log])
+def test_the_side_of_a_branch_cut(f, backend):
+    """On a cut, the sign of a zero says which side a number is on: the derivative is that of this side."""
+
+    def part(z, c):
+        return np.sum(np.real(f(z) * c))
+
+    g, h, one = dj.grad(part, backend=backend), 1e-6, (np.array([1.0 + 0j]), 0j)
+    for re, im in itertools.product((1.3, -2.5, 0.4), (0.0, -0.0, 0.7)):
+        points = [np.array([complex(re + shift, im)]) for shift in (h, -h)]
+        for c in (1.0 + 0j, 1j):
+            z = np.array([complex(re, im)])
+            slope = (part(points[0], c) - part(points[1], c)) / (2 * h)
+            bend = np.real(g(points[0], c) - g(points[1], c)) / (2 * h)
+            np.testing.assert_allclose(dj.jvp(part, (z, c), one, backend=backend)[1], slope, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(np.real(g(z, c)), slope, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(np.real(dj.jvp(g, (z, c), one, backend=backend)[1]), bend, rtol=1e-4, atol=1e-5)

@@ -33,7 +33,7 @@ from diffjit.transforms.recursive.settled import settled as recursive_settled
 
 def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, with_changes: bool = False) -> Program:
     """The program of a function, or of a derivative, for these arguments."""
-    if hasattr(function, "program"):
+    if tree.is_built_inside(function) and hasattr(function, "program"):
         return function.program(args, kwargs)
     try:
         with Building.lock:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.analysis.numbers import review_numbers
 from diffjit.api.engine.derived import Derived
 from diffjit.api.engine.engine import is_compiled
@@ -54,7 +55,7 @@ def abstract_function(interpreter: Any, function: Any) -> Any:
     """The function of a verb as the interpreter calls it."""
     if isinstance(function, Inside):
         return function.value
-    return av.Static(function) if hasattr(function, "__diffjit_inline__") else interpreter.lift_static(function)
+    return av.Static(function) if tree.is_built_inside(function) else interpreter.lift_static(function)
 
 
 def plain(interpreter: Any, value: Any) -> Any:

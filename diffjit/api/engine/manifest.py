@@ -142,7 +142,7 @@ def remember(
 def _root(derived: Any) -> types.FunctionType:
     """The Python function that everything starts from."""
     function = derived
-    while hasattr(function, "form"):
+    while tree.is_built_inside(function) and hasattr(function, "form"):
         function = function.function
     registry = sys.modules.get("diffjit.primitives.registry")
     if (

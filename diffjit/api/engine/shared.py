@@ -106,7 +106,7 @@ class _Elsewhere(Exception):
 
 def detached(compiled: Compiled, function: Any) -> Compiled | None:
     """A program without its function; None where it rests on more than what is found from there."""
-    if not compiled.portable or type(function) is not types.FunctionType:
+    if not compiled.portable or type(function) is not types.FunctionType or function not in compiled.followed:
         return None
     slots: dict[Any, Any] = {function: Slot(function.__code__, function.__globals__)}
     guards: list[tuple[Any, Any]] = []

@@ -436,11 +436,16 @@ class BuiltinCalls(Mixin):
         raise self.unsupported("DJ121", "id() of a value", None, "compare with `is`")
 
     @core(builtins.super)
-    def py_super(self, *_: Any) -> Any:
-        frame = self.frames[-1]
-        owner = frame.fn.owner
-        name = frame.fn.node.args.args[0].id
-        receiver = self.lookup(name)
+    def py_super(self, *args: Any) -> Any:
+        if args:  # super(Base, self) names the class whose bases are looked through
+            if len(args) != 2 or not (isinstance(args[0], Static) and isinstance(args[0].obj, type)):
+                raise self.unsupported("DJ118", "super() of one argument", None, "write super() inside the method")
+            return av.Iter("super", (args[0].obj, args[1]))
+        fn = self.frames[-1].fn
+        receiver = self.lookup(fn.node.args.args[0].id)
+        owner = fn.owner
+        if owner is None and fn.pyfunc is not None and "__class__" in fn.pyfunc.__code__.co_freevars:
+            owner = fn.pyfunc.__closure__[fn.pyfunc.__code__.co_freevars.index("__class__")].cell_contents
         return av.Iter("super", (owner, receiver))
 
     @core(builtins.next)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import re
 import types
 from typing import Any
 
 import numpy as np
 
-from diffjit import streams
+from diffjit import streams, tree
 from diffjit.errors import DiffjitError, NoRule
 from diffjit.frontend.calls.methods import is_of_others
 from diffjit.frontend.entry.lift import Guard
@@ -88,8 +89,8 @@ class Calls(Mixin):
         learn(obj)
         if streams.is_stream(getattr(obj, "__self__", None)):
             return self.call(self.get_attribute(self.owner_of(obj), obj.__name__, node), args, kwargs, node)
-        users = isinstance(obj, types.FunctionType | type) and not self.has_handler(obj) and obj not in COMPOSITES
-        if not users and any(isinstance(v, av.Sum) for v in (*args, *kwargs.values())):
+        users = (tree.is_function(obj) or isinstance(obj, type)) and not self.has_handler(obj) and obj not in COMPOSITES
+        if not users and any(self.sum_within(v) is not None for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
         found = self.call_surroundings(obj, args, kwargs, node)
         if found is not None:
@@ -118,7 +119,7 @@ class Calls(Mixin):
             named = {k: self.lift_member(obj, ("keywords", k), v) for k, v in obj.keywords.items()}
             self.guards["keywords", id(obj)] = Guard(Keys(lambda: obj.keywords), tuple(obj.keywords))
             return self.call(inner, [*bound, *args], {**named, **kwargs}, node)
-        if hasattr(obj, "__diffjit_inline__"):
+        if tree.is_built_inside(obj):
             try:
                 return obj.__diffjit_inline__(self, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
             except DiffjitError as error:
@@ -131,15 +132,15 @@ class Calls(Mixin):
             return self.call_unknown(obj, args, kwargs, node)
         if isinstance(obj, types.MethodType):
             return self.call_method_from_outside(obj, args, kwargs, node)
-        if hasattr(obj, "py_func"):
+        if tree.is_of_numba(obj):
             return self.call_static(obj.py_func, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
         if isinstance(obj, np.ufunc) and obj.signature is None and not self.is_static_call(obj, args, kwargs):
             return self.call_routine(routine_for(obj, "ufunc"), args, kwargs, node)
         if _module_of(obj) == "numpy" and not isinstance(obj, np.ufunc) and not self.is_static_call(obj, args, kwargs):
             return self.call_unknown(obj, args, kwargs, node)
-        if isinstance(obj, types.FunctionType) and obj.__code__ is _DISPATCHER and args:
+        if tree.is_function(obj) and obj.__code__ is _DISPATCHER and args:
             return self.dispatched(obj, args, kwargs, node)
-        if isinstance(obj, types.FunctionType):
+        if tree.is_function(obj):
             if self.is_static_call(obj, args, kwargs):
                 return self.run_now(obj, args, kwargs)
             if is_manager(obj):
@@ -156,8 +157,10 @@ class Calls(Mixin):
             return self.call_fn(self.fn_of(obj), args, kwargs, node)
         if isinstance(obj, functools._lru_cache_wrapper):  # noqa: SLF001 - the class of its results
             return self.call_cached(self.lift_static(obj.__wrapped__), *args, **kwargs)
-        if hasattr(obj, "__wrapped__"):
-            return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportAttributeAccessIssue]
+        if isinstance(obj, types.WrapperDescriptorType) and obj.__objclass__ in (int, float, complex):
+            return self.call_slot(obj, args, kwargs, node)
+        if tree.stands_for_another(obj):
+            return self.call_static(obj.__wrapped__, args, kwargs, node)  # pyright: ignore[reportAttributeAccessIssue, reportFunctionMemberAccess]
         if self.is_static_call(obj, args, kwargs):
             return self.run_now(obj, args, kwargs)
         if (
@@ -168,6 +171,14 @@ class Calls(Mixin):
         ):
             return self.call(self.lift_object(obj), args, kwargs, node)
         return self.call_unknown(obj, args, kwargs, node)
+
+    def call_slot(self, obj: types.WrapperDescriptorType, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """`int.__mul__(a, b)`: the operator, for numbers of that class."""
+        plain = getattr(operator, obj.__name__, None)
+        fits = all(self.ask(a, lambda cls: issubclass(cls, obj.__objclass__)) for a in args)
+        if plain is None or not fits:
+            return self.call_unknown(obj, args, kwargs, node)
+        return self.call(Static(plain), args, kwargs, node)
 
     def beyond_rules(self, obj: Any, args: list[Any]) -> bool:
         """SciPy's ufuncs of complex numbers, and polynomials of orders that are not ints: values without a rule."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.frontend.objects.sets import SET_METHODS
 from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.syntax.mixin import Mixin
@@ -28,19 +29,22 @@ def _all_static(args: list[Any], kwargs: dict[str, Any]) -> bool:
     return all(isinstance(a, Static) for a in (*args, *kwargs.values()))
 
 
+_ACCESS = frozenset({"__getattribute__", "__setattr__"})
+
+
 class Methods(Mixin):
     """Mixin of the interpreter: methods of lists, tuples, dicts, sets and strings."""
 
     @for_each
     def builtin_method(self, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Call a method of a list, dict, string, tuple, array or number."""
+        if isinstance(receiver, av.Iter) and receiver.kind == "super":
+            return self.super_method(receiver, name, args, kwargs, node)
         if name == "__getitem__":
             return self.get_item(receiver, args[0], node)
         if name == "__setitem__":
             self.set_item(receiver, args[0], args[1], node)
             return NONE
-        if isinstance(receiver, av.Iter) and receiver.kind == "super":
-            return self.super_method(receiver, name, args, kwargs, node)
         if isinstance(receiver, av.Descriptor) and name == "setter":
             return replace(receiver, setter=args[0])
         if self.is_text(receiver):
@@ -64,8 +68,8 @@ class Methods(Mixin):
         """Of super().name: the instance, the class that has it, and what it is there."""
         owner, instance = receiver.parts
         cls = self.object_class(instance) or self.class_of(instance)
-        if isinstance(instance, Static) and not isinstance(instance.obj, type):
-            cls = type(instance.obj)  # an object that does not change, as a distribution of SciPy's
+        if isinstance(instance, Static):  # the class of a classmethod, or an object that does not change, as SciPy's
+            cls = instance.obj if isinstance(instance.obj, type) else type(instance.obj)
         mro = cls.__mro__
         self.watch(cls, name, after=owner)
         base = next((b for b in mro[mro.index(owner) + 1 :] if name in vars(b)), object)
@@ -91,13 +95,29 @@ class Methods(Mixin):
             held = self.contents(instance)
             self.write(instance, replace(held, fields={**held.fields, "args": av.Tup(tuple(args))}))
             return NONE
+        if name == "__new__":
+            return self.call_new(base, getattr(found, "__func__", found), args, kwargs, node)
         if base is object:
-            return NONE
+            return self.call(Static(found), [instance, *args], kwargs, node) if name in _ACCESS else NONE
         if isinstance(found, av.Member):
             return self.call(self.member_attribute(instance, found, base, name), args, kwargs, node)
         if isinstance(found, property):
             return self.call(self.method_fn(found.fget, base), [instance], {}, node)
+        if base is tuple and isinstance(instance, av.Tup):
+            return self.builtin_method(av.Tup(instance.items), name, args, kwargs, node)
+        if not tree.is_function(getattr(found, "__func__", found)):
+            raise self.unsupported("DJ118", f"super().{name} of `{base.__name__}`, which has no source", node)
         return self.call(self.method_fn(getattr(found, "__func__", found), base), [instance, *args], kwargs, node)
+
+    def call_new(self, base: type, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """super().__new__(cls, ...)."""
+        if self.is_of_users(function):
+            return self.call(self.method_fn(function, base), args, kwargs, node)
+        if function is object.__new__ or not hasattr(base, "_fields"):
+            return self.call(Static(function), args, kwargs, node)
+        plain = next(c for c in base.__mro__ if "_fields" in vars(c))
+        made = self.instantiate(plain, args[1:], kwargs, node)
+        return replace(made, cls=args[0].obj)
 
     # Lists (append, extend and copy are in `lists`)
 

@@ -191,10 +191,29 @@ class Origins:
 
     def types(self, value: Value) -> frozenset[Scalar]:
         """The types that a number may have had in Python."""
-        if value not in self.known:
-            self.known[value] = frozenset()  # on a way that leads back here, nothing new
-            self.known[value] = frozenset(self._types(value))
+        if value in self.known:
+            return self.known[value]
+        todo, settled = [value], set[Value]()  # not by recursion: branches may stand in branches by the hundred
+        while todo:
+            v = todo[-1]
+            if v not in self.known:
+                self.known[v] = frozenset()  # on a way that leads back here, nothing new
+                todo += [source for source in self._asked(v) if source not in self.known]
+                continue
+            todo.pop()
+            if v not in settled:
+                settled.add(v)
+                self.known[v] = frozenset(self._types(v))
         return self.known[value]
+
+    def _asked(self, value: Value) -> list[Value]:
+        """The numbers whose types say that of another one."""
+        op = value.op
+        if value in self.sources or op is None:
+            return list(self.sources.get(value, ()))
+        if op.row.gives and isinstance(op.inputs[0].type, List):
+            return self.stored.get(op.inputs[0].type.elem, [])
+        return op.inputs if JOINED in op.attrs or op.kind in PYTHON_OPERATORS else []
 
     def all_stored(self) -> Iterator[Value]:
         """What enters lists."""

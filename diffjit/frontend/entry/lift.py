@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import enum
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import streams, tree
-from diffjit.errors import TypeProblem
+from diffjit.errors import TypeProblem, UnsupportedSyntax
 from diffjit.frontend.entry.places import AsArray, Cell, Default, Getter, Global, Item, Keys, Kind, Length, Shape, Sign
 from diffjit.frontend.outside.surroundings import is_cython, is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
@@ -74,6 +75,29 @@ def refuse_unusual(array: np.ndarray) -> None:
     else:
         return
     raise TypeProblem("DJ323", what, cure=cure)
+
+
+def plain_number(value: Any) -> None:
+    """Refuse a number whose class has operators of its own, as some classes of units have."""
+    if tree.has_own_operators(type(value)):
+        what = f"a number of class `{type(value).__name__}`, which has operators of its own"
+        raise UnsupportedSyntax("DJ113", what, cure="pass float(...) of it, or an object that holds the number")
+
+
+_READS = ("__getitem__", "__iter__", "__len__", "__contains__")
+_READS_OF_DICTS = ("get", "items", "values", "keys", "__missing__")
+
+
+def plain_container(value: Any) -> None:
+    """Refuse a tuple, list or dict of a class of its own that says itself what its items are."""
+    cls = type(value)
+    names = (*_READS, *_READS_OF_DICTS) if isinstance(value, dict) else _READS
+    if cls.__module__.split(".")[0] in sys.stdlib_module_names:
+        return
+    found = next((name for name in names if tree.is_function(getattr(cls, name, None))), None)
+    if found is not None:
+        what = f"a {cls.__bases__[0].__name__} of class `{cls.__name__}`, which has a `{found}` of its own"
+        raise UnsupportedSyntax("DJ113", what, cure="keep what it holds in an attribute of an object")
 
 
 _NOT_FOLLOWED = (
@@ -171,6 +195,7 @@ class Lifting(Mixin):
             self.guards[key] = Guard(getter, value)
             return Static(value)
         if isinstance(value, (int, float, complex, np.number)):
+            plain_number(value)
             if key in self.learned.captures:
                 self.guards[key] = Guard(getter, value)
                 return Static(value)
@@ -187,6 +212,8 @@ class Lifting(Mixin):
                 self.guards[key, "shape"] = Guard(Shape(getter), value.shape)
                 return self.capture(key, Array(ty.dtype, value.shape, ty.layout), getter, hint)
             return self.capture(key, array_type(value), getter, hint)
+        if isinstance(value, (tuple, list, dict)):
+            plain_container(value)
         if isinstance(value, tuple):
             items = tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))
             self._guard_container(key, Length(getter), len(value), Kind(getter))
@@ -262,9 +289,9 @@ class Lifting(Mixin):
 
     def is_plain_object(self, value: Any) -> bool:
         """An instance of a user's class, whose attributes are followed."""
-        if isinstance(value, _NOT_FOLLOWED):
+        if issubclass(type(value), _NOT_FOLLOWED):
             return False
-        if value is None or value is Ellipsis or hasattr(value, "py_func") or hasattr(value, "__diffjit_inline__"):
+        if value is None or value is Ellipsis or tree.is_of_numba(value) or tree.is_built_inside(value):
             return False
         if stored(type(value)) is not None:
             return True
@@ -286,7 +313,7 @@ class Lifting(Mixin):
             return self.lift_constant(value)
         if isinstance(value, range):
             return av.Range(Static(value.start), Static(value.stop), Static(value.step))
-        if isinstance(value, types.FunctionType) and not self.has_handler(value):
+        if tree.is_function(value) and not self.has_handler(value):
             return Static(value)
         if self.is_plain_object(value) or streams.is_stream(value):
             return self.lift_object(value)

@@ -8,6 +8,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import optree
 
 from diffjit import streams, tree
 from diffjit.errors import DiffjitError, UsageError
-from diffjit.frontend.entry.lift import array_type
+from diffjit.frontend.entry.lift import array_type, plain_number
 from diffjit.frontend.entry.outputs import Change
 from diffjit.frontend.entry.results import Program, output
 from diffjit.frontend.entry.source import note_lines, place_of
@@ -39,6 +40,7 @@ from diffjit.ir.walk import dce, unused_but_raising
 from diffjit.primitives.foreign import stand_in
 
 MAX_RESTARTS = 40
+MOST_GIVEN_UP = 8  # branches of one program that raise when they are taken
 
 
 def specialise(
@@ -61,30 +63,31 @@ def specialise(
         restarts += 1
         try:
             program, wanted = _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
+            if learned.dead and learned.given_up and refused is not None:
+                raise refused from refused.__cause__
             if wanted <= fixed:
                 return program
             without = without or program
             fixed |= wanted
             restarts -= 1  # there are only so many axes
         except NeedStatic as need:
-            paths = {path for kind, path in need.sources if kind == "param"}
-            signs = {path for kind, path in need.sources if kind == "sign"}
-            arguments = {path[1] for path in paths if path[0] == "arg"} | {~p[1] for p in signs if p[0] == "arg"}
-            outside = {path for path in paths if path[0] != "arg"}
-            if arguments <= fixed and outside <= learned.captures and signs <= learned.signs:
+            arguments = _to_fix(need, fixed, learned)
+            if arguments is None:
                 if without is not None:
                     return without
                 raise need.error from None
             fixed |= arguments
-            learned.captures |= outside
-            learned.signs |= signs
         except DiffjitError as error:
             if without is not None:
                 return without
             doubtful = {site: doubt for site, doubt in learned.tables.items() if doubt}
             if doubtful:  # the keys of these dicts can be made known, which allows values of different types
-                learned = Learned(spelled=learned.spelled | doubtful)
+                learned = replace(Learned(), spelled=learned.spelled | doubtful, **_kept(learned))
                 refused = refused or error
+                continue
+            resort = _resort(learned, error)
+            if resort is not None:
+                learned, refused = resort, refused or error
                 continue
             error = refused or error
             code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
@@ -108,6 +111,38 @@ def specialise(
 def _nodes_among(facts: Any) -> Learn | None:
     """What to learn where the items of lists hold others of their kind, and these others: they are nodes."""
     return next((again for elem in facts.values() if (again := needs_arenas(elem, MAX_NESTED)) is not None), None)
+
+
+def _to_fix(need: NeedStatic, fixed: frozenset[int], learned: Learned) -> set[int] | None:
+    """The arguments that have to be known, as have the numbers from outside; None where all of them are already."""
+    paths = {path for kind, path in need.sources if kind == "param"}
+    signs = {path for kind, path in need.sources if kind == "sign"}
+    arguments = {path[1] for path in paths if path[0] == "arg"} | {~p[1] for p in signs if p[0] == "arg"}
+    outside = {path for path in paths if path[0] != "arg"}
+    if arguments <= fixed and outside <= learned.captures and signs <= learned.signs:
+        return None
+    learned.captures |= outside
+    learned.signs |= signs
+    return arguments
+
+
+def _kept(learned: Learned) -> dict[str, Any]:
+    """What specialisation still knows when it starts from the beginning."""
+    return {"sums": learned.sums, "given_up": learned.given_up}
+
+
+def _resort(learned: Learned, error: DiffjitError) -> Learned | None:
+    """What else can be tried with a program that is refused; None when nothing is left.
+
+    Numbers and arrays that have no type in common are told apart at run time. What is refused in a branch is refused
+    when that branch is taken.
+    """
+    if learned.clashes and not learned.sums:
+        return replace(Learned(), spelled=learned.spelled, given_up=learned.given_up, sums=True)
+    if error.branch is None or error.branch in learned.given_up or len(learned.given_up) >= MOST_GIVEN_UP:
+        return None
+    kept = _kept(learned) | {"given_up": learned.given_up | {error.branch}}
+    return replace(Learned(), spelled=learned.spelled, **kept)
 
 
 def _find_twins(interpreter: Interpreter, given: list[Any], values: list[Any]) -> None:
@@ -174,6 +209,22 @@ def _specialise(
 ) -> tuple[Program, set[int]]:
     """The program, and what should be known of the lengths of arguments."""
     interpreter = Interpreter(learned=learned)
+    try:
+        return _interpreted(interpreter, function, args, kwargs, fixed, with_changes=with_changes)
+    finally:
+        learned.clashes = learned.clashes or interpreter.sites.clashes
+        learned.dead = interpreter.dead
+
+
+def _interpreted(
+    interpreter: Interpreter,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    fixed: frozenset[int],
+    *,
+    with_changes: bool,
+) -> tuple[Program, set[int]]:
     body = Block()
     counter = itertools.count()
     params: list[Value] = []
@@ -191,6 +242,8 @@ def _specialise(
 
     def leaf(item: Any, hint: Place) -> Any:
         if tree.is_numeric(item):
+            if not isinstance(item, np.ndarray):
+                plain_number(item)
             k = next(counter)
             places.append(hint)
             if k in fixed and not isinstance(item, np.ndarray):

@@ -70,7 +70,8 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
         case DynList():
             return _heap_output(interpreter, value, outs)
         case av.Poison():
-            raise TypeProblem("DJ304", f"the result is {value.reason}", cure="return one type on all paths")
+            error = TypeProblem("DJ304", f"the result is {value.reason}", cure="return one type on all paths")
+            raise interpreter.undecided(value, error)
         case _:
             pass
     raise TypeProblem(

@@ -1,13 +1,16 @@
 """Whether a reshape is a view or a copy, where only the run-time strides tell.
 
 The interpreter marks such a `reshape` with the source axes that would have to be merged, and makes it a copy. Where
-neither the source nor the result is written to, nobody can tell the difference, and it stays one. Otherwise it becomes
-a branch on the strides:
+neither the source nor the result is written to afterwards, nobody can tell the difference, and it stays one. Otherwise
+it becomes a branch on the strides:
 
     flat = w.reshape(n)     ->      flat = (view of w) if w.strides[0] == w.shape[1] * w.strides[1] else (copy)
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 from diffjit.errors import MemoryProblem
 from diffjit.ir.aliases import Classes, edges
@@ -33,14 +36,14 @@ def decide_reshapes(function: Function) -> None:
     written: Written | None = None
     for op in unlike([function], TAKEN):
         written = written or Written(function)
-        if written.holds(op.out):
+        if written.after(op, op.out):
             raise _indefinite(op)
     for op in walk(function.body):
         op.attrs.pop(TAKEN, None)
     if not undecided:
         return
     written = written or Written(function)
-    chosen = {op for op in undecided if written.holds(op.inputs[0]) or written.holds(op.out)}
+    chosen = {op for op in undecided if written.after(op, op.inputs[0], op.out)}
     unsettled = {written.find(op.out) for op in walk(function.body) if _of_any_order(op)}
     for op in chosen:
         if not op.attrs[EXACT] or written.find(op.inputs[0]) in unsettled:
@@ -92,11 +95,49 @@ class Written(Classes):
             for v in given:
                 for other in kept:
                     self.unite(other, v)
-        self.written = {self.find(v) for op in ops for v in changed(op)}
+        self.writers: dict[Any, list[Op]] = {}
+        for op in ops:
+            for v in changed(op):
+                self.writers.setdefault(self.find(v), []).append(op)
+        self.function = function
+        self.places: dict[Op, tuple[int, tuple[Op, ...]]] = {}  # operations in their order, with the loops around them
+        self.homes: dict[Any, list[tuple[Op, ...]]] = {}  # classes of memory -> the loops around each of their names
 
     def holds(self, v: Value) -> bool:
         """Whether something writes to the memory of a value."""
-        return self.find(v) in self.written
+        return self.find(v) in self.writers
+
+    def after(self, op: Op, *values: Value) -> bool:
+        """Whether something may write to the memory of one of these after an operation of the program.
+
+        In a loop that is around both, what stands before it follows in the next turn, unless the memory is new in each.
+        """
+        if not self.places:
+            self._find_places()
+        place, loops = self.places[op]
+        for root in {self.find(v) for v in values}:
+            lasting = [loop for loop in loops if not all(loop in around for around in self.homes.get(root, [()]))]
+            for writer in self.writers.get(root, ()):
+                other, around = self.places[writer]
+                if other > place or any(loop in around for loop in lasting):
+                    return True
+        return False
+
+    def _find_places(self) -> None:
+        def named(values: Sequence[Value], loops: tuple[Op, ...]) -> None:
+            for v in values:
+                self.homes.setdefault(self.find(v), []).append(loops)
+
+        def enter(block: Block, loops: tuple[Op, ...]) -> None:
+            for op in block.ops:
+                self.places[op] = len(self.places), loops
+                named(op.outputs, loops)
+                for region in op.regions:
+                    named(region.args, loops)  # what a loop hands on is older than its turns
+                    enter(region, (*loops, op) if op.row.loop else loops)
+
+        named(self.function.params, ())
+        enter(self.function.body, ())
 
 
 def changed(op: Op) -> list[Value]:

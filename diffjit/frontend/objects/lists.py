@@ -108,7 +108,7 @@ class Lists(Mixin):
             return False
         for name, value in contents.items.items():
             if held.items.get(name) is not value:
-                self.set_attribute(owner, name, value)
+                self.object_setattr(owner, Static(name), value)
         self.cells["h", ref.uid] = replace(contents, frozen=held.frozen)
         return True
 

@@ -14,17 +14,20 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
+from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import stand_in
 from diffjit.primitives.opaque.acts import STREAMS
 from diffjit.primitives.signatures import is_ctypes
+
+_CONTAINERS = (dict, list, set, frozenset, float, int, complex, str)  # a class made of one has two natures
 
 
 class Objects(Mixin):
@@ -41,6 +44,13 @@ class Objects(Mixin):
             return ref
         if issubclass(cls, np.generic):
             return self.cast_to(cls, args, node)
+        built = next((b for b in _CONTAINERS if issubclass(cls, b)), None)
+        if built is not None and cls.__module__.split(".")[0] not in sys.stdlib_module_names:
+            cure = f"keep a {built.__name__} in an attribute of the object"
+            raise self.unsupported("DJ113", f"`{cls.__name__}`, a class of its own of {built.__name__}s", node, cure)
+        maker = self.class_lookup(cls, "__new__")
+        if isinstance(maker, staticmethod) and self.is_of_users(maker.__func__):
+            return self.made_anew(cls, maker.__func__, args, kwargs, node)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             bound = dict(zip(cls._fields, args, strict=False))  # pyright: ignore[reportAttributeAccessIssue]
             bound.update(kwargs)
@@ -58,15 +68,50 @@ class Objects(Mixin):
         if cls is types.SimpleNamespace and not args:
             return self.new(av.ObjC(cls, dict(kwargs)))
         ref = self.unfinished(cls) or self.new(av.ObjC(cls, {}))
+        return self.initialised(ref, cls, args, kwargs, node)
+
+    def is_of_users(self, function: Any) -> bool:
+        """Whether a method is the user's, not made for a namedtuple or in a library of Python's."""
+        if not tree.is_function(function):
+            return False
+        module = function.__globals__.get("__name__", "")
+        return not module.startswith("namedtuple_") and module.split(".")[0] not in {*sys.stdlib_module_names, "numpy"}
+
+    def made_anew(self, cls: type, maker: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """What `__new__` of a class makes: an object of that class is initialised."""
+        made = self.call(self.method_fn(maker, cls), [Static(cls), *args], kwargs, node)
+        own = self.object_class(made) if isinstance(made, av.Ref) else None
+        if isinstance(made, av.Sum | av.Opt | av.Handle) or self.is_opaque(made):
+            cure = "make the object in a function, and return it"
+            raise self.unsupported("DJ113", f"`__new__` of `{cls.__name__}`, which gives one of several", node, cure)
+        return self.initialised(made, own, args, kwargs, node) if own is not None and issubclass(own, cls) else made
+
+    @core(object.__new__)
+    def object_new(self, cls: Any, *args: Any, **kwargs: Any) -> Any:
+        """`object.__new__(cls)`: an object without attributes."""
+        del args, kwargs
+        return self.new(av.ObjC(cls.obj, {}))
+
+    @core(tuple.__new__)
+    def tuple_new(self, cls: Any, items: Any = None) -> Any:
+        """`tuple.__new__(cls, items)`, of a namedtuple's class."""
+        if not hasattr(cls.obj, "_fields"):
+            cure = "give it fields: a namedtuple"
+            raise self.unsupported("DJ113", f"`{cls.obj.__name__}`, a class of tuples", None, cure)
+        return av.Tup(tuple(self.sequence_items(items, None)), cls.obj)
+
+    def initialised(self, ref: Any, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A new object after its `__init__`."""
         init = self.class_lookup(cls, "__init__")
         if (hasattr(cls, OPTIONS) and not isinstance(init, av.Member)) or (
             dataclasses.is_dataclass(cls) and _generated_init(cls)
         ):
             self.dataclass_init(ref, cls, args, kwargs, node)
-        elif isinstance(init, (types.FunctionType, av.Member)):
+        elif tree.is_function(init) or isinstance(init, av.Member):
             self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
         elif args or kwargs:
-            raise self.type_problem("DJ306", f"`{cls.__name__}` takes no arguments", node, python=TypeError)
+            python = TypeError if cls.__new__ is object.__new__ and cls.__init__ is object.__init__ else None
+            raise self.type_problem("DJ306", f"`{cls.__name__}` takes no arguments", node, python=python)
         return self.settled_in(ref)
 
     def member_of_value(self, cls: type[enum.Enum], value: Any) -> Any:
@@ -99,7 +144,8 @@ class Objects(Mixin):
     def method_fn(self, function: Any, owner: type) -> av.Fn:
         """A method's function, which remembers its class for super()."""
         fn = self.fn_of(function)
-        return dataclasses.replace(fn, owner=next((c for c in owner.__mro__ if function in vars(c).values()), owner))
+        homes = (c for c in owner.__mro__ if any(function is getattr(h, "__func__", h) for h in vars(c).values()))
+        return dataclasses.replace(fn, owner=next(homes, owner))
 
     def call_method(self, ref: av.Ref, name: str, args: list[Any], kwargs: dict[str, Any] | None = None) -> Any:
         """Call a method of an object by name."""
@@ -194,6 +240,21 @@ class Objects(Mixin):
         return self.lift_static(value) if _is_library(obj) else self.attribute_of(obj, name, value)
 
     def object_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
+        read = self.own_access(held, "__getattribute__")
+        if read is not None and not (name.startswith("__") and name.endswith("__")):  # of which Python asks the class
+            return self.call(self.method_fn(read, held.cls), [owner, Static(name)], {}, node)
+        return self.plain_attribute(owner, held, name, node)
+
+    def own_access(self, held: av.ObjC, name: str) -> Any:
+        """`__getattribute__` or `__setattr__`, where a class has one of its own; None of others."""
+        found = self.class_lookup(held.cls, name)
+        if isinstance(found, av.Member):
+            message = f"`{name}` of a class that is defined inside the program"
+            raise self.unsupported("DJ113", message, None, "define the class at module level")
+        return found if tree.is_function(found) and not hasattr(held.cls, OPTIONS) else None
+
+    def plain_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
+        """An attribute as `object` finds it."""
         if name in held.fields:
             value = held.fields[name]
             return self.bound(value, name) if isinstance(value, av.Maybe) else value
@@ -218,7 +279,7 @@ class Objects(Mixin):
         found = self.class_lookup(cls, name)
         if found is None and not hasattr(cls, name):
             asked = self.class_lookup(cls, "__getattr__")
-            if isinstance(asked, types.FunctionType):
+            if tree.is_function(asked):
                 return self.call(self.method_fn(asked, cls), [owner, Static(name)], {}, node)
             raise self.type_problem(
                 "DJ317",
@@ -240,9 +301,9 @@ class Objects(Mixin):
             return self.lift_static(found.__func__)
         if isinstance(found, classmethod):
             return av.Bound(Static(cls), self.lift_static(found.__func__))
-        if isinstance(found, types.FunctionType) and is_manager(found):
+        if tree.is_function(found) and is_manager(found):
             return av.Bound(owner, self.cl_contextmanager(self.method_fn(found.__wrapped__, cls)))  # pyright: ignore[reportFunctionMemberAccess]
-        if isinstance(found, types.FunctionType):
+        if tree.is_function(found):
             return av.Bound(owner, self.method_fn(found, cls))
         if isinstance(found, functools._lru_cache_wrapper):  # noqa: SLF001 - the class of its results
             return av.Bound(owner, Static(found))
@@ -251,12 +312,45 @@ class Objects(Mixin):
         if isinstance(found, types.MemberDescriptorType) or found is None:
             raise self.type_problem("DJ317", f"attribute `{name}` is not set here", node, python=AttributeError)
         if found is object.__getattribute__ or found is object.__setattr__:
-            return av.Bound(owner, Static(getattr if found is object.__getattribute__ else setattr))
-        if hasattr(found, "py_func"):
-            return av.Bound(owner, self.fn_of(found.py_func))
+            return av.Bound(owner, Static(found))
+        if tree.is_of_numba(found):
+            return av.Bound(owner, self.fn_of(found.py_func))  # pyright: ignore[reportFunctionMemberAccess]
         if isinstance(found, types.MethodDescriptorType) and (origin := self.contents(owner).origin) is not None:
             return Static(getattr(origin[0], name))  # of a class without source: Python calls it on the object itself
         return self.static_attribute(cls, name, node)
+
+    def set_plain_attribute(self, owner: av.Ref, held: av.ObjC, name: str, value: Any, node: Any) -> None:
+        """`owner.name = value` as `object` does it."""
+        setter = self.class_lookup(held.cls, name)
+        if self.set_member(owner, setter, name, value):
+            return
+        if isinstance(setter, property):
+            if setter.fset is None:
+                raise self.type_problem("DJ317", f"property `{name}` has no setter", node, python=AttributeError)
+            self.call(self.method_fn(setter.fset, held.cls), [owner, value], {}, node)
+            return
+        if isinstance(owner, av.Handle):
+            self.set_handle_attribute(owner, name, value)
+            return
+        self.write(owner, dataclasses.replace(held, fields={**held.fields, name: value}))
+        self.update_dicts(owner, name, value)
+
+    @core(object.__setattr__)
+    def object_setattr(self, owner: Any, name: Any, value: Any) -> Any:
+        """`object.__setattr__(owner, name, value)`: whatever its class does instead."""
+        held = self.object_form(owner) if isinstance(owner, av.Ref) else None
+        if not isinstance(held, av.ObjC) or not isinstance(name, Static):
+            return self.py_setattr(owner, name, value)
+        self.set_plain_attribute(owner, held, name.obj, value, None)
+        return NONE
+
+    @core(object.__getattribute__)
+    def object_getattribute(self, owner: Any, name: Any) -> Any:
+        """`object.__getattribute__(owner, name)`: whatever its class does instead."""
+        held = self.contents(owner) if isinstance(owner, av.Ref) else None
+        if not isinstance(held, av.ObjC) or not isinstance(name, Static):
+            return self.py_getattr(owner, name)
+        return self.plain_attribute(owner, held, name.obj, None)
 
     @for_each
     def set_attribute(self, owner: Any, name: str, value: Any, node: Any = None) -> None:
@@ -268,19 +362,14 @@ class Objects(Mixin):
             self.set_attribute(self.not_none(owner), name, value, node)
             return
         if isinstance(owner, av.Ref) and isinstance(held := self.object_form(owner), av.ObjC):
-            setter = self.class_lookup(held.cls, name)
-            if self.set_member(owner, setter, name, value):
-                return
-            if isinstance(setter, property):
-                if setter.fset is None:
-                    raise self.type_problem("DJ317", f"property `{name}` has no setter", node, python=AttributeError)
-                self.call(self.method_fn(setter.fset, held.cls), [owner, value], {}, node)
-                return
-            if isinstance(owner, av.Handle):
-                self.set_handle_attribute(owner, name, value)
-                return
-            self.write(owner, dataclasses.replace(held, fields={**held.fields, name: value}))
-            self.update_dicts(owner, name, value)
+            set_it = self.own_access(held, "__setattr__")
+            if set_it is None:
+                self.set_plain_attribute(owner, held, name, value, node)
+            elif getattr(getattr(held.cls, "__dataclass_params__", None), "frozen", False):
+                problem = f"cannot assign to field `{name}` of a frozen dataclass"
+                raise self.type_problem("DJ317", problem, node, python=dataclasses.FrozenInstanceError)
+            else:
+                self.call(self.method_fn(set_it, held.cls), [owner, Static(name), value], {}, node)
             return
         if isinstance(owner, Value) and isinstance(owner.type, Array) and name == "shape":
             self.set_shape(owner, value, node)

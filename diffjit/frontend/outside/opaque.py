@@ -122,6 +122,11 @@ class OpaqueCalls(Mixin):
         held = self.held(value) if isinstance(value, av.Ref) else None
         return isinstance(held, av.ObjC) and held.cls is objects.Opaque
 
+    def made_by_python(self, cells: Any, value: av.Ref) -> bool:
+        """The same of an object that one path has made."""
+        held = self.sites.found(cells, value.uid)
+        return isinstance(held, av.ObjC) and held.cls is objects.Opaque
+
     def only_python_knows(self, value: av.Ref) -> DiffjitError:
         """The error where an object would have to be a number, or to have a known class: at the call it comes from."""
         return self.refused_calls.get(self.told(value)) or self._no_number("Python", None)

@@ -29,6 +29,7 @@ from diffjit.frontend.values.templates import (
     Unjoinable,
     blamed,
     contains_bad,
+    decided_by,
     kind_of,
     older_than,
     rebuild,
@@ -54,6 +55,7 @@ class Path:
     result: Any = None
     jumped: bool = False
     left: frozenset[int] = frozenset()  # frames that it leaves for certain, by return or raise
+    goes_on: bool = False  # whether what follows the branches is interpreted in it, as the other one leaves
 
 
 class Control(Mixin):
@@ -205,9 +207,12 @@ class Control(Mixin):
             rest()
         self.forks -= 1
         path.cells, path.dead, path.jumped, path.left = self.cells, self.dead, self.jumped(), self._left()
+        path.goes_on = True
 
     def _join(self, cond: Value, start: Cells, mark: int, paths: list[Path], *, zero_trips: Any) -> Any:
         first, second = paths
+        if zero_trips is None and self.learned.given_up:
+            self._give_up_paths(paths)
         if first.dead and second.dead:
             self.build.op("if", [cond], regions=[first.block, second.block])
             self.cells, self.dead = dict(start), True
@@ -219,6 +224,9 @@ class Control(Mixin):
         self._enter_results(first, second)
         joiner = Joiner(first.cells, second.cells, self.sites)
         new, templates = self._templates(joiner, first, second, zero_trips=zero_trips)
+        if zero_trips is None and any(contains_bad(t) for _, t in templates):
+            sources = [s for s in self.static_sources(cond) if s[0] == "param"]
+            templates = [(key, decided_by(t, [*sources, *self._only_python_knows(key, paths)])) for key, t in templates]
         sides = [Side(p.cells, self._builder(p.block), self.sites, undef=p.dead) for p in paths]
         leaves: list[list[Value]] = [[], []]
         types: list[tuple[Type, Any]] = []
@@ -250,6 +258,31 @@ class Control(Mixin):
         self._remember_static(new, first, second)
         self._mind_copies(joiner, sides)
         return new.pop(RESULT, None)
+
+    def _site(self, k: int) -> Any:
+        """What tells a branch from others of the program."""
+        return ("opaque", self.call_path, self.place(), k)
+
+    def _only_python_knows(self, key: Any, paths: list[Path]) -> list[Any]:
+        """The branch that leaves an object that only Python knows, where the other has something else."""
+        states = [(p, p.cells.get(key)) for p in paths if not p.dead]
+        opaque = [k for k, (p, v) in enumerate(states) if isinstance(v, av.Ref) and self.made_by_python(p.cells, v)]
+        if len(states) != 2 or len(opaque) != 1 or states[opaque[0]][0].goes_on:
+            return []
+        return [("branch", self._site(opaque[0]))]
+
+    def _give_up_paths(self, paths: list[Path]) -> None:
+        """A branch whose object nobody can use beside what the other one has raises where it is taken."""
+        for k, path in enumerate(paths):
+            if path.dead or self._site(k) not in self.learned.given_up:
+                continue
+            self.cells, self.dead = path.cells, path.dead
+            made = [path.result, *(v for key, v in path.cells.items() if paths[1 - k].cells.get(key) is not v)]
+            known = next((v for v in made if isinstance(v, av.Ref) and self.is_opaque(v)), None)
+            with self.build.inside(path.block):
+                unknown = self._no_number("Python", None) if known is None else self.only_python_knows(known)
+                self.raise_refusal(unknown)
+            path.cells, path.dead = self.cells, self.dead
 
     def _as_condition(self, cond: Value, start: Cells, first: Path, second: Path) -> Any:
         """`a and b`, `a or b`: where evaluating both at once cannot fail and changes nothing, no branch is needed."""

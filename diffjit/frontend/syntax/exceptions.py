@@ -42,6 +42,8 @@ _CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
 
 # Errors of what is no number, or cannot be indexed, iterated over or unpacked: None, and numbers for containers.
 _WRONG_KIND = frozenset({"DJ115", "DJ301", "DJ312", "DJ314"})
+# What Python and NumPy refuse whatever the numbers are: kinds, shapes, axes, arguments, attributes, missing names.
+_CERTAIN = frozenset({"DJ115", "DJ301", "DJ303", "DJ306", "DJ308", "DJ310", "DJ312", "DJ314", "DJ317", "DJ318"})
 
 
 class Exceptions(Mixin):
@@ -78,10 +80,42 @@ class Exceptions(Mixin):
 
         Outside of branches the program cannot run at all, and is refused at once.
         """
-        in_branch = self.forks > len(self.loops) and error.python is TypeError and error.code in _WRONG_KIND
-        if error.python is None or not (in_branch or self.catches(error.python)):
+        certain = self.forks > len(self.loops) and error.python is TypeError and error.code in _WRONG_KIND
+        if error.python is None or not (certain or self.catches(error.python)):
             raise error
         self.throw(self.exception_object(error.python, av.inexact(error.message)))
+
+    def in_branch(self, action: Callable[[], Any]) -> Any:
+        """Interpret a branch of the program: what is certain to fail there does so where the branch is taken.
+
+        So does what is refused in it, where nothing else is left to try (`entry.program`).
+        """
+        self.branches += 1
+        try:
+            return action()
+        except DiffjitError as error:
+            self._fail_in_branch(error)
+            return None
+        finally:
+            self.branches -= 1
+
+    def _fail_in_branch(self, error: DiffjitError) -> None:
+        name = self.frames[-1].fn.scope.namespace.get("__name__", "")
+        if self.handlers or self.in_library() or name.split(".")[0] in ("numpy", "scipy"):
+            raise error  # what theirs refuse is refused by the function's name
+        if error.python is not None and error.code in _CERTAIN and error.python is not UnboundLocalError:
+            self.throw(self.exception_object(error.python, av.inexact(error.message)))
+            return
+        site = (error.code, error.loc)
+        if error.code.startswith("DJ9") or site not in self.learned.given_up:
+            error.branch = error.branch or site
+            raise error
+        self.raise_refusal(error)
+
+    def raise_refusal(self, error: DiffjitError) -> None:
+        """What is refused raises when the program comes here."""
+        place = "" if error.loc is None else f" at {error.loc.file}:{error.loc.line}"
+        self.throw(self.exception_object(NotImplementedError, av.inexact(f"{error.message} [{error.code}]{place}")))
 
     def _guarded(self, action: Callable[[], Any], memo: dict[Any, Any], first: int, behind: Any = None) -> Any:
         outer, step = self.memo, self.step

@@ -119,7 +119,8 @@ class Expressions(Mixin):
         test = self.test(node.test)
         if isinstance(test, Static):
             return self.eval(node.body if test.obj else node.orelse)
-        return self.choose(test, lambda: self.eval(node.body), lambda: self.eval(node.orelse))
+        then, other = (lambda n=n: self.in_branch(lambda: self.eval(n)) for n in (node.body, node.orelse))
+        return self.choose(test, then, other)
 
     def eval_Call(self, node: gast.AST) -> Any:
         function = self.eval(node.func)

@@ -51,6 +51,10 @@ class Learned:
     classes: dict[Any, type] = field(default_factory=dict)  # where a class inside a function is made -> its stand-in
     early: set[Any] = field(default_factory=set)  # those whose `__init__` puts the object into others
     peels: dict[Any, int] = field(default_factory=dict)  # loop -> how many first iterations are written out
+    sums: bool = False  # whether numbers and arrays without a common type are told apart at run time
+    clashes: bool = False  # whether there are such
+    dead: bool = False  # whether the program raises for certain
+    given_up: frozenset[Any] = frozenset()  # what is refused in branches, and raises where these are taken
 
 
 class NeedStatic(Exception):

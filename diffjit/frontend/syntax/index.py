@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.numpy.index_tricks import is_index_trick
@@ -69,6 +70,10 @@ class Indexing(Mixin):
             if not owner.type.weak and self._only_axes(index):  # a NumPy scalar is an array without axes there
                 return self.array_get(self.array_from(owner), index, node)
             raise self.type_problem("DJ314", "a number cannot be indexed", node, python=TypeError)
+        if isinstance(owner, av.Tup) and owner.cls is not None:
+            own = self.class_lookup(owner.cls, "__getitem__")
+            if tree.is_function(own):
+                return self.call(self.method_fn(own, owner.cls), [owner, index], {}, node)
         if isinstance(owner, av.Tup):
             return self.sequence_get(list(owner.items), index, node, lambda items: av.Tup(tuple(items)))
         if isinstance(owner, av.Range):
@@ -414,7 +419,8 @@ class Indexing(Mixin):
             return self.array_from(value)
         if isinstance(value, Value) and isinstance(value.type, (Array, Scalar)):
             return value
-        del node
+        if self.is_text(value):  # NumPy reads the number that stands there
+            value = self.call(Static(float), [value], {}, node)
         return self.number(value, "a number or array")
 
     def scalar_for_store(self, array: Value, value: Value, node: Any) -> Value:

@@ -104,7 +104,7 @@ class Interpreter(
         self.rule_mode = rule_mode
         self.to_take = None if rule_mode else current()  # which derivatives will be taken of what is interpreted
         self.learned = learned or Learned()
-        self.sites = Sites(hints=self.learned.lists, apart=bool(self.learned.apart))
+        self.sites = Sites(hints=self.learned.lists, apart=bool(self.learned.apart), sums=self.learned.sums)
         self.cells: dict[Any, Any] = {}
         self.dead = False
         self.frames: list[Frame] = []
@@ -120,6 +120,7 @@ class Interpreter(
         self.tail: Any = None
         self.cursor_sites: dict[int, Any] = {}  # iterators of sequences -> where they were made
         self.forks = 0  # run-time branches and loops around the place under interpretation
+        self.branches = 0  # and those branches among them that the program writes as `if`
         self.loop_hints: dict[Any, Any] = {}
         self.unroll: set[Any] = set()
         self.known_tests: set[Any] = set()  # loops that went on after an iteration for certain

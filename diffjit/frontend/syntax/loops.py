@@ -458,6 +458,16 @@ class Loops(Mixin):
         except TypeProblem as error:
             self.throw(self.exception_object(TypeError, Static(f"{error.message} [{error.code}]")))
 
+    def undecided(self, value: av.Poison, error: DiffjitError) -> Exception:
+        """What to raise where a value has no form in common: what decides the path may be fixed."""
+        numbers = [source for source in value.decided if source[0] == "param"]
+        outside = [source for source in numbers if source[1][0] != "arg"]
+        if outside and len(outside) == len(numbers):  # options: constants of the program as it stands
+            return NeedStatic(error, outside)
+        error.branch = next((source[1] for source in value.decided if source[0] == "branch"), None)
+        found = self.in_arenas(value.kinds, error)
+        return NeedStatic(error, numbers) if found is error and numbers else found
+
     def unusable(self, value: av.Poison, error: DiffjitError) -> Exception:
         """What to raise when a value without a common form is used: perhaps another attempt gives it one."""
         if any(self.may_tabulate(site) for site in value.tables):
@@ -466,7 +476,7 @@ class Loops(Mixin):
         tail = isinstance(loop, tuple) and loop[0] == "tail"
         peeled = self.learned.peels.get(loop, 0)
         if loop is None or peeled >= (1 if tail else WHOLE if loop in self.known_tests else MAX_PEELS):
-            return self.in_arenas(value.kinds, error)
+            return self.undecided(value, error)
         return Learn("peels", {loop: WHOLE if peeled >= MAX_PEELS else peeled + 1})
 
 

@@ -44,7 +44,11 @@ class Operators(Mixin):
         operand = self.eval(node.operand)
         if isinstance(node.op, gast.Not):
             return self.python_bool(self.logical_not(self.truth(operand, node)))
-        kind = UNARY[type(node.op)]
+        return self.unary(UNARY[type(node.op)], operand)
+
+    @for_each
+    def unary(self, kind: str, operand: Any) -> Any:
+        """`-x`, `+x`, `~x`."""
         if isinstance(operand, av.Ref):
             return self.call_method(operand, f"__{DUNDER[kind]}__", [])
         if (
@@ -189,6 +193,9 @@ class Operators(Mixin):
         for a, b in ((left, right), (right, left)):
             if _never_equals(a, b):
                 return True
+            plain = isinstance(b, Static) or (isinstance(b, Value) and isinstance(b.type, Scalar))
+            if isinstance(a, av.Fn | av.Bound | av.Method) and plain:
+                return True  # a function and a number or None
             number = isinstance(b, Value) and isinstance(b.type, Scalar)
             if self.is_sequence(a) and (number or isinstance(b, Static)):
                 return not self.ask(b, lambda cls: issubclass(cls, np.generic | np.ndarray))
@@ -314,8 +321,8 @@ class Operators(Mixin):
             if all(number):  # Python keeps one object for each small int
                 raise self.unsupported("DJ121", "`is` between two numbers", None, "compare with ==")
             return Static(False)
-        if isinstance(left, Value) and left is right:
-            return Static(True)
+        if isinstance(left, Value | av.Tup) and left is right:
+            return Static(True)  # of a tuple's names, one tuple: each evaluation makes its own
         if isinstance(left, Value) and isinstance(left.type, Array) and _is_new(left) and _is_new(right):
             return Static(False)  # every operation makes an array of its own
         raise self.unsupported("DJ121", "`is` between two run-time values", None, "compare with == or test `is None`")

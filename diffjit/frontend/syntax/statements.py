@@ -332,7 +332,7 @@ class Statements(Mixin):
             if isinstance(test, Static):
                 self.exec_block(node.body if test.obj else node.orelse)
             else:
-                then, other = (lambda: self.exec_block(node.body)), (lambda: self.exec_block(node.orelse))
+                then, other = (lambda b=b: self.in_branch(lambda: self.exec_block(b)) for b in (node.body, node.orelse))
                 self.fork(test, then, other, rest=behind if rest else None)
         return reached[0]
 

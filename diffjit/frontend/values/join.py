@@ -90,7 +90,11 @@ class Joiner:
             return ta
         leaf_a, leaf_b = number_leaf(ta), number_leaf(tb)
         if leaf_a is not None and leaf_b is not None:
-            return join_leaves(leaf_a, leaf_b)
+            joined = join_leaves(leaf_a, leaf_b)
+            if not isinstance(joined, Bad):
+                return joined
+            self.sites.clashes = True
+            return (self._sum(leaf_a, leaf_b) if self.sites.sums else None) or joined
         if is_reference(ta) and is_reference(tb):
             apart = (self.sites.apart or self._unlike(ta, tb)) and not self._same_reference(ta, tb)
             joined = (apart and self._sum(ta, tb)) or self._references(ta, tb)
@@ -144,7 +148,7 @@ class Joiner:
             k = next((k for k, old in enumerate(variants) if fits(new, old)), None)
             if k is None:
                 variants.append(new)
-            elif isinstance(new, Node):
+            elif isinstance(new, Node | Leaf):
                 variants[k] = self.merge(variants[k], new)
         if len(variants) > MOST_VARIANTS or not all(self._told_apart(v) for v in variants):
             return None
@@ -154,6 +158,8 @@ class Joiner:
         match t:
             case Const():
                 return t.obj is not None and not av.is_number(t.obj)
+            case Leaf():
+                return self.sites.sums and isinstance(t.type, Array | Scalar)
             case Same() if isinstance(t.value, av.Ref):
                 known = self.sites.outside
                 return all(

@@ -30,20 +30,44 @@ class Sums(Mixin):
     def each(self, value: av.Sum, use: Callable[[Any], Any]) -> Any:
         """Use one variant or another."""
 
+        def one(k: int) -> Any:
+            return self.in_branch(lambda: use(value.variants[k]))
+
         def pick(k: int) -> Any:
             if k == len(value.variants) - 1:
-                return use(value.variants[k])
-            hit = self.ew("equal", value.tag, Static(k))
-            return self.fork(hit, lambda: use(value.variants[k]), lambda: pick(k + 1))
+                return one(k)
+            return self.fork(self.ew("equal", value.tag, Static(k)), lambda: one(k), lambda: pick(k + 1))
 
         return pick(0)
 
     def each_argument(self, args: list[Any], kwargs: dict[str, Any], call: Callable[..., Any]) -> Any:
         """`call(args, kwargs)` for each variant of the arguments; None if none is a sum."""
         for k, value in enumerate(args):
-            if isinstance(value, av.Sum):
-                return self.each(value, lambda v, k=k: call([*args[:k], v, *args[k + 1 :]], kwargs))
+            found = self.sum_within(value)
+            if found is not None:
+                chosen, place = found
+                return self.each(
+                    chosen, lambda v, k=k, place=place: call([*args[:k], place(v), *args[k + 1 :]], kwargs)
+                )
         for name, value in kwargs.items():
             if isinstance(value, av.Sum):
                 return self.each(value, lambda v, name=name: call(args, {**kwargs, name: v}))
         return None
+
+    def sum_within(self, value: Any) -> tuple[av.Sum, Callable[[Any], Any]] | None:
+        """A sum that is an argument or stands in a tuple or list there, and the argument made of a variant."""
+        if isinstance(value, av.Sum):
+            return value, lambda v: v
+        held = self.contents(value) if isinstance(value, av.Ref) else value
+        if not isinstance(held, av.Tup | av.ListC):
+            return None
+        for k, item in enumerate(held.items):
+            found = self.sum_within(item)
+            if found is not None:
+                return found[0], functools.partial(_placed, held.items, k, found[1])
+        return None
+
+
+def _placed(items: tuple[Any, ...], k: int, place: Callable[[Any], Any], variant: Any) -> av.Tup:
+    """The items with one that is made of a variant."""
+    return av.Tup((*items[:k], place(variant), *items[k + 1 :]))

@@ -18,7 +18,7 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import Array, Scalar, Type, fresh_dims
+from diffjit.ir.types import Array, List, Scalar, Type, fresh_dims
 
 Cells = dict[Any, Any]
 
@@ -142,6 +142,7 @@ class Bad:
     loop: Any = None
     tables: tuple[Any, ...] = ()
     kinds: tuple[Any, ...] = ()
+    decided: tuple[Any, ...] = ()
 
 
 Template = Leaf | Const | Same | Node | OptT | SumT | MaybeT | Heap | HeapAgain | Dyn | Sub | Boxed | Bad
@@ -188,6 +189,8 @@ class Sites:
     outside: dict[int, Any] = field(default_factory=dict)  # contents of objects from outside the program
     twins: dict[int, int] = field(default_factory=dict)  # an argument -> an earlier one that is the same object
     apart: bool = False  # objects that meet after branches stay apart, since one of them is changed later
+    sums: bool = False  # numbers and arrays of types without a common one are told apart at run time
+    clashes: bool = False  # there were such
 
     def held(self, cells: Cells, uid: int) -> Any:
         """What an object holds."""
@@ -234,7 +237,7 @@ def shape(value: Any) -> Template:
         case av.Maybe():
             return MaybeT(shape(value.value))
         case av.Poison():
-            return Bad(value.reason, value.loop, value.tables, value.kinds)
+            return Bad(value.reason, value.loop, value.tables, value.kinds, value.decided)
         case _ if value is av.UNBOUND:
             return MaybeT(None)
         case _:
@@ -396,6 +399,15 @@ def blamed(template: Any, site: Any) -> Any:
     return transform(template, lambda leaf: leaf, lambda bad: bad if bad.loop is not None else replace(bad, loop=site))
 
 
+def decided_by(template: Any, sources: list[Any]) -> Any:
+    """The template with what decides which path is taken noted at every failure to join."""
+    return transform(
+        template,
+        lambda leaf: leaf,
+        lambda bad: replace(bad, decided=tuple(dict.fromkeys((*bad.decided, *sources)))),
+    )
+
+
 def contains_bad(template: Any) -> bool:
     """Whether some part has no common form."""
     match template:
@@ -422,11 +434,22 @@ def fits(value: Any, template: Any) -> bool:
         case Same(), Same():
             a, b = mine.value, template.value
             return a is b or (isinstance(a, av.Ref) and isinstance(b, av.Ref) and a.uid == b.uid)
+        case ((Leaf() | Const()), Leaf()):
+            return _number(mine) and _alike(mine, template)
         case Node(), Node():
             pairs = zip(mine.children, template.children, strict=True) if mine.kind == template.kind else None
             return pairs is not None and all(fits(a, b) or (_number(a) and _number(b)) for a, b in pairs)
         case _:
             return False
+
+
+def _alike(mine: Any, template: Leaf) -> bool:
+    """Whether a number or array is of the same type as another, but for its lengths and order."""
+    a, b = getattr(mine, "type", None), template.type
+    flat = [not isinstance(x, Array) or x.ndim == 0 for x in (a, b)]
+    if all(flat):
+        return not isinstance(a, List) and not isinstance(b, List)
+    return isinstance(a, Array) and isinstance(b, Array) and a.ndim == b.ndim and a.dtype == b.dtype
 
 
 def _number(t: Any) -> bool:

@@ -230,6 +230,7 @@ class Poison:
     loop: Any = None
     tables: tuple[Any, ...] = ()  # where dicts were made that would have a form in common if their keys were not known
     kinds: tuple[Any, ...] = ()  # of objects that would have one if they lived in lists of their kind
+    decided: tuple[Any, ...] = ()  # numbers that decide which path is taken, if they can be fixed
 
 
 class _Unbound:

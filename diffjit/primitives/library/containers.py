@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import collections
 import itertools
+import math
 import operator
+import weakref
 
 import numpy as np
 
+from diffjit.primitives.library.shaping import common_shape
 from diffjit.primitives.registry import implements
 
 
@@ -446,6 +449,24 @@ CHOICES = {
 }
 
 
+@implements(np.broadcast)
+class Broadcast:
+    """What arrays of these shapes broadcast to."""
+
+    def __init__(self, *args):
+        """Keep the shape."""
+        self.shape = common_shape(tuple(np.shape(x) for x in args))
+        self.nd = self.ndim = len(self.shape)
+        self.size = math.prod(self.shape)
+        self.numiter = len(args)
+
+
+@implements(weakref.ref)
+def reference(obj, callback=None):
+    """A weak reference: programs keep what they have made."""
+    return lambda: obj
+
+
 @implements(np.vectorize)
 class Vectorize:
     """A function of numbers applied element by element."""
@@ -455,12 +476,32 @@ class Vectorize:
         if excluded is not None or signature is not None:
             raise NotImplementedError("np.vectorize with `excluded` or `signature`: write a loop")
         self.pyfunc = pyfunc
+        self.otypes = otypes
+        self.once_more = int(otypes is None and not cache)
 
     def __call__(self, *args):
-        """An array of results."""
+        """An array of results, or several where the function returns a tuple.
+
+        As with NumPy, what the first elements give says of which types the results are: the function is called with
+        them once more.
+        """
         arrays = np.broadcast_arrays(*args)
-        if arrays[0].ndim == 0:
-            return np.asarray(self.pyfunc(*args))
         columns = [np.ravel(a) for a in arrays]
-        found = [self.pyfunc(*[c[k] for c in columns]) for k in range(columns[0].size)]
-        return np.array(found).reshape(arrays[0].shape)
+        count, more = columns[0].size, self.once_more
+        if count == 0 and more:
+            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+        given = [self.pyfunc(*[c[max(k - more, 0)] for c in columns]) for k in range(count + more)]
+        if given[0] is None:
+            return None
+        found = given[more:]
+        if isinstance(given[0], tuple):
+            return tuple(self.column([g[j] for g in found], j, arrays[0].shape) for j in range(len(given[0])))
+        return self.column(found, 0, arrays[0].shape)
+
+    def column(self, found, j, shape):
+        """One of the results."""
+        if self.otypes is not None:
+            return np.array(found).astype(np.dtype(self.otypes[j])).reshape(shape)
+        number = found[0]
+        isinstance(number, float)  # refused where an int meets a float: what the first one is decides on them all
+        return np.array(found).astype(np.asarray(number).dtype).reshape(shape)

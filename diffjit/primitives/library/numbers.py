@@ -153,11 +153,12 @@ def iscomplex(x):
 
 @implements(np.real_if_close)
 def real_if_close(a, tol=100):
-    """Real numbers as they are."""
+    """Numbers without imaginary parts where all of these are close to zero; complex ones stay of a complex type."""
     a = np.asarray(a)
-    if a.dtype.kind == "c":
-        raise NotImplementedError("np.real_if_close of complex numbers: use np.real, or test np.imag")
-    return a
+    if a.dtype.kind != "c":
+        return a
+    limit = tol * np.finfo(a.dtype).eps if tol > 1 else tol
+    return a if np.any(np.absolute(np.imag(a)) >= limit) else np.real(a).astype(a.dtype)
 
 
 @implements(np.iscomplexobj)
@@ -227,3 +228,81 @@ def round_decimal(x, digits):
     error = ((a * b - y) + a * (scale - b) + (x - a) * b) + (x - a) * (scale - b)
     up = rest > 0.5 or (rest == 0.5 and (error > 0.0 or (error == 0.0 and low % 2.0 == 1.0)))
     return (low + 1.0 if up else low) / scale
+
+
+# Functions of `numpy.lib.scimath`, which leave the real numbers where an argument is outside their domain: what they
+# return is real or complex by what the numbers are, and the two are told apart at run time.
+
+
+def as_complex(x):
+    """The same numbers as complex ones, of the same precision."""
+    return x.astype(np.complex64 if x.dtype == np.float32 else np.complex128)
+
+
+def numpys_number(x):
+    """Numbers as NumPy's."""
+    x = np.asarray(x)
+    return x[()] if x.ndim == 0 else x
+
+
+@implements(np.lib.scimath.sqrt)
+def wide_sqrt(x):
+    """Square root, imaginary where a number is negative."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return numpys_number(np.sqrt(x))
+    return numpys_number(np.sqrt(as_complex(x)) if np.any(x < 0) else np.sqrt(x))
+
+
+@implements(np.lib.scimath.log)
+def wide_log(x):
+    """Natural logarithm, complex where a number is negative."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return numpys_number(np.log(x))
+    return numpys_number(np.log(as_complex(x)) if np.any(x < 0) else np.log(x))
+
+
+@implements(np.lib.scimath.log10)
+def wide_log10(x):
+    """Logarithm to base 10, complex where a number is negative."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return numpys_number(np.log10(x))
+    return numpys_number(np.log10(as_complex(x)) if np.any(x < 0) else np.log10(x))
+
+
+@implements(np.lib.scimath.log2)
+def wide_log2(x):
+    """Logarithm to base 2, complex where a number is negative."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return numpys_number(np.log2(x))
+    return numpys_number(np.log2(as_complex(x)) if np.any(x < 0) else np.log2(x))
+
+
+@implements(np.lib.scimath.arcsin)
+def wide_arcsin(x):
+    """Angle of a sine, complex where that is larger than 1."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return numpys_number(np.arcsin(x))
+    return numpys_number(np.arcsin(as_complex(x)) if np.any(np.absolute(x) > 1) else np.arcsin(x))
+
+
+@implements(np.lib.scimath.arccos)
+def wide_arccos(x):
+    """Angle of a cosine, complex where that is larger than 1."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return numpys_number(np.arccos(x))
+    return numpys_number(np.arccos(as_complex(x)) if np.any(np.absolute(x) > 1) else np.arccos(x))
+
+
+@implements(np.lib.scimath.arctanh)
+def wide_arctanh(x):
+    """Inverse hyperbolic tangent, complex where a number is larger than 1."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return numpys_number(np.arctanh(x))
+    return numpys_number(np.arctanh(as_complex(x)) if np.any(np.absolute(x) > 1) else np.arctanh(x))

@@ -163,8 +163,10 @@ def rot90(m, k=1, axes=(0, 1)):
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args, subok=False):
-    """All operands at their common shape."""
+    """All operands at their common shape; numbers are arrays of their own, which may be written to."""
     shape = common_shape(tuple(np.shape(x) for x in args))
+    if len(shape) == 0:
+        return tuple(np.asarray(x) for x in args)
     return tuple(np.broadcast_to(x, shape) for x in args)
 
 

@@ -89,6 +89,13 @@ def vectors_jvp(primals, tangents):
     return v, v_dot
 
 
+def written_out(A):
+    """The matrix of a map: what it makes of each unit vector. A class of the user's has `_matvec`."""
+    units = np.eye(A.shape[1])
+    apply = A._matvec if hasattr(A, "_matvec") else A.matvec  # noqa: SLF001 - the method that such a class writes
+    return np.stack([np.ravel(apply(units[k])) for k in range(A.shape[1])], axis=1)
+
+
 @implements(scipy.sparse.linalg.eigsh)
 def eigsh(
     A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True,
@@ -97,6 +104,8 @@ def eigsh(
     """Some eigenvalues and eigenvectors of a symmetric matrix."""
     if M is not None or Minv is not None or OPinv is not None or mode != "normal" or rng is not None:
         raise NotImplementedError("scipy.sparse.linalg.eigsh of two matrices, by OPinv, mode or rng: leave them out")
+    if hasattr(A, "matvec") or hasattr(A, "_matvec"):
+        A = written_out(A)
     _, data, row, col = entries(A)
     if data.dtype.kind == "c":
         raise NotImplementedError("scipy.sparse.linalg.eigsh of complex matrices: use numpy.linalg.eigh")

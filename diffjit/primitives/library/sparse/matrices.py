@@ -173,6 +173,10 @@ class Sparse:
         """Of conjugate entries."""
         return self.like(np.conjugate(self.entries()[0]))
 
+    def conjugate(self):
+        """Its entries' complex conjugates."""
+        return self.conj()
+
     def dot(self, other):
         """The product with a vector or matrix."""
         return self @ other

@@ -1,0 +1,212 @@
+"""Classes that make their objects themselves, and `super` with and without its arguments."""
+
+import collections
+import functools
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+BACKENDS = ["python", "numba"]
+
+
+class Point(collections.namedtuple("Point", "x y")):  # noqa: PYI024 - as programs make them
+    __slots__ = ()
+
+    def __new__(cls, x, y=None):
+        return super().__new__(cls, 2.0 * x, x if y is None else y)
+
+    def norm(self):
+        return self.x**2 + self.y**2
+
+
+class Single:
+    one = None
+
+    def __new__(cls, *_):
+        if cls.one is None:
+            cls.one = object.__new__(cls)
+        return cls.one
+
+    def __init__(self, x):
+        self.x = x
+
+
+class Scaled:
+    def __new__(cls, x):
+        made = super().__new__(cls)
+        made.k = 3.0 * x
+        return made
+
+    def __init__(self, x):
+        self.x = x
+
+
+class More(Scaled):
+    def __new__(cls, x):
+        made = super().__new__(cls, x)
+        made.m = x
+        return made
+
+
+class Most(More):
+    pass
+
+
+class Negative:
+    def __init__(self, x):
+        self.x = -x
+
+
+class Factory:
+    def __new__(cls, x, *, negative=False):
+        return Negative(x) if negative else object.__new__(cls)
+
+    def __init__(self, x, *, negative=False):
+        self.x = 5.0 * x
+        self.negative = negative
+
+
+class Base:
+    scale = 2.0
+
+    @classmethod
+    def make(cls, x):
+        made = cls()
+        made.x = x * cls.scale
+        return made
+
+    def f(self, x):
+        return x
+
+
+class Derived(Base):
+    scale = 3.0
+
+    @classmethod
+    def make(cls, x):
+        made = super().make(x)
+        made.y = x
+        return made
+
+    def f(self, x):
+        return 10.0 * x
+
+
+def thousandfold(method):
+    @functools.wraps(method)
+    def wrapper(self, x):
+        return 1000.0 * method(self, x)
+
+    return wrapper
+
+
+class Last(Derived):
+    def f(self, x):
+        return super(Derived, self).f(x) + 100.0 * super(Last, self).f(x)  # noqa: UP008 - one skips a class
+
+    @thousandfold
+    def g(self, x):
+        return super().f(x)
+
+
+class Heir(Last):
+    pass
+
+
+def tuples(x):
+    return Point(x).norm() + Point(x, y=3.0 * x).norm()
+
+
+def single(x):
+    Single.one = None
+    a, b = Single(x), Single(2.0 * x)
+    return a.x * b.x
+
+
+def scaled(x):
+    return Scaled(x).x * Scaled(x).k + Most(x).x * Most(x).k * Most(x).m
+
+
+def factory(x):
+    return Factory(x).x + 10.0 * Factory(x, negative=True).x
+
+
+def class_methods(x):
+    return Derived.make(x).x * Derived.make(x).y
+
+
+def skipping(x):
+    return Last().f(x) + Last().g(x) + Heir().f(x) * Heir().g(x)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("program", [tuples, single, scaled, factory, class_methods, skipping])
+def test_as_python_has_it(program, backend):
+    x, h = 1.3, 1e-6
+    value = program(x)
+    slope = (program(x + h) - program(x - h)) / (2 * h)
+    assert np.isclose(dj.jit(program, backend=backend)(x), value, rtol=1e-12)
+    assert np.isclose(dj.grad(program, backend=backend)(x), slope, rtol=1e-6)
+    assert np.isclose(dj.jvp(program, (x,), (1.0,), backend=backend)[1], slope, rtol=1e-6)
+
+
+def test_many_branches_in_branches():
+    """A value that hundreds of nested branches join, where a division asks for its type."""
+    lines = ["def program(x):", "    y = 1"]
+    for k in range(160):
+        lines += [f"    if x > {k}.5:", f"        y = y + x / {k + 1}"]
+    lines += ["    try:", "        return x / y", "    except ZeroDivisionError:", "        return 0.0"]
+    space = {}
+    exec("\n".join(lines), space)  # noqa: S102 - a program that was made here
+    space["text"] = "\n".join(lines)
+    program = space["program"]
+    space["program"] = program
+    slope = (program(20.0 + 1e-6) - program(20.0 - 1e-6)) / 2e-6
+    assert np.isclose(dj.grad(program, backend="python")(20.0), slope, rtol=1e-6)
+
+
+class Triple(collections.namedtuple("Triple", "a b")):  # noqa: PYI024 - as programs make them
+    __slots__ = ()
+
+    def __getitem__(self, k):
+        return 3.0 * super().__getitem__(k)
+
+
+class Hundredfold(float):
+    def __mul__(self, other):
+        return 100.0 * float(other)
+
+
+class Doubling(dict):
+    def __getitem__(self, key):
+        return 2.0 * super().__getitem__(key)
+
+
+class Negated(list):
+    def __getitem__(self, k):
+        return -super().__getitem__(k)
+
+
+class Bunch(dict):
+    pass
+
+
+NUMBER, PAIR, DICT, LIST = Hundredfold(2.0), Triple(1.0, 2.0), Doubling(a=1.5), Negated([1.0, 2.0])
+SHARED = {
+    "number": lambda x: NUMBER * x, "tuple": lambda x: PAIR[0] * x, "dict": lambda x: DICT["a"] * x,
+    "list": lambda x: LIST[0] * x, "made": lambda x: Bunch(a=x)["a"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_two_natures_are_refused(name):
+    with pytest.raises(dj.UnsupportedSyntax, match="DJ113"):
+        dj.jit(SHARED[name], backend="python")(1.3)
+
+
+def test_arguments_with_two_natures():
+    with pytest.raises(dj.UnsupportedSyntax, match="DJ113"):
+        dj.jit(lambda n: n * 2.0, backend="python")(NUMBER)
+    assert dj.jit(lambda p: p[0] * 1.0, backend="python")(PAIR) == 3.0

@@ -1,0 +1,103 @@
+"""Numbers and arrays of different types on the paths of a program: told apart when it runs."""
+
+import random
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+BACKENDS = ["python", "numba"]
+X = np.array([0.3, 0.5, 0.7])
+V = np.array([1.0, -0.5, 0.3])
+
+
+def ints_or_floats(x, n):
+    r = np.zeros(3, dtype=int) if n > 2.5 else x * 2.0
+    s = np.hstack((r, x)).astype(float)
+    r[0] = 7.9
+    return np.sum(s**2) + r[0] * np.sum(x)
+
+
+def number_or_array(x, n):
+    r = x[0]
+    if n > 2.5:
+        r = x
+    y = r * x + np.sin(r)
+    return np.sum(y) + np.mean(r)
+
+
+def in_a_loop(x, n):
+    r = x[1]
+    for k in range(3):
+        if n > k:
+            r = r + x
+    return np.sum(r * r)
+
+
+def vector_or_matrix(x, n):
+    r = x
+    if n > 2.5:
+        r = np.outer(x, x)
+    r = r @ r if r.ndim == 2 else r
+    return np.sum(r) + r.shape[0]
+
+
+def real_or_complex(x, n):
+    r = np.lib.scimath.sqrt(x - 0.2 * n)
+    return np.sum(np.abs(r + 0.3) ** 2)
+
+
+PROGRAMS = [ints_or_floats, number_or_array, in_a_loop, vector_or_matrix, real_or_complex]
+
+
+def agrees(program, backend, n):
+    h = 1e-6
+    slope = (program(X + h * V, n) - program(X - h * V, n)) / (2 * h)
+    f = dj.grad(program, backend=backend)
+    value, change = dj.jvp(program, (X, n), (V, 0.0), backend=backend)
+    assert np.isclose(value, program(X.copy(), n), rtol=1e-12)
+    np.testing.assert_allclose([change, f(X, n) @ V], slope, rtol=1e-6, atol=1e-8)
+    bend = (f(X + h * V, n) - f(X - h * V, n)) / (2 * h)
+    np.testing.assert_allclose(dj.jvp(f, (X, n), (V, 0.0), backend=backend)[1], bend, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [2.0, 3.0])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_derivatives(program, backend, n):
+    agrees(program, backend, n)
+
+
+def test_lanes():
+    found = dj.vmap(dj.grad(number_or_array, backend="python"), in_axes=(None, 0), backend="python")(
+        X, np.array([2.0, 3.0])
+    )
+    one = dj.grad(number_or_array, backend="python")
+    np.testing.assert_allclose(found, [one(X, 2.0), one(X, 3.0)])
+
+
+FORMS = ["x[0]", "x * 1.5", "np.outer(x, x)", "np.arange(3)", "np.array(2)", "x[:2]", "np.sum(x) * 1j + x", "3"]
+USES = [
+    "r * x[1]", "np.sin(r) + r", "r - np.mean(r)", "np.sum(r)", "np.asarray(r) * 2.0", "r ** 2",
+    "np.atleast_1d(r) * x[2]", "-r", "np.where(np.real(r) > 0.2, r, 0.1)", "np.ravel(r)",
+]  # fmt: skip
+
+
+def text_of(seed):
+    """A program whose variable is of one of several types, by branches."""
+    choose = random.Random(seed)
+    a, b = choose.sample(FORMS, 2)
+    lines = ["def program(x, n):", f"    r = {a}", "    if n > 2.5:", f"        r = {b}"]
+    lines += [f"    r = {choose.choice(USES)}" for _ in range(choose.randrange(1, 4))]
+    return "\n".join([*lines, "    return np.sum(np.real(r) * 1.3) + np.sum(np.imag(r))"])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed):
+    text = text_of(seed)
+    space = {"np": np, "__name__": __name__}
+    exec(text, space)  # noqa: S102 - a program that was made here
+    space["text"] = text
+    for n in (2.0, 3.0):
+        agrees(space["program"], "python", n)
