@@ -247,11 +247,15 @@ class Objects(Mixin):
 
     def own_access(self, held: av.ObjC, name: str) -> Any:
         """`__getattribute__` or `__setattr__`, where a class has one of its own; None of others."""
+        if (held.cls, name) in self.accesses:
+            return self.accesses[held.cls, name]
         found = self.class_lookup(held.cls, name)
         if isinstance(found, av.Member):
             message = f"`{name}` of a class that is defined inside the program"
             raise self.unsupported("DJ113", message, None, "define the class at module level")
-        return found if tree.is_function(found) and not hasattr(held.cls, OPTIONS) else None
+        own = found if tree.is_function(found) and not hasattr(held.cls, OPTIONS) else None
+        self.accesses[held.cls, name] = own
+        return own
 
     def plain_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
         """An attribute as `object` finds it."""
