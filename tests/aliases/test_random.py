@@ -15,14 +15,15 @@ def test_random_programs(seed, writer):
     assert outcome.startswith(("right", "raises", "unfit", "[DJ"))
 
 
-@pytest.mark.parametrize("seed", [2, *(pytest.param(k, marks=pytest.mark.slow) for k in range(3, 20))])
+@pytest.mark.parametrize("seed", range(2, 20))
 @pytest.mark.parametrize(
     "writer", [programs.Writer, verbs.Writer, attempts.Writer], ids=["arrays", "verbs", "attempts"]
 )
+@pytest.mark.slow
 def test_compiled(seed, writer):
     assert check(seed, ("numba",), writer).startswith(("right", "raises", "unfit", "[DJ"))
 
 
 @pytest.mark.parametrize("seed", [*range(6), *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 60))])
 def test_kinds(seed):
-    assert "WRONG" not in kinds.check(seed, "python")
+    assert kinds.check(seed, "python").startswith(("right", "raises", "overflow", "[DJ"))
