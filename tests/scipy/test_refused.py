@@ -23,7 +23,7 @@ Y = np.sin(3 * X)
         (lambda y: si.UnivariateSpline(X, y)(0.3), r"UnivariateSpline\(s > 0\)"),
         (lambda y: si.splev(0.3, si.splrep(X, y, s=1.0)), r"splrep\(s > 0\)"),
         (lambda y: si.CubicSpline(X, y).roots()[0], "roots of piecewise polynomials"),
-        (lambda y: si.griddata(np.stack([X, X]).T, y, np.ones((1, 2)))[0], "griddata"),
+        (lambda y: si.griddata(np.stack([X, X]).T, y, np.ones((1, 2)), method="cubic")[0], "griddata"),
         (lambda y: si.RegularGridInterpolator((X,), y, method="cubic")(0.3), "method='cubic'"),
         (lambda y: sg.filtfilt([1.0], [1.0, 0.5], y, method="gust")[0], "method='gust'"),
         (lambda y: sg.welch(y, average="median")[1][0], "average='median'"),

@@ -17,6 +17,7 @@ import scipy.special
 
 from diffjit.api.custom import custom_jvp
 from diffjit.api.foreign import foreign
+from diffjit.api.products import jvp
 from diffjit.primitives.registry import implements, of_numbers, of_reals
 
 FADDEEVA = custom_jvp(foreign(scipy.special.wofz))
@@ -35,18 +36,29 @@ def wofz(z):
     return FADDEEVA(1.0 * z if np.iscomplexobj(z) else z + 0j)
 
 
-@of_reals(scipy.special.voigt_profile)
-def voigt_profile(x, sigma, gamma):
-    """A normal density with the width of a resonance, of which one may be zero."""
+def profile(x, sigma, gamma):
+    """A normal density with the width of a resonance, of which one may be zero; by Faddeeva's function."""
     x, sigma, gamma = np.broadcast_arrays(1.0 * np.asarray(x), 1.0 * np.asarray(sigma), 1.0 * np.asarray(gamma))
     wide, sharp = sigma > 0.0, gamma > 0.0
     s, g = np.where(wide, sigma, 1.0), np.where(sharp, gamma, 1.0)
-    both = np.real(FADDEEVA((x + 1j * np.where(sharp, gamma, 0.0)) / (s * math.sqrt(2.0)))) / (
-        s * math.sqrt(2 * math.pi)
-    )
+    w = FADDEEVA((x + 1j * np.where(sharp, gamma, 0.0)) / (s * math.sqrt(2.0)))
     resonance = g / (math.pi * (x * x + g * g))
     spike = np.where(x == 0.0, np.inf, 0.0)
-    return np.where(wide, both, np.where(sharp, resonance, spike))[()]
+    return np.where(wide, np.real(w) / (s * math.sqrt(2.0 * math.pi)), np.where(sharp, resonance, spike))[()]
+
+
+VOIGT = custom_jvp(foreign(scipy.special.voigt_profile))
+
+
+@VOIGT.defjvp
+def voigt_jvp(primals, tangents):
+    return VOIGT(*primals), jvp(profile, primals, tangents)[1]
+
+
+@of_reals(scipy.special.voigt_profile)
+def voigt_profile(x, sigma, gamma):
+    """A normal density with the width of a resonance."""
+    return VOIGT(1.0 * x, 1.0 * sigma, 1.0 * gamma)
 
 
 LAMBERT = custom_jvp(foreign(scipy.special._ufuncs._lambertw), nondiff_argnums=(1, 2))  # noqa: SLF001 - SciPy's own

@@ -14,6 +14,8 @@ which length and, of complex ones, phase stay as they are.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
@@ -40,8 +42,8 @@ APART = foreign(apart, result=bool)
 def eigenpairs(data, row, col, n, k, options):
     """`scipy.sparse.linalg.eigs` at work."""
     matrix = scipy.sparse.csc_matrix((np.array(data), (np.array(row), np.array(col))), shape=(n, n))
-    w, v = scipy.sparse.linalg.eigs(matrix, k, **options)
-    return w.astype(np.complex128), np.ascontiguousarray(v, dtype=np.complex128)
+    found: Any = scipy.sparse.linalg.eigs(matrix, k, **options)
+    return found[0].astype(np.complex128), np.ascontiguousarray(found[1], dtype=np.complex128)
 
 
 EIGENPAIRS = foreign(
@@ -98,8 +100,8 @@ def eigs(
 def found_triplets(data, row, col, shape, k, options):
     """`scipy.sparse.linalg.svds` at work."""
     matrix = scipy.sparse.csc_matrix((np.array(data), (np.array(row), np.array(col))), shape=shape)
-    u, s, vt = scipy.sparse.linalg.svds(matrix, k, **options)
-    return np.ascontiguousarray(u), np.ascontiguousarray(s), np.ascontiguousarray(vt.T)
+    found: Any = scipy.sparse.linalg.svds(matrix, k, **options)
+    return np.ascontiguousarray(found[0]), np.ascontiguousarray(found[1]), np.ascontiguousarray(found[2].T)
 
 
 FOUND = foreign(
