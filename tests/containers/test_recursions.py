@@ -1,5 +1,7 @@
 """Recursive functions over trees and lists outside, against plain Python, exact slopes and differences."""
 
+# pyright: reportOptionalMemberAccess=false, reportAttributeAccessIssue=false, reportOptionalIterable=false, reportOptionalSubscript=false
+
 from typing import Any
 
 import numpy as np
