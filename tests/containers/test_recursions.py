@@ -336,3 +336,25 @@ def test_a_python_number_adds_up_what_numpy_gives():
 
     e = 1e-6
     assert np.isclose(dj.grad(f, backend="python")(0.3, 3), (f(0.3 + e, 3) - f(0.3 - e, 3)) / (2 * e))
+
+
+def test_a_generator_that_goes_through_itself():
+    class Tree:
+        def __init__(self, v):
+            self.v, self.low = v, None
+
+    def values(tree):
+        if tree is not None:
+            yield tree.v
+            yield from values(tree.low)
+
+    def f(x):
+        tree = None
+        for v in x:
+            above = Tree(v)
+            above.low = tree
+            tree = above
+        return sum(values(tree))
+
+    with pytest.raises(NotImplementedError, match="DJ119"):
+        dj.jit(f, backend="python")(X)

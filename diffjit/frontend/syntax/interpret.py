@@ -292,10 +292,14 @@ class Interpreter(
             return self.recursive_site(record, bound, node)
         if fn.node in self.learned.outlined:
             return self.outline(fn, bound, node)
-        active = [f for f in self.frames if f.fn.node is fn.node and not f.comprehension]
-        if active and self.forks > active[-1].forks and not self.ends_by_itself(active, bound):
+        if self.calls_itself(fn, bound):
             raise Learn("outlined", {fn.node})
         return self.run_body(fn, bound, node)
+
+    def calls_itself(self, fn: av.Fn, bound: dict[str, Any]) -> bool:
+        """Whether a function is called by itself, and nobody knows how many times before the program runs."""
+        active = [f for f in self.frames if f.fn.node is fn.node and not f.comprehension]
+        return bool(active) and self.forks > active[-1].forks and not self.ends_by_itself(active, bound)
 
     def ends_by_itself(self, active: list[Frame], bound: dict[str, Any]) -> bool:
         """Whether a recursive call can be written out: something static in its arguments differs at each level.
