@@ -15,8 +15,6 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import INT, Array, List, Scalar, Stack, Sym, Type, lengths_in
 from diffjit.ir.walk import walk
 
-_CHANGING = ("list_set", "list_pop", "list_insert")
-
 
 class Needs:
     """What each piece needs, what is the same in all calls, and what is taken anew."""
@@ -102,7 +100,7 @@ class Needs:
         if items in self.made and items not in self.graph.placed and (op is None or not self._again(op)):
             return False
         for changing in (o for piece in self.graph.pieces for inner in piece.ops for o in (inner, *_inside(inner))):
-            if changing.kind in _CHANGING:
+            if changing.row.writes and changing.kind != "list_append" and isinstance(changing.inputs[0].type, List):
                 changed = self.source(changing.inputs[0])
                 if changed is items or (changed in self.made and isinstance(changed.type.elem, List)):
                     return False
