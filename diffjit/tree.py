@@ -154,6 +154,8 @@ def is_built_inside(value: Any) -> bool:
     name = "__diffjit_inline__"
     if is_function(value):
         return name in vars(value) and value.__globals__["__name__"].startswith(f"{__package__}.")
+    if isinstance(value, type):  # one that says so of itself, not of its instances
+        return isinstance(vars(value).get(name), staticmethod)
     return hasattr(type(value), name)
 
 
