@@ -326,13 +326,27 @@ def test_a_list_that_changes_while_it_is_gone_through(f):
 def test_a_python_number_adds_up_what_numpy_gives():
     """The sum of an inner loop is NumPy's number; that of the outer one, to which it is added, Python's."""
 
+    class Tree:
+        def __init__(self, key):
+            self.key, self.low, self.high = key, None, None
+
+    def insert(tree, key):
+        if tree is None:
+            return Tree(key)
+        if key < tree.key:
+            tree.low = insert(tree.low, key)
+        else:
+            tree.high = insert(tree.high, key)
+        return tree
+
+    def total(tree):
+        return 0.0 if tree is None else tree.key * 0.5 + total(tree.low) + total(tree.high)
+
     def f(x, n):
-        items = []
+        tree = Tree(np.tanh(0.5 * x))
         for _ in range(n):
-            items.append(np.sin(0.7) + x)
-            for _ in range(n):
-                items.append(np.cos(0.1) * items[-1])
-        return sum(items) * items[0]
+            tree = insert(tree, np.sin(0.7) + x)
+        return total(tree)
 
     e = 1e-6
     assert np.isclose(dj.grad(f, backend="python")(0.3, 3), (f(0.3 + e, 3) - f(0.3 - e, 3)) / (2 * e))
