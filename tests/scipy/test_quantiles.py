@@ -12,6 +12,8 @@ from scipy import stats
 import diffjit as dj
 from diffjit.primitives.foreign import learn
 from diffjit.primitives.registry import COMPOSITES
+from tests.scipy import sample_rows  # noqa: F401 - adds its rows
+from tests.scipy.rows import ROWS
 
 U = np.array([0.3, 0.9, 2.1, 5.0, 14.0])
 A = np.array([1.4, 0.6, 2.2, 5.1, 9.0])
@@ -159,8 +161,11 @@ def test_every_function_is_here() -> None:
     private = {"_cauchy_ppf", "_cauchy_isf", "_beta_ppf", "_binom_pmf", "_binom_cdf", "_binom_sf", "_nbinom_pmf",
                "_nbinom_cdf", "_nbinom_sf", "_cosine_cdf", "nbdtr", "nbdtrc"}  # fmt: skip
     own = "diffjit.primitives.library.special."
-    declared = {f.__name__ for f, plain in COMPOSITES.items() if plain.__module__.startswith(own)}
+    homes = {f: plain.__module__ for f, plain in COMPOSITES.items() if plain.__module__.startswith(own)}
+    declared = {f.__name__ for f, home in homes.items() if home != own + "orthogonal"}
     assert declared - set(SPECIAL) - private == set()
+    tried = {f for row in ROWS.values() for f in row.of}  # polynomials as objects
+    assert {f for f, home in homes.items() if home == own + "orthogonal"} <= tried
 
 
 def test_refused() -> None:
