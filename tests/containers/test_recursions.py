@@ -147,12 +147,76 @@ def kept_meanwhile(x):
     return s
 
 
+class Cell:
+    def __init__(self, v):
+        self.v, self.kids, self.w = v, [], np.zeros(2)
+
+
+def grown_cell(v, depth):
+    cell = Cell(v)
+    for j in range(depth):
+        cell.kids.append(grown_cell(0.6 * v + 0.1 * j, depth - 1))
+    return cell
+
+
+def arrays_that_calls_change(x):
+    """Arrays of its own that outlive calls, parts of one that calls write to, and one outside."""
+    path = np.zeros(len(x))
+
+    def copied(cell, a):
+        a = a.copy()
+        a[0] += cell.v
+        s = 0.0
+        for kid in cell.kids:
+            s += copied(kid, a * 0.5)
+        a[1] = a[1] * a[0]
+        return s + a[0] * a[1]
+
+    def written(cell, a, depth):
+        a[0] *= cell.v
+        path[depth] = cell.v * x[1]
+        s = np.sum(path[: depth + 1] ** 2)
+        for kid in cell.kids:
+            s += written(kid, a[1:], depth + 1)
+        path[depth] *= 0.5
+        return s + a[0] * np.sum(a)
+
+    root = grown_cell(x[0], len(x) // 3)
+    return copied(root, x) + written(root, x * 1.0, 0) + path[0]
+
+
+def arrays_of_nodes(x):
+    def visit(cell, a):
+        cell.w[0] = cell.v * a[0]
+        cell.w = cell.w + a[:2]
+        for kid in cell.kids:
+            visit(kid, cell.w)
+        return cell.w[0] * cell.w[1]
+
+    def total(cell):
+        s = np.sum(cell.w)
+        for kid in cell.kids:
+            s += total(kid)
+        return s
+
+    root = grown_cell(x[0], len(x) // 3)
+    return visit(root, x) + total(root)
+
+
 def differences(f: Any, x: np.ndarray) -> np.ndarray:
     eye = 1e-6 * np.eye(x.size)
     return np.array([(f(x + e) - f(x - e)) / 2e-6 for e in eye])
 
 
-PROGRAMS = [barnes_hut, of_arrays, arrays_outside, arrays_swapped, kept_meanwhile]
+PROGRAMS = [
+    barnes_hut,
+    of_arrays,
+    arrays_outside,
+    arrays_swapped,
+    kept_meanwhile,
+    arrays_that_calls_change,
+    arrays_of_nodes,
+]
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])

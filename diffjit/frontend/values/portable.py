@@ -14,7 +14,8 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import join_items, same_items
 from diffjit.frontend.values.leaves import list_types
-from diffjit.frontend.values.templates import Bad, DynList, Learn, Node, OptT, Same, kind_of, rebuild, split
+from diffjit.frontend.values.nodes import kinds_among, learn_arenas
+from diffjit.frontend.values.templates import Bad, Boxed, DynList, Learn, Node, OptT, Same, kind_of, rebuild, split
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Sym, fresh_lengths
@@ -57,7 +58,13 @@ class Portable(Mixin):
             raise Unportable(f"an object is {held.reason}")
         if not isinstance(held, DynList):
             return av.Packed(held, tuple(self.pack(part, seen, kept) for part in split(held)), site)
-        return av.Packed(held, tuple(a for x in held.lists for a in self.list_to_arrays(x)), held.site)
+        try:
+            return av.Packed(held, tuple(a for x in held.lists for a in self.list_to_arrays(x)), held.site)
+        except Unportable:
+            kinds = kinds_among(held.elem.node) if isinstance(held.elem, Boxed) else ()
+            if new := [kind for kind in kinds if kind not in self.learned.arenas]:
+                raise learn_arenas(new) from None  # objects that hold arrays: numbers can stand for them
+            raise
 
     def list_to_arrays(self, items: Value) -> list[Value]:
         """The numbers of a list; of a list of lists, their lengths and what they hold one after the other."""
