@@ -24,9 +24,11 @@ class SameLists(Classes):
                 self.unite(edge.source, edge.target)
         changing = [op for op in ops if op.row.writes and isinstance(op.inputs[0].type, List) and id(op) not in before]
         self.changed: set[Any] = {self.find(op.inputs[0]) for op in changing}
-        self.rearranged: set[Any] = {self.find(op.inputs[0]) for op in changing if _moves_lists(op)}
+        self.rearranged: set[Any] = {self.find(op.inputs[0]) for op in changing if moves_lists(op)}
         self.read: set[Any] = {self.find(v) for op in ops for v in op.inputs if isinstance(v.type, List)}
 
 
-def _moves_lists(op: Op) -> bool:
-    return op.kind != "list_append" and isinstance(op.inputs[0].type.elem, List)
+def moves_lists(op: Op) -> bool:
+    """Whether an operation changes a list of lists other than by appending to it."""
+    ty = op.inputs[0].type if op.row.writes else None
+    return op.kind != "list_append" and isinstance(ty, List) and isinstance(ty.elem, List)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import is_
 
 from diffjit.ir.nodes import Block, Function, Op, Value
@@ -24,6 +24,22 @@ def blocks(block: Block) -> Iterator[Block]:
     for op in block.ops:
         for region in op.regions:
             yield from blocks(region)
+
+
+def free_values(block: Block, known: Iterable[Value] = ()) -> dict[Value, None]:
+    """The values that a block reads, but neither it makes nor are known, in the order in which they are met."""
+    defined = {*known, *block.args}
+    for op in walk(block):
+        defined.update(op.outputs)
+        for region in op.regions:
+            defined.update(region.args)
+    free: dict[Value, None] = {}
+    for op in walk(block):
+        free.update(dict.fromkeys(v for v in op.inputs if v not in defined))
+        for region in op.regions:
+            free.update(dict.fromkeys(v for v in region.results if v not in defined))
+    free.update(dict.fromkeys(v for v in block.results if v not in defined))
+    return free
 
 
 def rename(block: Block, mapping: Mapping[Value, Value]) -> None:

@@ -9,7 +9,7 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Cells, Const, Leaf, Node, Same
 from diffjit.ir.nodes import Function, Op, Value
 from diffjit.ir.types import Array
-from diffjit.ir.walk import rename, walk
+from diffjit.ir.walk import free_values, rename
 
 
 @dataclass(slots=True, eq=False)
@@ -77,19 +77,8 @@ def within(where: Record | None, v: Value) -> Value:
 
 def close(function: Function) -> list[Value]:
     """Values of the surroundings that a function's body reads become parameters; returns them."""
-    body = function.body
-    defined = set(function.params)
-    for op in walk(body):
-        defined.update(op.outputs)
-        for region in op.regions:
-            defined.update(region.args)
-    free: dict[Value, None] = {}
-    for op in walk(body):
-        free.update(dict.fromkeys(v for v in op.inputs if v not in defined))
-        for region in op.regions:
-            free.update(dict.fromkeys(v for v in region.results if v not in defined))
-    free.update(dict.fromkeys(v for v in body.results if v not in defined))
+    free = free_values(function.body, function.params)
     mapping = {v: Value(v.type, v.name) for v in free}
     function.params += list(mapping.values())
-    rename(body, mapping)
+    rename(function.body, mapping)
     return list(free)

@@ -14,7 +14,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import item_template, join_all, join_items, same_items
 from diffjit.frontend.values.leaves import instantiate, item_leaves, list_types
-from diffjit.frontend.values.nodes import MAX_NESTED, ListsOf, kind_of_nodes, kinds_among, needs_arenas
+from diffjit.frontend.values.nodes import ListsOf, kind_of_nodes, kinds_among
 from diffjit.frontend.values.templates import (
     Bad,
     Boxed,
@@ -316,8 +316,6 @@ class Lists(Mixin):
             error = self.type_problem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure)
             raise self.in_arenas(elem.kinds, error)
         if not same_items(elem, held.elem):
-            if (again := needs_arenas(elem, MAX_NESTED)) is not None:
-                raise again
             raise Learn("lists", {held.site: elem})
         side = Side(self.cells, self.build, self.sites)
         leaves = item_leaves(value, elem, side)

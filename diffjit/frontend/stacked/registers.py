@@ -12,8 +12,9 @@ from typing import Any
 
 from diffjit.frontend.stacked.graph import Graph, Piece
 from diffjit.ir.nodes import Op, Value
+from diffjit.ir.same_lists import moves_lists
 from diffjit.ir.types import INT, Array, List, Scalar, Stack, Sym, Type, lengths_in
-from diffjit.ir.walk import walk
+from diffjit.ir.walk import free_values, walk
 
 
 class Needs:
@@ -23,6 +24,7 @@ class Needs:
         self.graph = graph
         self.made = self._made_inside()
         self.bound = self._same_everywhere(entry)
+        self.rearranged = self._rearranged()
         again = {v: op for v, op in self.made.items() if op is not None and self._again(op)}  # before operands change
         placed = {v: Op("list_get", [*at]) for v, at in graph.placed.items()}
         self.anew = placed | {
@@ -88,6 +90,11 @@ class Needs:
 
     # Taken anew
 
+    def _rearranged(self) -> set[Value]:
+        """The lists of lists that the functions change other than by appending to them."""
+        ops = (o for piece in self.graph.pieces for op in piece.ops for o in (op, *_inside(op)))
+        return {self.source(op.inputs[0]) for op in ops if moves_lists(op)}
+
     def _again(self, op: Op) -> bool:
         if op.kind in ("const", "undef"):
             return True
@@ -99,12 +106,7 @@ class Needs:
         op = self.made.get(items)
         if items in self.made and items not in self.graph.placed and (op is None or not self._again(op)):
             return False
-        for changing in (o for piece in self.graph.pieces for inner in piece.ops for o in (inner, *_inside(inner))):
-            if changing.row.writes and changing.kind != "list_append" and isinstance(changing.inputs[0].type, List):
-                changed = self.source(changing.inputs[0])
-                if changed is items or (changed in self.made and isinstance(changed.type.elem, List)):
-                    return False
-        return True
+        return items not in self.rearranged and not any(v in self.made for v in self.rearranged)
 
     # Needed
 
@@ -206,14 +208,9 @@ class Needs:
 
 def read_by(op: Op) -> Iterator[Value]:
     """What an operation reads, or what is in it, of the values around it."""
-    own = {v for inner in _inside(op) for v in inner.outputs}
-    blocks = [region for o in (op, *_inside(op)) for region in o.regions]
-    own |= {a for block in blocks for a in block.args}
     yield from op.inputs
-    for inner in _inside(op):
-        yield from (v for v in inner.inputs if v not in own)
-    for block in blocks:
-        yield from (v for v in block.results if v not in own)
+    for region in op.regions:
+        yield from free_values(region)
 
 
 def _inside(op: Op) -> list[Op]:
