@@ -245,64 +245,61 @@ def numpys_number(x):
     return x[()] if x.ndim == 0 else x
 
 
+def widened(function, x, is_outside):
+    """A function of real numbers where all are in its domain, of complex ones otherwise."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return numpys_number(function(x))
+    return numpys_number(function(as_complex(x)) if np.any(is_outside(x)) else function(x))
+
+
+def is_negative(x):
+    """Whether a number has no real root or logarithm."""
+    return x < 0
+
+
+def is_beyond_one(x):
+    """Whether a number is no real sine, cosine or hyperbolic tangent."""
+    return np.absolute(x) > 1
+
+
 @implements(np.lib.scimath.sqrt)
 def wide_sqrt(x):
     """Square root, imaginary where a number is negative."""
-    x = np.asarray(x)
-    if x.dtype.kind == "c":
-        return numpys_number(np.sqrt(x))
-    return numpys_number(np.sqrt(as_complex(x)) if np.any(x < 0) else np.sqrt(x))
+    return widened(np.sqrt, x, is_negative)
 
 
 @implements(np.lib.scimath.log)
 def wide_log(x):
     """Natural logarithm, complex where a number is negative."""
-    x = np.asarray(x)
-    if x.dtype.kind == "c":
-        return numpys_number(np.log(x))
-    return numpys_number(np.log(as_complex(x)) if np.any(x < 0) else np.log(x))
+    return widened(np.log, x, is_negative)
 
 
 @implements(np.lib.scimath.log10)
 def wide_log10(x):
     """Logarithm to base 10, complex where a number is negative."""
-    x = np.asarray(x)
-    if x.dtype.kind == "c":
-        return numpys_number(np.log10(x))
-    return numpys_number(np.log10(as_complex(x)) if np.any(x < 0) else np.log10(x))
+    return widened(np.log10, x, is_negative)
 
 
 @implements(np.lib.scimath.log2)
 def wide_log2(x):
     """Logarithm to base 2, complex where a number is negative."""
-    x = np.asarray(x)
-    if x.dtype.kind == "c":
-        return numpys_number(np.log2(x))
-    return numpys_number(np.log2(as_complex(x)) if np.any(x < 0) else np.log2(x))
+    return widened(np.log2, x, is_negative)
 
 
 @implements(np.lib.scimath.arcsin)
 def wide_arcsin(x):
     """Angle of a sine, complex where that is larger than 1."""
-    x = np.asarray(x)
-    if x.dtype.kind == "c":
-        return numpys_number(np.arcsin(x))
-    return numpys_number(np.arcsin(as_complex(x)) if np.any(np.absolute(x) > 1) else np.arcsin(x))
+    return widened(np.arcsin, x, is_beyond_one)
 
 
 @implements(np.lib.scimath.arccos)
 def wide_arccos(x):
     """Angle of a cosine, complex where that is larger than 1."""
-    x = np.asarray(x)
-    if x.dtype.kind == "c":
-        return numpys_number(np.arccos(x))
-    return numpys_number(np.arccos(as_complex(x)) if np.any(np.absolute(x) > 1) else np.arccos(x))
+    return widened(np.arccos, x, is_beyond_one)
 
 
 @implements(np.lib.scimath.arctanh)
 def wide_arctanh(x):
     """Inverse hyperbolic tangent, complex where a number is larger than 1."""
-    x = np.asarray(x)
-    if x.dtype.kind == "c":
-        return numpys_number(np.arctanh(x))
-    return numpys_number(np.arctanh(as_complex(x)) if np.any(np.absolute(x) > 1) else np.arctanh(x))
+    return widened(np.arctanh, x, is_beyond_one)

@@ -22,7 +22,7 @@ from diffjit.api.functions import stop_gradient
 from diffjit.api.grad import grad
 from diffjit.solvers.constrained.forms import limits, listed, rule_of, to_scipy, value_of, values
 from diffjit.solvers.scipy.closed import number
-from diffjit.solvers.scipy.handed import SOLUTION, within
+from diffjit.solvers.scipy.handed import SOLUTION, asked, within
 
 # `fields` are the functions of `minimize` and the constraints' rules; kit begins with what belongs to either and has no
 # derivative; p is `(floats, low, high, held)`.
@@ -103,37 +103,25 @@ def supported(x, low, high, c, c_low, c_high, slope, slopes):
 
 def found_constrained(fields, z0, kit, p):
     """`scipy.optimize.minimize` at work, and what holds the minimum."""
-    (field, slope, bend, product), rules = fields
-    others, more, options, given, constrained = kit[0][0], kit[1], kit[2], {}, kit[3]
+    functions, rules = fields
+    constrained = kit[3]
     floats, low, high, held = p
     n = low.size
-
-    def height(x):
-        return float(np.ravel(field((np.array(x),), floats, others))[0])
-
-    given.update(options)
-    if slope is not None:
-        given["jac"] = lambda x: np.ravel(slope((np.array(x),), *more[0]))
-    if bend is not None:
-        given["hess"] = lambda x: bend((np.array(x),), *more[1])
-    if product is not None:
-        given["hessp"] = lambda x, v: np.ravel(product((np.array(x), np.array(v)), *more[2]))
-    if np.any(np.isfinite(low)) or np.any(np.isfinite(high)):
-        given["bounds"] = scipy.optimize.Bounds(low, high)
-    asked = [to_scipy(rule, h, o, t) for rule, h, o, t in zip(rules, held, kit[0][1], constrained, strict=True)]
-    if asked:
-        given["constraints"] = asked
+    height, given = asked(functions, floats, kit[0][0], kit[1], kit[2], low, high)
+    constraints = [to_scipy(rule, h, o, t) for rule, h, o, t in zip(rules, held, kit[0][1], constrained, strict=True)]
+    if constraints:
+        given["constraints"] = constraints
     found = scipy.optimize.minimize(height, z0[:n], **given)
     x = np.ravel(found.x) * 1.0
     c, slopes, (c_low, c_high) = np.zeros(0), np.zeros((0, n)), (np.zeros(0), np.zeros(0))
-    if asked:
+    if constraints:
 
         def whole(u):
             return values(rules, held, kit[0][1], np.array(u))
 
         c, slopes = whole(x), np.reshape(np.asarray(scipy.optimize.approx_fprime(x, whole)), (-1, n))
         c_low, c_high = limits(rules, held, kit[0][1], x)
-    steep = given["jac"](x) if slope is not None else scipy.optimize.approx_fprime(x, height)
+    steep = given["jac"](x) if functions[1] is not None else scipy.optimize.approx_fprime(x, height)
     sides, forces = supported(x, low, high, c, c_low, c_high, steep, slopes)
     counts = int(found.status), int(found.get("nit", 0)), int(found.nfev)
     return np.concatenate((x, forces)), sides, bool(found.success), counts

@@ -52,16 +52,22 @@ def shaped(name, a, output, given):
     return SHAPED(name, stop_gradient(np.asarray(a)), stop_gradient(given))
 
 
+def by_structure(name, a, output, structure, iterations, mask, border_value, origin, brute_force, axes):
+    """Regions that a structure makes smaller or larger, so many times."""
+    return shaped(name, a, output, {
+        "structure": structure, "iterations": iterations, "mask": mask, "border_value": border_value, "origin": origin,
+        "brute_force": brute_force, "axes": axes,
+    })  # fmt: skip
+
+
 @implements(scipy.ndimage.binary_erosion)
 def binary_erosion(
     input, structure=None, iterations=1, mask=None, output=None, border_value=0, origin=0,  # noqa: A002
     brute_force=False, *, axes=None,
 ):  # fmt: skip
     """Regions without their edges."""
-    return shaped("binary_erosion", input, output, {
-        "structure": structure, "iterations": iterations, "mask": mask, "border_value": border_value, "origin": origin,
-        "brute_force": brute_force, "axes": axes,
-    })  # fmt: skip
+    rest = structure, iterations, mask, border_value, origin, brute_force, axes
+    return by_structure("binary_erosion", input, output, *rest)
 
 
 @implements(scipy.ndimage.binary_dilation)
@@ -70,10 +76,8 @@ def binary_dilation(
     brute_force=False, *, axes=None,
 ):  # fmt: skip
     """Regions and what is beside them."""
-    return shaped("binary_dilation", input, output, {
-        "structure": structure, "iterations": iterations, "mask": mask, "border_value": border_value, "origin": origin,
-        "brute_force": brute_force, "axes": axes,
-    })  # fmt: skip
+    rest = structure, iterations, mask, border_value, origin, brute_force, axes
+    return by_structure("binary_dilation", input, output, *rest)
 
 
 @implements(scipy.ndimage.binary_opening)
@@ -82,10 +86,8 @@ def binary_opening(
     brute_force=False, *, axes=None,
 ):  # fmt: skip
     """An erosion, then a dilation."""
-    return shaped("binary_opening", input, output, {
-        "structure": structure, "iterations": iterations, "mask": mask, "border_value": border_value, "origin": origin,
-        "brute_force": brute_force, "axes": axes,
-    })  # fmt: skip
+    rest = structure, iterations, mask, border_value, origin, brute_force, axes
+    return by_structure("binary_opening", input, output, *rest)
 
 
 @implements(scipy.ndimage.binary_closing)
@@ -94,10 +96,8 @@ def binary_closing(
     brute_force=False, *, axes=None,
 ):  # fmt: skip
     """A dilation, then an erosion."""
-    return shaped("binary_closing", input, output, {
-        "structure": structure, "iterations": iterations, "mask": mask, "border_value": border_value, "origin": origin,
-        "brute_force": brute_force, "axes": axes,
-    })  # fmt: skip
+    rest = structure, iterations, mask, border_value, origin, brute_force, axes
+    return by_structure("binary_closing", input, output, *rest)
 
 
 @implements(scipy.ndimage.binary_fill_holes)

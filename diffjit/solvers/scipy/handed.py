@@ -21,6 +21,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+import scipy.optimize
 
 from diffjit.api.custom import custom_jvp
 from diffjit.api.functions import stop_gradient
@@ -119,3 +120,22 @@ def within(x, sides, low, high, inside):
 def vector(value):
     """A vector of floats, of what a function gives."""
     return np.ravel(np.asarray(value)) * 1.0
+
+
+def asked(fields, floats, others, more, options, low, high):
+    """What `scipy.optimize.minimize` calls, and its options: derivatives that users give, and bounds."""
+    field, slope, bend, product = fields
+
+    def height(x):
+        return float(np.ravel(field((np.array(x),), floats, others))[0])
+
+    given = dict(options)
+    if slope is not None:
+        given["jac"] = lambda x: np.ravel(slope((np.array(x),), *more[0]))
+    if bend is not None:
+        given["hess"] = lambda x: bend((np.array(x),), *more[1])
+    if product is not None:
+        given["hessp"] = lambda x, v: np.ravel(product((np.array(x), np.array(v)), *more[2]))
+    if np.any(np.isfinite(low)) or np.any(np.isfinite(high)):
+        given["bounds"] = scipy.optimize.Bounds(low, high)
+    return height, given

@@ -20,7 +20,7 @@ from diffjit.primitives.registry import implements
 from diffjit.solvers.constrained.forms import listed
 from diffjit.solvers.constrained.minimum import constrained
 from diffjit.solvers.scipy.closed import closed, number
-from diffjit.solvers.scipy.handed import SOLUTION, vector, within
+from diffjit.solvers.scipy.handed import SOLUTION, asked, vector, within
 from diffjit.solvers.scipy.results import Minimum, ScalarMinimum
 
 
@@ -65,20 +65,7 @@ def found_minimum(fields, x0, kit, p):
     """`scipy.optimize.minimize` at work."""
     others, more, options = kit
     floats, low, high = p
-    field, slope, bend, product = fields
-
-    def height(x):
-        return float(np.ravel(field((np.array(x),), floats, others))[0])
-
-    given = dict(options)
-    if slope is not None:
-        given["jac"] = lambda x: np.ravel(slope((np.array(x),), *more[0]))
-    if bend is not None:
-        given["hess"] = lambda x: bend((np.array(x),), *more[1])
-    if product is not None:
-        given["hessp"] = lambda x, v: np.ravel(product((np.array(x), np.array(v)), *more[2]))
-    if np.any(np.isfinite(low)) or np.any(np.isfinite(high)):
-        given["bounds"] = scipy.optimize.Bounds(low, high)
+    height, given = asked(fields, floats, others, more, options, low, high)
     found = scipy.optimize.minimize(height, x0, **given)
     x = vector(found.x)
     counts = int(found.status), int(found.get("nit", 0)), int(found.nfev)

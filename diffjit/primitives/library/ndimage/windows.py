@@ -167,14 +167,18 @@ def generic_filter(
 # Grey morphology ------------------------------------------------------------------------------------------------------
 
 
+def of_heights(a, size, footprint, structure, axes):
+    """A window, and the structure's heights in it."""
+    if structure is None:
+        window = window_of(a, size, footprint, axes)
+        return window, np.zeros(window.shape)
+    heights = np.asarray(structure) * 1.0
+    return np.ones(heights.shape, bool) if footprint is None else np.asarray(footprint) != 0, heights
+
+
 def risen(a, size, footprint, structure, mode, cval, origin, axes):
     """The largest element of each turned window, with the structure's heights added."""
-    if structure is not None:
-        heights = np.asarray(structure) * 1.0
-        window = np.ones(heights.shape, bool) if footprint is None else np.asarray(footprint) != 0
-    else:
-        window = window_of(a, size, footprint, axes)
-        heights = np.zeros(window.shape)
+    window, heights = of_heights(a, size, footprint, structure, axes)
     turned = tuple(slice(None, None, -1) for _ in places(a.ndim))
     window, heights = window[turned], heights[turned]
     shifts = tuple(
@@ -204,12 +208,8 @@ def grey_erosion(
     """The smallest element of each window, without a structure's heights."""
     without_output(output)
     a = np.asarray(input)
-    if structure is not None:
-        heights = np.asarray(structure) * 1.0
-        window = np.ones(heights.shape, bool) if footprint is None else np.asarray(footprint) != 0
-        lifts = np.reshape(heights[window], (-1,) + (1,) * a.ndim)
-    else:
-        window, lifts = window_of(a, size, footprint, axes), 0.0
+    window, heights = of_heights(a, size, footprint, structure, axes)
+    lifts = np.reshape(heights[window], (-1,) + (1,) * a.ndim)
     return back(np.min(windows(a * 1.0, window, mode, cval, origin) - lifts, axis=0), a)
 
 
