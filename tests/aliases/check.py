@@ -15,16 +15,13 @@ import numpy as np
 import diffjit as dj
 from tests.aliases import slopes
 from tests.aliases.slopes import ExactNumPy, ExactVerbs, along, gradient, mapped, numbers
+from tests.containers.writing import Unfit, limited
 
 STEPS = 50_000  # lines that a program may run
 LARGE = 1e5
 # Python raises where compiled code goes on with inf or NaN (docs/limits.md).
 NUMBERS = ("float division by zero", "math domain error", "math range error", "division by zero")
 Arguments = tuple[Any, ...]
-
-
-class Unfit(Exception):
-    """A program that runs for long, or to numbers that are too large to compare."""
 
 
 class Wrong(Exception):
@@ -54,24 +51,6 @@ def arguments(seed: int, shapes: dict[str, tuple[int, ...]]) -> tuple[Arguments,
 def copied(tree: Any) -> Any:
     """A fresh tree of the same numbers."""
     return tuple(leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in tree)
-
-
-def limited(run: Callable[[], Any]) -> Any:
-    """What a call gives that does not run for long."""
-    left = STEPS
-
-    def traced(*_: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise Unfit("long")
-        return traced
-
-    sys.settrace(traced)
-    try:
-        return run()
-    finally:
-        sys.settrace(None)
 
 
 def outcome(run: Callable[[], Any]) -> tuple[Any, Exception | None]:
@@ -111,7 +90,7 @@ def checked(text: str, seed: int, backends: tuple[str, ...], writer: Any) -> str
     after = mapped(lambda x: x, point) if writer.verbs else copied(point)  # verbs are played: nothing of diffjit's runs
     first = played(text)["f"] if writer.verbs else plain
     try:
-        value, error = outcome(lambda: limited(lambda: first(*after, k)))
+        value, error = outcome(lambda: limited(lambda: first(*after, k), STEPS))
     except Unfit as problem:
         return f"unfit: {problem}"
     if error is not None and str(error) in NUMBERS:

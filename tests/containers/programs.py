@@ -15,7 +15,7 @@ import numpy as np
 
 import diffjit as dj
 from tests.containers.exact import Dual, slope
-from tests.containers.writing import Lines
+from tests.containers.writing import Lines, Unfit, limited
 
 HEAD = """
 import numpy as np
@@ -312,10 +312,6 @@ TANGENT = (0.7, -0.4, 1.1)
 STEPS = 20_000  # lines that a program may run
 
 
-class Unfit(Exception):
-    """A program that raises or runs for long."""
-
-
 def function(seed: int, writer: Any = Writer) -> tuple[Callable[..., Any], str]:
     """The program, and its text."""
     text = writer(seed).text()
@@ -326,30 +322,13 @@ def function(seed: int, writer: Any = Writer) -> tuple[Callable[..., Any], str]:
     return scope["f"], text
 
 
-def _limited(run: Callable[[], Any]) -> Any:
-    left = STEPS
-
-    def traced(*_: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise Unfit("long")
-        return traced
-
-    sys.settrace(traced)
-    try:
-        return run()
-    finally:
-        sys.settrace(None)
-
-
 def check(seed: int, backends: tuple[str, ...] = ("python", "numba"), writer: Any = Writer) -> str:
     """Compare value, `jvp`, `vjp`, `grad` and second derivatives with exact ones: "right", or the code of a refusal."""
     f, text = function(seed, writer)
     text = text.removeprefix(writer.head)
     k = 2 + seed % 3
     try:
-        value = _limited(lambda: f(*POINT, k))
+        value = limited(lambda: f(*POINT, k), STEPS)
     except (ArithmeticError, LookupError, TypeError, ValueError, Unfit) as error:
         return f"unfit: {type(error).__name__}"
     units = [tuple(float(i == j) for j in range(3)) for i in range(3)]

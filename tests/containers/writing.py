@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sys
+from collections.abc import Callable
 from typing import Any
 
 
@@ -25,3 +27,25 @@ class Lines:
 
     def pick(self, among: Any) -> Any:
         return self.draw.choice(among)
+
+
+class Unfit(Exception):
+    """A program that does not serve as a test."""
+
+
+def limited(run: Callable[[], Any], steps: int) -> Any:
+    """What a call gives that does not run for more than so many lines."""
+    left = steps
+
+    def traced(*_: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Unfit("long")
+        return traced
+
+    sys.settrace(traced)
+    try:
+        return run()
+    finally:
+        sys.settrace(None)
