@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from diffjit.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

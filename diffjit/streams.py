@@ -15,10 +15,11 @@ import struct
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from diffjit.dataclass import dataclass
 
 _LOW = (1 << 64) - 1
 _TWISTER = 624  # 32-bit words of a Mersenne Twister

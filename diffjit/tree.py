@@ -12,12 +12,12 @@ import os
 import sys
 import types
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from diffjit import streams
+from diffjit.dataclass import dataclass
 from diffjit.stored import stored
 
 NO_THREADS = 1 << 16  # more axes than any nest has

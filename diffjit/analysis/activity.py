@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from diffjit.analysis.memory import Memory
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import is_float, is_ref
 from diffjit.ir.walk import walk

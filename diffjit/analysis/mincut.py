@@ -8,8 +8,9 @@ kernels via Enzyme", SC 2021. Maximum flow by shortest paths, all of one length 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from diffjit.dataclass import dataclass
 
 V = TypeVar("V", bound=Hashable)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Block, Function, Op, Value
 
 

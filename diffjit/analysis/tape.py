@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from diffjit.analysis import shapes
 from diffjit.analysis.evaluate import Evaluator
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Block, Function, Loc, Op, Value, is_view
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import blocks, callees, walk

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from diffjit import tree
+from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import describe_type

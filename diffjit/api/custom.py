@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from diffjit.api.engine.composed import Marked
 from diffjit.api.engine.derived import verb
 from diffjit.api.engine.engine import mutated_params
 from diffjit.api.engine.inline import Inside, nest
+from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
 from diffjit.frontend.calls.nested import Foreign, Inner
 from diffjit.frontend.entry.demand import NOTHING, Demand, covers, of_rules

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from diffjit.api.engine.repeated import Repeated
 from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.product_programs import float_leaves, forward_program, own_values, reversible, zero_tangent
 from diffjit.api.products import LinearMap, ReverseProduct, aligned, matching, points_of, tangent_spec, vjp, zero
+from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.nested import Entry, Inner
 from diffjit.frontend.entry.demand import NOTHING

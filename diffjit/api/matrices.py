@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, place, spec_tree, without_extras, wrong_result
 from diffjit.api.product_programs import reversible
 from diffjit.api.products import jvp
+from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.nested import Inner
 from diffjit.frontend.entry.outputs import Out, RecordOut, RowsOut

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from diffjit.api.engine.engine import compile_ir, executable, is_compiled, mutat
 from diffjit.api.engine.programs import Arguments, Compiled
 from diffjit.api.gradients import spec_tree
 from diffjit.api.products import tangent_spec
+from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.entry.outputs import Out, mapped
 from diffjit.frontend.entry.results import Program

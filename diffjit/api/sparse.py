@@ -8,7 +8,7 @@ a direction of its own, tests the pattern: an entry that it lacks must not becom
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,13 @@ from diffjit.api.gradients import differentiated, not_holomorphic, place, spec_t
 from diffjit.api.matrices import in_words, silence
 from diffjit.api.patterns.compressed import Coloring, Products, block_of, lanes_for
 from diffjit.api.patterns.found import Patterns
+from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.entry.outputs import Out, RecordOut, rebuild
 from diffjit.frontend.entry.program import Program
+from diffjit.garbage import no_garbage_collection
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
-from diffjit.lowering.calls.entry import no_garbage_collection
 from diffjit.transforms.pipeline import finish, tangents
 from diffjit.transforms.prepare import own_copy
 from diffjit.tree import parts_class

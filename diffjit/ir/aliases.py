@@ -11,9 +11,9 @@ others put all that may meet into one class.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Block, Op, Value, is_view
 from diffjit.ir.types import Array, is_ref
 from diffjit.ir.walk import carried, initial

@@ -15,9 +15,10 @@ NumPy's casting, and the output's type is the result's dtype.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.ops import ROWS, Row, View
 from diffjit.ir.types import Scalar, Type
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.checks import Check, needed
 from diffjit.ir.nodes import Function
 from diffjit.ir.stages import record

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.ops import Cost, Raises, Row
 from diffjit.ir.ops import declare as declare_row
 from diffjit.ir.ops.schema import COMPARING

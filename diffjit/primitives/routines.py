@@ -19,11 +19,12 @@ import keyword
 import re
 import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.signatures import Signature, loop_of

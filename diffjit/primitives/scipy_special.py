@@ -15,11 +15,11 @@ import ast
 import importlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.primitives.random import implicit
 from diffjit.primitives.registry import ELEMENTWISE, elementwise
 

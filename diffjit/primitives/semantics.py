@@ -13,10 +13,11 @@ Python on numbers and `math`, which is compiled as it is. Kinds that need no fun
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from diffjit.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from __future__ import annotations
 import ctypes
 import importlib
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
 
 _NUMBERS: tuple[Any, ...] = (

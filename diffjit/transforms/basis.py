@@ -16,8 +16,9 @@ behind its end are zero.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Value
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym

@@ -12,9 +12,9 @@ nothing is kept where that is not what the caller says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym

@@ -12,11 +12,12 @@ tangent map is the transpose of `back`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.manager import analyses
+from diffjit.dataclass import dataclass
 from diffjit.errors import NoRule, UsageError
 from diffjit.frontend.entry.demand import Undemanded
 from diffjit.ir.build import Builder

@@ -6,11 +6,11 @@ import ast
 import functools
 import inspect
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import NoRule
 from diffjit.frontend.numpy.formulas import choice, formula, is_name, number, quotient
 from diffjit.frontend.syntax.interpret import Frame, Interpreter

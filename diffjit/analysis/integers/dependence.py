@@ -14,10 +14,9 @@ Banerjee, "Dependence Analysis for Supercomputing", 1988.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from diffjit.analysis.integers.sums import Affine, Sums
 from diffjit.analysis.order import Order
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.types import Array, Dim, Sym
 

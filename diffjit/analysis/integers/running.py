@@ -11,9 +11,9 @@ The way back computes them from the number of the iteration, so that none is rec
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from diffjit.analysis.order import Order
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.types import INT, Scalar

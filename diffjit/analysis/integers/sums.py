@@ -10,10 +10,10 @@ fit into their type.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from diffjit.analysis.integers.intervals import Intervals
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Function, Op, Value, const_of
 from diffjit.ir.raising import exact
 from diffjit.ir.types import Array, Scalar, Sym

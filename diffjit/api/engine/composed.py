@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, ParamSpec
 
@@ -21,6 +20,7 @@ from diffjit import tree
 from diffjit.api.engine.derived import Derived, cached
 from diffjit.api.engine.engine import program_of
 from diffjit.api.engine.tracebacks import shorten
+from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
 from diffjit.frontend.entry.outputs import OptOut, RecordOut
 from diffjit.frontend.entry.program import Program

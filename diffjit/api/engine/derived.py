@@ -7,14 +7,15 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from diffjit.api.engine import shared
 from diffjit.api.engine.programs import Arguments, Building, Compiled, by_shapes, fixed_key, flatten_call, glance, look
 from diffjit.api.engine.tracebacks import P, R, boundary, shorten
+from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
 from diffjit.frontend.entry.outputs import Change, Out, rebuild, refuse_shared, write_back
+from diffjit.garbage import no_garbage_collection
 from diffjit.settings import settings
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Derived:
         """The executable for this structure of arguments; specialised again when something outside has changed."""
         found = self.known(call)
         if found is None or not found[0].valid():
-            with Building.lock:
+            with Building.lock, no_garbage_collection():  # imports the compiler, the first time
                 found = self.made(call, args, kwargs)
         if found[0].changed_outside:
             refuse_shared(found[0].changed_outside, (args, kwargs))
@@ -168,13 +169,12 @@ class Derived:
         from diffjit.api.engine.engine import mistakes
         from diffjit.frontend.entry.demand import as_demanded
         from diffjit.ir.stages import recorded
-        from diffjit.lowering.calls.entry import no_garbage_collection
 
         def build() -> tuple[Program, tuple[Compiled, Any]]:
             program = self.specialise(args, kwargs)
             return program, self.build(program, call)
 
-        with no_garbage_collection(), mistakes("building", self), recorded(self):
+        with mistakes("building", self), recorded(self):
             program, made = as_demanded(self.takes, build)
         if backend == "numba" and self.form() is not None:
             from diffjit.api.engine import manifest

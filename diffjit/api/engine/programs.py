@@ -6,13 +6,14 @@ import operator
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from diffjit import streams, tree
 from diffjit.api.engine.guards import Guards, checker
+from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem
 from diffjit.frontend.entry.places import AsArray
 from diffjit.ir.nodes import Loc

@@ -16,10 +16,11 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from diffjit.api.engine.programs import Compiled
+from diffjit.dataclass import dataclass
 from diffjit.frontend.entry import places
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from diffjit.analysis.sparsity.set_programs import Allowance, Exhausted
 from diffjit.api.engine.programs import Building
 from diffjit.api.patterns.pools import CompiledSets
 from diffjit.errors import DiffjitError, InternalError
+from diffjit.garbage import no_garbage_collection
 from diffjit.ir.nodes import Function
-from diffjit.lowering.calls.entry import no_garbage_collection
 from diffjit.transforms.modes.sets import Uncompiled
 
 ALLOWED = 500_000  # operations on numbers, some tenths of a second

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from diffjit import tree
+from diffjit.dataclass import dataclass
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.calls.records import close
 from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut

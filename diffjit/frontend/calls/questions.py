@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS, numpy_result, scalar_result
 from diffjit.frontend.syntax.mixin import Mixin

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Cells, Const, Leaf, Node, Same
 from diffjit.ir.nodes import Function, Op, Value

@@ -8,10 +8,10 @@ from __future__ import annotations
 import types
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from diffjit import tree
+from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem
 from diffjit.stored import stored
 

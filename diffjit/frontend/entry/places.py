@@ -8,12 +8,12 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from diffjit import tree
+from diffjit.dataclass import dataclass
 
 Getter = Callable[[], Any]
 

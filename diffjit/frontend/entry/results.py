@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.classes import LOCAL
 from diffjit.frontend.entry.outputs import Change, OneOf, OptOut, Out, RecordOut, RowsOut, TableOut

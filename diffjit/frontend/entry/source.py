@@ -9,11 +9,11 @@ import inspect
 import linecache
 import sys
 import types
-from dataclasses import dataclass
 from typing import Any
 
 import gast
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.entry.proof import Proven, prove
 from diffjit.frontend.entry.texts import NAMELESS, listed, texts_of

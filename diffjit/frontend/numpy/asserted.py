@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.handlers import late
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.primitives.library.asserted import comparisons as asserted
@@ -15,7 +13,7 @@ from diffjit.primitives.library.asserted import comparisons as asserted
 class Asserted(Mixin):
     """Mixin of the interpreter: assertions of NumPy."""
 
-    @core(np.testing.assert_allclose)
+    @late("numpy.testing", "assert_allclose")
     def np_assert_allclose(
         self,
         actual: Any,
@@ -30,13 +28,13 @@ class Asserted(Mixin):
         self.call_plain(asserted.assert_allclose, actual, desired, rtol, atol, equal_nan, node=None)
         return NONE
 
-    @core(np.testing.assert_array_equal, np.testing.assert_equal)
+    @late("numpy.testing", "assert_array_equal", "assert_equal")
     def np_assert_equal(self, actual: Any, desired: Any, err_msg: Any = NONE, verbose: Any = NONE) -> Any:
         del err_msg, verbose
         self.call_plain(asserted.assert_array_equal, self._operand(actual), self._operand(desired), node=None)
         return NONE
 
-    @core(np.testing.assert_almost_equal)
+    @late("numpy.testing", "assert_almost_equal")
     def np_assert_almost_equal(
         self, actual: Any, desired: Any, decimal: Any = Static(7), err_msg: Any = NONE, verbose: Any = NONE
     ) -> Any:
@@ -44,13 +42,13 @@ class Asserted(Mixin):
         self.call_plain(asserted.assert_almost_equal, actual, desired, decimal, node=None)
         return NONE
 
-    @core(np.testing.assert_array_almost_equal)
+    @late("numpy.testing", "assert_array_almost_equal")
     def np_assert_array_almost_equal(
         self, actual: Any, desired: Any, decimal: Any = Static(6), err_msg: Any = NONE, verbose: Any = NONE
     ) -> Any:
         return self.np_assert_almost_equal(actual, desired, decimal, err_msg, verbose)
 
-    @core(np.testing.assert_array_less)
+    @late("numpy.testing", "assert_array_less")
     def np_assert_array_less(self, x: Any, y: Any, err_msg: Any = NONE, verbose: Any = NONE) -> Any:
         del err_msg, verbose
         self.call_plain(asserted.assert_array_less, self._operand(x), self._operand(y), node=None)

@@ -13,10 +13,10 @@ not tested, nor operations inside a `try`. Derivatives add tests of their own (`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import NonFinite, UsageError
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import TRIED, Block, Function, Loc, Op, Value

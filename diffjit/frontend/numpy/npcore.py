@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.frontend.objects.iterate import UnknownLength
-from diffjit.frontend.syntax.handlers import CORE, core, kinds
+from diffjit.frontend.syntax.handlers import core, implementation, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, Leaf, Node, Sub, describe
@@ -26,7 +26,7 @@ class NumpyCore(Mixin):
 
     def handler_of(self, obj: Any) -> Any:
         """The interpreter's own implementation of a function, if it has one."""
-        found = CORE.get(obj)
+        found = implementation(obj)
         return functools.partial(getattr(self, found[0]), *found[1:]) if found is not None else None
 
     def dtype_of(self, value: Any) -> np.dtype:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.objects.sets import in_order_of_a_set
 from diffjit.frontend.syntax.frames import NeedStatic

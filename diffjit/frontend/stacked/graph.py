@@ -12,9 +12,10 @@ Branches and loops without calls stay what they are; those with calls are cut in
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of
 from diffjit.ir.types import BOOL, INT, List, Type
 from diffjit.ir.walk import has_exit, initial, walk

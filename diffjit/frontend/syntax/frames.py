@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError
 from diffjit.frontend.values import values as av
 

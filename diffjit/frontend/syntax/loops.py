@@ -7,9 +7,10 @@ what turns out to change is joined with what held before, and the body is interp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError, TypeProblem
 from diffjit.frontend.syntax.control import reachable
 from diffjit.frontend.syntax.frames import NeedStatic

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.leaves import list_types
 from diffjit.frontend.values.mixed import join_ints

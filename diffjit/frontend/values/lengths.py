@@ -9,10 +9,11 @@ at in `Lengths.cut`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from diffjit import tree
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Value, const_of, is_const
 from diffjit.ir.types import INT, Dim, Sym
 from diffjit.tree import LONG, reach

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Boxed, Heap, Learn, MaybeT, Node, OptT, Sub, SumT

@@ -7,12 +7,13 @@ lists share one mechanism.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from diffjit import tree
+from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static

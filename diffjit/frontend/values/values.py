@@ -9,11 +9,12 @@ from __future__ import annotations
 import enum
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Value
 
 if TYPE_CHECKING:

@@ -9,7 +9,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
+
+from diffjit.dataclass import dataclass
 
 
 class Raises(enum.Enum):

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const, is_pure, written
 from diffjit.ir.raising import relies
 from diffjit.ir.roots import ANY, Root, Roots, is_fresh

@@ -10,8 +10,9 @@ loop reads from outside is live throughout it.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of, is_const
 from diffjit.ir.text.folding import Folding
 from diffjit.ir.text.strategy import OpPrinter

@@ -17,13 +17,14 @@ import numpy as np
 
 from diffjit.analysis.manager import analyses
 from diffjit.errors import DiffjitError, InternalError, TypeProblem
+from diffjit.garbage import no_garbage_collection
 from diffjit.ir import stages
 from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.ops.schema import Raises
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import callees, walk
 from diffjit.lowering.calls import cache, failures
-from diffjit.lowering.calls.entry import Entry, no_garbage_collection, wrapper
+from diffjit.lowering.calls.entry import Entry, wrapper
 from diffjit.lowering.calls.native import Native
 from diffjit.lowering.flow.trees import TREES, functions
 from diffjit.lowering.llvm import numba_internals, outside, tiers
@@ -226,7 +227,6 @@ class FirstCall:
     def compiling(self, listener: stages.Stages | None, args: tuple[Any, ...] | None = None) -> Iterator[None]:
         """What compiling raises is a mistake of diffjit's or of LLVM's, and told as such. `args`: of a call as well."""
         with no_garbage_collection(), stages.told(listener):
-            numba_internals.populate()
             try:
                 yield
             except (failures.Stopped, DiffjitError, MemoryError):
@@ -234,9 +234,12 @@ class FirstCall:
             except outside.Fatal as fatal:
                 raise self._refused(fatal) from None
             except Exception as error:
-                if args is not None and tuple(map(self.dispatcher.typeof_pyval, args)) in self.dispatcher.overloads:
+                if args is not None and self._types(args) in self.dispatcher.overloads:
                     raise  # it has been compiled: this is what the program raises
                 raise self.mistake(error) from error
+
+    def _types(self, args: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(numba_internals.type_of(self.dispatcher, a) for a in args)
 
     def anew(self, args: Iterable[Any]) -> None:
         """Compile for arguments like these, whatever there is already, and tell who listens."""
@@ -260,7 +263,7 @@ class FirstCall:
             result = dispatcher(*args)
         self.stages = None
         self.ready = dispatcher
-        given = tuple(dispatcher.typeof_pyval(a) for a in args)
+        given = self._types(args)
         made = dispatcher.overloads.get(given)  # None where there are parameters with defaults
         if made is not None and self.settled:
             self.ready = made.entry_point
@@ -280,7 +283,7 @@ class FirstCall:
         """The results, by quick code until there is fast code."""
         if self.job is None:
             self._begin(args)
-        elif not self.settled and tuple(map(self.dispatcher.typeof_pyval, args)) != self.given:
+        elif not self.settled and self._types(args) != self.given:
             with self.compiling(None, args):
                 return self.dispatcher(*args)
         job, light = self.job, self.light
@@ -298,7 +301,7 @@ class FirstCall:
     def _begin(self, args: tuple[Any, ...]) -> None:
         """Compile quickly; another program of the same text may have done so already."""
         dispatcher = self.dispatcher
-        self.given = tuple(map(dispatcher.typeof_pyval, args))
+        self.given = self._types(args)
         with self.compiling(None), tiers.session():
             dispatcher.compile(self.given)
         made = dispatcher.overloads[self.given]
@@ -325,7 +328,7 @@ class FirstCall:
         from diffjit.lowering.llvm.compiler import compiled
 
         self.dispatcher = compiled(self.dispatcher.py_func)
-        given = tuple(map(self.dispatcher.typeof_pyval, args))
+        given = self._types(args)
         with self.compiling(None):
             self.dispatcher.compile(given)
         self.ready = self.dispatcher.overloads[given].entry_point if self.settled else self.dispatcher

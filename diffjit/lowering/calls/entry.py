@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import linecache
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError
 from diffjit.lowering.calls import failures
 from diffjit.settings import settings
@@ -82,18 +81,6 @@ def wrapper(
 
         return guarded(call)
     return call
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Building and compiling a program makes many objects, and little garbage before it is done: 15-20% less time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def translated() -> BaseException:

@@ -13,12 +13,13 @@ import ctypes
 import math
 import struct
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import BrokenPromise, filled, raised
 from diffjit.ir.types import Array, Type
 from diffjit.lowering.calls import interrupts, records

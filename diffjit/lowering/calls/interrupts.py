@@ -177,12 +177,17 @@ def start() -> Any:
     return engine  # kept for as long as the process lives
 
 
-def compiled(text: str) -> Any:
-    """An engine with the functions of a text of LLVM, which may call Python's C interface."""
+def compiled(text: str, *, hot: bool = False) -> Any:
+    """An engine with the functions of a text of LLVM, which may call Python's C interface.
+
+    `hot`: programs call them all the time. LLVM takes ten times as long for these.
+    """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.load_library_permanently("")  # the symbols of the process
-    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(codemodel="jitdefault", jit=True)
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        opt=2 if hot else 0, codemodel="jitdefault", jit=True
+    )
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
     engine.finalize_object()
     return engine

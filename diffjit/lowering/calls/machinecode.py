@@ -28,7 +28,7 @@ from numba.core import types
 from diffjit.ir import stages
 from diffjit.lowering.calls import blas, fourier, special, threads
 from diffjit.lowering.calls.cache import digest, keep, make_room, read_bytes
-from diffjit.lowering.calls.native import UNRESOLVED, Native, load, native
+from diffjit.lowering.calls.native import UNRESOLVED, Native, load, native, sources
 from diffjit.lowering.draws import symbols
 from diffjit.lowering.llvm import numba_internals, tiers
 from diffjit.settings import settings
@@ -43,12 +43,10 @@ _EXPECTED = (OSError, ValueError, EOFError, pickle.UnpicklingError, AttributeErr
 @cache
 def _setting() -> str:
     """Everything beyond the text that machine code depends on."""
-    own = sorted(Path(__file__).parents[2].rglob("*.py"))
-    stamps = [(p.name, (s := p.stat()).st_size, s.st_mtime_ns) for p in own]
     processor = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     asked = tuple(str(numba_internals.asked(name)) for name in ("CPU_NAME", "CPU_FEATURES", "OPT", "LOOP_VECTORIZE"))
     versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
-    return repr((stamps, processor, asked, versions))
+    return repr((sources(), processor, asked, versions))
 
 
 def _asked_of_config() -> bool:
@@ -120,7 +118,8 @@ class MachineCode:
             data = read_bytes(self._file(signature))
             if data is None or hashlib.sha256(data[_SUMMED:]).digest() != data[:_SUMMED]:
                 return None
-            context.refresh()  # names of the runtime that the code refers to
+            with numba_internals.populated():
+                context.refresh()  # names of the runtime that the code refers to
             if _PRODUCTS.search(data):
                 blas.register()
             if _TRANSFORMS.search(data):

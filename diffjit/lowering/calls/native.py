@@ -15,7 +15,6 @@ import struct
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.lowering.calls import blas, fourier, interrupts, records, reserve, special, threads
 from diffjit.lowering.cuda import launch, pool
 from diffjit.lowering.draws import symbols
@@ -107,6 +107,18 @@ def _engine() -> Any:
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
 
 
+def _stamp(path: str) -> tuple[str, int, int]:
+    about = os.stat(path)  # noqa: PTH116
+    return path, about.st_size, about.st_mtime_ns
+
+
+@cache
+def sources() -> list[tuple[str, int, int]]:
+    """The files of diffjit, with their sizes and times: machine code of others is not used."""
+    found = (f"{folder}{os.sep}{name}" for folder, _, names in os.walk(_HERE) for name in names)  # pathlib is slow
+    return sorted(_stamp(path) for path in found if path.endswith(".py"))
+
+
 @cache
 def setting() -> str | None:
     """Everything beyond a program that its machine code depends on; None where there is no Numba."""
@@ -114,9 +126,7 @@ def setting() -> str | None:
     if package is None:
         return None
     home = Path(package.origin or "").parent
-    stamps = [
-        (str(p), (s := p.stat()).st_size, s.st_mtime_ns) for p in [*sorted(_HERE.rglob("*.py")), home / "_version.py"]
-    ]
+    stamps = [*sources(), _stamp(str(home / "_version.py"))]
     processor = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     asked = sorted((k, v) for k, v in os.environ.items() if k.startswith("NUMBA_"))
     versions = (llvmlite.__version__, np.__version__, sys.version)

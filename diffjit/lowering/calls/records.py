@@ -8,12 +8,12 @@ caller's line; `dj_room` gives memory for arrays that an error's words show, whi
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 
+from diffjit.dataclass import dataclass
 from diffjit.lowering.calls.interrupts import compiled
 
 FAIL, TRACE, ROOM = "dj_fail", "dj_trace", "dj_room"

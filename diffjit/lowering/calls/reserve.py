@@ -222,7 +222,7 @@ def start() -> Any:
     )
     if linux:
         text += "declare i32 @madvise(i64, i64, i32)\n"
-    engine = compiled(text)
+    engine = compiled(text, hot=True)
     _ALLOCATOR[0] = engine.get_function_address("dj_take")
     _ALLOCATOR[2] = engine.get_function_address("dj_give")
     _ALLOCATOR[3] = ctypes.addressof(_STATE)

@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
 
 EMULATED = "emulated"

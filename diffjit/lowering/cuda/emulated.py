@@ -57,7 +57,7 @@ class Emulated:
     def __init__(self, seed: int | None = None) -> None:
         self.random = np.random.default_rng(seed)
         self.lock = threading.Lock()
-        self.engine = compiled(_MEMORY + _ALL)
+        self.engine = compiled(_MEMORY + _ALL, hot=True)
         self.turns = _TURNS(self.engine.get_function_address("dj_turns"))
         self.launches = 0
         pool.grow_by(self.engine.get_function_address("dj_grow"))

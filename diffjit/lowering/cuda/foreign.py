@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from diffjit import tree
+from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
 from diffjit.lowering.cuda import devices
 from diffjit.lowering.cuda.arguments import in_memory, is_shared, to_shared

@@ -13,12 +13,12 @@ What refers to anything else stays on the host; `Refused` says what that is.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 
+from diffjit.dataclass import dataclass
 from diffjit.lowering.cuda import library
 from diffjit.lowering.llvm import outside
 

@@ -202,7 +202,7 @@ def start() -> Any:
         take=TAKE,
         give=GIVE,
     )
-    engine = compiled(text)
+    engine = compiled(text, hot=True)
     for name in SYMBOLS:
         llvm.add_symbol(name, engine.get_function_address(name))
     os.register_at_fork(after_in_child=_forked)

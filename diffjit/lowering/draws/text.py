@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Function as Program
 from diffjit.ir.nodes import Op
 from diffjit.ir.types import Array, Scalar

@@ -9,9 +9,10 @@ $5 = call $4(n)                        $5 = call $4(n)           the loop over i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.lowering.llvm.numba_internals import IR
 from diffjit.lowering.marks import FACTS, LOOPS
 

@@ -305,6 +305,15 @@ class TypingPass(numba_internals.NopythonTypeInference):
 class LeanCompiler(CompilerBase):
     """The pipeline."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        with numba_internals.populated():
+            super().__init__(*args, **kwargs)
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        """Compile a function."""
+        with numba_internals.populated():
+            return super().compile_extra(func)
+
     def define_pipelines(self) -> list[PassManager]:
         """Only what generated text needs."""
         passes = PassManager("diffjit")
@@ -335,7 +344,7 @@ def compiled(function: Callable[..., Any]) -> Any:
 def compile_anew(entry: Any, args: Iterable[Any]) -> None:
     """Compile a function that Python calls, for arguments like these, whatever of it is compiled already."""
     fresh = compiled(entry.py_func)
-    given = [fresh.typeof_pyval(a) for a in args]
+    given = [numba_internals.type_of(fresh, a) for a in args]
     omitted = fresh.py_func.__code__.co_argcount - len(given)  # the depth of recursion
     fresh.compile((*given, *[types.Omitted(0)] * omitted))
 

@@ -22,6 +22,7 @@ from diffjit.lowering.llvm import elements, numba_internals, polls, slices, unus
 from diffjit.lowering.llvm.elements import I64
 from diffjit.lowering.llvm.exits import REFERENCE, SLOT, Context, releaser
 from diffjit.lowering.llvm.numba_internals import ERROR_CODE, IR, control_flow
+from diffjit.lowering.llvm.operations import Operation, OperationType
 from diffjit.lowering.llvm.scopes import Distinct, Scopes, distinct
 from diffjit.lowering.marks import INSIDE, LENT, PARALLEL, SCALAR, WRAPS
 
@@ -330,6 +331,8 @@ class Lower(numba_internals.FunctionLowering):
             made = self._lower_slice(expr)
             if made is not None:
                 return made
+        if expr.op == "call" and isinstance(called := self.typeof(expr.func.name), OperationType):
+            return self._lower_operation(resty, expr, called.operation)
         if expr.op == "build_tuple":
             made = super().lower_expr(resty, expr)
             self.tuples[made] = [self.loadvar(i.name) for i in expr.items]
@@ -344,6 +347,21 @@ class Lower(numba_internals.FunctionLowering):
             signature = self.fndesc.calltypes[expr]
             return self.lower_getitem(resty, expr, expr.value, expr.index_var, signature)
         return super().lower_expr(resty, expr)
+
+    def _lower_operation(self, resty: Any, expr: Any, operation: Operation) -> Any:
+        """A call of a function that is LLVM."""
+        signature = self.fndesc.calltypes[expr]
+        if isinstance(signature.return_type, types.Phantom):
+            return self.context.get_dummy_value()
+        builder, context = self.builder, self.context
+        given = [
+            context.cast(builder, self.loadvar(a.name), self.typeof(a.name), kind)
+            for a, kind in zip(expr.args, signature.args, strict=True)
+        ]
+        made = operation.emit(context, builder, signature.args, given)
+        if made is None:  # as Numba has it: there is no value
+            made = context.get_dummy_value()
+        return context.cast(builder, made, signature.return_type, resty)
 
     def _lower_range(self, resty: Any, expr: Any) -> Any:
         """A range is three numbers; Numba keeps them, and all that follows from them, in stack slots."""

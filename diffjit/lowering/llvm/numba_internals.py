@@ -12,10 +12,13 @@ so that the override stands where its reason is.
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
+
+import numpy as np
 
 from diffjit import installed
 
@@ -54,11 +57,12 @@ from numba.core.datamodel import models
 from numba.core.dispatcher import Dispatcher
 from numba.core.pythonapi import PythonAPI
 from numba.core.runtime.context import NRTContext
+from numba.core.runtime.nrt import rtsys
 from numba.core.typing import context as typing_context
 from numba.core.typing import signature  # pyright: ignore[reportPrivateImportUsage]
 from numba.cpython.listobj import ListInstance
 from numba.np import arrayobj, linalg
-from numba.np.numpy_support import from_dtype
+from numba.np.numpy_support import from_dtype, map_layout
 
 
 @contextmanager
@@ -194,17 +198,82 @@ def with_typing(plain: Any, kind: type[Any]) -> Any:
     return made
 
 
-@cache
-def populate() -> None:
-    """Have Numba look at its registries, once.
+@contextmanager
+def populated() -> Iterator[None]:
+    """Have Numba know what generated code uses of it, for what this thread compiles or loads meanwhile.
 
-    Each of some 250 templates would have the target look at all of them again, in case it is another target.
+    Each of some 250 templates would have the target look at all registries again, in case it is another target: they
+    are looked at once. Code of other people's gets all of Numba, as ever, when Numba compiles it.
     """
+    before = getattr(_ours, "compiling", False)
+    _ours.compiling = True
+    try:
+        _populate()
+        yield
+    finally:
+        _ours.compiling = before
+
+
+_ours = threading.local()  # whether what this thread has Numba compile is generated code
+
+
+@cache
+def _populate() -> None:
     both: Any = registry.cpu_target
+    context: Any = both.target_context
+    everything = context.load_additional_registries
+    context.load_additional_registries = lambda: (
+        _what_code_uses(context) if getattr(_ours, "compiling", False) else everything()
+    )
     with replaced(TypingContext, "refresh", _nothing):
-        both.target_context.refresh()
+        context.refresh()
     with replaced(TargetContext, "refresh", _nothing):
         both.typing_context.refresh()
+
+
+def _what_code_uses(context: Any) -> None:
+    """The parts of Numba that generated code and the runtime use.
+
+    Numba's random numbers, sets, typed containers, dates, polynomials, classes and extensions of other packages take
+    as long to import as all of these.
+    """
+    rtsys.initialize(context)
+    from numba.core import optional
+    from numba.cpython import cmathimpl, hashing, iterators, mathimpl, numbers, rangeobj, tupleobj, unicode
+    from numba.misc import literal
+    from numba.np import npyimpl
+    from numba.np.unsafe import ndarray
+
+    for module in (cmathimpl, mathimpl, npyimpl):
+        context.install_registry(module.registry)
+    del (
+        optional,
+        hashing,
+        iterators,
+        numbers,
+        rangeobj,
+        tupleobj,
+        unicode,
+        literal,
+        ndarray,
+    )  # these register themselves
+
+
+def defined(function: Any, operands: tuple[Any, ...], implementation: Callable[..., Any]) -> None:
+    """Let compiled code find what a function is made of, for operands of these types."""
+    both: Any = registry.cpu_target
+    both.target_context.insert_func_defn([(implementation, function, operands)])
+
+
+def type_of(dispatcher: Any, value: Any) -> Any:
+    """The type of an argument, as the dispatcher sees it.
+
+    For an array Numba would ask whether it is a masked one, and import `numpy.ma` for that.
+    """
+    if type(value) is not np.ndarray:
+        return dispatcher.typeof_pyval(value)
+    writeable = value.flags.writeable
+    return numba.types.Array(from_dtype(value.dtype), value.ndim, map_layout(value), readonly=not writeable)
 
 
 def _nothing(_self: Any) -> None:

@@ -13,12 +13,13 @@ So short loops look never. Loops of few iterations, which are known, are part of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
+from diffjit.dataclass import dataclass
 from diffjit.lowering.calls import interrupts
 from diffjit.lowering.llvm import numba_internals
 from diffjit.lowering.llvm.elements import I64

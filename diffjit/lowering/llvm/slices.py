@@ -5,11 +5,11 @@ Numba's way costs 200 instructions and a dozen stack slots for each subscript, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from numba.core import types
 
+from diffjit.dataclass import dataclass
 from diffjit.lowering.llvm import elements
 from diffjit.lowering.llvm.elements import DATA, I64, MEMINFO, PARENT, SHAPE, STRIDES
 

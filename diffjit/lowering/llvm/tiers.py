@@ -22,9 +22,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.lowering.calls import interrupts, records
 from diffjit.lowering.calls.failures import Stopped
 from diffjit.lowering.calls.native import SUPPORTED, UNRESOLVED

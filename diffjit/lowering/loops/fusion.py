@@ -15,10 +15,11 @@ takes work of the reverse sweep.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.proven import proofs, untested
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.ops import Raises, Reads, Row, declare
 from diffjit.ir.raising import is_length, raises_in_python, relies

@@ -8,12 +8,12 @@ from typing import Any
 import numba
 from llvmlite import ir as llvm_ir
 from numba.core import types
-from numba.extending import intrinsic
 
 from diffjit.lowering.calls.failures import PROMISED
 from diffjit.lowering.llvm.compiler import OPTIONS
 from diffjit.lowering.llvm.elements import with_dead_end
 from diffjit.lowering.llvm.exits import fail
+from diffjit.lowering.llvm.operations import operation
 
 I1, I8, I32, I64 = (llvm_ir.IntType(n) for n in (1, 8, 32, 64))
 Emit = Callable[..., Any]
@@ -27,27 +27,6 @@ def helper(function: Callable[..., Any]) -> Any:
 def outlined(function: Callable[..., Any]) -> Any:
     """A Python helper that is called, compiled once per process for each signature."""
     return numba.njit(no_cpython_wrapper=True, **OPTIONS)(function)  # pyright: ignore[reportCallIssue]
-
-
-def operation(name: str, arity: int, typing: Callable[..., Any], emit: Emit) -> Any:
-    """An intrinsic. `typing(*types)` gives the result type or None; `emit(context, builder, types, args)` the code."""
-
-    def rule(*operands: Any) -> Any:
-        plain = tuple(types.unliteral(t) for t in operands)
-        result = typing(*plain)
-        if result is None:
-            return None
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return emit(context, builder, signature.args, args)
-
-        return result(*plain), codegen
-
-    parameters = ", ".join(f"x{k}" for k in range(arity))
-    scope: dict[str, Any] = {"rule": rule}
-    text = f"def {name}(typingctx{', ' if arity else ''}{parameters}):\n    return rule({parameters})\n"
-    exec(text, scope)  # noqa: S102 - Numba reads the number of parameters off the signature
-    return intrinsic(scope[name])
 
 
 def call_python(context: Any, builder: Any, function: Any, arg_types: Any, args: Any) -> Any:

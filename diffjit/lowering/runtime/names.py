@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diffjit.lowering import marks
 from diffjit.lowering.llvm.numba_internals import Dispatcher, Intrinsic
+from diffjit.lowering.llvm.operations import Operation
 from diffjit.lowering.runtime import (
     arithmetic,
     choices,
@@ -25,7 +26,7 @@ _MODULES = (
     scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, linear, fourier, tape,
     vecmath,
 )  # fmt: skip
-_KINDS = (Intrinsic, Dispatcher, float)
+_KINDS = (Operation, Intrinsic, Dispatcher, float)
 
 SOURCES: dict[str, str] = {}  # name -> module
 for _module in _MODULES:
@@ -35,6 +36,7 @@ for _module in _MODULES:
 del _module, _name, _value  # pyright: ignore[reportPossiblyUnboundVariable]
 
 SOURCES |= dict.fromkeys(marks.LOOPS, marks.__name__)
+SOURCES = dict.fromkeys(special.ON_DEMAND, special.__name__) | SOURCES
 
 HELPER_MODULES = {
     **dict.fromkeys(("memory", "lists", "effects", "foreign"), "diffjit.lowering.runtime"),

@@ -67,14 +67,21 @@ def _adopted(function: Any) -> Any:
     return compiled
 
 
-def _adopt() -> None:
-    """Functions that are rows in plain Python, and not SciPy's or the C library's."""
-    for kind, semantics in SCALAR_SEMANTICS.items():
-        if kind not in EXPORTS and not hasattr(scalars, kind):
-            globals()[kind] = _adopted(semantics.scalar)
+# Functions that are rows in plain Python, and not SciPy's or the C library's
+_IN_PYTHON = frozenset(k for k in SCALAR_SEMANTICS if k not in EXPORTS and not hasattr(scalars, k))
+
+ON_DEMAND = _IN_PYTHON | frozenset(EXPORTS)  # the functions that are made when a program asks for them
 
 
-_adopt()
+def __getattr__(name: str) -> Any:
+    if name in _IN_PYTHON:
+        made = _adopted(SCALAR_SEMANTICS[name].scalar)
+    elif name in EXPORTS:
+        made = _exported(name, EXPORTS[name])
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = made
+    return made
 
 
 # Special functions of SciPy, called by pointer ------------------------------------------------------------------------
@@ -108,6 +115,3 @@ def _exported(kind: str, export: Export) -> Any:
 
     wanted = (types.int64 if export.integer else types.float64,) + (types.float64,) * (export.arity - 1)
     return operation(kind, export.arity, lambda *given: types.float64 if given == wanted else None, emit)
-
-
-globals().update({kind: _exported(kind, export) for kind, export in EXPORTS.items()})

@@ -13,12 +13,12 @@ operation carries a fast-math flag: error-free transformations (`two_sum`, `two_
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
+from diffjit.dataclass import dataclass
 from diffjit.lowering.runtime.build import float_only, operation
 
 

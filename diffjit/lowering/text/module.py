@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from diffjit.analysis.separate import mark_independent, mark_separate
+from diffjit.dataclass import dataclass
 from diffjit.ir.checks import Needs
 from diffjit.ir.nodes import Function, Loc, Op, Value
 from diffjit.ir.passes import Pass, Phase, run_passes

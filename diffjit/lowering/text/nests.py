@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering.calls.failures import APART

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import without_rule
 from diffjit.ir.ops import ROWS
 from diffjit.ir.types import Scalar

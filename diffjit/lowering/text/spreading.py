@@ -15,11 +15,11 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array
 from diffjit.lowering.loops import fuse

@@ -12,9 +12,10 @@ from __future__ import annotations
 import contextlib
 import operator
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
 from diffjit.primitives.routines import RUN, Held, Slot
 

@@ -16,9 +16,10 @@ from snapshots (`transforms.checkpoint.schedule`), which the call on the way the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from diffjit.analysis.manager import analyses
+from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Value

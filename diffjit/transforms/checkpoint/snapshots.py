@@ -9,12 +9,13 @@ load     the state from there
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from diffjit.analysis.manager import analyses
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import fitting
 from diffjit.ir.nodes import Block, Function, Value, is_view

@@ -10,8 +10,7 @@ gradients in the plane: of complex numbers, conjugates of what callers have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import Array
 from diffjit.ir.walk import dce

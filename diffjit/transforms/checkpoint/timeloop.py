@@ -12,13 +12,13 @@ no memory with anything, a snapshot of the state is enough to run it again from 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.order import Order
+from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_const, is_view

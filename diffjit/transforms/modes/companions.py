@@ -7,11 +7,11 @@ say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.manager import analyses
+from diffjit.dataclass import dataclass
 from diffjit.frontend.numpy import finite
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import without_rule
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, without_labels

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.ir.nodes import Block, Function, Loc, Op, Value, const_of
 from diffjit.ir.types import INT, Array, List, Scalar

@@ -17,11 +17,11 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import LABELS, SUM, TRIED, Block, Function, Op, Value, const_of, is_view, is_weak
 from diffjit.ir.types import INT, Array, Scalar

@@ -18,13 +18,13 @@ does not qualify itself is made from its numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.small import Small, constant, is_small, subscript, viewed
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import PROVEN, cannot_fail, inherit
 from diffjit.ir.nodes import CHECKS, LABELS, TRIED, Block, Function, Op, Value, is_const, is_view

@@ -15,9 +15,10 @@ Nothing is computed here that could fail: all indices are proven, and functions 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from diffjit.analysis.manager import analyses
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import fitting, inherit
 from diffjit.ir.nodes import TRIED, Block, Function, Op, Value, const_of, is_const, is_view, without_labels

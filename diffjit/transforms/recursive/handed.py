@@ -16,9 +16,10 @@ hands over a list made for it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from diffjit.analysis.memory import effects
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of
 from diffjit.ir.same_lists import SameLists

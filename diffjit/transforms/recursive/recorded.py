@@ -15,8 +15,9 @@ is used, and `f_vjp` runs again at this level, and records in those below.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import LEVEL, Block, Function, Op, Value, const_of, is_const, is_view, without_labels
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Stack, Type

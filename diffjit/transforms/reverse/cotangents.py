@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Op, Value, is_view, without_labels
 from diffjit.ir.types import Array, Dim, List, Scalar, Stack, Type, not_one

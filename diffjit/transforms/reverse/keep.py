@@ -8,7 +8,7 @@ in an array indexed by the loops' counters (trip counts known on entry) or on a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +16,7 @@ from diffjit.analysis.integers.bounds import Bounds
 from diffjit.analysis.integers.running import Sum
 from diffjit.analysis.memory import Memory
 from diffjit.analysis.mincut import Cut, minimum_cut
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import fitting, relying
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Block, Op, Value, const_of, is_const, is_view
 from diffjit.ir.ops import Cost
 from diffjit.ir.types import Array, Scalar

@@ -9,13 +9,13 @@ then brought over; that is when values are recorded (`transforms.reverse.keep`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.manager import analyses
+from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem, without_rule
 from diffjit.frontend.numpy import finite
 from diffjit.ir.build import Builder

@@ -7,11 +7,12 @@ joined as it is joined. So aliasing is right by construction (the scheme of Enzy
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from diffjit.analysis.activity import Activity
 from diffjit.analysis.memory import Memory
+from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view

@@ -7,9 +7,8 @@ once, in the forward function.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from diffjit.analysis.manager import analyses
+from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Block, Function, Loc, Op, Value, const_of, is_const
 from diffjit.ir.types import Array, Scalar, Stack
 from diffjit.ir.walk import blocks, rename, walk

@@ -13,11 +13,11 @@ loop writes to, or the factor.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.memory import Memory
+from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of, without_labels
 from diffjit.ir.raising import inner_lengths_agree
