@@ -225,6 +225,7 @@ def _populate() -> None:
     context.load_additional_registries = lambda: (
         _what_code_uses(context) if getattr(_ours, "compiling", False) else everything()
     )
+    context.get_abi_sizeof = cache(context.get_abi_sizeof)  # llvmlite prints and parses a module to find a size
     with replaced(TypingContext, "refresh", _nothing):
         context.refresh()
     with replaced(TargetContext, "refresh", _nothing):
