@@ -12,7 +12,18 @@ from diffjit.lowering.calls.failures import LENGTH, NO_CONVERGENCE, NOT_POSITIVE
 from diffjit.lowering.llvm.elements import DATA, SHAPE
 from diffjit.lowering.marks import nest, parallel
 from diffjit.lowering.runtime.arithmetic import plus
-from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, helper, operation, outlined, relies_on
+from diffjit.lowering.runtime.build import (
+    I8,
+    I32,
+    I64,
+    call_python,
+    declared,
+    fail_if,
+    helper,
+    operation,
+    outlined,
+    relies_on,
+)
 from diffjit.lowering.runtime.choices import minimum
 from diffjit.lowering.runtime.memory import lengths_of, strides_of
 
@@ -129,8 +140,18 @@ def packed(a: Any, spare: Any) -> Any:
             spare.inside[i, j] = a.inside[i, j]
 
 
+def _of_any_layout(name: str, function: Any, arity: int, places: tuple[int, ...]) -> Any:
+    """A helper that is compiled once for all layouts of some of its operands: it reads little of them, or asks."""
+
+    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        loose = [kind.copy(layout="A") if k in places else kind for k, kind in enumerate(kinds)]
+        return call_python(context, builder, function, loose, args)
+
+    return operation(name, arity, lambda *_k: types.none, emit)
+
+
 @outlined
-def matmul_loops(a: Any, b: Any, out: Any) -> Any:
+def _matmul_loops(a: Any, b: Any, out: Any) -> Any:
     """out = a @ b by three loops: four rows of b at a time, such that the result is read and written less."""
     n, m = out.shape
     inner = a.shape[1]
@@ -153,6 +174,9 @@ def matmul_loops(a: Any, b: Any, out: Any) -> Any:
                 out.inside[i, j] = out.inside[i, j] + x * b.inside[k, j]
 
 
+matmul_loops = _of_any_layout("matmul_loops", _matmul_loops, 3, (0,))
+
+
 @outlined
 def matmul_bools(a: Any, b: Any, out: Any) -> Any:
     """out = a @ b for booleans: whether any product is true."""
@@ -168,7 +192,7 @@ def matmul_bools(a: Any, b: Any, out: Any) -> Any:
 
 
 @outlined
-def matmul_blas(a: Any, b: Any, out: Any, spare_a: Any, spare_b: Any) -> Any:
+def _matmul_blas(a: Any, b: Any, out: Any, spare_a: Any, spare_b: Any) -> Any:
     """out = a @ b; what BLAS does not take as it is gets copied."""
     if usable(a):
         if usable(b):
@@ -183,6 +207,9 @@ def matmul_blas(a: Any, b: Any, out: Any, spare_a: Any, spare_b: Any) -> Any:
         else:
             packed(b, spare_b)
             gemm(spare_a, spare_b, out)
+
+
+matmul_blas = _of_any_layout("matmul_blas", _matmul_blas, 5, (0, 1, 2))
 
 
 def _emit_is_small(_context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
