@@ -216,3 +216,41 @@ def flags_that_may_be_none(x):
         found = sign(v)
         s += v * (1 if found is True else 2 if found is False else 3 if found is None else 4)
     return s * (2 if flag is False else 3)
+
+
+def moved_to_front(x, axis=0):
+    """An option that a branch replaces."""
+    if axis < 0:
+        axis = x.ndim + axis
+    if axis > 0:
+        x = np.moveaxis(x, axis, 0)
+    return np.sum(x[0] * x[-1]) + np.sum(x, axis=axis)[0]
+
+
+@program(args=lambda: (np.arange(6.0).reshape(2, 3) / 5 + 0.1,), wrt=("x",), tags=("language",))
+def options_that_branches_replace(x):
+    """An axis that is a default argument, and counted from the end."""
+    return moved_to_front(x) + 2 * moved_to_front(x, -1) + 3 * moved_to_front(x, axis=1)
+
+
+@program(args=lambda: (np.array([0.3, 0.5, 0.7, 0.9]), 0.4), wrt=("x", "y"), tags=("language", "infinity"))
+def infinite_ends(x, y):
+    """Layers of which the first and last have no end: what they are multiplied with does not reach the result."""
+    depths = np.array([np.inf, 2.0 * y, 1.5, np.inf])
+    phase = np.cos(x * y) * depths
+    gaps = np.full(4, np.nan)
+    gaps[1:3] = x[1:3]
+    shares = (phase * gaps)[1:3]
+    for k in range(1, 3):
+        shares[k - 1] = shares[k - 1] + np.sin(phase[k])
+    return np.sum(shares) + np.sum((depths * x)[1:-1] ** 2)
+
+
+@program(args=lambda: (np.array([0.3, -0.5, 0.7, -0.9]), 1.4), wrt=("x", "y"), tags=("language",))
+def roots_of_what_a_mask_leaves(x, y):
+    """`x * (x > 0)` is 0 and stays 0 where the mask says so, though the root's derivative is infinite there."""
+    s = np.sum(np.sqrt(x * (x > 0)) * y) + np.sum((x > 0.5) * x**2)
+    kept = [v * (v >= 0) for v in x]
+    for v in kept:
+        s += v**0.7 * y + math.sqrt(v)
+    return s + y * np.sum((x * (x > 0).astype(float)) ** 0.9)

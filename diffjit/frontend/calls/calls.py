@@ -339,6 +339,8 @@ class Calls(Mixin):
         if not is_none(dtype):
             args = [self.cast(a, self.dtype_of(dtype)) for a in args]
         args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
+        if isinstance(obj, np.ufunc):
+            args = [self.as_operand(a) for a in args]
         if from_math:
             args = [self.as_python_float(kind, a, node) for a in args]
         has_out = not is_none(out)

@@ -9,7 +9,6 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.frontend.objects.sets import SET_METHODS
-from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
@@ -232,7 +231,7 @@ class Methods(Mixin):
 
     def dict_get(self, ref: av.Ref, key: Any, default: Any = NONE) -> Any:
         items = self.contents(ref).items
-        if is_run_time_key(key) and not self.can_be_known(key):
+        if self.is_run_time_key(key) and not self.can_be_known(key):
             return self.select_key(items, key, lambda: default)
         return items.get(self.known_key(ref, key), default)
 

@@ -316,6 +316,9 @@ class NumpyCore(Mixin):
         ndmin: Any = Static(0),
         **_: Any,
     ) -> Any:
+        if isinstance(copy, Static) and copy.obj and self.copies_itself(object):
+            return self.np_array(self.as_array(object, dtype, copy=copy), dtype, Static(False), order, ndmin)
+        object = self.as_array(object, dtype)  # noqa: A001 - NumPy's name
         others = self.array_of_others(object, dtype)
         if others is not None:
             return others
@@ -365,6 +368,9 @@ class NumpyCore(Mixin):
         if not is_none(copy) and copy.obj:
             return self.np_array(a, dtype, copy, Static("K") if is_none(order) else order)
         wanted = None if is_none(dtype) else self.dtype_of(dtype)
+        a = self.as_array(a, dtype)
+        if is_none(a) and wanted is not None and wanted.kind in "fc":  # as float(nan)
+            a = Static(np.nan)
         if isinstance(a, Static) and isinstance(a.obj, np.ndarray):
             a = self.lift_constant(a.obj)
         if isinstance(a, Value) and isinstance(a.type, Array):

@@ -12,7 +12,6 @@ import numpy as np
 from diffjit.frontend.calls.dataclass_calls import GENERATED
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.objects.iterate import UnknownLength
-from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -80,6 +79,7 @@ class Operators(Mixin):
         user = self.user_operator(kind, left, right)
         if user is not None:
             return user
+        left, right = self.met(left, right)
         if kind == "add" and self.is_text(left) and self.is_text(right):
             return av.Format((*self.text_parts(left), *self.text_parts(right)))
         if kind in ("add", "multiply") and (self.is_sequence(left) or self.is_sequence(right)):
@@ -130,7 +130,8 @@ class Operators(Mixin):
             if isinstance(receiver, av.Ref) and isinstance(self.contents(receiver), av.ObjC):
                 dunder = f"__{REFLECTED.get(name, name) if prefix and name in REFLECTED else prefix + name}__"
                 cls = self.contents(receiver).cls
-                if self.class_has(cls, dunder) and getattr(object, dunder, None) is not getattr(cls, dunder):
+                own = self.class_has(cls, dunder) and getattr(object, dunder, None) is not getattr(cls, dunder)
+                if own and (not prefix or self.takes_over(cls, dunder, left)):
                     return self.call_method(receiver, dunder, [other])
         return None
 
@@ -337,7 +338,7 @@ class Operators(Mixin):
         if isinstance(container, av.Ref):
             held = self.contents(container)
             if isinstance(held, av.DictC):
-                if is_run_time_key(item):
+                if self.is_run_time_key(item):
                     return self.any_equal(item, [self.lift_static(k) for k in held.items], node)
                 return Static(self.static_key(item, node) in held.items)
             if isinstance(held, av.ObjC):
