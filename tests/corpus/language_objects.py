@@ -1,8 +1,8 @@
 """Objects: plain classes, dataclasses and namedtuples that are made, changed and called inside a program."""
 
 import math
-from collections import namedtuple
-from copy import deepcopy
+from collections import OrderedDict, namedtuple
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -435,7 +435,9 @@ def objects_as_keys(x, y):
     springs = {(p, q): x + 2 * y}
     springs[p, q] *= springs[(p, q)]
     kept = {k: v for k, v in cost.items() if k is not q}
-    return cost[p] * cost.get(q) + sum(costs.values()) + springs[p, q] + kept.pop(p) + len(kept) + sum(k.x for k in cost)
+    return (
+        cost[p] * cost.get(q) + sum(costs.values()) + springs[p, q] + kept.pop(p) + len(kept) + sum(k.x for k in cost)
+    )
 
 
 class Tabulated:
@@ -479,3 +481,65 @@ def objects_beside_arrays(x, y):
     x = x * 2.0
     x += t
     return s + np.sum(t.values**2) + np.sum(copied) + np.sum(x * np.asarray(t, dtype="float64"))
+
+
+class Parameters(OrderedDict):
+    """A dict with attributes, whose keys are made in `__init__`."""
+
+    def __init__(self, n, label="p"):
+        super().__init__()
+        self.label = label
+        for k in range(n):
+            self[f"{label}{k}"] = 0.0
+
+    def total(self):
+        return sum(v**2 for v in self.values()) + len(self)
+
+
+class Bunch(dict):
+    """A dict whose items are attributes."""
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+
+class Memory(dict):
+    """A dict that makes what it lacks."""
+
+    def __missing__(self, key):
+        self[key] = 2.0 * self.get("start", 1.0)
+        return self[key]
+
+
+@program(args=lambda: (0.8, 1.3), wrt=("x", "y"), tags=("language", "dicts"))
+def classes_of_dicts(x, y):
+    """Objects that are dicts as well: inherited methods, methods of their own, attributes, copies."""
+    p, b, m = Parameters(2), Bunch(a=x, c=y), Memory(start=x)
+    p["p0"], p["p1"] = x * y, y
+    p.scale = 3.0
+    b.d = b.a * 2 + b["c"]
+    m["z"] += x * m["w"]
+    s = sum(p[k] ** 2 for k in p) * p.scale + p.total() + len(vars(p))
+    for k, v in b.items():
+        s += v if k != "c" else 3 * v
+    q, r = copy(m), deepcopy(m)
+    q["z"] = 100.0 * x
+    r["w"] *= 2
+    r["new"] += 1
+    e = dict(p)
+    e["p0"] = 0.0
+    dict.update(m, {"z": y}, k=x)
+    merged = {**b, "k": y}
+
+    def volume(a, c, d):
+        return a * c * d
+
+    s += sum(m.values()) + q["z"] + q["w"] + r["w"] + r["new"] + sum(e.values()) + merged["d"] + volume(**b)
+    s += 2 * ("p1" in p) + 3 * (m == q) + 5 * (m == dict(m)) + isinstance(b, dict) + p.get("none", y) + bool(Memory())
+    return s * b.pop("a") + len(b) + p.setdefault("p0", 7.0)

@@ -104,6 +104,8 @@ class Methods(Mixin):
             return self.call(self.method_fn(found.fget, base), [instance], {}, node)
         if base is tuple and isinstance(instance, av.Tup):
             return self.builtin_method(av.Tup(instance.items), name, args, kwargs, node)
+        if (own := self.inherited(base, found)) is not None:
+            return self.call(own, [instance, *args], kwargs, node)
         if not tree.is_function(getattr(found, "__func__", found)):
             raise self.unsupported("DJ118", f"super().{name} of `{base.__name__}`, which has no source", node)
         return self.call(self.method_fn(getattr(found, "__func__", found), base), [instance, *args], kwargs, node)

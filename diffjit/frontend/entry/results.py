@@ -14,11 +14,21 @@ from diffjit.frontend.entry.outputs import Change, OneOf, OptOut, Out, RecordOut
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.nodes import ListsOf
 from diffjit.frontend.values.templates import (
-    Boxed, Const, DynList, Leaf, Node, OptT, SumT, describe, objects_among, of_numbers,
+    Boxed,
+    Const,
+    DynList,
+    Leaf,
+    Node,
+    OptT,
+    SumT,
+    describe,
+    objects_among,
+    of_numbers,
 )  # fmt: skip
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import List
+from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.primitives.library.tables import Table
 from diffjit.stored import stored
 from diffjit.tree import NO_THREADS
@@ -91,6 +101,10 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
         if held.is_set:
             return set(items)
         return OrderedDict(items) if held.cls is OrderedDict else items
+    if isinstance(held, av.ObjC) and ITEMS in held.fields:
+        raise TypeProblem(
+            "DJ319", f"the function returns {describe(held)}, a class of dicts", cure="return dict(...) of it"
+        )
     if isinstance(held, av.ObjC) and held.cls is Table:
         keys, values = (output(interpreter, held.fields[name], outs) for name in ("kept_keys", "kept_values"))
         return TableOut(keys, values)

@@ -21,7 +21,7 @@ class Protocols(Mixin):
     """Mixin of the interpreter: NumPy's protocols for objects of users' classes."""
 
     def as_array(self, value: Any, dtype: Any = NONE, **copy: Any) -> Any:
-        """The array that an object says it is (`__array__`), which may be memory of its own; anything else is itself."""
+        """The array that an object says it is (`__array__`), maybe memory of its own; anything else is itself."""
         cls = self.object_class(value)
         if cls is None or not self.class_has(cls, "__array__"):
             return value
@@ -64,7 +64,9 @@ class Protocols(Mixin):
             return False
         if not array or left.type.ndim == 0:
             return True
-        message = f"NumPy calls `{dunder}` of {cls.__name__} for each element of the array, and makes an array of objects"
+        message = (
+            f"NumPy calls `{dunder}` of {cls.__name__} for each element of the array, and makes an array of objects"
+        )
         cure = "put the object first, or give its class `__array_ufunc__ = None`"
         raise self.unsupported("DJ301", message, None, cure)
 

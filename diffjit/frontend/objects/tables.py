@@ -41,7 +41,7 @@ class Tables(Mixin):
         raise Learn("tables", {site: self.can_be_known(value)})
 
     def object_key(self, value: Any) -> Any:
-        """What an object is a key by, whose class says nothing of equality: itself, as what it is outside or as a `Ref`."""
+        """What an object is a key by that equals itself alone: what it is outside, or a `Ref`; None of others."""
         cls = self.object_class(value)
         if cls is None or not self.compares_itself(cls):
             return None

@@ -377,7 +377,7 @@ class Indexing(Mixin):
             return
         items = self.index_items(array, index, node)
         arrays = [i for i in items if isinstance(i, Value) and isinstance(i.type, Array)]
-        value = self.stored_value(value, node)
+        value = self.stored_value(value, node, array)
         if not arrays:
             if (
                 all(isinstance(i, (Static, Value)) for i in items)
@@ -414,8 +414,9 @@ class Indexing(Mixin):
         rest = [av.Slice(NONE, NONE, NONE)] * ndim
         return self.basic_get(value, [*([Static(0)] * extra), *rest], scalar_ok=False)
 
-    def stored_value(self, value: Any, node: Any) -> Value:
+    def stored_value(self, value: Any, node: Any, target: Value | None = None) -> Value:
         """A value about to be written into an array."""
+        value = self.none_as_nan(self.as_array(value), None if target is None else target.type.dtype)
         if isinstance(value, (av.Tup, av.Ref, av.Range)):
             return self.array_from(value)
         if isinstance(value, Value) and isinstance(value.type, (Array, Scalar)):
@@ -434,7 +435,7 @@ class Indexing(Mixin):
 
     def assign_array(self, target: Value, value: Any, node: Any = None) -> None:
         """`target[...] = value` for an array reference."""
-        source = self.as_dtype(self.stored_value(value, node), target.type.dtype)
+        source = self.as_dtype(self.stored_value(value, node, target), target.type.dtype)
         if isinstance(source.type, Array) and source.type.ndim > target.type.ndim:
             extra = source.type.ndim - target.type.ndim
             if all(d == 1 for d in source.type.dims[:extra]):

@@ -48,6 +48,7 @@ from diffjit.frontend.numpy.npshapes import NumpyShapes
 from diffjit.frontend.numpy.read_only import ReadOnly
 from diffjit.frontend.numpy.warned import Warned
 from diffjit.frontend.objects.arenas import Arenas
+from diffjit.frontend.objects.derived import Derived
 from diffjit.frontend.objects.iterate import Iteration
 from diffjit.frontend.objects.iterators import Iterators
 from diffjit.frontend.objects.lists import Lists
@@ -92,8 +93,9 @@ class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
     Iteration, Iterators, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore,
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
-    Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Protocols, SetOperators, Managers, Tables,
-    Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls, ChangedOutside,
+    Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols, SetOperators,
+    Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
+    ChangedOutside,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

@@ -327,7 +327,8 @@ def objects_among(keys: Iterable[Any]) -> list[av.Ref]:
 def _with_objects(keys: Iterable[Any], objects: Iterator[Any]) -> tuple[Any, ...]:
     """Keys in which other objects stand for those that are keys."""
     return tuple(
-        next(objects) if isinstance(k, av.Ref) else _with_objects(k, objects) if isinstance(k, tuple) else k for k in keys
+        next(objects) if isinstance(k, av.Ref) else _with_objects(k, objects) if isinstance(k, tuple) else k
+        for k in keys
     )
 
 
