@@ -254,3 +254,40 @@ def roots_of_what_a_mask_leaves(x, y):
     for v in kept:
         s += v**0.7 * y + math.sqrt(v)
     return s + y * np.sum((x * (x > 0).astype(float)) ** 0.9)
+
+
+@program(args=lambda: (np.array([0.3, 0.5, 0.7]), 0.4), wrt=("x", "y"), tags=("language", "exceptions"))
+def operators_that_lists_lack(x, y):
+    """Lists and tuples are arrays beside NumPy's arrays and numbers, and no operands of Python's numbers."""
+    s = np.sum([y, 2.0, 3.0] * x + (y, y, 1.0) / x[0] - [1.0, y] @ x[:2]) + np.sum([x[1], y] + x[2])
+    s += sum([y] * 2) + len((y,) * np.int64(3)) + ([y, 1.0] == [y, 1.0]) + ([y, 1.0] < [y, 2.0])
+    for operate in (
+        lambda: (y,) + 3,
+        lambda: 3.0 + (y,),
+        lambda: [x[0]] * y,
+        lambda: [x[0]] * x[1],
+        lambda: [y] - 1,
+        lambda: [y] + (y,),
+        lambda: [y] / [2.0],
+        lambda: 2 ** [y],
+        lambda: -(y, y),
+        lambda: [y] < 3,
+    ):
+        try:
+            s += 100.0 * np.sum(operate())
+        except TypeError:
+            s += y * x[1]
+    return s
+
+
+@program(args=lambda: (np.array([0.3, -0.5, 0.7]), 0.4), wrt=("x", "y"), tags=("language", "dtypes"))
+def dtypes_by_name_and_masks_as_numbers(x, y):
+    """A dtype among names of dtypes; powers of truth values, whose squares have eight bits; None as a float."""
+    s = np.sum(x) * (x.dtype in ["float", "float32"]) + 3 * (x.dtype in ("int", bool)) + 5 * ("f8" == x.dtype)
+    mask = x > 0
+    small = (mask**2) * np.int8(100) + (mask**2) * np.int8(100)
+    large = np.power(mask, 2) * 100 + np.power(mask, 2) * 100
+    gaps = np.zeros(3)
+    gaps[1] = None
+    missing = np.asarray(None, dtype="float64")
+    return s * y + np.sum(small * x) + np.sum(large * y) + np.nansum(gaps * x) + np.isnan(missing) * x[0]
