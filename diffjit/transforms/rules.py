@@ -385,9 +385,12 @@ def _scaled(
 
 
 def _as_mask(factor: Any) -> Value | None:
-    """The truth values that a factor consists of: x * (x > 0) chooses as `where` does, and 0 is 0 whatever g is."""
-    if isinstance(factor, Value) and factor.op is not None and factor.op.kind == "cast":
-        factor = factor.op.inputs[0]
+    """The truth values that a factor consists of: x * (x > 0) chooses as `where` does, and 0 is 0 whatever g is.
+
+    An array that was made of truth values may have been written to since.
+    """
+    if isinstance(factor, Value) and isinstance(factor.type, Scalar) and factor.op is not None:
+        factor = factor.op.inputs[0] if factor.op.kind == "cast" else factor
     return factor if isinstance(factor, Value) and _is_truth(factor) else None
 
 

@@ -253,7 +253,11 @@ def roots_of_what_a_mask_leaves(x, y):
     kept = [v * (v >= 0) for v in x]
     for v in kept:
         s += v**0.7 * y + math.sqrt(v)
-    return s + y * np.sum((x * (x > 0).astype(float)) ** 0.9)
+    sloped = (x > 0).astype(float)
+    sloped += y * np.eye(4)[1]
+    frame = np.eye(2)
+    frame += 0.4 * np.ones((2, 2))
+    return s + y * np.sum((x * (x > 0)) ** 0.9) + np.sum(x * sloped) + np.sum(frame * y)
 
 
 @program(args=lambda: (np.array([0.3, 0.5, 0.7]), 0.4), wrt=("x", "y"), tags=("language", "exceptions"))
