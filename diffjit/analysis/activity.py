@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
+import numpy as np
+
 from diffjit.analysis.memory import Memory
 from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
@@ -114,6 +116,21 @@ class Activity:
                 if self.is_useful(target):
                     changed |= self._mark(self.useful, source)
         return changed
+
+
+def endless(function: Function, memory: Memory) -> list[Value]:
+    """The values that may hold an infinite number, or a NaN, that the program writes down: `np.inf`."""
+    ops = list(walk(function.body))
+    written = [op.out for op in ops if op.kind == "const" and is_float(op.out.type) and not _is_finite(op)]
+    if not written:
+        return []
+    marks = Activity(function, memory, written, [])
+    inner = [v for op in ops for region in op.regions for v in region.args]
+    return [v for v in (*function.params, *inner, *(v for op in ops for v in op.outputs)) if marks.is_varied(v)]
+
+
+def _is_finite(op: Op) -> bool:
+    return bool(np.isfinite(op.attrs["value"]))
 
 
 def _loop_pairs(op: Op) -> list[tuple[Value, Value]]:

@@ -6,6 +6,7 @@ import ast
 import functools
 import inspect
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,14 @@ class Scratch:
 class RuleRunner:
     """Interprets rules with IR values as arguments."""
 
-    def __init__(self, build: Builder) -> None:
+    def __init__(self, build: Builder, infinite: Iterable[Value] = ()) -> None:
+        """`infinite`: values that may hold numbers that are not finite, as the program says."""
         self.build = build
         self.interpreter = Interpreter(build, rule_mode=True)
         scope = av.Scope((), None, _NAMESPACE)
         node = formula("lambda: 0")
         self.fn = av.Fn(node, "rule", "<rule>", (), {}, scope)
-        self.singular: dict[Value, bool] = {}  # whether values may be non-finite for finite data
+        self.singular = dict.fromkeys(infinite, True)  # whether values may be non-finite for finite data
 
     def abstract(self, value: Value) -> Any:
         """A value as a rule sees it: constants are known."""
@@ -376,7 +378,24 @@ def _scaled(
         return None
     if isinstance(partial, Static) and np.isfinite(partial.obj):
         guarded = False
+    mask = _as_mask(partial)
+    if mask is not None:
+        return runner.where(mask, g, Static(0.0))
     return runner.ew("zmul" if guarded else "multiply", g, partial)
+
+
+def _as_mask(factor: Any) -> Value | None:
+    """The truth values that a factor consists of: x * (x > 0) chooses as `where` does, and 0 is 0 whatever g is.
+
+    An array that was made of truth values may have been written to since.
+    """
+    if isinstance(factor, Value) and isinstance(factor.type, Scalar) and factor.op is not None:
+        factor = factor.op.inputs[0] if factor.op.kind == "cast" else factor
+    return factor if isinstance(factor, Value) and _is_truth(factor) else None
+
+
+def _is_truth(v: Value) -> bool:
+    return isinstance(v.type, (Scalar, Array)) and v.type.dtype.kind == "b"
 
 
 def _divided(

@@ -216,3 +216,82 @@ def flags_that_may_be_none(x):
         found = sign(v)
         s += v * (1 if found is True else 2 if found is False else 3 if found is None else 4)
     return s * (2 if flag is False else 3)
+
+
+def moved_to_front(x, axis=0):
+    """An option that a branch replaces."""
+    if axis < 0:
+        axis = x.ndim + axis
+    if axis > 0:
+        x = np.moveaxis(x, axis, 0)
+    return np.sum(x[0] * x[-1]) + np.sum(x, axis=axis)[0]
+
+
+@program(args=lambda: (np.arange(6.0).reshape(2, 3) / 5 + 0.1,), wrt=("x",), tags=("language",))
+def options_that_branches_replace(x):
+    """An axis that is a default argument, and counted from the end."""
+    return moved_to_front(x) + 2 * moved_to_front(x, -1) + 3 * moved_to_front(x, axis=1)
+
+
+@program(args=lambda: (np.array([0.3, 0.5, 0.7, 0.9]), 0.4), wrt=("x", "y"), tags=("language", "infinity"))
+def infinite_ends(x, y):
+    """Layers of which the first and last have no end: what they are multiplied with does not reach the result."""
+    depths = np.array([np.inf, 2.0 * y, 1.5, np.inf])
+    phase = np.cos(x * y) * depths
+    gaps = np.full(4, np.nan)
+    gaps[1:3] = x[1:3]
+    shares = (phase * gaps)[1:3]
+    for k in range(1, 3):
+        shares[k - 1] = shares[k - 1] + np.sin(phase[k])
+    return np.sum(shares) + np.sum((depths * x)[1:-1] ** 2)
+
+
+@program(args=lambda: (np.array([0.3, -0.5, 0.7, -0.9]), 1.4), wrt=("x", "y"), tags=("language",))
+def roots_of_what_a_mask_leaves(x, y):
+    """`x * (x > 0)` is 0 and stays 0 where the mask says so, though the root's derivative is infinite there."""
+    s = np.sum(np.sqrt(x * (x > 0)) * y) + np.sum((x > 0.5) * x**2)
+    kept = [v * (v >= 0) for v in x]
+    for v in kept:
+        s += v**0.7 * y + math.sqrt(v)
+    sloped = (x > 0).astype(float)
+    sloped += y * np.eye(4)[1]
+    frame = np.eye(2)
+    frame += 0.4 * np.ones((2, 2))
+    return s + y * np.sum((x * (x > 0)) ** 0.9) + np.sum(x * sloped) + np.sum(frame * y)
+
+
+@program(args=lambda: (np.array([0.3, 0.5, 0.7]), 0.4), wrt=("x", "y"), tags=("language", "exceptions"))
+def operators_that_lists_lack(x, y):
+    """Lists and tuples are arrays beside NumPy's arrays and numbers, and no operands of Python's numbers."""
+    s = np.sum([y, 2.0, 3.0] * x + (y, y, 1.0) / x[0] - [1.0, y] @ x[:2]) + np.sum([x[1], y] + x[2])
+    s += sum([y] * 2) + len((y,) * np.int64(3)) + ([y, 1.0] == [y, 1.0]) + ([y, 1.0] < [y, 2.0])
+    for operate in (
+        lambda: (y,) + 3,
+        lambda: 3.0 + (y,),
+        lambda: [x[0]] * y,
+        lambda: [x[0]] * x[1],
+        lambda: [y] - 1,
+        lambda: [y] + (y,),
+        lambda: [y] / [2.0],
+        lambda: 2 ** [y],
+        lambda: -(y, y),
+        lambda: [y] < 3,
+    ):
+        try:
+            s += 100.0 * np.sum(operate())
+        except TypeError:
+            s += y * x[1]
+    return s
+
+
+@program(args=lambda: (np.array([0.3, -0.5, 0.7]), 0.4), wrt=("x", "y"), tags=("language", "dtypes"))
+def dtypes_by_name_and_masks_as_numbers(x, y):
+    """A dtype among names of dtypes; powers of truth values, whose squares have eight bits; None as a float."""
+    s = np.sum(x) * (x.dtype in ["float", "float32"]) + 3 * (x.dtype in ("int", bool)) + 5 * ("f8" == x.dtype)
+    mask = x > 0
+    small = (mask**2) * np.int8(100) + (mask**2) * np.int8(100)
+    large = np.power(mask, 2) * 100 + np.power(mask, 2) * 100
+    gaps = np.zeros(3)
+    gaps[1] = None
+    missing = np.asarray(None, dtype="float64")
+    return s * y + np.sum(small * x) + np.sum(large * y) + np.nansum(gaps * x) + np.isnan(missing) * x[0]

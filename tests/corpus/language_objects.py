@@ -1,7 +1,8 @@
 """Objects: plain classes, dataclasses and namedtuples that are made, changed and called inside a program."""
 
 import math
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -362,3 +363,183 @@ class _Stiff(Spring):
 def private_names(x, length):
     """Attributes, methods, parameters and inner functions whose names Python expands by the class."""
     return Spring(length).energy(x) ** 2 + _Stiff(length).both(x)
+
+
+class Term:
+    """A node of an expression that knows what it was made of, and its own derivative."""
+
+    def __init__(self, value, parts=()):
+        self.value = value
+        self.slope = 0.0
+        self.parts = set(parts)
+        self.hand_down = lambda: None
+
+    def __add__(self, other):
+        total = Term(self.value + other.value, (self, other))
+
+        def hand_down():
+            self.slope += total.slope
+            other.slope += total.slope
+
+        total.hand_down = hand_down
+        return total
+
+    def __mul__(self, other):
+        product = Term(self.value * other.value, (self, other))
+
+        def hand_down():
+            self.slope += other.value * product.slope
+            other.slope += self.value * product.slope
+
+        product.hand_down = hand_down
+        return product
+
+    def differentiate(self):
+        order, seen = [], set()
+
+        def visit(term):
+            if term not in seen:
+                seen.add(term)
+                for part in term.parts:
+                    visit(part)
+                order.append(term)
+
+        visit(self)
+        self.slope = 1.0
+        for term in reversed(order):
+            term.hand_down()
+
+
+@program(args=lambda: (0.8, 1.3), wrt=("x", "y"), tags=("language", "sets"))
+def sets_of_objects(x, y):
+    """An expression that differentiates itself: sets of objects, gone through by a function that calls itself."""
+    a, b = Term(x), Term(y)
+    c = a * b + b
+    for _ in range(6):  # each sum stands twice in the next: 64 ways lead from the last one to the first
+        c = c + c
+    c = c * a
+    c.differentiate()
+    return a.slope * b.slope + len(c.parts) + (a in c.parts) - (b in c.parts)
+
+
+@program(args=lambda: (0.8, 1.3), wrt=("x", "y"), tags=("language", "dicts"))
+def objects_as_keys(x, y):
+    """A dict whose keys are objects, its deep copy, and tuples of objects as keys."""
+    p, q = Particle(x), Particle(y)
+    cost = {p: x * y, q: 3.0}
+    cost[p] *= 2
+    if q in cost and Particle(x) not in cost:
+        cost[q] += y
+    twin, costs = deepcopy((p, cost))
+    costs[twin] *= 5.0
+    springs = {(p, q): x + 2 * y}
+    springs[p, q] *= springs[(p, q)]
+    kept = {k: v for k, v in cost.items() if k is not q}
+    return (
+        cost[p] * cost.get(q) + sum(costs.values()) + springs[p, q] + kept.pop(p) + len(kept) + sum(k.x for k in cost)
+    )
+
+
+class Tabulated:
+    """An object that says which array it is."""
+
+    def __init__(self, values):
+        self.values = np.atleast_1d(values)
+
+    def __array__(self, dtype=None, copy=None):
+        values = self.values if dtype is None else self.values.astype(dtype)
+        return values.copy() if copy else values
+
+    def __radd__(self, other):
+        return 100.0 * np.sum(other)
+
+    def __mul__(self, other):
+        return Tabulated(self.values * other)
+
+
+class Preferred(Tabulated):
+    """NumPy's operators leave the work to it."""
+
+    __array_priority__ = 5.0
+
+
+class Refusing(Tabulated):
+    """NumPy's operators leave the work to it."""
+
+    __array_ufunc__ = None
+
+
+@program(args=lambda: (np.array([0.8, 1.3]), 0.4), wrt=("x", "y"), tags=("language", "views"))
+def objects_beside_arrays(x, y):
+    """NumPy computes with the array that an object says it is, unless its class takes the operator over."""
+    t = Tabulated(x * 1.0)
+    s = np.sum((x + t) * np.exp(t)) + np.sum(np.float64(2.0) - t) + (x + Preferred(x)) + (x + Refusing(x))
+    s = s + (y + t) * 0.01 + np.sum((t * y).values)
+    view, copied = np.asarray(t), np.array(t)
+    view[0] = 3.0 * y
+    copied[1] = y * y
+    x = x * 2.0
+    x += t
+    return s + np.sum(t.values**2) + np.sum(copied) + np.sum(x * np.asarray(t, dtype="float64"))
+
+
+class Parameters(OrderedDict):
+    """A dict with attributes, whose keys are made in `__init__`."""
+
+    def __init__(self, n, label="p"):
+        super().__init__()
+        self.label = label
+        for k in range(n):
+            self[f"{label}{k}"] = 0.0
+
+    def total(self):
+        return sum(v**2 for v in self.values()) + len(self)
+
+
+class Bunch(dict):
+    """A dict whose items are attributes."""
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+
+class Memory(dict):
+    """A dict that makes what it lacks."""
+
+    def __missing__(self, key):
+        self[key] = 2.0 * self.get("start", 1.0)
+        return self[key]
+
+
+@program(args=lambda: (0.8, 1.3), wrt=("x", "y"), tags=("language", "dicts"))
+def classes_of_dicts(x, y):
+    """Objects that are dicts as well: inherited methods, methods of their own, attributes, copies."""
+    p, b, m = Parameters(2), Bunch(a=x, c=y), Memory(start=x)
+    p["p0"], p["p1"] = x * y, y
+    p.scale = 3.0
+    b.d = b.a * 2 + b["c"]
+    m["z"] += x * m["w"]
+    s = sum(p[k] ** 2 for k in p) * p.scale + p.total() + len(vars(p))
+    for k, v in b.items():
+        s += v if k != "c" else 3 * v
+    q, r = copy(m), deepcopy(m)
+    q["z"] = 100.0 * x
+    r["w"] *= 2
+    r["new"] += 1
+    e = dict(p)
+    e["p0"] = 0.0
+    dict.update(m, {"z": y}, k=x)
+    merged = {**b, "k": y}
+
+    def volume(a, c, d):
+        return a * c * d
+
+    s += sum(m.values()) + q["z"] + q["w"] + r["w"] + r["new"] + sum(e.values()) + merged["d"] + volume(**b)
+    s += 2 * ("p1" in p) + 3 * (m == q) + 5 * (m == dict(m)) + isinstance(b, dict) + p.get("none", y) + bool(Memory())
+    return s * b.pop("a") + len(b) + p.setdefault("p0", 7.0)

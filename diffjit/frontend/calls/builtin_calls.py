@@ -471,7 +471,7 @@ class BuiltinCalls(Mixin):
             return self.copy(value)
         if isinstance(value, av.Ref):
             held = self.contents(value)
-            return self.copy_list(value) if isinstance(held, DynList) else self.settled_in(self.new(held))
+            return self.copy_list(value) if isinstance(held, DynList) else self.settled_in(self.new(self.copied(held)))
         return value
 
     @core(copy_module.deepcopy)
@@ -502,6 +502,8 @@ class BuiltinCalls(Mixin):
             if isinstance(held, DynList):
                 made[value.uid] = self._deep_copy_of_list(value, held)
                 return made[value.uid]
+            if isinstance(held, av.ObjC):
+                self.check_copied(held.cls)
             if isinstance(held, av.ObjC) and held.origin is not None:
                 held = replace(held, fields=self.all_fields(held), origin=None)
             made[value.uid] = self.new(held)

@@ -92,7 +92,7 @@ class Calls(Mixin):
         users = (tree.is_function(obj) or isinstance(obj, type)) and not self.has_handler(obj) and obj not in COMPOSITES
         if not users and any(self.sum_within(v) is not None for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
-        found = self.call_surroundings(obj, args, kwargs, node)
+        found = self.call_inherited(obj, args, kwargs, node)
         if found is not None:
             return found
         handler = self.handler_of(obj)
@@ -339,6 +339,8 @@ class Calls(Mixin):
         if not is_none(dtype):
             args = [self.cast(a, self.dtype_of(dtype)) for a in args]
         args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
+        if isinstance(obj, np.ufunc):
+            args = [self.as_operand(a) for a in args]
         if from_math:
             args = [self.as_python_float(kind, a, node) for a in args]
         has_out = not is_none(out)

@@ -56,6 +56,7 @@ class ContainerCalls(Mixin):
     @core(builtins.dict)
     def py_dict(self, mapping: Any = None, **kwargs: Any) -> Any:
         items: dict[Any, Any] = {}
+        mapping = self.plain_dict(mapping)
         if mapping is not None:
             if self.is_table(mapping):
                 made = self.call_method(mapping, "copy", [])

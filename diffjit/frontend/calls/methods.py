@@ -9,7 +9,6 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.frontend.objects.sets import SET_METHODS
-from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
@@ -105,6 +104,8 @@ class Methods(Mixin):
             return self.call(self.method_fn(found.fget, base), [instance], {}, node)
         if base is tuple and isinstance(instance, av.Tup):
             return self.builtin_method(av.Tup(instance.items), name, args, kwargs, node)
+        if (own := self.inherited(base, found)) is not None:
+            return self.call(own, [instance, *args], kwargs, node)
         if not tree.is_function(getattr(found, "__func__", found)):
             raise self.unsupported("DJ118", f"super().{name} of `{base.__name__}`, which has no source", node)
         return self.call(self.method_fn(getattr(found, "__func__", found), base), [instance, *args], kwargs, node)
@@ -232,7 +233,7 @@ class Methods(Mixin):
 
     def dict_get(self, ref: av.Ref, key: Any, default: Any = NONE) -> Any:
         items = self.contents(ref).items
-        if is_run_time_key(key) and not self.can_be_known(key):
+        if self.is_run_time_key(key) and not self.can_be_known(key):
             return self.select_key(items, key, lambda: default)
         return items.get(self.known_key(ref, key), default)
 

@@ -299,7 +299,9 @@ class Lifting(Mixin):
         return module not in _LIBRARIES and not is_surroundings(value) and not is_cython(value)
 
     def lift_static(self, value: Any) -> Any:
-        """An object that is certain not to change: a constant in the source, a library's attribute."""
+        """An object that is certain not to change: a constant in the source, a library's attribute; a key of a dict."""
+        if isinstance(value, av.Ref):  # an object that is a key
+            return value
         if isinstance(value, tuple) and hasattr(value, "n_fields"):  # one of C's, as sys.float_info
             return Static(value)
         if isinstance(value, (tuple, list)) and not isinstance(value, np.ndarray):

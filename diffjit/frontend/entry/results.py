@@ -14,10 +14,22 @@ from diffjit.frontend.calls.classes import LOCAL
 from diffjit.frontend.entry.outputs import Change, OneOf, OptOut, Out, RecordOut, RowsOut, TableOut
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.nodes import ListsOf
-from diffjit.frontend.values.templates import Boxed, Const, DynList, Leaf, Node, OptT, SumT, describe, of_numbers
+from diffjit.frontend.values.templates import (
+    Boxed,
+    Const,
+    DynList,
+    Leaf,
+    Node,
+    OptT,
+    SumT,
+    describe,
+    objects_among,
+    of_numbers,
+)  # fmt: skip
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import List
+from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.primitives.library.tables import Table
 from diffjit.stored import stored
 from diffjit.tree import NO_THREADS
@@ -83,11 +95,17 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
 def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
     if isinstance(held, av.ListC):
         return [output(interpreter, i, outs) for i in held.items]
+    if isinstance(held, av.DictC) and objects_among(held.items):
+        raise TypeProblem("DJ319", "the function returns a dict or set whose keys are objects", cure="return a list")
     if isinstance(held, av.DictC):
         items = {k: output(interpreter, v, outs) for k, v in held.items.items()}
         if held.is_set:
             return set(items)
         return OrderedDict(items) if held.cls is OrderedDict else items
+    if isinstance(held, av.ObjC) and ITEMS in held.fields:
+        raise TypeProblem(
+            "DJ319", f"the function returns {describe(held)}, a class of dicts", cure="return dict(...) of it"
+        )
     if isinstance(held, av.ObjC) and held.cls is Table:
         keys, values = (output(interpreter, held.fields[name], outs) for name in ("kept_keys", "kept_values"))
         return TableOut(keys, values)

@@ -16,6 +16,7 @@ from diffjit.frontend.entry.places import Absent, Attribute, Global, Keys
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
+from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.stored import stored
 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a class that Python itself does not let anybody change
@@ -69,7 +70,8 @@ class Watching(Mixin):
 
     def all_fields(self, held: Any) -> dict[str, Any]:
         """The attributes of an object; those of one from outside are lifted, which happens as they are read."""
-        fields = {n: self.bound(v, n) if isinstance(v, av.Maybe) else v for n, v in held.fields.items()}
+        own = ((n, v) for n, v in held.fields.items() if n != ITEMS)
+        fields = {n: self.bound(v, n) if isinstance(v, av.Maybe) else v for n, v in own}
         if held.origin is None:
             return fields
         obj, getter = held.origin

@@ -24,6 +24,10 @@ _RAGGED = "setting an array element with a sequence: the rows have different sha
 class NumpyCore(Mixin):
     """Mixin of the interpreter: core NumPy functions on IR values."""
 
+    def none_as_nan(self, value: Any, dtype: np.dtype | None) -> Any:
+        """What NumPy makes of None where it has to be a float."""
+        return Static(np.nan) if is_none(value) and dtype is not None and dtype.kind == "f" else value
+
     def handler_of(self, obj: Any) -> Any:
         """The interpreter's own implementation of a function, if it has one."""
         found = implementation(obj)
@@ -316,6 +320,9 @@ class NumpyCore(Mixin):
         ndmin: Any = Static(0),
         **_: Any,
     ) -> Any:
+        if isinstance(copy, Static) and copy.obj and self.copies_itself(object):
+            return self.np_array(self.as_array(object, dtype, copy=copy), dtype, Static(False), order, ndmin)
+        object = self.as_array(object, dtype)  # noqa: A001 - NumPy's name
         others = self.array_of_others(object, dtype)
         if others is not None:
             return others
@@ -365,6 +372,7 @@ class NumpyCore(Mixin):
         if not is_none(copy) and copy.obj:
             return self.np_array(a, dtype, copy, Static("K") if is_none(order) else order)
         wanted = None if is_none(dtype) else self.dtype_of(dtype)
+        a = self.none_as_nan(self.as_array(a, dtype), wanted)
         if isinstance(a, Static) and isinstance(a.obj, np.ndarray):
             a = self.lift_constant(a.obj)
         if isinstance(a, Value) and isinstance(a.type, Array):

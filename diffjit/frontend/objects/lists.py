@@ -504,6 +504,7 @@ class Lists(Mixin):
 
     def dict_contents(self, value: Any, node: Any) -> av.DictC:
         """The contents of a dict."""
+        value = self.plain_dict(value)
         if isinstance(value, av.Ref) and isinstance(self.contents(value), av.DictC):
             return self.contents(value)
         raise self.type_problem("DJ308", f"{describe(value)} is used where a dict is needed", node)

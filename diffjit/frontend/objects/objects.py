@@ -45,7 +45,11 @@ class Objects(Mixin):
         if issubclass(cls, np.generic):
             return self.cast_to(cls, args, node)
         built = next((b for b in _CONTAINERS if issubclass(cls, b)), None)
-        if built is not None and cls.__module__.split(".")[0] not in sys.stdlib_module_names:
+        if (
+            built is not None
+            and not self.is_of_dicts(cls)
+            and cls.__module__.split(".")[0] not in sys.stdlib_module_names
+        ):
             cure = f"keep a {built.__name__} in an attribute of the object"
             raise self.unsupported("DJ113", f"`{cls.__name__}`, a class of its own of {built.__name__}s", node, cure)
         maker = self.class_lookup(cls, "__new__")
@@ -67,7 +71,7 @@ class Objects(Mixin):
             raise self.no_rule(cls, node)
         if cls is types.SimpleNamespace and not args:
             return self.new(av.ObjC(cls, dict(kwargs)))
-        ref = self.unfinished(cls) or self.new(av.ObjC(cls, {}))
+        ref = self.unfinished(cls) or self.blank(cls)
         return self.initialised(ref, cls, args, kwargs, node)
 
     def is_of_users(self, function: Any) -> bool:
@@ -109,6 +113,8 @@ class Objects(Mixin):
             self.dataclass_init(ref, cls, args, kwargs, node)
         elif tree.is_function(init) or isinstance(init, av.Member):
             self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
+        elif (own := self.inherited(cls, init)) is not None:
+            self.call(own, [ref, *args], kwargs, node)
         elif args or kwargs:
             python = TypeError if cls.__new__ is object.__new__ and cls.__init__ is object.__init__ else None
             raise self.type_problem("DJ306", f"`{cls.__name__}` takes no arguments", node, python=python)
@@ -294,6 +300,8 @@ class Objects(Mixin):
             )
         if isinstance(found, av.Member):
             return self.member_attribute(owner, found, cls, name)
+        if (own := self.inherited(cls, found)) is not None:
+            return av.Bound(owner, own)
         if isinstance(found, property):
             return self.call(self.method_fn(found.fget, cls), [owner], {}, node)
         if isinstance(found, functools.cached_property):

@@ -26,9 +26,11 @@ class Tables(Mixin):
         """The key of a dict with known keys; starts again where it is only known at run time."""
         if isinstance(value, av.Opt):
             value = self.not_none(value)
+        if self.object_key(value) is not None:
+            return self.object_key(value)
         if isinstance(value, av.Ref) and not self.is_growing(value):
             raise self.unsupported("DJ123", f"{describe(self.contents(value))} as a dict key", node)
-        if not is_run_time_key(value):
+        if not self.is_run_time_key(value):
             return self.static_key(value, node)
         site = None if ref is None else self.contents(ref).site
         in_short_loops = self.can_be_known(value) and all(
@@ -37,6 +39,31 @@ class Tables(Mixin):
         if in_short_loops or not self.may_tabulate(site):
             return self.static_key(value, node)
         raise Learn("tables", {site: self.can_be_known(value)})
+
+    def object_key(self, value: Any) -> Any:
+        """What an object is a key by that equals itself alone: what it is outside, or a `Ref`; None of others."""
+        cls = self.object_class(value)
+        if cls is None or not self.compares_itself(cls):
+            return None
+        held, uid = self.contents(value), self.sites.twins.get(value.uid, value.uid)
+        if held.origin is not None:
+            return held.origin[0]
+        return av.Ref(uid) if uid in self.sites.made else None
+
+    def compares_itself(self, cls: type) -> bool:
+        """Whether an object of a class equals itself alone."""
+        asked = {"__eq__": object.__eq__, "__hash__": object.__hash__}
+        return not self.compares_by_fields(cls, "equal") and all(
+            self.class_lookup(cls, name) is plain for name, plain in asked.items()
+        )
+
+    def is_run_time_key(self, value: Any) -> bool:
+        """A key that is only known at run time."""
+        if isinstance(value, av.Tup):
+            return any(map(self.is_run_time_key, value.items))
+        if isinstance(value, av.Ref):
+            return self.object_key(value) is None
+        return isinstance(value, (Value, av.Sum, av.Opt))
 
     def may_tabulate(self, site: Any) -> bool:
         """Whether what is made at a place may be given run-time keys by another attempt."""
@@ -83,7 +110,7 @@ class Tables(Mixin):
 
     def make_dict(self, pairs: list[tuple[Any, Any]], node: Any = None) -> av.Ref:
         """A new dict of these keys and values; a value without a key is another dict."""
-        if any(is_run_time_key(k) or (k is None and self.is_table(v)) for k, v in pairs):
+        if any(self.is_run_time_key(k) or (k is None and self.is_table(v)) for k, v in pairs):
             made = self.new(av.DictC({}))
             if not self.is_table(made):
                 raise Learn("tables", {self.contents(made).site: False})
@@ -100,7 +127,7 @@ class Tables(Mixin):
 
     def make_set(self, items: list[Any], node: Any = None) -> av.Ref:
         """A new set of these items."""
-        if any(is_run_time_key(i) for i in items):
+        if any(self.is_run_time_key(i) for i in items):
             made = self.new(av.DictC({}, is_set=True))
             for item in items:
                 self.builtin_method_of(made, "add", item)
@@ -122,7 +149,8 @@ class Tables(Mixin):
 
     def equal_keys(self, a: Any, b: Any, node: Any = None) -> Any:
         """Whether two keys are the same."""
-        if self.is_sequence(a) != self.is_sequence(b) and not (self.is_text(a) and self.is_text(b)):
+        known = isinstance(a, Static) and isinstance(b, Static)  # a dtype equals its name
+        if not known and self.is_sequence(a) != self.is_sequence(b) and not (self.is_text(a) and self.is_text(b)):
             return Static(False)
         return self.truth(self.compare_kind("equal", a, b, node))
 
@@ -141,10 +169,3 @@ def numbers_in(value: Any) -> list[Value]:
     if isinstance(value, av.Tup):
         return [v for i in value.items for v in numbers_in(i)]
     return [value] if isinstance(value, Value) else []
-
-
-def is_run_time_key(value: Any) -> bool:
-    """A key that is only known at run time."""
-    if isinstance(value, av.Tup):
-        return any(is_run_time_key(i) for i in value.items)
-    return isinstance(value, (Value, av.Ref, av.Sum, av.Opt))

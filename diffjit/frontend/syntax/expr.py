@@ -189,6 +189,8 @@ class Expressions(Mixin):
         """A dict key: known while specialising."""
         if isinstance(value, Static):
             return value.obj
+        if self.object_key(value) is not None:
+            return self.object_key(value)
         if isinstance(value, av.Tup):
             return tuple(self.static_key(i, node) for i in value.items)
         if isinstance(value, av.Format):

@@ -13,7 +13,6 @@ from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.numpy.index_tricks import is_index_trick
 from diffjit.frontend.objects.lists import split_slice
-from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -214,7 +213,7 @@ class Indexing(Mixin):
 
     def static_sources(self, value: Value, *, of_floats: bool = False) -> list[Any]:
         """What would have to be fixed to make a number known; empty when that is not possible."""
-        kinds = _TRACEABLE | {"divide", "if"} if of_floats else _TRACEABLE
+        kinds = _TRACEABLE | {"divide"} if of_floats else _TRACEABLE
         found: list[Any] = []
         todo = [value]
         seen = set()
@@ -233,6 +232,8 @@ class Indexing(Mixin):
                 found.append(("loop", self.arg_loops[v]))
             elif v.op is not None and (v.op.kind in kinds or isinstance(v.type, Array)):
                 todo.extend(v.op.inputs)  # of arrays, the lengths
+                if v.op.kind == "if" and not of_floats and isinstance(v.type, Scalar):
+                    todo.extend(region.results[v.op.outputs.index(v)] for region in v.op.regions)
             else:
                 return []
         return found
@@ -243,7 +244,7 @@ class Indexing(Mixin):
 
     def dict_item(self, owner: av.Ref, held: av.DictC, index: Any, node: Any) -> Any:
         """`dict[key]`."""
-        if is_run_time_key(index) and not self.can_be_known(index):
+        if self.is_run_time_key(index) and not self.can_be_known(index):
             if held.factory is not None:
                 self.known_key(owner, index, node)  # a missing key is entered
             return self.select_key(held.items, index, lambda: self.out_of_range(index, KeyError))
@@ -376,7 +377,7 @@ class Indexing(Mixin):
             return
         items = self.index_items(array, index, node)
         arrays = [i for i in items if isinstance(i, Value) and isinstance(i.type, Array)]
-        value = self.stored_value(value, node)
+        value = self.stored_value(value, node, array)
         if not arrays:
             if (
                 all(isinstance(i, (Static, Value)) for i in items)
@@ -413,8 +414,9 @@ class Indexing(Mixin):
         rest = [av.Slice(NONE, NONE, NONE)] * ndim
         return self.basic_get(value, [*([Static(0)] * extra), *rest], scalar_ok=False)
 
-    def stored_value(self, value: Any, node: Any) -> Value:
+    def stored_value(self, value: Any, node: Any, target: Value | None = None) -> Value:
         """A value about to be written into an array."""
+        value = self.none_as_nan(self.as_array(value), None if target is None else target.type.dtype)
         if isinstance(value, (av.Tup, av.Ref, av.Range)):
             return self.array_from(value)
         if isinstance(value, Value) and isinstance(value.type, (Array, Scalar)):
@@ -433,7 +435,7 @@ class Indexing(Mixin):
 
     def assign_array(self, target: Value, value: Any, node: Any = None) -> None:
         """`target[...] = value` for an array reference."""
-        source = self.as_dtype(self.stored_value(value, node), target.type.dtype)
+        source = self.as_dtype(self.stored_value(value, node, target), target.type.dtype)
         if isinstance(source.type, Array) and source.type.ndim > target.type.ndim:
             extra = source.type.ndim - target.type.ndim
             if all(d == 1 for d in source.type.dims[:extra]):
@@ -583,7 +585,7 @@ class Indexing(Mixin):
 _TRACEABLE = frozenset({
     "const", "add", "subtract", "multiply", "floor_divide", "remainder", "negative", "cast", "minimum", "maximum",
     "absolute", "power", "dim", "trip", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
-    "logical_not", "logical_and", "logical_or",
+    "logical_not", "logical_and", "logical_or", "if",
 })  # fmt: skip
 
 

@@ -48,10 +48,12 @@ from diffjit.frontend.numpy.npshapes import NumpyShapes
 from diffjit.frontend.numpy.read_only import ReadOnly
 from diffjit.frontend.numpy.warned import Warned
 from diffjit.frontend.objects.arenas import Arenas
+from diffjit.frontend.objects.derived import Derived
 from diffjit.frontend.objects.iterate import Iteration
 from diffjit.frontend.objects.iterators import Iterators
 from diffjit.frontend.objects.lists import Lists
 from diffjit.frontend.objects.objects import Objects
+from diffjit.frontend.objects.protocols import Protocols
 from diffjit.frontend.objects.sets import SetOperators
 from diffjit.frontend.objects.tables import Tables
 from diffjit.frontend.objects.text import Text
@@ -91,8 +93,9 @@ class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
     Iteration, Iterators, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore,
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
-    Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, SetOperators, Managers, Tables,
-    Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls, ChangedOutside,
+    Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols, SetOperators,
+    Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
+    ChangedOutside,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -313,10 +316,14 @@ class Interpreter(
 
     def static_form(self, bound: dict[str, Any]) -> Any:
         """What is known of arguments while specialising."""
-        return tuple((name, self.form_of(value)) for name, value in bound.items())
+        seen: dict[int, int] = {}
+        return tuple((name, self.form_of(value, seen)) for name, value in bound.items())
 
-    def form_of(self, value: Any, around: tuple[int, ...] = ()) -> Any:
-        """A value with every run-time number replaced by its type."""
+    def form_of(self, value: Any, seen: dict[int, int]) -> Any:
+        """A value with every run-time number replaced by its type; an object that was `seen` is its number there.
+
+        Written out wherever they are, objects that share others would be as many as the ways that lead to them.
+        """
         if isinstance(value, Static):
             return repr(value.obj)
         if isinstance(value, Value):
@@ -324,12 +331,13 @@ class Interpreter(
         if isinstance(value, av.Handle):
             return str(kind_of(value))
         if isinstance(value, av.Ref):
-            if value.uid in around:
-                return around.index(value.uid)
+            if value.uid in seen:
+                return seen[value.uid]
+            seen[value.uid] = len(seen)
             held = self.contents(value)
-            return self.form_of(held, (*around, value.uid)) if kind_of(held) is not None else str(type(held))
+            return self.form_of(held, seen) if kind_of(held) is not None else str(type(held))
         if kind_of(value) is not None:
-            return (str(kind_of(value)), tuple(self.form_of(v, around) for v in split(value)))
+            return (str(kind_of(value)), tuple(self.form_of(v, seen) for v in split(value)))
         return str(type(value))
 
     def run_body(self, fn: av.Fn, bound: dict[str, Any], node: gast.AST | None, on_yield: Any = None) -> Any:

@@ -12,12 +12,12 @@ import numpy as np
 from diffjit.frontend.calls.dataclass_calls import GENERATED
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.objects.iterate import UnknownLength
-from diffjit.frontend.objects.tables import is_run_time_key
 from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.nodes import kinds_among
 from diffjit.frontend.values.sums import for_each
+from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, Array, Scalar, not_one
@@ -51,6 +51,8 @@ class Operators(Mixin):
         """`-x`, `+x`, `~x`."""
         if isinstance(operand, av.Ref):
             return self.call_method(operand, f"__{DUNDER[kind]}__", [])
+        if isinstance(operand, av.Tup):
+            raise self.type_problem("DJ309", f"Python has no `{kind}` of {self.told(operand)}", python=TypeError)
         if (
             kind == "invert"
             and isinstance(operand, Value)
@@ -80,8 +82,10 @@ class Operators(Mixin):
         user = self.user_operator(kind, left, right)
         if user is not None:
             return user
+        left, right = self.met(left, right)
         if kind == "add" and self.is_text(left) and self.is_text(right):
             return av.Format((*self.text_parts(left), *self.text_parts(right)))
+        self.check_sequences(kind, left, right, node)
         if kind in ("add", "multiply") and (self.is_sequence(left) or self.is_sequence(right)):
             joined = self.sequence_operator(kind, left, right, node)
             if joined is not None:
@@ -95,9 +99,34 @@ class Operators(Mixin):
             return self.matmul(self.number(left, "an array"), self.number(right, "an array"))
         return self.arithmetic(kind, left, right)
 
+    def told(self, value: Any) -> str:
+        """What a value is, in words."""
+        return describe(self.contents(value) if isinstance(value, av.Ref) else value)
+
+    def check_sequences(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> None:
+        """Python has few operators of lists and tuples; beside NumPy's arrays and numbers they are arrays."""
+        plain = [self.is_sequence(v) and not self.is_text(v) for v in (left, right)]
+        if all(plain):
+            alike = kind == "add" and isinstance(left, av.Tup) == isinstance(right, av.Tup)
+            allowed = alike or kind in COMPARE.values()
+        elif any(plain):
+            other = right if plain[0] else left
+            if not isinstance(other, (Value, Static)):
+                return
+            repeated = kind == "multiply" and not (isinstance(other, Value) and isinstance(other.type, Array))
+            fitting = int | np.integer if repeated else np.generic | np.ndarray
+            allowed = self.ask(other, lambda cls: issubclass(cls, fitting))
+        else:
+            return
+        if not allowed:
+            message = f"Python has no `{kind}` of {self.told(left)} and {self.told(right)}"
+            raise self.type_problem("DJ309", message, node, cure="np.array(...) makes an array", python=TypeError)
+
     def arithmetic(self, kind: str, left: Any, right: Any) -> Any:
         """Python's operator on numbers and arrays."""
         self.check_zero_division(kind, left, right)
+        if kind == "power" and _is_mask(left) and _is_two(right):
+            return self.ew("square", left)  # NumPy's `**` has a way of its own for squares, and another dtype
         result = self.ew(kind, left, right)
         self.check_power(kind, left, right, result)
         return result
@@ -130,7 +159,8 @@ class Operators(Mixin):
             if isinstance(receiver, av.Ref) and isinstance(self.contents(receiver), av.ObjC):
                 dunder = f"__{REFLECTED.get(name, name) if prefix and name in REFLECTED else prefix + name}__"
                 cls = self.contents(receiver).cls
-                if self.class_has(cls, dunder) and getattr(object, dunder, None) is not getattr(cls, dunder):
+                own = self.class_has(cls, dunder) and getattr(object, dunder, None) is not getattr(cls, dunder)
+                if own and (not prefix or self.takes_over(cls, dunder, left)):
                     return self.call_method(receiver, dunder, [other])
         return None
 
@@ -186,6 +216,7 @@ class Operators(Mixin):
             return Static(kind == "not_equal")
         if kind not in ("equal", "not_equal") and self.is_weak(left) and self.is_weak(right):
             self.real_only("an order of Python's numbers", left, right)
+        self.check_sequences(kind, left, right, node)
         return self.ew(kind, left, right)
 
     def never_equal(self, left: Any, right: Any) -> bool:
@@ -337,7 +368,7 @@ class Operators(Mixin):
         if isinstance(container, av.Ref):
             held = self.contents(container)
             if isinstance(held, av.DictC):
-                if is_run_time_key(item):
+                if self.is_run_time_key(item):
                     return self.any_equal(item, [self.lift_static(k) for k in held.items], node)
                 return Static(self.static_key(item, node) in held.items)
             if isinstance(held, av.ObjC):
@@ -448,3 +479,11 @@ def _never_equals(a: Any, b: Any) -> bool:
     if not isinstance(a, Static) or av.is_number(av.as_number(a).obj) or isinstance(a.obj, np.ndarray):
         return False
     return isinstance(b, (Value, av.Tup, av.Ref, av.Fn))
+
+
+def _is_two(value: Any) -> bool:
+    return isinstance(value, Static) and type(value.obj) is int and value.obj == 2
+
+
+def _is_mask(value: Any) -> bool:
+    return isinstance(value, Value) and isinstance(value.type, Array) and value.type.dtype.kind == "b"

@@ -7,6 +7,7 @@ lists share one mechanism.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from typing import Any, Self
 
@@ -296,7 +297,7 @@ def split(value: Any) -> tuple[Any, ...]:
         case av.Tup() | av.ListC():
             return value.items
         case av.DictC():
-            return tuple(value.items.values())
+            return (*value.items.values(), *objects_among(value.items))
         case av.ObjC():
             return tuple(value.fields[n] for n in sorted(value.fields))
         case ItemOf():
@@ -318,6 +319,20 @@ def split(value: Any) -> tuple[Any, ...]:
     raise AssertionError(value)
 
 
+def objects_among(keys: Iterable[Any]) -> list[av.Ref]:
+    """The objects that are keys of a dict or set, or in one."""
+    inner = [[k] if isinstance(k, av.Ref) else objects_among(k) if isinstance(k, tuple) else [] for k in keys]
+    return [ref for refs in inner for ref in refs]
+
+
+def _with_objects(keys: Iterable[Any], objects: Iterator[Any]) -> tuple[Any, ...]:
+    """Keys in which other objects stand for those that are keys."""
+    return tuple(
+        next(objects) if isinstance(k, av.Ref) else _with_objects(k, objects) if isinstance(k, tuple) else k
+        for k in keys
+    )
+
+
 def rebuild(like: Any, parts: tuple[Any, ...]) -> Any:
     """A structure like another one, of other parts."""
     match like:
@@ -326,7 +341,8 @@ def rebuild(like: Any, parts: tuple[Any, ...]) -> Any:
         case av.Tup() | av.ListC():
             return replace(like, items=parts)
         case av.DictC():
-            return replace(like, items=dict(zip(like.items, parts, strict=True)))
+            keys = _with_objects(like.items, iter(parts[len(like.items) :]))
+            return replace(like, items=dict(zip(keys, parts, strict=False)))
         case av.ObjC():
             return replace(like, fields=dict(zip(sorted(like.fields), parts, strict=True)))
         case ItemOf():

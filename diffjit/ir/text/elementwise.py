@@ -121,6 +121,8 @@ class Elementwise:
         )
         if all_weak(op) and not whole and op.out.type.dtype.kind == "f":  # type: ignore[union-attr]
             return self.numpy_function(op, args)
+        if op.inputs[0].type.dtype.kind == "b":  # type: ignore[union-attr] - `mask ** 2` would be a square, of 8 bits
+            return self.numpy_function(op, args)
         return self.returned(op, ast.BinOp(left=args[0], op=ast.Pow(), right=args[1]), operator=True)
 
     def ew_square(self, op: Op, args: Sequence[ast.expr]) -> ast.expr:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffjit.analysis.activity import Activity
+from diffjit.analysis.activity import Activity, endless
 from diffjit.analysis.manager import analyses
 from diffjit.dataclass import dataclass
 from diffjit.frontend.numpy import finite
@@ -56,7 +56,7 @@ class Companions:
             outputs += [p for p in self.f.params if is_ref(p.type) and self.memory.written(p)]
         self.activity = Activity(self.f, self.memory, self.inputs, outputs)
         self.build = Builder()
-        self.runner = rules.RuleRunner(self.build)
+        self.runner = rules.RuleRunner(self.build, endless(self.f, self.memory))
         self.beside: dict[Value, list[Value]] = {}
         self.nothing: set[Value] = set()  # values whose companions are zero as the program says
         self.tested = finite.level()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.analysis.activity import Activity
+from diffjit.analysis.activity import Activity, endless
 from diffjit.analysis.manager import analyses
 from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem, without_rule
@@ -75,7 +75,7 @@ class Reverse(MemoryRules):
         known = analyses(self.f)
         self.order, self.memory = known.order, known.memory
         self.build = Builder()
-        self.runner = rules.RuleRunner(self.build)
+        self.runner = rules.RuleRunner(self.build, endless(self.f, self.memory))
         self.inputs = [self.f.params[k] for k in wrt]
         self.outputs = [self.f.body.results[k] for k in results]
         useful = [*self.outputs, *(self.f.params[k] for k in buffers)]

@@ -1,0 +1,83 @@
+"""Objects of users' classes of dicts: attributes, and the methods of `dict` as the library writes them."""
+
+from __future__ import annotations
+
+import collections
+import types
+from dataclasses import replace
+from typing import Any
+
+from diffjit import tree
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.primitives.library.derived import dicts
+
+_IN_ORDER = frozenset({"copy", "__eq__", "__ne__"})  # of which an OrderedDict has others
+_READS = (
+    "__iter__",
+    "keys",
+    "__getitem__",
+)  # of which Python asks an object whose items it takes over, if it has its own
+
+
+class Derived(Mixin):
+    """Mixin of the interpreter: classes that derive from Python's dicts."""
+
+    def is_of_dicts(self, cls: type) -> bool:
+        """Whether a user's class is one of dicts, with or without an order."""
+        return issubclass(cls, dict) and not issubclass(cls, collections.defaultdict | collections.Counter)
+
+    def blank(self, cls: type) -> av.Ref:
+        """A new object before its `__init__`."""
+        return self.new(av.ObjC(cls, {dicts.ITEMS: self.new(av.DictC({}))} if self.is_of_dicts(cls) else {}))
+
+    def inherited(self, cls: type, found: Any) -> Any:
+        """The library's version of what a class has from `dict` or `OrderedDict`; None of anything else."""
+        if not isinstance(found, types.WrapperDescriptorType | types.MethodDescriptorType):
+            return None
+        base, name = found.__objclass__, found.__name__
+        if base not in (dict, collections.OrderedDict) or not issubclass(cls, base):
+            return None
+        own = vars(dicts.Inherited).get(name)
+        if own is None or (base is collections.OrderedDict and name in _IN_ORDER):
+            raise self.unsupported("DJ118", f"`{name}` of a class of {base.__name__}s", None, "write it with its items")
+        return self.fn_of(dicts.found_or_made if name == "__getitem__" and self.class_has(cls, "__missing__") else own)
+
+    @core(dicts.items_of)
+    def items_of(self, owner: Any) -> Any:
+        """The dict behind an object of a class of dicts."""
+        cls = self.object_class(owner)
+        if cls is None or dicts.ITEMS not in self.contents(owner).fields:
+            return owner
+        return self.contents(owner).fields[dicts.ITEMS]
+
+    def plain_dict(self, value: Any) -> Any:
+        """What `dict(...)` and `**` take from an object of a class of dicts: its items; anything else is itself."""
+        items = self.items_of(value)
+        if items is not value and any(tree.is_function(self.class_lookup(self.object_class(value), n)) for n in _READS):
+            name = self.object_class(value).__name__  # pyright: ignore[reportOptionalMemberAccess]
+            message = f"the items of `{name}`, a class of dicts with a way of its own to read them"
+            raise self.unsupported("DJ113", message, None, "take them one by one")
+        return items
+
+    def call_inherited(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """`dict.update(self, ...)`, or what is asked of Python's surroundings; None of other functions."""
+        cls = self.object_class(args[0]) if args else None
+        own = None if cls is None else self.inherited(cls, obj)
+        return self.call_surroundings(obj, args, kwargs, node) if own is None else self.call(own, args, kwargs, node)
+
+    def check_copied(self, cls: type) -> None:
+        """Refuse a copy for which Python would call the class, or a method of its own."""
+        own = issubclass(cls, collections.OrderedDict) or tree.is_function(self.class_lookup(cls, "__setitem__"))
+        if self.is_of_dicts(cls) and own:
+            cure = "make another one, and enter the items"
+            raise self.unsupported("DJ118", f"a copy of `{cls.__name__}`, a class of dicts", None, cure)
+
+    def copied(self, held: Any) -> Any:
+        """The contents of a shallow copy."""
+        if isinstance(held, av.ObjC) and dicts.ITEMS in held.fields:
+            self.check_copied(held.cls)
+            items = self.new(self.contents(held.fields[dicts.ITEMS]))
+            return replace(held, fields={**held.fields, dicts.ITEMS: items})
+        return held

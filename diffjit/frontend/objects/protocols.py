@@ -1,0 +1,79 @@
+"""Objects that stand for arrays: `__array__` says which, and NumPy's operators ask how an object wants to be met."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static, is_none
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array, Scalar
+
+_OF_ARRAYS, _OF_NUMBERS = 0.0, -1e6  # `__array_priority__` of NumPy's own
+
+
+class Protocols(Mixin):
+    """Mixin of the interpreter: NumPy's protocols for objects of users' classes."""
+
+    def as_array(self, value: Any, dtype: Any = NONE, **copy: Any) -> Any:
+        """The array that an object says it is (`__array__`), maybe memory of its own; anything else is itself."""
+        cls = self.object_class(value)
+        if cls is None or not self.class_has(cls, "__array__"):
+            return value
+        return self.call_method(value, "__array__", [] if is_none(dtype) else [Static(self.dtype_of(dtype))], copy)
+
+    def copies_itself(self, value: Any) -> bool:
+        """Whether an object's `__array__` is told that a copy is wanted, and believed."""
+        cls = self.object_class(value)
+        method = None if cls is None else self.class_lookup(cls, "__array__")
+        if not isinstance(method, types.FunctionType):
+            return False
+        taken = inspect.signature(method).parameters.values()
+        return any(p.name == "copy" or p.kind is p.VAR_KEYWORD for p in taken)
+
+    def as_operand(self, value: Any) -> Any:
+        """What NumPy's ufuncs and operators compute with in place of an object."""
+        cls = self.object_class(value)
+        if cls is not None and self.class_has(cls, "__array_ufunc__"):
+            cure = "call its own methods"
+            raise self.unsupported("DJ118", f"a ufunc of an object of class {cls.__name__}", None, cure)
+        return self.as_array(value)
+
+    def is_numpys(self, value: Any) -> bool:
+        """NumPy's own array or number, whose operators decide."""
+        if isinstance(value, Value) and isinstance(value.type, Array | Scalar):
+            return not self.is_weak(value)
+        return isinstance(value, Static) and isinstance(value.obj, np.ndarray | np.generic)
+
+    def takes_over(self, cls: type, dunder: str, left: Any) -> bool:
+        """Whether NumPy leaves an operator to the object on its right, rather than computing with its elements."""
+        if not self.is_numpys(left):
+            return True
+        if self.class_has(cls, "__array_ufunc__"):
+            return self.class_lookup(cls, "__array_ufunc__") is None
+        array = isinstance(left, Value) and isinstance(left.type, Array)
+        priority = self.class_lookup(cls, "__array_priority__", _OF_NUMBERS)
+        if isinstance(priority, (int, float)) and priority > (_OF_ARRAYS if array else _OF_NUMBERS):
+            return True
+        if self.class_has(cls, "__array__"):
+            return False
+        if not array or left.type.ndim == 0:
+            return True
+        message = (
+            f"NumPy calls `{dunder}` of {cls.__name__} for each element of the array, and makes an array of objects"
+        )
+        cure = "put the object first, or give its class `__array_ufunc__ = None`"
+        raise self.unsupported("DJ301", message, None, cure)
+
+    def met(self, left: Any, right: Any) -> tuple[Any, Any]:
+        """The operands of NumPy's operators: an object beside an array is the array that it says it is."""
+        if self.is_numpys(left) and isinstance(right, av.Ref):
+            return left, self.as_operand(right)
+        if self.is_numpys(right) and isinstance(left, av.Ref):
+            return self.as_operand(left), right
+        return left, right

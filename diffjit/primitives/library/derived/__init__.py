@@ -1,0 +1,1 @@
+"""What users' classes inherit from Python's own containers."""
