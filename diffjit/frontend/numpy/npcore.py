@@ -63,6 +63,9 @@ class NumpyCore(Mixin):
             if held.elem is not None and not _is_row(held.elem):
                 return self.array_from(self.items_as_arrays(value), dtype)
             return self._from_dynamic(held, dtype)
+        own = self.as_array(value)
+        if own is not None:
+            return self.array_from(own, dtype)
         if self.keyed(value) is not None or self.object_class(self.known_object(value)) is not None:
             problem = f"{describe(value)} is used where an array is needed"
             raise self.type_problem("DJ301", problem, cure="make a list of its values first")
@@ -369,7 +372,8 @@ class NumpyCore(Mixin):
             a = self.lift_constant(a.obj)
         if isinstance(a, Value) and isinstance(a.type, Array):
             return a if wanted is None or wanted == a.type.dtype else self.cast(a, wanted)
-        return self.array_from(a, wanted)
+        own = self.as_array(a)
+        return self.array_from(a, wanted) if own is None else self.np_asarray(own, dtype)
 
     @core(np.arange)
     def np_arange(

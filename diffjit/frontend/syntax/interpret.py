@@ -52,6 +52,7 @@ from diffjit.frontend.objects.iterate import Iteration
 from diffjit.frontend.objects.iterators import Iterators
 from diffjit.frontend.objects.lists import Lists
 from diffjit.frontend.objects.objects import Objects
+from diffjit.frontend.objects.protocols import Protocols
 from diffjit.frontend.objects.sets import SetOperators
 from diffjit.frontend.objects.tables import Tables
 from diffjit.frontend.objects.text import Text
@@ -93,6 +94,7 @@ class Interpreter(
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
     Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, SetOperators, Managers, Tables,
     Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls, ChangedOutside,
+    Protocols,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
