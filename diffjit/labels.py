@@ -114,12 +114,12 @@ def of_index(index: Any) -> Labels:
 def read_series(obj: Any) -> dict[str, Any]:
     """The array of a Series, its index and name; what holds no numbers stays what it is."""
     values = obj.to_numpy() if _is_numeric(obj.dtype) else Labels(obj)
-    return {"values": values, "labels_of_rows": of_index(obj.index), "held_name": Constant(obj.name)}
+    return {"held_values": values, "labels_of_rows": of_index(obj.index), "held_name": Constant(obj.name)}
 
 
 def make_series(cls: Any, fields: dict[str, Any]) -> Any:
     """A Series of numbers; rows of a derivative are an array."""
-    values, index = fields["values"], index_of(fields["labels_of_rows"])
+    values, index = fields["held_values"], index_of(fields["labels_of_rows"])
     if isinstance(values, Labels):
         return values.held
     if not isinstance(values, np.ndarray) or values.ndim != 1 or (index is not None and len(index) != len(values)):
@@ -182,12 +182,12 @@ def read_array(obj: Any) -> dict[str, Any]:
     others = {name: coord.variable for name, coord in coords.items() if name not in obj.dims}
     values = obj.to_numpy() if _is_numeric(obj.dtype) else Labels(obj)
     names = {"held_name": Constant(obj.name), "held_dims": Constant(tuple(obj.dims))}
-    return {"values": values, **names, "labels_along": along, "other_coords": Labels(others or None)}
+    return {"held_values": values, **names, "labels_along": along, "other_coords": Labels(others or None)}
 
 
 def make_array(cls: Any, fields: dict[str, Any]) -> Any:
     """A DataArray of numbers; rows of a derivative are an array."""
-    values, dims = fields["values"], fields["held_dims"].shown
+    values, dims = fields["held_values"], fields["held_dims"].shown
     if isinstance(values, Labels):
         return values.held
     coords = {d: labels.held for d, labels in zip(dims, fields["labels_along"], strict=True) if labels.held is not None}

@@ -141,7 +141,7 @@ def scalar_result(derived: Gradient, program: Program) -> Out:
 def number_within(spec: Any) -> Any:
     """The number that an array of xarray without dimensions holds; other results as they are."""
     known = stored(spec.cls) if isinstance(spec, RecordOut) else None
-    return spec.fields["values"] if known is not None and known.labelled and "values" in spec.fields else spec
+    return spec.fields["held_values"] if known is not None and known.labelled and "held_values" in spec.fields else spec
 
 
 def wrong_result(program: Program, subject: str, holomorphic: bool) -> TypeProblem:

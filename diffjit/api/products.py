@@ -339,8 +339,8 @@ def cotangents(spec: Any, cotangent: Any) -> dict[int, Any]:
     elif isinstance(spec, OptOut):
         if cotangent is not None:
             found.update(cotangents(spec.inner, cotangent))
-    elif isinstance(spec, RecordOut) and "values" in spec.fields and tree.is_numeric(cotangent):
-        found.update(cotangents(spec.fields["values"], cotangent))
+    elif isinstance(spec, RecordOut) and "held_values" in spec.fields and tree.is_numeric(cotangent):
+        found.update(cotangents(spec.fields["held_values"], cotangent))
     elif isinstance(spec, RecordOut):
         for name, part in spec.fields.items():
             if not isinstance(part, (Labels, Constant)):

@@ -68,6 +68,15 @@ def test_numbers_that_are_missing(function):
     check(function, GAPS, "python")
 
 
+def added_columns(d):
+    """As programs prepare their data."""
+    d = d.copy()
+    d["z"] = d["u"] * d.v
+    d["u"] = 2.0
+    d["z"] = d["z"] + d["u"] * d["w"] ** 2
+    return d
+
+
 TABLES = {
     "columns": lambda d: (d["u"] * d.v).mean() + np.mean(d["w"]) ** 2,
     "numbers": lambda d: np.sum(d.values @ d.to_numpy().T) + d.shape[0] * d.size * d.iloc[0, 1],
@@ -80,6 +89,7 @@ TABLES = {
     "positions": lambda d: d.iloc[1].sum() ** 2 + d.iloc[:, 0].prod() + d.iloc[1:, 2].sum() + d.iloc[0]["v"],
     "conditions": lambda d: d[d["u"] > 1.0].to_numpy().sum() ** 2 + d[d.u > 1.0]["v"].mean(),
     "assigned": lambda d: (d.assign(z=d.u * d.v, y=lambda t: t.z + 1.0)["y"] * d["w"]).sum(),
+    "column by column": lambda d: added_columns(d)["z"].sum() + added_columns(d).shape[1],
     "dropped": lambda d: (d.drop(columns="u") ** 2).sum().sum(),
     "products": lambda d: (d @ np.array([1.0, 2.0, 3.0]) * d["u"]).sum() + d.dot(d.mean()).sum(),
     "loops": lambda d: sum(d[name].prod() for name in d.columns) + sum(c.mean() ** 2 for _, c in d.items()),
@@ -229,11 +239,18 @@ def test_every_verb():
 
 ARRAYS = {
     "assignment": (lambda s: s.__setitem__("a", 1.0), "assignments"),
+    "assignment by position": (lambda s: s.iloc.__setitem__(0, 1.0), "assignments"),
+    "in place": (lambda s: s.__iadd__(1.0), "which the caller would see"),
     "unknown method": (lambda s: s.rank().sum(), "`rank`"),
     "index": (lambda s: (s * s.index.to_numpy()).sum(), "index"),
     "label by number": (lambda s: s[10], "iloc"),
     "groups": (lambda s: s.rolling(2).mean().sum(), "`rolling`"),
 }
+
+
+def test_a_column_that_the_caller_would_see():
+    with pytest.raises(dj.DiffjitError, match="the caller sees"):
+        dj.grad(lambda d: d.__setitem__("u", 1.0))(TABLE)
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -244,7 +261,14 @@ def test_refused(name):
     assert "help:" in str(found.value)
 
 
-def test_a_column_of_texts():
+def test_columns_without_numbers():
+    twice = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["a", "a"])
+    with pytest.raises(dj.DiffjitError, match="several columns"):
+        dj.grad(lambda d: d["a"].sum())(twice)
+    with pytest.raises(KeyError, match="z"):
+        dj.grad(lambda d: d["z"].sum())(TABLE)
+    with pytest.raises(dj.DiffjitError, match="holds no numbers"):
+        dj.grad(lambda s, x: x * s.iloc[0], argnums=1)(pd.Series(["a", "b"]), 2.0)
     with pytest.raises(dj.DiffjitError, match="holds no numbers"):
         dj.grad(lambda d: d["site"].sum())(data_of(3))
 

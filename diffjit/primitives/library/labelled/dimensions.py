@@ -25,6 +25,7 @@ from diffjit.primitives.library.labelled.operators import (
     largest,
     middle,
     multiplied,
+    numbers_of,
     running,
     smallest,
     variance,
@@ -124,7 +125,7 @@ class DataArray(Labelled):
             raise NotImplementedError(
                 "coordinates of a DataArray that a program makes: a.copy(data=...) has those of a"
             )
-        self.values = np.asarray(data)
+        self.held_values = np.asarray(data)
         if dims is None:
             raise NotImplementedError("a DataArray without dims=...: name its dimensions")
         names = (dims,) if isinstance(dims, str) else tuple(dims)
@@ -165,6 +166,11 @@ class DataArray(Labelled):
     def sizes(self):
         """Lengths by the names of dimensions."""
         return dict(zip(axis_names(self.held_dims), self.values.shape, strict=True))
+
+    @property
+    def values(self):
+        """The array."""
+        return numbers_of(self.held_values)
 
     @property
     def name(self):
@@ -285,7 +291,7 @@ class DataArray(Labelled):
 
     def over(self, function, dim, axis, skipna):
         """What a reduction gives over some dimensions."""
-        axes = axes_of(self.held_dims, dim) if axis is None else numbers_of(axis, self.values.ndim)
+        axes = axes_of(self.held_dims, dim) if axis is None else axis_numbers(axis, self.values.ndim)
         found = np.asarray(function(self.values, axes, skipna))
         left = without(self.held_dims, axes)
         along = tuple([self.labels_along[k] for k in range(self.values.ndim) if k not in axes])
@@ -361,7 +367,7 @@ def one_axis(axes):
     return axes[0] if len(axes) == 1 else axes
 
 
-def numbers_of(axis, ndim):
+def axis_numbers(axis, ndim):
     """Axes by their numbers."""
     axes = axis if isinstance(axis, tuple) else (axis,)
     return tuple([k % ndim for k in axes])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from diffjit.labels import Constant
 from diffjit.primitives.library.labelled.operators import (
     Labelled,
     added,
@@ -35,6 +36,7 @@ from diffjit.primitives.library.labelled.places import (
     chosen,
     column_names,
     column_place,
+    columns_named,
     in_one,
     in_order,
     index_made,
@@ -46,6 +48,7 @@ from diffjit.primitives.library.labelled.places import (
     refuse_other_lengths,
     refuse_shape,
     shifted,
+    with_column,
 )  # fmt: skip
 from diffjit.primitives.library.labelled.series import series
 from diffjit.primitives.registry import implements
@@ -56,9 +59,11 @@ class DataFrame(Labelled):
     """Columns of numbers, those of one dtype in one array."""
 
     stands_for = pd.DataFrame
+    is_own = Constant(False)  # whether the program has made it
 
     def __init__(self, data=None, index=None, columns=None, dtype=None, copy=None):
         self.without_numbers = no_others()
+        self.is_own = named(True)
         if isinstance(data, dict):
             names = tuple(data)
             labels = unlabelled(0)
@@ -93,9 +98,11 @@ class DataFrame(Labelled):
 
     def column(self, name):
         """The numbers of a column."""
-        found = column_place(self.places_of_columns, name)
-        if found is None:
+        if columns_named(self.places_of_columns, name) == 0:
             raise KeyError(name)
+        if columns_named(self.places_of_columns, name) > 1:
+            raise NotImplementedError(f"several columns with the name {name!r}: give each a name of its own")
+        found = column_place(self.places_of_columns, name)
         block, at = found
         if block < 0:
             raise NotImplementedError(f"column {name!r}, which holds no numbers ({at}): convert it outside")
@@ -183,6 +190,8 @@ class DataFrame(Labelled):
             return frame(blocks, places_of(tuple(key)), columns, self.labels_of_rows)
         if isinstance(key, slice):
             return ByPosition(self)[key]
+        if isinstance(key, tuple):
+            return series(self.column(key), self.labels_of_rows, named(key))
         if not isinstance(key, str) and (isinstance(key, pd.Series) or np.ndim(key) == 1):
             return chosen(self, key)
         return series(self.column(key), self.labels_of_rows, named(key))
@@ -193,7 +202,19 @@ class DataFrame(Labelled):
         return series(self.column(name), self.labels_of_rows, named(name))
 
     def __setitem__(self, key, value):
-        raise NotImplementedError("assignments to a DataFrame: df.assign(name=...) makes another one")
+        if not self.is_own.shown:
+            raise NotImplementedError("a column of a DataFrame that the caller sees is assigned: df = df.copy() before")
+        if not isinstance(key, str):
+            raise NotImplementedError("assignments to what is no column with a text as its name: df[name] = ...")
+        if isinstance(value, pd.Series) and not are_same(self.labels_of_rows, value.labels_of_rows):
+            raise NotImplementedError(OTHERS)
+        column = value.values if isinstance(value, pd.Series) else self.spread(value).values
+        refuse_other_lengths(len(self), len(column))
+        places = with_column(self.places_of_columns, key, len(self.blocks_of_columns))
+        self.blocks_of_columns = (*self.blocks_of_columns, column[:, None])
+        self.places_of_columns = places
+        names = column_names(places)
+        self.labels_of_columns = index_of_texts(names) if all_texts(names) else part_of(self.labels_of_columns)
 
     def __matmul__(self, other):
         return self.dot(other)

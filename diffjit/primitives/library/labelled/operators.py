@@ -37,6 +37,7 @@ _STRAIGHT = {
     np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.isnan, np.isfinite, np.isinf,
     np.logical_and, np.logical_or, np.logical_xor, np.logical_not, np.signbit,
 }  # fmt: skip
+_IN_PLACE = "operators that change an object with labels, which the caller would see: write s = s + ..."
 _NOT_MISSING = {np.power, np.float_power, np.fmax, np.fmin, np.hypot}
 
 
@@ -68,6 +69,13 @@ def applied(function, *operands):
         missing = missing | other
     there = function(*[np.where(missing, x.dtype.type(1), x) if is_floats(x) else x for x in operands])
     return np.where(missing, fixed(function(*operands)) if may_be_there(function) else np.nan, there)
+
+
+def numbers_of(values):
+    """The array of an object that holds numbers."""
+    if isinstance(values, Labels):
+        raise NotImplementedError("an object that holds no numbers of NumPy's: convert it outside, s.astype(float)")
+    return values
 
 
 class Labelled:
@@ -112,6 +120,18 @@ class Labelled:
 
     def __mod__(self, other):
         return self.combine(np.remainder, self, other)
+
+    def __iadd__(self, other):
+        raise NotImplementedError(_IN_PLACE)
+
+    def __isub__(self, other):
+        raise NotImplementedError(_IN_PLACE)
+
+    def __imul__(self, other):
+        raise NotImplementedError(_IN_PLACE)
+
+    def __itruediv__(self, other):
+        raise NotImplementedError(_IN_PLACE)
 
     def __neg__(self):
         return self.like(-self.whole())

@@ -42,6 +42,18 @@ def column_place(places, key):
     return found[0] if len(found) == 1 else None
 
 
+def columns_named(places, key):
+    """How many columns have a name."""
+    return sum(label == key for label, _, _ in places.shown)
+
+
+def with_column(places, key, block):
+    """Places with a column that has an array of its own: another one, or the last."""
+    if columns_named(places, key) == 0:
+        return Constant((*places.shown, (key, block, 0)))
+    return Constant(tuple((key, block, 0) if entry[0] == key else entry for entry in places.shown))
+
+
 def column_names(places):
     """The names of all columns."""
     return tuple(label for label, _, _ in places.shown)
@@ -78,9 +90,11 @@ def in_one(places):
 
 
 constant(
-    named, same_name, index_of_texts, place, column_place, column_names, places_of, known_attribute, all_texts,
-    no_others, in_order, in_one,
+    columns_named, with_column, named, same_name, index_of_texts, place, column_place, column_names, places_of,
+    known_attribute,
+    all_texts, no_others, in_order, in_one,
 )  # fmt: skip
+CHANGED = "assignments to elements of pandas' objects: change an array, v = s.to_numpy().copy()"
 OTHERS = "labels of two operands that are not known to be the same, which pandas would bring together: use .to_numpy()"
 
 
@@ -163,6 +177,9 @@ def chosen(table, mask):
 class ByPosition:
     """`.iloc`."""
 
+    def __setitem__(self, key, value):
+        raise NotImplementedError(CHANGED)
+
     def __init__(self, table):
         self.table = table
 
@@ -181,6 +198,9 @@ class ByPosition:
 
 class ByLabel:
     """`.loc`, of columns and of a short index of texts."""
+
+    def __setitem__(self, key, value):
+        raise NotImplementedError(CHANGED)
 
     def __init__(self, table):
         self.table = table

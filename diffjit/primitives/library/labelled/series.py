@@ -20,12 +20,14 @@ from diffjit.primitives.library.labelled.operators import (
     largest,
     middle,
     multiplied,
+    numbers_of,
     running,
     smallest,
     unlabelled,
     variance,
 )  # fmt: skip
 from diffjit.primitives.library.labelled.places import (
+    CHANGED,
     OTHERS,
     ByLabel,
     ByPosition,
@@ -69,7 +71,7 @@ class Series(Labelled):
             labels = index_made(index)
         if values.ndim != 1:
             raise ValueError("Data must be 1-dimensional")
-        self.values = values if dtype is None else values.astype(dtype)
+        self.held_values = values if dtype is None else values.astype(dtype)
         self.labels_of_rows = labels
         self.held_name = called if name is None else named(name)
 
@@ -104,6 +106,11 @@ class Series(Labelled):
         other = np.asarray(a)
         refuse_shape(other, b.values)
         return b.like(applied(function, a if other.ndim == 0 else other, b.values))
+
+    @property
+    def values(self):
+        """The array."""
+        return numbers_of(self.held_values)
 
     @property
     def name(self):
@@ -194,7 +201,7 @@ class Series(Labelled):
         return self.values[at]
 
     def __setitem__(self, key, value):
-        raise NotImplementedError("assignments to a pandas Series: change an array, v = s.to_numpy().copy()")
+        raise NotImplementedError(CHANGED)
 
     def __matmul__(self, other):
         return self.dot(other)
