@@ -1,4 +1,4 @@
-"""What objects of SciPy's and NumPy's classes hold: numbers that programs read, and how one is made of such numbers.
+"""What objects of libraries' classes hold: numbers that programs read, and how one is made of such numbers.
 
 Interpolators and sparse matrices are trees of their arrays, as users' objects are of their attributes. Classes are
 named, not imported: a program that has such an object has imported its module.
@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import labels
 from diffjit.dataclass import dataclass
+
+_LIBRARIES = frozenset({"scipy", "numpy", "pandas", "xarray"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +24,12 @@ class Stored:
 
     read: Callable[[Any], dict[str, Any]]
     make: Callable[[Any, dict[str, Any]], Any] | None = None
+    labelled: bool = False  # an array with labels: what belongs to its numbers has the same ones
 
 
 def stored(cls: type) -> Stored | None:
-    """What objects of a class of SciPy or NumPy hold; None for other classes."""
-    known = cls.__module__.startswith(("scipy.", "numpy")) or cls.__name__ == "SuperLU"
+    """What objects of a library's class hold; None for other classes."""
+    known = cls.__module__.split(".")[0] in _LIBRARIES or cls.__name__ == "SuperLU"
     return _STORED.get(cls.__name__) if known else None
 
 
@@ -311,4 +315,7 @@ _STORED = {
     "_CustomLinearOperator": Stored(_operator),
     "LinearConstraint": Stored(_linear_constraint),
     "NonlinearConstraint": Stored(_nonlinear_constraint),
+    "Series": Stored(labels.read_series, labels.make_series, labelled=True),
+    "DataFrame": Stored(labels.read_frame, labels.make_frame, labelled=True),
+    "DataArray": Stored(labels.read_array, labels.make_array, labelled=True),
 }

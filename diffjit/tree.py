@@ -18,6 +18,7 @@ import numpy as np
 
 from diffjit import streams
 from diffjit.dataclass import dataclass
+from diffjit.labels import Constant, Labels, Numbering
 from diffjit.stored import stored
 
 NO_THREADS = 1 << 16  # more axes than any nest has
@@ -88,6 +89,9 @@ def _fill(slot: Leaf | Fixed | Record, leaves: Any) -> Any:
         return next(leaves)
     if isinstance(slot, Fixed):
         return slot.value
+    known = stored(slot.cls)
+    if known is not None and known.labelled and known.make is not None:
+        return known.make(slot.cls, dict(zip(slot.names, slot.inner.unflatten(leaves), strict=True)))
     return make_object(parts_class(slot.cls), dict(zip(slot.names, slot.inner.unflatten(leaves), strict=True)))
 
 
@@ -108,7 +112,8 @@ class Parts:
 
 def parts_class(cls: type) -> type:
     """The class of what has a derivative for each part of an object: SciPy's own would take it for an object's."""
-    return cls if stored(cls) is None else Parts
+    known = stored(cls)
+    return cls if known is None or known.labelled else Parts
 
 
 def is_numeric(value: Any) -> bool:
@@ -166,7 +171,7 @@ def is_of_numba(value: Any) -> bool:
 
 def is_record(value: Any) -> bool:
     """A dataclass instance, or an instance of a user's class with attributes."""
-    if isinstance(value, type):
+    if isinstance(value, (type, Labels, Constant)):
         return False
     if dataclasses.is_dataclass(value):
         return True
@@ -247,6 +252,34 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
         else:
             slots.append(Fixed(item, static_key(item)))
     return leaves, Structure(spec, tuple(slots), tuple(_dict_keys(tree)))
+
+
+def labels_of(structures: Iterable[Structure]) -> Iterator[Labels]:
+    """The labels of arrays in the structures of arguments, in their order."""
+    for structure in structures:
+        for slot in structure.slots:
+            if isinstance(slot, Record):
+                yield from labels_of((slot.inner,))
+            elif isinstance(slot, Fixed) and isinstance(slot.value, Labels):
+                yield slot.value
+
+
+def with_numbers(structure: Structure, number: Numbering) -> Structure:
+    """The structure with numbered labels."""
+    slots: list[Any] = []
+    for slot in structure.slots:
+        if isinstance(slot, Record):
+            slots.append(Record(slot.cls, slot.names, with_numbers(slot.inner, number)))
+        elif isinstance(slot, Fixed) and isinstance(slot.value, Labels):
+            slots.append(Fixed(number(slot.value), slot.key))
+        else:
+            slots.append(slot)
+    return Structure(structure.spec, tuple(slots), structure.keys)
+
+
+def numbering(*args: Any) -> Numbering:
+    """Numbers the labels of arguments as those of a call are."""
+    return Numbering(tuple(labels_of(flatten(a)[1] for a in args)))
 
 
 def apart(value: Any, given: Any) -> Any:
@@ -397,6 +430,8 @@ def static_key(value: Any) -> Any:
     kind = type(value)
     if kind in _BY_VALUE:
         return kind, value
+    if kind is Labels or kind is Constant:
+        return kind, static_key(value.shown)
     if isinstance(value, (float, complex, np.generic)):
         return kind, repr(value)
     if isinstance(value, (int, str, bytes)):

@@ -18,6 +18,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.ir.walk import always_raises
+from diffjit.stored import stored
 from diffjit.streams import is_stream
 from diffjit.transforms.pipeline import finish, joint, without_value
 
@@ -109,6 +110,7 @@ def scalar_result(derived: Gradient, program: Program) -> Out:
     spec = program.result
     if derived.has_aux:
         spec = without_extras(program)
+    spec = number_within(spec)
     if isinstance(spec, complex if derived.holomorphic else float):
         return constant_result(program)
     if isinstance(spec, OptOut) and isinstance(spec.inner, Out):
@@ -134,6 +136,12 @@ def scalar_result(derived: Gradient, program: Program) -> Out:
         cure="return a float (for example a sum), or use `vjp`/`jvp` for several results; "
         "`has_aux=True` for (value, extras)",
     )
+
+
+def number_within(spec: Any) -> Any:
+    """The number that an array of xarray without dimensions holds; other results as they are."""
+    known = stored(spec.cls) if isinstance(spec, RecordOut) else None
+    return spec.fields["held_values"] if known is not None and known.labelled and "held_values" in spec.fields else spec
 
 
 def wrong_result(program: Program, subject: str, holomorphic: bool) -> TypeProblem:

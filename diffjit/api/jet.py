@@ -20,6 +20,7 @@ from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE
 from diffjit.ir.build import Builder
+from diffjit.stored import stored
 from diffjit.transforms.modes.jet import jet_program
 from diffjit.transforms.pipeline import finish
 
@@ -104,6 +105,11 @@ def _each(primal: Any, series: Any, leaf: Callable[[Any, Any], Any]) -> Any:
         for term in series:
             if not (tree.is_numeric(term) or isinstance(term, bool)):
                 raise UsageError("DJ507", f"a term of a series is a {type(term).__name__}, not a number", cure=_CURE)
+        return leaf(primal, series)
+    known = stored(getattr(type(primal), "stands_for", type(primal)))
+    if known is not None and known.labelled:  # terms have the same labels
+        if not isinstance(series, (tuple, list)):
+            raise _other_structure()
         return leaf(primal, series)
     if isinstance(primal, (tuple, list)):
         if not isinstance(series, (tuple, list)) or len(series) != len(primal):

@@ -98,7 +98,7 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
     primal = list(outs[: made.n_primal])
     residuals = outs[made.n_primal :] if made.has_residuals else given
     shapes = [np.zeros_like(primal[k]) if isinstance(primal[k], np.ndarray) else primal[k] for k in made.shapes]
-    value = rebuild(program.result, primal)
+    value = rebuild(program.result, call.results(primal))
     zeros = [zero(x) for x in primal]
     form = Arguments(call.positional, {}, [_form(x) for x in call.leaves], call.starts, call.key)
 
@@ -113,7 +113,7 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
         found = apply(*compiled.again(residuals, split=made.has_residuals), *shapes, *(dots[k] for k in made.wrt))
         where = {k: found[p] for k, p in made.tangents.items()}
         results = aligned(program.result, primal, where, lambda k: _again(zeros[k]))
-        tangent = rebuild(tangent_spec(program.result), results)
+        tangent = rebuild(tangent_spec(program.result), call.results(results))
         return tangent[0] if has_aux else tangent
 
     applied = TangentMapAt(fun, points_of(call), {"has_aux": has_aux, "backend": backend}, tangent_map)

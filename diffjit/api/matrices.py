@@ -32,6 +32,7 @@ from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym
 from diffjit.ir.walk import blocks, dce, walk
+from diffjit.labels import Constant, Labels
 from diffjit.settings import settings
 from diffjit.transforms.basis import Basis, Place, Unit
 from diffjit.transforms.lengths import Lengths, as_dim
@@ -155,8 +156,8 @@ class Matrix:
                 return [self.scan(v, f"{name.removeprefix('the ')}[{k}]") for k, v in enumerate(spec)]
             case dict():
                 return {k: self.scan(v, f"{name.removeprefix('the ')}[{k!r}]") for k, v in spec.items()}
-            case None:
-                return None
+            case None | Labels() | Constant():
+                return spec
             case float() | np.floating() | complex() | np.complexfloating():
                 return self.row(None, scalar_type_of(spec), name)
             case _:

@@ -14,6 +14,7 @@ from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
 from diffjit.api.engine.tracebacks import boundary, shorten
 from diffjit.errors import UsageError
 from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, RowsOut, TableOut, mapped, rebuild, same_class
+from diffjit.labels import Constant, Labels, identical
 from diffjit.streams import copied, is_stream
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend
     compiled, finish = product.lookup(call, tuple(primals), {})
     dots = matching(call, tuple(tangents))
     given = [dots[k] for k, leaf in enumerate(call.leaves) if _is_float(leaf)]
-    value, tangent = rebuild(finish.value, _run(compiled, call.leaves, given))
+    value, tangent = rebuild(finish.value, call.results(_run(compiled, call.leaves, given)))
     if has_aux:
         return value[0], tangent[0], value[1]
     return value, tangent
@@ -85,9 +86,18 @@ def matching(call: Arguments, tangents: tuple[Any, ...]) -> dict[int, Any]:
                 f"tangent {k} does not have the structure of primal {k}",
                 cure="give a tangent for each number and array",
             )
+        refuse_other_labels(structure, other, f"tangent {k}")
         for place, leaf in zip(places, leaves, strict=True):
             found[place] = as_like(leaf, call.leaves[place], f"tangent {k}")
     return found
+
+
+def refuse_other_labels(expected: tree.Structure, given: tree.Structure, what: str) -> None:
+    """Numbers go with those that stand at the same places: their labels must be the same."""
+    pairs = zip(tree.labels_of((expected,)), tree.labels_of((given,)), strict=False)
+    if any(a.held is not None and b.held is not None and not identical(a.held, b.held) for a, b in pairs):
+        message, cure = f"{what} has other labels than its value", "bring it into the same order, s.reindex(x.index)"
+        raise UsageError("DJ507", message, cure=cure)
 
 
 def as_like(value: Any, like: Any, what: str) -> Any:
@@ -277,18 +287,21 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
         else False
         for k in seeds
     ]
-    value = rebuild(program.result, list(primal))
+    value = rebuild(program.result, call.results(primal))
     templates = [np.zeros(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in call.leaves]
     spec, missing = made.cotangents(call)
+    labelled = tree.flatten(value[0] if has_aux else value)[1] if call.labels else None
 
     def pullback(cotangent: Any) -> Any:
+        if labelled is not None:
+            refuse_other_labels(labelled, tree.flatten(cotangent)[1], "the cotangent")
         found = cotangents(program.result if not has_aux else program.result[0], cotangent)
         bars = [
             _seed(found.get(k), shape, kind, fortran=f)
             for k, shape, kind, f in zip(seeds, shapes, kinds, orders, strict=True)
         ]
         given = compiled.again(residuals, split=made.is_split)
-        return rebuild(spec, [*second(*given, *bars), *(_zeros(templates[k]) for k in missing)])
+        return rebuild(spec, call.results((*second(*given, *bars), *(_zeros(templates[k]) for k in missing))))
 
     applied = PullbackAt(fun, points_of(call), {"has_aux": has_aux, "backend": backend}, pullback)
     if has_aux:
@@ -326,9 +339,12 @@ def cotangents(spec: Any, cotangent: Any) -> dict[int, Any]:
     elif isinstance(spec, OptOut):
         if cotangent is not None:
             found.update(cotangents(spec.inner, cotangent))
+    elif isinstance(spec, RecordOut) and "held_values" in spec.fields and tree.is_numeric(cotangent):
+        found.update(cotangents(spec.fields["held_values"], cotangent))
     elif isinstance(spec, RecordOut):
         for name, part in spec.fields.items():
-            found.update(cotangents(part, getattr(cotangent, name)))
+            if not isinstance(part, (Labels, Constant)):
+                found.update(cotangents(part, tree.attribute(cotangent, name)))
     elif isinstance(spec, (tuple, list)):
         if not isinstance(cotangent, (tuple, list)) or len(cotangent) != len(spec):
             raise UsageError(

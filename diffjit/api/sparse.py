@@ -33,6 +33,7 @@ from diffjit.frontend.entry.program import Program
 from diffjit.garbage import no_garbage_collection
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
+from diffjit.labels import Constant, Labels
 from diffjit.transforms.pipeline import finish, tangents
 from diffjit.transforms.prepare import own_copy
 from diffjit.tree import parts_class
@@ -92,7 +93,7 @@ class Sparse(Derived):
         spec = scan(program, value, "the result", rows)
         order = [row.number for row in _in_order(spec)]
         rows = [rows[k] for k in order]
-        spec = _mapped(spec, lambda k: Row(order.index(k)), records=False)
+        spec = _mapped(spec, lambda k: Row(order.index(k)))
         function, positions = tangents(program.function, wrt, compiled=is_compiled(self.backend))
         silence(function)
         compiled = executable(program, function, self.backend, unchanged=True)
@@ -231,7 +232,7 @@ class Call:
             coloring = self.colored(self.csr(np.ones(found.shape, bool), found.shape))
             found, _ = self.evaluate(coloring)
         tree = self.tree(lambda rows, columns: coloring.block(found, rows, columns), found)
-        return (tree, rebuild(self.made.aux, list(self.run(coloring.test)))) if self.verb.has_aux else tree
+        return (tree, rebuild(self.made.aux, self.call.results(self.run(coloring.test)))) if self.verb.has_aux else tree
 
     def evaluate(self, coloring: Coloring) -> tuple[Any, np.ndarray]:
         """The matrix from one tangent for each colour, and the tangent along the direction that tests it."""
@@ -328,12 +329,12 @@ class Call:
 
         def below(r: int) -> Any:
             trees = [
-                rebuild(spec_tree(call.structure(a), iter([block(r, k) for k in call.leaf_range(a)])), [])
+                rebuild(spec_tree(call.structure(a), iter([block(r, k) for k in call.leaf_range(a)])), call.results(()))
                 for a in made.which
             ]
             return trees[0] if isinstance(self.verb.argnums, (int, str)) else tuple(trees)
 
-        return _mapped(made.tree, below)
+        return _mapped(made.tree, below, call.results(()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,8 +369,8 @@ def scan(program: Program, spec: Any, name: str, rows: list[int | None]) -> Any:
             return [scan(program, v, f"{name_of}[{k}]", rows) for k, v in enumerate(spec)]
         case dict():
             return {k: scan(program, v, f"{name_of}[{k!r}]", rows) for k, v in spec.items()}
-        case None:
-            return None
+        case None | Labels() | Constant():
+            return spec
         case float() | np.floating():
             rows.append(None)
             return Row(len(rows) - 1)
@@ -396,21 +397,21 @@ def _in_order(spec: Any) -> Iterator[Row]:
             yield from _in_order(tuple(item.fields.values()))
 
 
-def _mapped(spec: Any, leaf: Callable[[int], Any], *, records: bool = True) -> Any:
-    """A tree with something else in the place of each row; `records` says that objects are made."""
+def _mapped(spec: Any, leaf: Callable[[int], Any], outs: list[Any] | None = None) -> Any:
+    """A tree with something else in the place of each row; `outs` says that objects are made, and of which labels."""
     match spec:
         case Row():
             return leaf(spec.number)
         case RecordOut():
-            made = RecordOut(spec.cls, {n: _mapped(v, leaf, records=records) for n, v in spec.fields.items()})
-            return rebuild(made, []) if records else made
+            made = RecordOut(spec.cls, {n: _mapped(v, leaf, outs) for n, v in spec.fields.items()})
+            return made if outs is None else rebuild(made, outs)
         case tuple():
-            items = [_mapped(v, leaf, records=records) for v in spec]
+            items = [_mapped(v, leaf, outs) for v in spec]
             return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
         case list():
-            return [_mapped(v, leaf, records=records) for v in spec]
+            return [_mapped(v, leaf, outs) for v in spec]
         case dict():
-            return {k: _mapped(v, leaf, records=records) for k, v in spec.items()}
+            return {k: _mapped(v, leaf, outs) for k, v in spec.items()}
         case _:
             return spec
 

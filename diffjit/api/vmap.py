@@ -29,6 +29,7 @@ from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import LANES, Block, Op, Value
 from diffjit.ir.types import BOOL, INT, Array, Scalar
 from diffjit.ir.walk import clone_op
+from diffjit.labels import Constant, Labels
 from diffjit.transforms.lengths import Lengths, as_dim
 from diffjit.tree import parts_class
 
@@ -257,8 +258,8 @@ class Lanes:
                 return parts(list(range(len(spec))), spec, list)
             case dict():
                 return dict(zip(spec, parts(list(spec), spec.values(), dict), strict=True))
-            case None:
-                return None
+            case None | Labels() | Constant():
+                return spec
             case TableOut() | RowsOut() | Foreign():
                 raise self.refused(name, _WHAT[type(spec)])
             case _:

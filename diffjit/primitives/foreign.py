@@ -32,6 +32,8 @@ _LIBRARY = {
     "scipy.integrate": "diffjit.solvers.scipy.integrate",
     "scipy.optimize": "diffjit.solvers.scipy.optimize",
     "scipy.fftpack": "diffjit.primitives.library.transforms.pack",
+    "pandas": "diffjit.primitives.library.labelled.tables",
+    "xarray": "diffjit.primitives.library.labelled.dimensions",
 }
 # NumPy's functions whose rules are written with verbs: they are read with the first program that calls one.
 _LATE = {

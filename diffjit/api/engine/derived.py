@@ -119,8 +119,7 @@ class Derived:
         self, finish: Any, outs: tuple[Any, ...], call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """What the caller gets of a program's flat results; containers among the arguments become what it made them."""
-        del call
-        flat = list(outs)
+        flat = call.results(outs)
         result = rebuild(finish.value, flat)
         if finish.changes:
             write_back(finish.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, flat))

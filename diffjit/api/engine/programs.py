@@ -17,6 +17,7 @@ from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem
 from diffjit.frontend.entry.places import AsArray
 from diffjit.ir.nodes import Loc
+from diffjit.labels import Labels, Numbering, Results, numbered
 
 
 class Building:
@@ -44,6 +45,11 @@ class Arguments:
     starts: list[int]  # first leaf of each positional argument, then of each keyword
     key: Any
     general: Any = None  # what it is for ints that are no array's length, where some are: such a program does as well
+    labels: Sequence[Labels] = ()  # of arrays that have some
+
+    def results(self, outs: Iterable[Any]) -> list[Any]:
+        """A program's flat results for these arguments, to be put together."""
+        return Results(outs, self.labels) if self.labels else list(outs)
 
     def leaf_range(self, which: int | str) -> range:
         """The leaves of one argument."""
@@ -169,10 +175,17 @@ def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         leaves += more
         keywords[name] = structure
     same = _equal_lengths(leaves), _twins((*args, *kwargs.values())), tree.threads_from(leaves)
+    labels = tuple(tree.labels_of((*positional, *keywords.values())))
+    if labels:
+        same = *same, numbered(labels)
+        number = Numbering(labels)
+        positional = [tree.with_numbers(s, number) for s in positional]
+        keywords = {name: tree.with_numbers(s, number) for name, s in keywords.items()}
     structure = tuple(positional), tuple(keywords.items())
     counts = tuple(tree.counts(leaves).items())
     key = CallKey(structure, (*same, counts))
-    return Arguments(positional, keywords, leaves, starts, key, CallKey(structure, (*same, ())) if counts else None)
+    general = CallKey(structure, (*same, ())) if counts else None
+    return Arguments(positional, keywords, leaves, starts, key, general, labels)
 
 
 def _twins(args: tuple[Any, ...]) -> tuple[int, ...]:

@@ -28,6 +28,7 @@ from diffjit.frontend.values.values import Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar, Sym, is_float
+from diffjit.labels import Constant, Labels
 from diffjit.primitives.foreign import stand_in
 from diffjit.stored import stored
 
@@ -102,7 +103,7 @@ def plain_container(value: Any) -> None:
 
 _NOT_FOLLOWED = (
     type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, np.dtype, np.ufunc, str,
-    bytes, range, slice,
+    bytes, range, slice, Labels, Constant,
 )  # fmt: skip
 _LIBRARIES = frozenset({
     "builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "contextlib", "warnings", "_thread", "typing",

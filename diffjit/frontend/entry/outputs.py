@@ -13,6 +13,7 @@ from typing import Any, cast
 from diffjit import tree
 from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem
+from diffjit.labels import Labels, Results
 from diffjit.stored import stored
 
 
@@ -95,6 +96,8 @@ def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
         if known is not None and known.make is not None:
             return known.make(spec.cls, fields)
         return tree.make_object(spec.cls, fields)
+    if isinstance(spec, Labels):
+        return spec if spec.number is None else cast("Results", outs).labels_of(spec)
     if isinstance(spec, TableOut):
         return dict(zip(rebuild(spec.keys, outs), rebuild(spec.values, outs), strict=True))
     if isinstance(spec, OneOf):

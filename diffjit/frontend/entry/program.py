@@ -37,6 +37,7 @@ from diffjit.ir.nodes import Block, Function, Loc, Value
 from diffjit.ir.text.names import identifier
 from diffjit.ir.types import Array, Dim, Sym
 from diffjit.ir.walk import dce, unused_but_raising
+from diffjit.labels import Labels, Numbering
 from diffjit.primitives.foreign import stand_in
 
 MAX_RESTARTS = 40
@@ -176,8 +177,8 @@ def _array_type(array: np.ndarray, lengths: dict[int, Dim]) -> Array:
 
 def _arrays(
     interpreter: Interpreter, values: tuple[Any, ...], fixed: frozenset[int]
-) -> tuple[dict[int, Value], dict[int, tuple[int, int]]]:
-    """Parameters for the arrays among the leaves of arguments, and the leaves that are lengths of theirs."""
+) -> tuple[dict[int, Value], dict[int, tuple[int, int]], Numbering]:
+    """Parameters for arrays among the leaves of arguments, which leaves are lengths of theirs, and labels' numbers."""
     leaves = [leaf for value in values for leaf in tree.flatten(value)[0]]
     lengths: dict[int, Dim] = {}  # equal ones: the call's key says which
     found: dict[int, Value] = {}
@@ -195,7 +196,7 @@ def _arrays(
             k, axis, length = about
             facts.facts[fact] = leaves[k].shape[axis] >= length
     facts.arguments(lengths, related=tree.RELATED in fixed)
-    return found, tree.counts(leaves)
+    return found, tree.counts(leaves), tree.numbering(*values)
 
 
 def _specialise(
@@ -231,7 +232,7 @@ def _interpreted(
     names = parameter_names(function, args, kwargs)
     places: list[Place] = []  # of the parameters in the arguments
 
-    arrays, counts = _arrays(interpreter, (*args, *kwargs.values()), fixed)
+    arrays, counts, number = _arrays(interpreter, (*args, *kwargs.values()), fixed)
 
     def argument(value: Any, hint: Place) -> Any:
         paths, items, spec = optree.tree_flatten_with_path(value, none_is_leaf=True)
@@ -264,7 +265,7 @@ def _interpreted(
         if tree.is_record(item):
             fields = {name: argument(part, (*hint, name)) for name, part in tree.attributes(item).items()}
             return interpreter.new(av.ObjC(stand_in(type(item)), fields))
-        return Static(item)
+        return Static(number(item) if isinstance(item, Labels) else item)
 
     with interpreter.build.inside(body):
         interpreter.open_arenas()

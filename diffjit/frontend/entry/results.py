@@ -29,6 +29,7 @@ from diffjit.frontend.values.templates import (
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import List
+from diffjit.labels import Labels
 from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.primitives.library.tables import Table
 from diffjit.stored import stored
@@ -116,6 +117,13 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
         known = stored(held.cls.stands_for)
         if known is not None and known.make is not None:
             fields = interpreter.all_fields(held)
+            if any(isinstance(v, Static) and isinstance(v.obj, Labels) and v.obj.cut for v in parts_of(fields)):
+                cure = "return its numbers, .to_numpy()"
+                raise TypeProblem(
+                    "DJ319",
+                    f"the function returns a part of {describe(held)}, whose labels it does not know",
+                    cure=cure,
+                )
             return RecordOut(held.cls.stands_for, {n: output(interpreter, v, outs) for n, v in fields.items()})
         cure = (
             "return what it computes"
@@ -142,6 +150,12 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
         f"the function returns a list that grows at run time with {items} in it",
         cure="return one list per item, or arrays",
     )
+
+
+def parts_of(fields: dict[str, Any]) -> Iterator[Any]:
+    """What an object holds, in tuples too."""
+    for value in fields.values():
+        yield from value.items if isinstance(value, av.Tup) else (value,)
 
 
 def _rows(held: DynList, outs: list[Value]) -> RowsOut | None:

@@ -31,9 +31,9 @@ class Watching(Mixin):
         return inspect.getattr_static(cls, name, default)
 
     def class_has(self, cls: type, name: str) -> bool:
-        """Whether a class has an attribute."""
+        """Whether instances of a class have an attribute of it: not one of the class's own class."""
         self.watch(cls, name)
-        return hasattr(cls, name)
+        return any(name in vars(base) for base in cls.__mro__)
 
     def watch(self, cls: type, name: str, after: type | None = None) -> None:
         """The program rests on what `cls.name` is; with `after`, on what it is further up than that class."""

@@ -67,6 +67,9 @@ class NumpyCore(Mixin):
             if held.elem is not None and not _is_row(held.elem):
                 return self.array_from(self.items_as_arrays(value), dtype)
             return self._from_dynamic(held, dtype)
+        own = self.as_array(value)
+        if own is not value:
+            return self.array_from(own, dtype)
         if self.keyed(value) is not None or self.object_class(self.known_object(value)) is not None:
             problem = f"{describe(value)} is used where an array is needed"
             raise self.type_problem("DJ301", problem, cure="make a list of its values first")

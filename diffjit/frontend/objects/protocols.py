@@ -1,4 +1,8 @@
-"""Objects that stand for arrays: `__array__` says which, and NumPy's operators ask how an object wants to be met."""
+"""Objects that stand for arrays: `__array__` says which, and NumPy's functions ask how an object wants to be met.
+
+A ufunc asks the class of an operand for `__array_ufunc__`. Reductions and their kin call the method of their name.
+All else takes what `__array__` gives.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,49 @@ from diffjit.ir.types import Array, Scalar
 _OF_ARRAYS, _OF_NUMBERS = 0.0, -1e6  # `__array_priority__` of NumPy's own
 
 
+# Functions that call the method of their name, as NumPy does for what is no array, and what they hand on beside `axis`.
+_METHODS: dict[Any, dict[str, Any]] = {
+    np.sum: {}, np.prod: {}, np.max: {}, np.amax: {}, np.min: {}, np.amin: {}, np.any: {}, np.all: {}, np.mean: {},
+    np.std: {"ddof": 0}, np.var: {"ddof": 0}, np.cumsum: {},
+}  # fmt: skip
+_BARE = {np.round: ("decimals",), np.clip: ("a_min", "a_max")}  # those of elements
+
+
+def _is_numpys(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").split(".")[0] == "numpy"
+
+
 class Protocols(Mixin):
     """Mixin of the interpreter: NumPy's protocols for objects of users' classes."""
+
+    def has_method(self, value: Any, name: str) -> bool:
+        """Whether an object's class has a method."""
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        return isinstance(held, av.ObjC) and self.class_has(held.cls, name)
+
+    def call_protocol(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What an operand's class makes of NumPy's function; None where none has a say."""
+        if isinstance(function, np.ufunc):
+            owner = next((a for a in args if self.has_method(a, "__array_ufunc__")), None)
+            if owner is None:
+                return None
+            cls = self.contents(owner).cls
+            if self.class_lookup(cls, "__array_ufunc__") is None:
+                message = f"operand '{cls.__name__}' does not support ufuncs (__array_ufunc__=None)"
+                raise self.type_problem("DJ309", message, cure="call its own methods", python=TypeError)
+            given = [Static(function), Static("__call__"), *args]
+            return self.call_method(owner, "__array_ufunc__", given, kwargs)
+        if not args or not _is_numpys(function) or not self.has_method(args[0], "__array__"):
+            return None
+        name = {np.amax: "max", np.amin: "min"}.get(function, getattr(function, "__name__", ""))
+        if function in _METHODS and self.has_method(args[0], name):
+            named = {"axis": args[1]} if len(args) == 2 else {}
+            options = {k: Static(v) for k, v in _METHODS[function].items()}
+            left = {k: v for k, v in kwargs.items() if not (k in ("out", "dtype") and is_none(v))}
+            return self.call_method(args[0], name, [], {"axis": Static(None), **options, **named, **left})
+        if function in _BARE and self.has_method(args[0], name):
+            return self.call_method(args[0], name, args[1:], kwargs)
+        return None
 
     def as_array(self, value: Any, dtype: Any = NONE, **copy: Any) -> Any:
         """The array that an object says it is (`__array__`), maybe memory of its own; anything else is itself."""
@@ -39,7 +84,7 @@ class Protocols(Mixin):
     def as_operand(self, value: Any) -> Any:
         """What NumPy's ufuncs and operators compute with in place of an object."""
         cls = self.object_class(value)
-        if cls is not None and self.class_has(cls, "__array_ufunc__"):
+        if cls is not None and self.class_has(cls, "__array_ufunc__"):  # where it has a say, it has been asked
             cure = "call its own methods"
             raise self.unsupported("DJ118", f"a ufunc of an object of class {cls.__name__}", None, cure)
         return self.as_array(value)

@@ -162,6 +162,8 @@ class Operators(Mixin):
                 own = self.class_has(cls, dunder) and getattr(object, dunder, None) is not getattr(cls, dunder)
                 if own and (not prefix or self.takes_over(cls, dunder, left)):
                     return self.call_method(receiver, dunder, [other])
+                if prefix and self.class_has(cls, "__array_ufunc__") and self.is_numpys(left):
+                    return self.call_protocol(getattr(np, kind), [left, right], {})
         return None
 
     def eval_Compare(self, node: gast.AST) -> Any:
