@@ -49,11 +49,13 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend
             "DJ507", "jvp takes a tuple of primals and a tuple of as many tangents", cure="dj.jvp(f, (x,), (x_dot,))"
         )
     product = cached(ForwardProduct, fun, backend)
-    call = flatten_call(tuple(primals), {})
-    compiled, finish = product.lookup(call, tuple(primals), {})
-    dots = matching(call, tuple(tangents))
-    given = [dots[k] for k, leaf in enumerate(call.leaves) if _is_float(leaf)]
-    value, tangent = rebuild(finish.value, _run(compiled, call.leaves, given))
+    given = product.taken(tuple(primals), tuple(tangents))
+    primals, tangents = given.args
+    call = flatten_call(primals, {})
+    compiled, finish = product.lookup(call, primals, {})
+    dots = matching(call, tangents)
+    along = [dots[k] for k, leaf in enumerate(call.leaves) if _is_float(leaf)]
+    value, tangent = given.given_back(rebuild(finish.value, _run(compiled, call.leaves, along)))
     if has_aux:
         return value[0], tangent[0], value[1]
     return value, tangent
@@ -260,6 +262,8 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
     With `has_aux`, fun returns (value, aux), and the result is (value, pullback, aux).
     """
     product = cached(ReverseProduct, fun, backend)
+    taken = product.taken(primals)
+    (primals,) = taken.args
     call = flatten_call(primals, {})
     compiled, (program, made, second) = product.lookup(call, primals, {})
     seeds = made.seeds
@@ -277,18 +281,21 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
         else False
         for k in seeds
     ]
-    value = rebuild(program.result, list(primal))
+    value = taken.given_back(rebuild(program.result, list(primal)))
     templates = [np.zeros(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in call.leaves]
     spec, missing = made.cotangents(call)
 
     def pullback(cotangent: Any) -> Any:
+        seen = product.taken(cotangent)
+        (cotangent,) = seen.args
         found = cotangents(program.result if not has_aux else program.result[0], cotangent)
         bars = [
             _seed(found.get(k), shape, kind, fortran=f)
             for k, shape, kind, f in zip(seeds, shapes, kinds, orders, strict=True)
         ]
         given = compiled.again(residuals, split=made.is_split)
-        return rebuild(spec, [*second(*given, *bars), *(_zeros(templates[k]) for k in missing)])
+        bars = rebuild(spec, [*second(*given, *bars), *(_zeros(templates[k]) for k in missing)])
+        return (taken if taken.library else seen).given_back(bars)
 
     applied = PullbackAt(fun, points_of(call), {"has_aux": has_aux, "backend": backend}, pullback)
     if has_aux:
