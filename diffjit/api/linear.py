@@ -91,6 +91,8 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
     the result is (value, tangent_map, aux).
     """
     product = cached(Linearized, fun, backend)
+    taken = product.taken(primals)
+    (primals,) = taken.args
     call = flatten_call(primals, {})
     compiled, (program, made, apply) = product.lookup(call, primals, {})
     given = [] if made.has_residuals else compiled.inputs_as_they_are(call.leaves)
@@ -98,7 +100,7 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
     primal = list(outs[: made.n_primal])
     residuals = outs[made.n_primal :] if made.has_residuals else given
     shapes = [np.zeros_like(primal[k]) if isinstance(primal[k], np.ndarray) else primal[k] for k in made.shapes]
-    value = rebuild(program.result, call.results(primal))
+    value = taken.given_back(rebuild(program.result, call.results(primal)))
     zeros = [zero(x) for x in primal]
     form = Arguments(call.positional, {}, [_form(x) for x in call.leaves], call.starts, call.key)
 
@@ -109,11 +111,14 @@ def linearize(fun: Any, *primals: Any, has_aux: bool = False, backend: str | Non
                 f"the tangent map takes {len(primals)} tangents, one for each primal, and was given {len(tangents)}",
                 cure="give a tangent for each number and array",
             )
-        dots = matching(form, tangents)
+        seen = product.taken(tangents)
+        dots = matching(form, *seen.args)
         found = apply(*compiled.again(residuals, split=made.has_residuals), *shapes, *(dots[k] for k in made.wrt))
         where = {k: found[p] for k, p in made.tangents.items()}
         results = aligned(program.result, primal, where, lambda k: _again(zeros[k]))
-        tangent = rebuild(tangent_spec(program.result), call.results(results))
+        tangent = (taken if taken.library else seen).given_back(
+            rebuild(tangent_spec(program.result), call.results(results))
+        )
         return tangent[0] if has_aux else tangent
 
     applied = TangentMapAt(fun, points_of(call), {"has_aux": has_aux, "backend": backend}, tangent_map)

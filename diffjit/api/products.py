@@ -50,11 +50,13 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False, *, backend
             "DJ507", "jvp takes a tuple of primals and a tuple of as many tangents", cure="dj.jvp(f, (x,), (x_dot,))"
         )
     product = cached(ForwardProduct, fun, backend)
-    call = flatten_call(tuple(primals), {})
-    compiled, finish = product.lookup(call, tuple(primals), {})
-    dots = matching(call, tuple(tangents))
-    given = [dots[k] for k, leaf in enumerate(call.leaves) if _is_float(leaf)]
-    value, tangent = rebuild(finish.value, call.results(_run(compiled, call.leaves, given)))
+    given = product.taken(tuple(primals), tuple(tangents))
+    primals, tangents = given.args
+    call = flatten_call(primals, {})
+    compiled, finish = product.lookup(call, primals, {})
+    dots = matching(call, tangents)
+    along = [dots[k] for k, leaf in enumerate(call.leaves) if _is_float(leaf)]
+    value, tangent = given.given_back(rebuild(finish.value, call.results(_run(compiled, call.leaves, along))))
     if has_aux:
         return value[0], tangent[0], value[1]
     return value, tangent
@@ -270,6 +272,8 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
     With `has_aux`, fun returns (value, aux), and the result is (value, pullback, aux).
     """
     product = cached(ReverseProduct, fun, backend)
+    taken = product.taken(primals)
+    (primals,) = taken.args
     call = flatten_call(primals, {})
     compiled, (program, made, second) = product.lookup(call, primals, {})
     seeds = made.seeds
@@ -287,12 +291,14 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
         else False
         for k in seeds
     ]
-    value = rebuild(program.result, call.results(primal))
+    value = taken.given_back(rebuild(program.result, call.results(primal)))
     templates = [np.zeros(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in call.leaves]
     spec, missing = made.cotangents(call)
     labelled = tree.flatten(value[0] if has_aux else value)[1] if call.labels else None
 
     def pullback(cotangent: Any) -> Any:
+        seen = product.taken(cotangent)
+        (cotangent,) = seen.args
         if labelled is not None:
             refuse_other_labels(labelled, tree.flatten(cotangent)[1], "the cotangent")
         found = cotangents(program.result if not has_aux else program.result[0], cotangent)
@@ -301,7 +307,8 @@ def vjp(fun: Any, *primals: Any, has_aux: bool = False, backend: str | None = No
             for k, shape, kind, f in zip(seeds, shapes, kinds, orders, strict=True)
         ]
         given = compiled.again(residuals, split=made.is_split)
-        return rebuild(spec, call.results((*second(*given, *bars), *(_zeros(templates[k]) for k in missing))))
+        bars = rebuild(spec, call.results((*second(*given, *bars), *(_zeros(templates[k]) for k in missing))))
+        return (taken if taken.library else seen).given_back(bars)
 
     applied = PullbackAt(fun, points_of(call), {"has_aux": has_aux, "backend": backend}, pullback)
     if has_aux:

@@ -19,20 +19,22 @@ from diffjit.ir.nodes import Function
 from diffjit.ir.walk import callees
 from diffjit.settings import settings
 
+PARTS = "parts"  # of the loop program, a line each, which only `explain` reads
+
 
 class Stages:
     """The stages of one program: texts by name, or files of a folder."""
 
-    def __init__(self, *, folder: Path | None = None, wanted: str = "") -> None:
+    def __init__(self, *, folder: Path | None = None, wanted: frozenset[str] = frozenset()) -> None:
         self.folder = folder
-        self.wanted = wanted  # the one that is kept where there is no folder
+        self.wanted = wanted  # those that are kept where there is no folder
         self.texts: list[str] = []
         self.count = 0
         self.last = ""
 
     def wants(self, stage: str) -> bool:
         """Whether somebody reads this stage."""
-        return self.folder is not None or stage == self.wanted
+        return stage in self.wanted or (self.folder is not None and stage != PARTS)
 
     def add(self, stage: str, suffix: str, text: str) -> None:
         """Take the text of a stage."""
@@ -80,9 +82,9 @@ def told(listener: Stages | None) -> Generator[None]:
 
 
 @contextmanager
-def kept(stage: str) -> Generator[list[str]]:
-    """Collect the texts of one stage."""
-    listener = Stages(wanted=stage)
+def kept(*stages: str) -> Generator[list[str]]:
+    """Collect the texts of some stages."""
+    listener = Stages(wanted=frozenset(stages))
     with told(listener):
         yield listener.texts
 

@@ -171,9 +171,11 @@ class Site:
     def call_python(self, given: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
         """What a Python callable returns, seen to have the form that was declared.
 
-        It gets copies of arrays, which it may keep; what it would change of them would be lost, and is refused.
+        It gets copies of arrays, which it may keep; what it would change of them would be lost, and is refused. One
+        that has to see which arrays share memory gets the arrays themselves, and leaves them as they are.
         """
-        passed: list[Any] = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in given]
+        itself = getattr(self.routine.function, "sees_memory", False)
+        passed: list[Any] = [x if itself or not isinstance(x, np.ndarray) else x.copy(order="K") for x in given]
         args, kwargs = filled(self.arguments, passed)
         found: dict[int, Any] = {}
         kept = RUN.objects  # a program that Python runs meanwhile keeps objects of its own

@@ -1,4 +1,9 @@
-"""Kernels run on the emulated device, turn by turn, in random order; with `-m cuda`, on this machine's GPU."""
+"""Kernels run on the emulated device, turn by turn, in random order; with `-m cuda`, on this machine's GPU.
+
+With `DIFFJIT_CUDA=watched` in the environment, the emulated device remembers which turn has come to which element.
+"""
+
+import os
 
 import pytest
 
@@ -9,7 +14,7 @@ from diffjit.lowering.cuda import driver
 @pytest.fixture(autouse=True, params=["emulated", pytest.param("gpu", marks=pytest.mark.cuda)])
 def device(request, monkeypatch):
     if request.param == "emulated":
-        monkeypatch.setenv("DIFFJIT_CUDA", "emulated")
+        monkeypatch.setenv("DIFFJIT_CUDA", os.environ.get("DIFFJIT_CUDA") or "emulated")  # or "watched"
         return
     monkeypatch.delenv("DIFFJIT_CUDA", raising=False)
     monkeypatch.setattr(driver, "_LEAST", 0)

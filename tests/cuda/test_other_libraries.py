@@ -80,3 +80,47 @@ def test_a_library_that_is_not_known(monkeypatch):
     monkeypatch.delitem(foreign.LIBRARIES, Elsewhere.__module__.split(".")[0])
     with pytest.raises(UsageError, match="DJ564"):
         dj.jit(np.sum, backend="cuda")(Elsewhere(X))
+
+
+def products(x):
+    return np.tanh(x) * np.sum(x), {"last": x[-1] ** 2, "all": x * x}
+
+
+def test_products_with_derivatives():
+    v = np.cos(X)
+    value, along = dj.jvp(products, (Elsewhere(X),), (Elsewhere(v),), backend="cuda")
+    wanted = dj.jvp(products, (X,), (v,), backend="python")
+    for found, of in ((value, wanted[0]), (along, wanted[1])):
+        assert isinstance(found[0], Elsewhere)
+        np.testing.assert_allclose(found[0].numbers(), of[0], rtol=1e-12)
+        np.testing.assert_allclose(found[1]["all"].numbers(), of[1]["all"], rtol=1e-12)
+        np.testing.assert_allclose(found[1]["last"], of[1]["last"], rtol=1e-12)
+
+
+def test_maps():
+    v, seed = np.cos(X), (np.sin(X), {"last": 0.5, "all": X})
+    wanted = dj.vjp(products, X, backend="python")[1](seed)[0]
+    value, pullback = dj.vjp(products, Elsewhere(X), backend="cuda")
+    assert isinstance(value[0], Elsewhere)
+    elsewhere = (Elsewhere(seed[0]), {"last": 0.5, "all": Elsewhere(X)})
+    for given in (seed, elsewhere, elsewhere):
+        (back,) = pullback(given)
+        assert isinstance(back, Elsewhere)
+        np.testing.assert_allclose(back.numbers(), wanted, rtol=1e-12)
+    (back,) = dj.vjp(products, X, backend="cuda")[1](elsewhere)
+    np.testing.assert_allclose(back.numbers(), wanted, rtol=1e-12)
+    value, tangent_map = dj.linearize(products, Elsewhere(X), backend="cuda")
+    assert isinstance(value[1]["all"], Elsewhere)
+    along = tangent_map(Elsewhere(v))
+    wanted = dj.jvp(products, (X,), (v,), backend="python")[1]
+    np.testing.assert_allclose(along[0].numbers(), wanted[0], rtol=1e-12)
+    np.testing.assert_allclose(along[1]["last"], wanted[1]["last"], rtol=1e-12)
+
+
+def test_second_order():
+    def total(x):
+        return np.sum(np.tanh(x) ** 3)
+
+    found = dj.hvp(total, (Elsewhere(X),), (Elsewhere(X),), backend="cuda")
+    assert isinstance(found, Elsewhere)
+    np.testing.assert_allclose(found.numbers(), dj.hvp(total, (X,), (X,), backend="python"), rtol=1e-12)

@@ -1279,3 +1279,105 @@ def dj564_unknown_library():
         dj.jit(np.sum, backend="cuda")(Elsewhere())
     finally:
         del os.environ["DIFFJIT_CUDA"]
+
+
+# ------------------------------------------------------------------------------------------------------------ kernels
+
+
+def dj133_called_without_blocks():
+    from numba import cuda
+
+    @cuda.jit
+    def double(x, out):
+        i = cuda.grid(1)
+        out[i] = 2 * x[i]
+
+    def model(x):
+        out = np.zeros(4)
+        double(x, out)
+        return out.sum()
+
+    dj.grad(model)(np.ones(4))
+
+
+def dj133_outside_of_a_kernel():
+    from numba import cuda
+
+    def model(x):
+        return x[cuda.grid(1)] ** 2
+
+    dj.grad(model)(np.ones(4))
+
+
+def dj134_warps():
+    from numba import cuda
+
+    @cuda.jit
+    def spread(x, out):
+        i = cuda.grid(1)
+        out[i] = cuda.shfl_sync(-1, x[i], 0)
+
+    def model(x):
+        out = np.zeros(4)
+        spread[1, 4](x, out)
+        return out.sum()
+
+    dj.grad(model)(np.ones(4))
+
+
+def dj135_barrier_in_a_branch():
+    from numba import cuda
+
+    @cuda.jit
+    def double(x, out):
+        i = cuda.grid(1)
+        if i < x.size:
+            out[i] = 2 * x[i]
+            cuda.syncthreads()
+
+    def model(x):
+        out = np.zeros(8)
+        double[2, 4](x, out)
+        return out.sum()
+
+    dj.grad(model)(np.ones(7))
+
+
+def dj136_array_over_a_barrier():
+    from numba import cuda
+
+    @cuda.jit
+    def last(x, out):
+        i = cuda.grid(1)
+        row = x[i:]
+        if i == 3:
+            row = x
+        cuda.syncthreads()
+        out[i] = row[0]
+
+    def model(x):
+        out = np.zeros(4)
+        last[1, 4](x, out)
+        return out.sum()
+
+    dj.grad(model)(np.ones(4))
+
+
+def dj407_threads_that_meet():
+    from numba import cuda
+
+    @cuda.jit
+    def total(x, out):
+        i = cuda.grid(1)
+        out[0] += x[i]
+
+    def model(x):
+        out = np.zeros(1)
+        total[2, 4](x, out)
+        return out[0]
+
+    dj.settings.checked = True
+    try:
+        dj.grad(model)(np.ones(8))
+    finally:
+        dj.settings.checked = False

@@ -20,6 +20,7 @@ from diffjit.settings import settings
 
 if TYPE_CHECKING:
     from diffjit.frontend.entry.results import Program
+    from diffjit.lowering.cuda.foreign import Taken
 
 MAX_SPECIALISATIONS = 256
 MAX_SHORTCUTS = 4096  # of calls with arrays of certain shapes
@@ -31,6 +32,18 @@ _CACHED: dict[Any, Derived] = {}
 _NO_OPTIONS = frozenset(
     {*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_cache", "_fixed", "_shortcuts", "_templates", "function"}
 )
+
+
+@dataclass(slots=True)
+class Here:
+    """Arguments that hold no arrays of other libraries: they are taken, and results given back, as they are."""
+
+    args: tuple[Any, ...]
+    library: str = ""
+
+    def given_back(self, result: Any) -> Any:
+        """The result."""
+        return result
 
 
 class Derived:
@@ -114,6 +127,14 @@ class Derived:
             if compiled.mutated and not self.unchanged:
                 given.write_back()
         return given.given_back(self.finished(finish, outs, call, given.args, given.kwargs))
+
+    def taken(self, *args: Any) -> Here | Taken:
+        """Arguments that may hold arrays of other libraries, as a program with kernels takes them."""
+        if (self.backend or settings.backend) != "cuda":
+            return Here(args)
+        from diffjit.lowering.cuda.foreign import taken
+
+        return taken(args, {})
 
     def finished(
         self, finish: Any, outs: tuple[Any, ...], call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -35,15 +35,16 @@ def text_of(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: 
         with texts() as written:
             derived.build(derived.specialise(args, kwargs), call)
         return "\n\n".join(written)
-    return _compiled_anew(derived, args, kwargs, stage)
+    return "\n\n".join(compiled_anew(derived, args, kwargs, stage))
 
 
-def _compiled_anew(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str) -> str:
+def compiled_anew(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *stages: str) -> list[str]:
+    """The texts of some stages, of a program that is compiled for that."""
     call = flatten_call(args, kwargs)
-    with kept(stage) as found:
+    with kept(*stages) as found:
         compiled, finish = derived.build(derived.specialise(args, kwargs), call)
         compiled.run.first.anew(derived.inputs(compiled, finish, call))
-    return "\n\n".join(found)
+    return found
 
 
 def _kernels(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -53,4 +54,4 @@ def _kernels(derived: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str
     if (derived.backend or settings.backend) != "cuda":
         raise UsageError("DJ508", 'there is no stage "ptx" without kernels', cure='use backend="cuda"')
     with compiling_for("ptx"):
-        return _compiled_anew(derived, args, kwargs, "ptx")
+        return "\n\n".join(compiled_anew(derived, args, kwargs, "ptx"))

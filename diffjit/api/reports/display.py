@@ -134,6 +134,8 @@ def explained(e: Explanation, width: int) -> Iterator[Any]:
         yield table
     for row in e.tape.unknown:
         yield Text(f"line {row.line}, {row.name}: not known before the run: {row.why}", style="yellow")
+    for line in () if e.device is None else e.device.lines():
+        yield Text(line)
 
 
 def grouped(rows: list[Recorded]) -> list[str]:

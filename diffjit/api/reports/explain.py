@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diffjit.analysis.proven import proofs
-from diffjit.api.engine.derived import Derived, resolve
+from diffjit.api.engine.derived import Derived, cached, resolve
 from diffjit.api.engine.engine import program_of
 from diffjit.api.engine.programs import flatten_call
 from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.grad import Gradient
 from diffjit.api.gradients import differentiated, scalar_result
 from diffjit.api.product_programs import reversible
+from diffjit.api.products import ReverseProduct
+from diffjit.api.reports.kernels import DeviceUse, device_use
 from diffjit.api.reports.memory import Recorded, TapeSize, predicted
 from diffjit.dataclass import dataclass
 from diffjit.frontend.entry.source import span_of
@@ -27,6 +29,7 @@ from diffjit.ir.text.expressions import SourcePrinter
 from diffjit.ir.text.outofssa import function_def
 from diffjit.ir.walk import callees
 from diffjit.primitives.semantics import printed
+from diffjit.settings import settings
 from diffjit.transforms.custom import without_rules
 from diffjit.transforms.pipeline import joint
 
@@ -78,12 +81,14 @@ class Explanation:
     tape         what is recorded, as from `memory`
     parts        the program, function by function, line by line
     derivative   the text of the derivative, line by line
+    device       with `backend="cuda"`: which parts are kernels, what the host runs and why, what is copied; else None
     """
 
     name: str
     tape: TapeSize
     parts: list[Part]
     derivative: list[Made]
+    device: DeviceUse | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from diffjit.api.reports.display import explained
@@ -125,7 +130,12 @@ def explain(fun: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> 
     if not any(line.back for line in derivative) and len(functions) == 1:
         derivative = [Made(m.text, m.depth, m.place, back=False) for m in derivative]
     parts = _parts(fun, program.function, derivative, tape)
-    return Explanation(getattr(fun, "__name__", "program"), tape, parts, derivative)
+    chosen = backend or getattr(fun, "backend", None) or settings.backend
+    device = None
+    if chosen == "cuda":
+        derived = fun if isinstance(fun, Derived) else cached(ReverseProduct, fun, chosen)
+        device = device_use(derived, args, kwargs, program.arg_names)
+    return Explanation(getattr(fun, "__name__", "program"), tape, parts, derivative, device)
 
 
 def _functions(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Function]:

@@ -68,10 +68,11 @@ def fragment(e: Explanation) -> str:
         f'<p class="warn">line {row.line}, {escape(row.name)}: not known before the run: {escape(row.why)}</p>\n'
         for row in e.tape.unknown
     )
+    device = "" if e.device is None else "".join(f"<p>{escape(line)}</p>\n" for line in e.device.lines())
     parts = "\n".join(_part(part, files, e.tape.known) for part in e.parts)
     return (
         f'<div class="diffjit">\n<style>{_STYLE}</style>\n'
-        f"<h1>{escape(e.name)} and its derivative</h1>\n<p>{escape(total_text(e.tape))}</p>\n{warnings}"
+        f"<h1>{escape(e.name)} and its derivative</h1>\n<p>{escape(total_text(e.tape))}</p>\n{warnings}{device}"
         f'<div class="panes">\n<div>\n{parts}\n</div>\n<div>\n<h2>derivative</h2>\n{_derivative(e, files)}\n</div>\n'
         f"</div>\n<script>{_SCRIPT}</script>\n</div>"
     )

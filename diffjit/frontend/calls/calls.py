@@ -16,6 +16,7 @@ from diffjit.errors import DiffjitError, NoRule
 from diffjit.frontend.calls.methods import is_of_others
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Keys
+from diffjit.frontend.kernels.words import is_of_kernels
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.outside.foreign import routine_for
 from diffjit.frontend.outside.surroundings import is_cython, is_pure_library
@@ -62,6 +63,8 @@ class Calls(Mixin):
             return self.call(self.not_none(function), args, kwargs, node)
         if isinstance(function, av.Sum):
             return self.each(function, lambda f: self.call(f, args, kwargs, node))
+        if isinstance(function, Static) and is_of_kernels(function.obj):
+            return self.call_of_kernels(function.obj, args, kwargs, node)
         if isinstance(function, Static):
             return self.call_static(function.obj, args, kwargs, node)
         problem = f"{describe(function)} is called like a function"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.frontend.kernels.words import BETWEEN_SIDES
 from diffjit.frontend.syntax.handlers import CORE
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -47,7 +48,7 @@ class NumpyMethods(Mixin):
             return Static(value.type.dtype.itemsize)
         if name == "nbytes":
             return self.ew("multiply", self.np_size(value), Static(value.type.dtype.itemsize))
-        own = ("astype", "item", "tolist", "view", "setflags", "is_integer")
+        own = ("astype", "item", "tolist", "view", "setflags", "is_integer", *BETWEEN_SIDES)
         if name in own or self.array_function(name) is not None:
             return av.Method(a if isinstance(a, Static) else value, name)
         python = None if hasattr(self.class_of(a), name) else AttributeError
@@ -85,6 +86,8 @@ class NumpyMethods(Mixin):
             return NONE
         if name in ("conj", "conjugate") and not args and self.array(a).type.dtype.kind != "c":
             return self.array(a)  # NumPy's function makes a copy, the method does not
+        if name in BETWEEN_SIDES:
+            return self.between_sides(a, name, *args, **kwargs)
         if name == "view":
             return self.viewed(self.array(a), args, node)
         return self.call_static(self.array_function(name), [a, *args], kwargs, node)

@@ -210,6 +210,9 @@ class Objects(Mixin):
         raise self.type_problem("DJ317", f"{describe(owner)} has no attribute `{name}`", node)
 
     def static_attribute(self, obj: Any, name: str, node: Any) -> Any:
+        found = self.word_attribute(obj, name, node)
+        if found is not None:
+            return found
         if isinstance(obj, type):
             plain = stand_in(obj)  # of SciPy's classes, what is written as a program
             obj = plain if hasattr(plain, name) else obj

@@ -10,6 +10,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.errors import TypeProblem
+from diffjit.frontend.kernels.words import is_kernel
 from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.numpy.index_tricks import is_index_trick
 from diffjit.frontend.objects.lists import split_slice
@@ -44,6 +45,8 @@ class Indexing(Mixin):
     def _item_at(self, owner: Any, index: Any, node: Any) -> Any:
         if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
             return self.get_item(self.certain(owner), self.certain(index), node)
+        if isinstance(owner, Static) and is_kernel(owner.obj):
+            return self.configured(owner.obj, index, node)
         if isinstance(owner, Static) and self.wrong_type(owner) is None:
             if is_index_trick(owner.obj):
                 return self.index_trick(owner.obj, index, node)

@@ -36,6 +36,8 @@ from diffjit.frontend.entry.lift import Lifting
 from diffjit.frontend.entry.source import source_of
 from diffjit.frontend.entry.subset import local_names, own_nodes
 from diffjit.frontend.entry.watch import Watching
+from diffjit.frontend.kernels.blocks import Blocks
+from diffjit.frontend.kernels.launches import Launches
 from diffjit.frontend.numpy.arith import Arith
 from diffjit.frontend.numpy.asserted import Asserted
 from diffjit.frontend.numpy.failures import Failures
@@ -95,7 +97,7 @@ class Interpreter(
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
     Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols, SetOperators,
     Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
-    ChangedOutside,
+    ChangedOutside, Blocks, Launches,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -139,6 +141,8 @@ class Interpreter(
         self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
         self.lost: set[tuple[type, str]] = set()  # attributes whose form behind a loop that did not run is not followed
         self._uids = itertools.count(1)
+        self.launches = []
+        self.noted = None
         self.init_lifting()
         self.init_opaque()
         self.init_changed()
@@ -249,6 +253,8 @@ class Interpreter(
         if isinstance(value, Value) and value.name is None:
             value.name = name
         frame = self.frames[-1]
+        if self.noted is not None:
+            self.note_binding(name, value)
         if name in frame.local:
             self.cells["v", frame.uid, name] = value
             return
@@ -342,6 +348,17 @@ class Interpreter(
 
     def run_body(self, fn: av.Fn, bound: dict[str, Any], node: gast.AST | None, on_yield: Any = None) -> Any:
         """Interpret a function's body in a new frame and return its result."""
+        with self.entered(fn, bound, node, on_yield) as frame:
+            if isinstance(fn.node, gast.Lambda):
+                with self.at(fn.node.body):
+                    self.guarded(lambda: self.return_value(self.eval(fn.node.body)))
+            else:
+                self.exec_block(fn.node.body)
+            return self.returned(frame)
+
+    @contextmanager
+    def entered(self, fn: av.Fn, bound: dict[str, Any], node: gast.AST | None, on_yield: Any = None) -> Iterator[Frame]:
+        """A new frame of a function, while its body is interpreted."""
         local, outer = local_names(fn.node)
         frame = Frame(
             next(self._uids), fn, local, outer, on_yield=on_yield, forks=self.forks, form=self.static_form(bound)
@@ -354,12 +371,7 @@ class Interpreter(
             self.cells["v", frame.uid, name] = value
         self.frames.append(frame)
         try:
-            if isinstance(fn.node, gast.Lambda):
-                with self.at(fn.node.body):
-                    self.guarded(lambda: self.return_value(self.eval(fn.node.body)))
-            else:
-                self.exec_block(fn.node.body)
-            return self.returned(frame)
+            yield frame
         finally:
             self.frames.pop()
             self.call_path, self.memo, self.here, self.step = state

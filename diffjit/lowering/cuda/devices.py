@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
 
-EMULATED = "emulated"
+EMULATED, WATCHED = "emulated", "watched"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Description:
 class Device(Protocol):
     """What runs kernels."""
 
-    form: str  # of its images: "ptx" or "native"
+    form: str  # of its images: "ptx", "native" or "watched"
 
     def load(self, image: bytes) -> Any:
         """An image as a kernel."""
@@ -91,10 +91,10 @@ def compiling_for(wanted: str) -> Iterator[None]:
 
 
 def _made(asked: str) -> Device:
-    if asked == EMULATED:
+    if asked in (EMULATED, WATCHED):
         from diffjit.lowering.cuda.emulated import Emulated
 
-        return Emulated()
+        return Emulated(watched=asked == WATCHED)
     from diffjit.lowering.cuda import library
     from diffjit.lowering.cuda.driver import Gpu, Unavailable
 
@@ -124,6 +124,6 @@ def listed() -> list[Description]:
 
     found = [Description(platform.processor() or platform.machine(), "cpu", f"{cores()} cores")]
     found += [Description(name, "cuda", details) for name, details in described()]
-    if os.environ.get("DIFFJIT_CUDA") == EMULATED:
-        found.append(Description("kernels on the processor", "cuda", EMULATED))
+    if os.environ.get("DIFFJIT_CUDA") in (EMULATED, WATCHED):
+        found.append(Description("kernels on the processor", "cuda", os.environ["DIFFJIT_CUDA"]))
     return found

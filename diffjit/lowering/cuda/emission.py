@@ -16,6 +16,7 @@ from numba.core import cgutils, types
 from diffjit.ir import stages
 from diffjit.lowering.calls.failures import RAISED as RAISED_FAILURE
 from diffjit.lowering.cuda import images, launch
+from diffjit.lowering.cuda.devices import WATCHED
 from diffjit.lowering.llvm.elements import DATA, MEMINFO, PARENT
 from diffjit.lowering.runtime.build import fail_if
 
@@ -57,7 +58,8 @@ def _image(
         fields, flat = _fields(context, builder, kinds, parts)
         text = str(library.final_module)
         for_gpu = context.lower.device == "ptx"
-        image = (images.ptx if for_gpu else images.native)(text, name, fields)
+        watched = context.lower.device == WATCHED
+        image = images.ptx(text, name, fields) if for_gpu else images.native(text, name, fields, watched=watched)
     except images.Refused as error:
         stages.note("ptx", "ptx", lambda why=str(error): f"// {described.qualname} runs on the host: {why}\n")
         return None

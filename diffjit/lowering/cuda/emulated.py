@@ -15,6 +15,7 @@ import numpy as np
 
 from diffjit.lowering.calls.interrupts import compiled
 from diffjit.lowering.cuda import pool
+from diffjit.lowering.cuda import watched as watched_turns
 from diffjit.lowering.cuda.images import TURN
 
 _MEMORY = """
@@ -40,6 +41,7 @@ head:
 body:
   %place = getelementptr i64, ptr %numbers, i64 %k
   %index = load i64, ptr %place
+  store i64 %index, ptr @dj_now
   call void %function(i64 %index, i64 %args, i64 %failed)
   %next = add i64 %k, 1
   br label %head
@@ -49,17 +51,21 @@ done:
 """
 
 
+_TOGETHER = 64  # turns between which what they did is taken off the log
+
+
 class Emulated:
     """The device."""
 
-    form = "native"
-
-    def __init__(self, seed: int | None = None) -> None:
+    def __init__(self, seed: int | None = None, *, watched: bool = False) -> None:
+        self.form = "watched" if watched else "native"
         self.random = np.random.default_rng(seed)
         self.lock = threading.Lock()
-        self.engine = compiled(_MEMORY + _ALL, hot=True)
+        self.engine = compiled(_MEMORY + watched_turns.RUNTIME + _ALL, hot=True)
         self.turns = _TURNS(self.engine.get_function_address("dj_turns"))
         self.launches = 0
+        self.log = watched_turns.Log(self.engine) if watched else None
+        llvm.add_symbol("dj_watched", self.engine.get_function_address("dj_watched"))
         pool.grow_by(self.engine.get_function_address("dj_grow"))
 
     def load(self, image: bytes) -> Any:
@@ -74,11 +80,22 @@ class Emulated:
 
     def launch(self, kernel: Any, count: int, args: int, failed: int, arrays: list[tuple[int, int]]) -> None:
         """Run all turns."""
-        del arrays
         with self.lock:
             order = self.random.permutation(count)
             self.launches += 1
+            if self.log is not None:
+                self._watch(self.log, kernel, order, args, failed, arrays)
+                return
         self.turns(kernel[1], order.ctypes.data, count, args, failed)
+
+    def _watch(self, log: watched_turns.Log, kernel: Any, order: Any, args: int, failed: int, arrays: Any) -> None:
+        """Run all turns, some at a time, and see that none meet."""
+        log.begin()
+        for k in range(0, len(order), _TOGETHER):
+            some = order[k : k + _TOGETHER]
+            self.turns(kernel[1], some.ctypes.data, len(some), args, failed)
+            log.keep(arrays)
+        log.refuse_meetings()
 
     def copy(self, to: int, start: int, size: int) -> None:
         """Copy bytes."""

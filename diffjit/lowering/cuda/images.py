@@ -20,6 +20,7 @@ import llvmlite.binding as llvm
 
 from diffjit.dataclass import dataclass
 from diffjit.lowering.cuda import library
+from diffjit.lowering.cuda.watched import instrumented
 from diffjit.lowering.llvm import outside
 
 TURN, KERNEL = "dj_turn", "dj_kernel"
@@ -309,10 +310,11 @@ def ptx(text: str, part: str, fields: list[Field], processor: str = OLDEST) -> b
     return _compiled(module, _wanted(TRIPLE, machine, "asm"))
 
 
-def native(text: str, part: str, fields: list[Field]) -> bytes:
+def native(text: str, part: str, fields: list[Field], *, watched: bool = False) -> bytes:
     """The image for the emulated device: an object file of this machine with `dj_turn`."""
     triple = llvm.get_process_triple()
-    module = _linked(_plain(text), part, fields, "", triple)
+    plain = _plain(text)
+    module = _linked(instrumented(plain) if watched else plain, part, fields, "", triple)
     _closed(module, TURN, None)
     return _compiled(module, _wanted(triple, {"opt": 1, "reloc": "pic"}, "object"))
 

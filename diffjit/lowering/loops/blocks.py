@@ -26,7 +26,7 @@ from diffjit.analysis.manager import analyses
 from diffjit.analysis.separate import SUMS
 from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.walk import walk
-from diffjit.lowering.loops import fuse, sharing
+from diffjit.lowering.loops import fuse, sharing, told
 from diffjit.lowering.loops.outlined import MOST
 from diffjit.lowering.text.lines import Lines, tuple_text
 from diffjit.lowering.text.spreading import Part, free_names, groups_of
@@ -80,6 +80,7 @@ def add_up(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value
     apart = groups_of(names[2:], sharing.arrays_behind(op, shared, name), printer.roots, set(parts.values()))
     block = Part(printer.part_name(), names, (0, 0, *apart), inner.parse())
     printer.parts.append(block)
+    told.part(block.name, op)
 
     lines = Lines()
     lines.add(f"{count} = trip({first}, {stop}, 1)")

@@ -18,6 +18,7 @@ from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.text import syntax
 from diffjit.ir.types import Array
 from diffjit.ir.walk import walk
+from diffjit.lowering.loops import told
 from diffjit.lowering.loops.outlined import MOST
 from diffjit.lowering.text.spreading import Part, free_names, given_names, groups_of
 from diffjit.tree import NO_THREADS
@@ -75,6 +76,7 @@ def share(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value]
         count = syntax.expr("trip(first, stop, 1)", stop=count, first=ast.Constant(value=first))
     part = part_of(printer, op, loop, name)
     given = syntax.tuple_of([syntax.variable(n) for n in part.parameters[2:]])
+    told.part(part.name, op)
     run = "run_turns" if ONCE in op.attrs else "run_lanes"
     call = syntax.expr(f"{run}(function, count, given)", function=syntax.variable(part.name), count=count, given=given)
     call.origin = op  # type: ignore[attr-defined] - the place of a failure

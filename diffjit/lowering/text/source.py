@@ -23,7 +23,7 @@ from diffjit.ir.text.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
 from diffjit.lowering.calls import failures
-from diffjit.lowering.loops import blocks, checked, fuse, outlined, reuse, sharing
+from diffjit.lowering.loops import blocks, checked, fuse, outlined, reuse, sharing, told
 from diffjit.lowering.loops.fusion import NEST, same_place
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
@@ -77,12 +77,11 @@ class LoweredPrinter(OpPrinter):
         self._inside_loops: set[Op] = {
             op for loop in walk(function.body) if loop.row.loop for region in loop.regions for op in walk(region)
         }
-        self._shared: set[Op] = {
-            op
-            for loop in walk(function.body)
-            if sharing.pays(self, loop) or blocks.pays(self, loop)
-            for op in walk(loop.regions[0])
-        }
+        self._parts = {op for op in walk(function.body) if sharing.pays(self, op) or blocks.pays(self, op)}
+        self._shared: set[Op] = {op for loop in self._parts for op in walk(loop.regions[0])}
+
+        if self.device:
+            told.host(function.body, lambda op: op in self._parts)
 
     # Helpers for the other files of this room
 

@@ -22,7 +22,7 @@ import numpy as np
 from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array
-from diffjit.lowering.loops import fuse
+from diffjit.lowering.loops import fuse, told
 from diffjit.lowering.marks import NEST
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.vecmath import VECTOR
@@ -106,6 +106,7 @@ class _Spread:
         body = self._body(blocks=blocks, size=size, kept=kept, flags=flags, flat=count if flat else "")
         part = self._part(body)
         work = " * ".join([*nest.nest.lengths, str(self._weight())])
+        told.part(part.name, nest.op)
         lines.add(f"spread({part.name}, {count}, {work}, {tuple_text(part.parameters[2:])})")
         if totals:
             index = self.printer.temp("at")

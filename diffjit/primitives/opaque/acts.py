@@ -142,6 +142,11 @@ class Act:
     name: str  # as messages name it
     alive: list[Any] = field(default_factory=list[Any])
 
+    @property
+    def sees_memory(self) -> bool:
+        """Whether it gets the program's arrays, not copies of them."""
+        return getattr(self.function, "sees_memory", False)
+
     def __call__(self, *values: Any) -> Any:
         """The call, for these operands."""
         given = list(values)

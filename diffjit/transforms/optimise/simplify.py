@@ -1,5 +1,6 @@
 """Removes joins that join nothing: loop variables that never change, branches that yield the same value.
 
+i // n * n + i % n               ->    i, of Python's ints: a thread's number in its grid, put together again
 for i, a in ...: yield a        ->    a is what it was before the loop
 if c: yield x  else: yield x    ->    x
 if c: raise    else: yield x    ->    if c: raise
@@ -9,7 +10,8 @@ if c: raise    else: yield x    ->    if c: raise
 from __future__ import annotations
 
 from diffjit.analysis.proven import untested
-from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value, const_of
+from diffjit.ir.types import INT
 from diffjit.ir.walk import always_raises, dce
 
 
@@ -36,6 +38,9 @@ def _block(block: Block, mapping: dict[Value, Value]) -> None:
         elif op.kind == "if":
             _branch(op, mapping)
             block.ops += _straight(op, block, mapping)
+        elif op.kind == "add" and op.out.type == INT and (number := _whole(op)) is not None:
+            mapping[op.out] = number
+            block.ops.pop()
 
 
 def _loop(op: Op, mapping: dict[Value, Value]) -> None:
@@ -65,6 +70,24 @@ def _branch(op: Op, mapping: dict[Value, Value]) -> None:
             for r in op.regions:
                 del r.results[k]
             del op.outputs[k]
+
+
+def _whole(op: Op) -> Value | None:
+    for product, rest in (op.inputs, op.inputs[::-1]):
+        if product.op is None or rest.op is None or (product.op.kind, rest.op.kind) != ("multiply", "remainder"):
+            continue
+        number, size = rest.op.inputs
+        for quotient, again in (product.op.inputs, product.op.inputs[::-1]):
+            if quotient.op is None or quotient.op.kind != "floor_divide" or not _equal(again, size):
+                continue
+            if number.type == INT and _equal(quotient.op.inputs[0], number) and _equal(quotient.op.inputs[1], size):
+                return number
+    return None
+
+
+def _equal(a: Value, b: Value) -> bool:
+    number = const_of(a)
+    return a is b or (type(number) is int and number == const_of(b))
 
 
 def _straight(op: Op, block: Block, mapping: dict[Value, Value]) -> list[Op]:

@@ -1,0 +1,1 @@
+"""Kernels that users write by hand with `numba.cuda.jit`."""
