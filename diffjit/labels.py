@@ -10,10 +10,12 @@ The libraries are never imported here: a program that has such an object has imp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+
+from diffjit.dataclass import dataclass
 
 _SHORT = 64  # so many texts of an index a program is made for
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from diffjit import tree
 from diffjit.api.engine.derived import Derived
 from diffjit.api.engine.text import compiled_anew
+from diffjit.dataclass import dataclass
 from diffjit.ir.stages import PARTS
 
 

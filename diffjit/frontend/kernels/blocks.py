@@ -7,9 +7,10 @@ these have is found out by interpreting the kernel once as if each thread ran it
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from diffjit.dataclass import dataclass
 from diffjit.frontend.entry.subset import assigned_names
 from diffjit.frontend.kernels.phases import Phase, exposures
 from diffjit.frontend.syntax.mixin import Mixin

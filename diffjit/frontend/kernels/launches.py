@@ -13,11 +13,12 @@ threads inside (`kernels.blocks`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.frontend.kernels import races
 from diffjit.frontend.kernels.phases import Plan, Refused, plan_of
 from diffjit.frontend.kernels.words import Word, dtype_of, is_configured, is_device_function, is_kernel, word, word_of

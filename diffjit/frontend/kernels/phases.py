@@ -24,11 +24,12 @@ import builtins
 import copy
 import math
 import types
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import gast
 
+from diffjit.dataclass import dataclass
 from diffjit.frontend.entry.subset import assigned_names, local_names
 from diffjit.frontend.kernels.words import Word, word, word_of
 

@@ -15,12 +15,13 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem
 from diffjit.frontend.kernels.words import dtype_of, is_kernel, word
 from diffjit.ir.nodes import Loc

@@ -8,10 +8,10 @@ imports Numba: a program that has a kernel has imported it.
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass
 from typing import Any
 
 from diffjit import tree
+from diffjit.dataclass import dataclass
 
 _MODULE = "numba.cuda"
 # What is not one of these is the object that the module has: `cuda.jit`, `cuda.is_available`.
