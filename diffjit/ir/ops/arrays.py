@@ -43,8 +43,8 @@ declare(
         raises=Raises.LENGTHS, view=View.MAYBE, lengths_at=1, name="{}_flat"),
     # Rearranged
     Row("concatenate", "*arrays", "attrs axis", raises=Raises.LENGTHS, shared=True, name=""),
-    Row("sort", "a", "attrs axis; stable", raises=Raises.NEVER, shared=True, like=0),
-    Row("argsort", "a", "attrs axis; stable", raises=Raises.NEVER, constant=True, shared=True, like=0),
+    Row("sort", "a", "attrs axis; stable", library=True, raises=Raises.NEVER, shared=True, like=0),
+    Row("argsort", "a", "attrs axis; stable", library=True, raises=Raises.NEVER, constant=True, shared=True, like=0),
     Row("nonzero", "a", "flat positions of True in a.ravel() (np.flatnonzero) -> fresh int array",
         raises=Raises.NEVER, constant=True, shared=True, name="where_{}"),
     Row("unbroadcast", "g like", "sums g to the shape of `like` -> same kind as `like`",

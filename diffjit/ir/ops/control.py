@@ -27,7 +27,7 @@ declare(
     Row("foreign", "*args_and_lengths",
         "attrs site: a function without source (`primitives.routines`) of its args alone; lengths are those of the "
         "outputs that are (fresh) arrays, one after the other",
-        raises=Raises.VALUES, linked=True),
+        library=True, raises=Raises.VALUES, linked=True),
     Row("opaque", "*args_and_lengths",
         "like foreign, of a function that is called for what it does, or whose answer is another each time; what comes "
         "out are numbers without a derivative",

@@ -89,6 +89,7 @@ class Row:
     inner: bool = False  # made and taken away again by one transform
 
     # Lengths of operands
+    library: bool = False  # compiled code calls a routine of the processor for it
     core: int = 0  # so many last axes are those of matrices and vectors: only the stacks before them are broadcast
 
     # Lengths of an array that comes out

@@ -9,10 +9,6 @@ from diffjit.ir.nodes import Block, Op
 from diffjit.ir.stages import PARTS
 from diffjit.ir.walk import walk
 
-_LIBRARY = frozenset({
-    "matmul", "solve", "inv", "det", "cholesky", "eigh", "svd", "fft", "rfft", "irfft", "sort", "argsort", "foreign",
-})  # fmt: skip
-
 
 def part(name: str, op: Op) -> None:
     """A loop has become a part."""
@@ -27,7 +23,7 @@ def host(block: Block, is_part: Callable[[Op], bool]) -> None:
         if op.row.loop and not is_part(op):
             why = _why(op)
             stages.note(PARTS, "txt", lambda op=op, why=why: _line("", op, why))
-        elif op.kind in _LIBRARY:
+        elif op.row.library:
             stages.note(PARTS, "txt", lambda op=op: _line("", op, f"{op.kind} is a library's, of the processor"))
         elif not op.row.loop:
             for region in op.regions:
