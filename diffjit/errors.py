@@ -85,6 +85,12 @@ def without_rule(
     return NoRule("DJ202", f"`{kind}` has no {what}", loc=loc, cure=cure)
 
 
+def real_only(kind: str, loc: Loc | None = None) -> NoRule:
+    """The error for a kind of operation that is for real numbers alone."""
+    cure = "write it with functions that have one, or its real and imaginary parts as separate real numbers"
+    return NoRule("DJ203", f"`{kind}` has no derivative rule for complex numbers", loc=loc, cure=cure)
+
+
 class TypeProblem(DiffjitError):
     """A value whose type does not fit, or changes on the way (DJ3xx)."""
 

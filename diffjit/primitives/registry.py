@@ -18,6 +18,9 @@
 from __future__ import annotations
 
 import ast
+import dis
+import functools
+import inspect
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any
@@ -223,6 +226,35 @@ def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
         return plain
 
     return register
+
+
+# Parameters that say how something is to be computed or checked, not what: what is written here need not read them.
+ADVICE = frozenset({
+    "kind", "order", "casting", "subok", "device", "overwrite_input", "overwrite_a", "overwrite_b", "overwrite_x",
+    "overwrite_ab", "overwrite_a_band", "overwrite_A", "overwrite_data", "overwrite", "check_finite", "workers",
+    "optimize", "assume_unique", "sorted", "lwork", "quiet", "rng", "seed", "xp", "lapack_driver", "driver", "tol",
+    "blocksize", "threshold", "balanced", "traceA", "permc_spec", "diag_pivot_thresh", "relax", "panel_size",
+    "options", "callback_type", "store_outer_Av", "prepend_outer_v", "discard_C", "vectorized", "jac",
+    "jac_sparsity", "lband", "uband", "min_step", "Dfun", "col_deriv", "ml", "mu", "tcrit", "hmin", "ixpr", "mxstep",
+    "mxhnil", "mxordn", "mxords", "printmessg", "maxp1", "limlst", "cache_size", "quadrature", "tr_options",
+    "lsmr_maxiter", "irlen",
+})  # fmt: skip
+
+
+@functools.cache
+def unread(plain: Callable[..., Any]) -> tuple[tuple[int, str, Any], ...]:
+    """The parameters of a plain Python version that it never reads: places, names, defaults."""
+    found = getattr(plain, "__code__", None)
+    if found is None:
+        return ()
+    read = {
+        name
+        for instruction in dis.get_instructions(found)
+        if instruction.opname.startswith(("LOAD", "MAKE_CELL", "DELETE"))
+        for name in (instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,))
+    }
+    parameters = inspect.signature(plain).parameters.values()
+    return tuple((k, p.name, p.default) for k, p in enumerate(parameters) if p.name not in read | ADVICE)
 
 
 def of_reals(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.dataclass import dataclass
-from diffjit.errors import NoRule
+from diffjit.errors import NoRule, real_only
 from diffjit.frontend.numpy.formulas import choice, formula, is_name, number, quotient
 from diffjit.frontend.syntax.interpret import Frame, Interpreter
 from diffjit.frontend.values import values as av
@@ -455,12 +455,7 @@ def without_source(op: Op) -> NoRule:
 
 def refused(op: Op) -> NoRule:
     """The error for an operation whose rule is for real numbers alone."""
-    return NoRule(
-        "DJ203",
-        f"`{op.kind}` has no derivative rule for complex numbers",
-        loc=op.loc,
-        cure="write it with functions that have one, or its real and imaginary parts as separate real numbers",
-    )
+    return real_only(op.kind, op.loc)
 
 
 def on_complex(op: Op) -> str:

@@ -29,7 +29,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import learn
-from diffjit.primitives.registry import COMPOSITES, CONSTANT, ELEMENTWISE, FUNCTIONS, PLANE, REAL, STATELESS
+from diffjit.primitives.registry import COMPOSITES, CONSTANT, ELEMENTWISE, FUNCTIONS, PLANE, REAL, STATELESS, unread
 from diffjit.primitives.signatures import is_ctypes
 
 
@@ -108,10 +108,7 @@ class Calls(Mixin):
             plain = COMPOSITES[obj]
             if isinstance(plain, type):
                 return self.instantiate(plain, args, kwargs, node)
-            result = self.with_out(
-                plain, lambda *a, **k: self.call_fn(self.fn_of(plain), list(a), k, node), args, kwargs, node
-            )
-            return self.as_python_numbers(result) if getattr(obj, "__module__", "") == "math" else result
+            return self.call_composite(obj, plain, args, kwargs, node)
         if obj in FUNCTIONS and not without_rule:
             return self.call_elementwise(obj, FUNCTIONS[obj], args, kwargs, node)
         if is_foreign(obj):
@@ -174,6 +171,21 @@ class Calls(Mixin):
         ):
             return self.call(self.lift_object(obj), args, kwargs, node)
         return self.call_unknown(obj, args, kwargs, node)
+
+    def call_composite(self, obj: Any, plain: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A function of the library, by its plain Python version."""
+        self.demand_read(obj, plain, args, kwargs, node)
+        result = self.with_out(
+            plain, lambda *a, **k: self.call_fn(self.fn_of(plain), list(a), k, node), args, kwargs, node
+        )
+        return self.as_python_numbers(result) if getattr(obj, "__module__", "") == "math" else result
+
+    def demand_read(self, obj: Any, plain: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> None:
+        """Refuse what is given for a parameter that the library's version of a function does not read."""
+        for place, name, default in unread(plain):
+            given = args[place] if place < len(args) else kwargs.get(name, Static(default))
+            if name != "out" and not (isinstance(given, Static) and _alike(given.obj, default)):
+                raise self.unsupported("DJ118", f"argument `{name}` of `{called(obj)}`", node, "leave it out")
 
     def call_slot(self, obj: types.WrapperDescriptorType, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """`int.__mul__(a, b)`: the operator, for numbers of that class."""
@@ -465,3 +477,8 @@ def is_pure(obj: Any) -> bool:
     if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
         return False
     return module.split(".")[0] in _PURE_MODULES and not module.startswith(_IMPURE)
+
+
+def _alike(given: Any, default: Any) -> bool:
+    """Whether an argument is what a parameter has anyway."""
+    return given is default or (type(given) is type(default) and not isinstance(given, np.ndarray) and given == default)

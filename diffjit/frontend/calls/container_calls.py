@@ -14,7 +14,7 @@ from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 
 
@@ -22,10 +22,25 @@ class ContainerCalls(Mixin):
     """Mixin of the interpreter: constructors of containers."""
 
     @core(collections.namedtuple)  # noqa: PYI024 - the user's
-    def py_namedtuple(self, typename: Any, field_names: Any, **_: Any) -> Any:
+    def py_namedtuple(
+        self,
+        typename: Any,
+        field_names: Any,
+        *,
+        rename: Any = Static(False),
+        defaults: Any = NONE,
+        module: Any = NONE,
+    ) -> Any:
+        del module
         text = isinstance(field_names, Static)
         names = field_names.obj if text else tuple(i.obj for i in self.sequence_items(field_names, None))
-        return Static(_named_tuple(typename.obj, names))
+        given = None if is_none(defaults) else self.all_known(defaults)
+        if given is None and not is_none(defaults):
+            raise self.unsupported(
+                "DJ118", "defaults of a named tuple that are computed", None, "pass them in each call"
+            )
+        known = given.obj if isinstance(given, Static) else given
+        return Static(_named_tuple(typename.obj, names, rename.obj, None if known is None else tuple(known)))
 
     def static_truth(self, flag: Any, what: str) -> bool:
         """A flag that must be known while specialising."""
@@ -123,6 +138,6 @@ class ContainerCalls(Mixin):
 
 
 @functools.lru_cache(maxsize=1024)
-def _named_tuple(typename: str, field_names: Any) -> type:
+def _named_tuple(typename: str, field_names: Any, rename: bool, defaults: tuple[Any, ...] | None) -> type:
     """The same class each time that a program is specialised."""
-    return collections.namedtuple(typename, field_names)  # noqa: PYI024 - made for the user's program
+    return collections.namedtuple(typename, field_names, rename=rename, defaults=defaults)  # noqa: PYI024 - made for the user's program

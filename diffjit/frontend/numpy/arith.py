@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.errors import TypeProblem
+from diffjit.errors import TypeProblem, real_only
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -42,6 +42,7 @@ def _python_operator(row: Row) -> Any:
 
 
 PYTHON_OPERATORS = {kind: _python_operator(row) for kind, row in ROWS.items() if _python_operator(row) is not None}
+_OF_REALS = frozenset({"sinc", "i0"})  # what is computed of real numbers alone, by functions that are no ufuncs
 _FOLLOWING = frozenset({"const", "negative", "positive", "cast", "multiply"})  # their sign follows from the operands'
 _GUARDED = {"zmul": "multiply", "zdiv": "divide"}  # and what they are where the guard is not needed
 _PYTHON_TYPES = {"b": np.dtype(np.bool_), "i": int, "f": float, "c": complex}
@@ -271,12 +272,15 @@ class Arith(Mixin):
     def numpy_dtype(self, kind: str, types: list[Any]) -> np.dtype:
         """The dtype by NumPy's rules, with NumPy's refusal in our words."""
         try:
-            return numpy_result(kind, types)
+            found = numpy_result(kind, types)
         except TypeError as error:
             kinds = ", ".join(str(t.dtype) for t in types)
             raise self.type_problem(
                 "DJ302", f"`{kind}` does not take {kinds}", cure="convert the operands first"
             ) from error
+        if found.kind == "c" and kind in _OF_REALS:
+            raise self.error(real_only(kind))
+        return found
 
     def _weak_type(self, kind: str, types: list[Scalar], args: tuple[Any, ...]) -> Scalar:
         if kind in PYTHON_OPERATORS or ROWS[kind].boolean:
@@ -290,7 +294,7 @@ class Arith(Mixin):
             return scalar_result("divide", types)
         if kind in ("zmul", "maximum", "minimum", "sign", "square", "one_minus_square"):
             return scalar_result("add", types)
-        return Scalar(numpy_result(kind, list(types)), weak=True)
+        return Scalar(self.numpy_dtype(kind, list(types)), weak=True)
 
     def _int_power_type(self, args: tuple[Any, ...]) -> Scalar:
         exponent = args[1]

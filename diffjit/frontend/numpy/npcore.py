@@ -15,7 +15,7 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, Leaf, Node, Sub, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Block, Value
-from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar
+from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, not_one
 from diffjit.primitives.library import containers
 
 _RAGGED = "setting an array element with a sequence: the rows have different shapes"
@@ -276,30 +276,49 @@ class NumpyCore(Mixin):
             order=order_text,
         )
 
-    def _like(self, kind: str, a: Any, dtype: Any, shape: Any = NONE) -> Any:
+    def _like(self, kind: str, a: Any, dtype: Any, order: Any, shape: Any = NONE) -> Any:
         a = self.array(a)
         ty = a.type.dtype if is_none(dtype) else self.dtype_of(dtype)
+        fixed = order.obj if not is_none(order) and order.obj in ("C", "F") else None
         if not is_none(shape):
-            return self.empty(self.lengths_of(shape), ty, kind=kind)
+            return self.empty(self.lengths_of(shape), ty, kind=kind, order=fixed or "C")
         if isinstance(a.type, Scalar):
             return self.empty((), ty, kind=kind)
+        if fixed not in (None, a.type.layout):
+            return self.empty(self.np_shape(a).items, ty, kind=kind, order=fixed)
         return self.build.value(kind + "_like", [a], Array(ty, a.type.dims, a.type.layout))
 
     @core(np.zeros_like)
-    def np_zeros_like(self, a: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
-        return self._like("zeros", a, dtype, shape)
+    def np_zeros_like(
+        self, a: Any, dtype: Any = NONE, order: Any = NONE, subok: Any = NONE, shape: Any = NONE, **_: Any
+    ) -> Any:
+        return self._like("zeros", a, dtype, order, shape)
 
     @core(np.empty_like)
-    def np_empty_like(self, prototype: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
-        return self._like("empty", prototype, dtype, shape)
+    def np_empty_like(
+        self, prototype: Any, dtype: Any = NONE, order: Any = NONE, subok: Any = NONE, shape: Any = NONE, **_: Any
+    ) -> Any:
+        return self._like("empty", prototype, dtype, order, shape)
 
     @core(np.ones_like)
-    def np_ones_like(self, a: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
-        return self.np_full_like(a, Static(1), dtype, shape=shape)
+    def np_ones_like(
+        self, a: Any, dtype: Any = NONE, order: Any = NONE, subok: Any = NONE, shape: Any = NONE, **_: Any
+    ) -> Any:
+        return self.np_full_like(a, Static(1), dtype, order, subok, shape)
 
     @core(np.full_like)
-    def np_full_like(self, a: Any, fill_value: Any, dtype: Any = NONE, *, shape: Any = NONE, **_: Any) -> Any:
-        out = self._like("empty", a, dtype, shape)
+    def np_full_like(
+        self,
+        a: Any,
+        fill_value: Any,
+        dtype: Any = NONE,
+        order: Any = NONE,
+        subok: Any = NONE,
+        shape: Any = NONE,
+        **_: Any,
+    ) -> Any:
+        del subok
+        out = self._like("empty", a, dtype, order, shape)
         self.assign_array(out, self.array(fill_value))
         return out
 
@@ -331,12 +350,13 @@ class NumpyCore(Mixin):
             return others
         wanted = None if is_none(dtype) else self.dtype_of(dtype)
         if isinstance(copy, Static) and not copy.obj:
-            return self.np_asarray(object, dtype)
-        if isinstance(object, Value) and isinstance(object.type, Scalar):
-            object = self.own_number(object)  # noqa: A001 - NumPy's name
-        out = self.array_from(object, wanted)
-        if order.obj in ("C", "F") and out.type.layout != order.obj:
-            out = self.copy(out, order.obj)
+            out = self.np_asarray(object, dtype, order)
+        else:
+            if isinstance(object, Value) and isinstance(object.type, Scalar):
+                object = self.own_number(object)  # noqa: A001 - NumPy's name
+            out = self.array_from(object, wanted)
+            if order.obj in ("C", "F") and out.type.layout != order.obj:
+                out = self.copy(out, order.obj)
         while out.type.ndim < ndmin.obj:
             out = self.basic_get(out, [None, *[av.Slice(NONE, NONE, NONE)] * out.type.ndim], scalar_ok=False)
         return out
@@ -367,8 +387,16 @@ class NumpyCore(Mixin):
         return self.in_order(self.np_asarray(a, dtype), kind)
 
     def in_order(self, a: Value, order: str) -> Value:
-        """The array itself where its elements are known to stand in this order, else a copy that has them so."""
-        return a if a.type.layout == order or (a.type.ndim == 1 and a.type.layout == "C") else self.copy(a, order)
+        """The array itself where its elements stand in this order, else a copy that has them so, as the run tells."""
+        ty = a.type
+        long = [d for d in ty.dims if d != 1]
+        if ty.layout == order or (ty.layout != "A" and len(long) < 2):
+            return a
+        if self.in_library() or (ty.layout != "A" and sum(map(not_one, long)) > 1):
+            return self.copy(a, order)
+        turned = a if order == "C" else self.get_attribute(a, "T", None)
+        laid = self.np_reshape(self.np_ravel(turned), self.np_shape(turned))
+        return laid if order == "C" else self.get_attribute(laid, "T", None)
 
     @core(np.asarray, np.asanyarray)
     def np_asarray(self, a: Any, dtype: Any = NONE, order: Any = NONE, *, copy: Any = NONE, **_: Any) -> Any:
@@ -379,8 +407,10 @@ class NumpyCore(Mixin):
         if isinstance(a, Static) and isinstance(a.obj, np.ndarray):
             a = self.lift_constant(a.obj)
         if isinstance(a, Value) and isinstance(a.type, Array):
-            return a if wanted is None or wanted == a.type.dtype else self.cast(a, wanted)
-        return self.array_from(a, wanted)
+            a = a if wanted is None or wanted == a.type.dtype else self.cast(a, wanted)
+        else:
+            a = self.array_from(a, wanted)
+        return self.in_order(a, order.obj) if isinstance(order, Static) and order.obj in ("C", "F") else a
 
     @core(np.arange)
     def np_arange(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.frontend.kernels.words import BETWEEN_SIDES
-from diffjit.frontend.syntax.handlers import CORE
+from diffjit.frontend.syntax.handlers import CORE, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
@@ -18,6 +18,13 @@ from diffjit.primitives.registry import COMPOSITES, FUNCTIONS
 
 class NumpyMethods(Mixin):
     """Mixin of the interpreter: attributes and methods of arrays."""
+
+    @kinds(real=np.real, imag=np.imag)
+    def np_part(self, kind: str, val: Any) -> Any:
+        """NumPy's functions read the attribute: a part of an array is a view of it, which rules have no use for."""
+        if self.rule_mode or self.in_library():
+            return self.ew(kind, val)
+        return self.array_attribute(self.np_asarray(val) if self.is_sequence(val) else val, kind, None)
 
     def array_attribute(self, a: Any, name: str, node: Any) -> Any:
         """An attribute of an array or number."""

@@ -21,6 +21,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one, permuted_layout
 from diffjit.primitives.library import containers, joining, shaping, windows
+from diffjit.primitives.library.axes import is_one
 
 
 class NumpyShapes(Mixin):
@@ -74,6 +75,10 @@ class NumpyShapes(Mixin):
             )
         return total
 
+    @core(is_one)
+    def length_is_one(self, n: Any) -> Static:
+        return Static(isinstance(n, Static) and n.obj == 1)
+
     @core(np.reshape)
     def np_reshape(
         self, a: Any, shape: Any = NONE, order: Any = Static("C"), *, newshape: Any = NONE, copy: Any = NONE
@@ -81,6 +86,8 @@ class NumpyShapes(Mixin):
         a = self.array(a)
         if isinstance(a.type, Scalar):
             a = self.array_from(a)
+        if not is_none(copy) and self.static_truth(copy, "whether a reshape copies"):
+            a = self.copy(a, order.obj if order.obj in ("C", "F") else "K")
         if is_none(shape):
             shape = newshape
         lengths = list(self.lengths_of(shape))

@@ -59,7 +59,9 @@ class Operators(Mixin):
             and operand.type.dtype.kind == "b"
             and not isinstance(operand.type, Array)
         ):
-            return self.ew("logical_not", operand)
+            if not operand.type.weak:
+                return self.ew("logical_not", operand)
+            operand = self.cast(operand, np.int64, weak=True)  # Python's own bool is an int here: `~True` is -2
         return self.ew(kind, operand)
 
     def logical_not(self, value: Any) -> Any:
@@ -290,7 +292,7 @@ class Operators(Mixin):
                 return Static(kind == "not_equal")
             result: Any = Static(True)
             for x, y in zip(a, b, strict=True):
-                result = self.both(result, self.compare_kind("equal", x, y, node))
+                result = result if x is y else self.both(result, self.compare_kind("equal", x, y, node))
             return result if kind == "equal" else self.logical_not(result)
         strict = kind.split("_", maxsplit=1)[0]
         result = (
@@ -387,8 +389,8 @@ class Operators(Mixin):
 
     def any_equal(self, item: Any, candidates: list[Any], node: gast.AST) -> Any:
         result: Any = Static(False)
-        for candidate in candidates:
-            same = self.equal_keys(item, candidate, node)
+        for candidate in candidates:  # one object is in a list that holds it, as NaN
+            same = Static(True) if item is candidate else self.equal_keys(item, candidate, node)
             if isinstance(same, Static):
                 if same.obj:
                     return Static(True)

@@ -15,6 +15,7 @@ from diffjit.frontend.syntax.loops import Tail
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.syntax.operators import BINARY, DUNDER
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import DynList
 from diffjit.frontend.values.values import NONE, UNBOUND, Static
 from diffjit.ir.nodes import Value
@@ -141,11 +142,7 @@ class Statements(Mixin):
     def assign_target(self, target: gast.AST, value: Any) -> None:
         """Bind, store into, or unpack into a target."""
         if isinstance(target, gast.Name):
-            if isinstance(value, Value) and value in self.flat_of:
-                raise self.error(
-                    MemoryProblem("DJ404", "`.flat` of an array that is not in C's order is kept under a name",
-                                  cure="index it at once, a.flat[k], or keep a.ravel(), which is a copy"), target
-                )  # fmt: skip
+            self.forbid_flat(value, target)
             self.bind(target.id, value, target)
         elif isinstance(target, (gast.Tuple, gast.List)):
             self.unpack_into(target.elts, value, target)
@@ -159,6 +156,13 @@ class Statements(Mixin):
             self.assign_target(target.value, value)
         else:
             raise self.unsupported("DJ101", f"assignment to `{type(target).__name__}`", target)
+
+    def forbid_flat(self, value: Any, node: gast.AST | None = None) -> None:
+        """Refuse another name for a copy that stands for `a.flat`: nobody would know of what it is."""
+        if isinstance(value, Value) and value in self.flat_of:
+            message = "`.flat` of an array that is not in C's order is kept under a name, or is that of one of several"
+            cure = "index it at once, a.flat[k], or keep a.ravel(), which is a copy"
+            raise self.error(MemoryProblem("DJ404", message, cure=cure), node)
 
     def unpack_into(self, targets: list[Any], value: Any, node: gast.AST) -> None:
         star = next((k for k, t in enumerate(targets) if isinstance(t, gast.Starred)), None)
@@ -226,10 +230,11 @@ class Statements(Mixin):
         if own or not is_view:
             self.set_item(owner, index, updated, target)
 
+    @for_each
     def augmented(self, kind: str, current: Any, value: Any, node: gast.AST) -> Any:
         """`x op= value`: arrays and lists change in place, everything else gives a new value."""
         if isinstance(current, av.Opt):  # what may be None is an array, or a list, where it is not
-            current = self.not_none(current)
+            return self.augmented(kind, self.not_none(current), value, node)
         if isinstance(current, Value) and isinstance(current.type, Array):
             result = self.binary(kind, current, value, node)
             self.once(lambda: self.receive(current, result, node))

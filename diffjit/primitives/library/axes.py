@@ -20,6 +20,11 @@ def known(n):
     return len(places(64)[:n])  # cutting a tuple asks for it
 
 
+def is_one(n):
+    """Whether a length is known to be 1 before the program runs; other lengths may turn out to be."""
+    return n == 1
+
+
 def one_axis(axis, ndim):
     """An axis counted from 0."""
     rest = places(ndim)[axis:]  # cutting a tuple asks for an axis that is known while specialising
@@ -59,6 +64,11 @@ def as_float(a):
     if a.dtype.kind in "iub":
         return a.astype(np.float64)
     return a
+
+
+def by_lower_half(a):
+    """The Hermitian matrices whose lower halves these have: what functions for such matrices read."""
+    return np.tril(a) + np.conjugate(np.swapaxes(np.tril(a, -1), -1, -2))
 
 
 def root(square):

@@ -16,6 +16,8 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     """Differences of neighbours, n times."""
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return a
     a = np.asarray(a)
     axis = one_axis(axis, a.ndim)
     if prepend is not None:
@@ -42,10 +44,18 @@ def ediff1d(ary, to_end=None, to_begin=None):
     flat = np.ravel(ary)
     result = flat[1:] - flat[:-1]
     if to_begin is not None:
-        result = np.concatenate((np.ravel(to_begin), result))
+        result = np.concatenate((end_of_kind(to_begin, flat.dtype, "to_begin"), result))
     if to_end is not None:
-        result = np.concatenate((result, np.ravel(to_end)))
+        result = np.concatenate((result, end_of_kind(to_end, flat.dtype, "to_end")))
     return result
+
+
+def end_of_kind(values, dtype, name):
+    """What stands before or after differences, as numbers of their dtype."""
+    values = np.ravel(values)
+    if not np.can_cast(values.dtype, dtype, casting="same_kind"):
+        raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+    return values.astype(dtype)
 
 
 @implements(np.gradient)

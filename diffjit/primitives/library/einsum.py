@@ -14,7 +14,7 @@ import string
 
 import numpy as np
 
-from diffjit.primitives.library.axes import places
+from diffjit.primitives.library.axes import is_one, places
 from diffjit.primitives.library.windows import written_through
 from diffjit.primitives.registry import implements
 
@@ -104,6 +104,7 @@ def contract(a_labels, a, b_labels, b, needed):
     b_labels, b = without(b_labels, b, a_labels + needed)
     batch = "".join(c for c in a_labels if c in b_labels and c in needed)
     summed = "".join(c for c in a_labels if c in b_labels and c not in needed)
+    a, b = stretched(a_labels, a, b_labels, b, summed), stretched(b_labels, b, a_labels, a, summed)
     rows = "".join(c for c in a_labels if c not in b_labels)
     columns = "".join(c for c in b_labels if c not in a_labels)
     result = batch + rows + columns
@@ -112,6 +113,17 @@ def contract(a_labels, a, b_labels, b, needed):
     product = merged(a, a_labels, batch, rows, summed) @ merged(b, b_labels, batch, summed, columns)
     lengths = tuple(a.shape[a_labels.index(c)] for c in rows) + tuple(b.shape[b_labels.index(c)] for c in columns)
     return result, np.reshape(product, product.shape[: len(batch)] + lengths)
+
+
+def stretched(labels, a, other_labels, other, summed):
+    """The operand at the lengths of the other one, where a label that is summed over is known to have length 1."""
+    for c in summed:
+        k, n = labels.index(c), other.shape[other_labels.index(c)]
+        if is_one(a.shape[k]):
+            a = a if is_one(n) else np.repeat(a, n, axis=k)
+        elif len(summed) > 1 and not is_one(n) and a.shape[k] != n:  # of one label the product sees it
+            raise ValueError("np.einsum: a label stands for two lengths")
+    return a
 
 
 def without(labels, a, needed):

@@ -218,7 +218,7 @@ def shifted(x, axes, forward):
     for k in chosen:
         half = x.shape[k] // 2
         x = np.roll(x, half if forward else -half, k)
-    return x
+    return x if chosen else x.copy()
 
 
 @implements(np.fft.fftshift)

@@ -256,7 +256,7 @@ def roll(a, shift, axis=None):
         axes = axes * len(shifts) if len(axes) == 1 else axes
         for k in places(len(axes)):
             a = rolled(a, shifts[k], axes[k])
-        return a
+        return a if axes else a.copy()
     return rolled(a, shift, one_axis(axis, a.ndim))
 
 

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from diffjit.primitives.library.axes import all_axes, as_float, places
+from diffjit.primitives.library.axes import all_axes, as_float, by_lower_half, places
 from diffjit.primitives.library.spectral import svdvals
 from diffjit.primitives.registry import implements
 
@@ -125,6 +125,7 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=None):
     if rcond is not None or rtol is not None:
         raise NotImplementedError("np.linalg.pinv with a tolerance: it changes the rank, which derivatives keep")
     a = as_float(np.asarray(a))
+    a = by_lower_half(a) if hermitian else a
     if a.ndim == 2:
         return pseudo_inverse(a)[0]
     m, n = a.shape[-2:]

@@ -97,10 +97,10 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
 # summed from the last term (Clenshaw 1955).
 
 
-def series(x, c, recurrence):
-    """The sum of c[k] p_k(x); several sums at once for `c` of more dimensions."""
+def series(x, c, recurrence, tensor):
+    """The sum of c[k] p_k(x); several sums at once for `c` of more dimensions: each at all x, or each at its own."""
     x, c = np.asarray(x), as_float(np.asarray(c))
-    c = np.reshape(c, c.shape + (1,) * x.ndim)
+    c = np.reshape(c, c.shape + (1,) * x.ndim) if tensor else c
     n = c.shape[0]
     value = c[n - 1] * np.ones_like(x)
     following = value * 0
@@ -114,34 +114,34 @@ def series(x, c, recurrence):
 @implements(np.polynomial.polynomial.polyval)
 def power_series(x, c, tensor=True):
     """A polynomial, lowest power first."""
-    return series(x, c, lambda _: (1.0, 0.0, 0.0))
+    return series(x, c, lambda _: (1.0, 0.0, 0.0), tensor)
 
 
 @implements(np.polynomial.chebyshev.chebval)
 def chebval(x, c, tensor=True):
     """A series of Chebyshev's polynomials."""
-    return series(x, c, lambda k: (1.0 if k == 0 else 2.0, 0.0, 1.0))
+    return series(x, c, lambda k: (1.0 if k == 0 else 2.0, 0.0, 1.0), tensor)
 
 
 @implements(np.polynomial.legendre.legval)
 def legval(x, c, tensor=True):
     """A series of Legendre's polynomials."""
-    return series(x, c, lambda k: ((2 * k + 1) / (k + 1), 0.0, k / (k + 1)))
+    return series(x, c, lambda k: ((2 * k + 1) / (k + 1), 0.0, k / (k + 1)), tensor)
 
 
 @implements(np.polynomial.hermite.hermval)
 def hermval(x, c, tensor=True):
     """A series of Hermite's polynomials, as in physics."""
-    return series(x, c, lambda k: (2.0, 0.0, 2.0 * k))
+    return series(x, c, lambda k: (2.0, 0.0, 2.0 * k), tensor)
 
 
 @implements(np.polynomial.hermite_e.hermeval)
 def hermeval(x, c, tensor=True):
     """A series of Hermite's polynomials, as in probability."""
-    return series(x, c, lambda k: (1.0, 0.0, 1.0 * k))
+    return series(x, c, lambda k: (1.0, 0.0, 1.0 * k), tensor)
 
 
 @implements(np.polynomial.laguerre.lagval)
 def lagval(x, c, tensor=True):
     """A series of Laguerre's polynomials."""
-    return series(x, c, lambda k: (-1.0 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1)))
+    return series(x, c, lambda k: (-1.0 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1)), tensor)

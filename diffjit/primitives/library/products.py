@@ -179,6 +179,8 @@ def multi_dot(arrays, *, out=None):
 def matrix_power(a, n):
     """A matrix multiplied by itself, by repeated squaring."""
     a = np.asarray(a)
+    if n == 1:
+        return a
     base = np.linalg.inv(a) if n < 0 else a.copy()
     left = abs(n)
     result = np.broadcast_to(np.eye(a.shape[-1], dtype=base.dtype), a.shape).copy()

@@ -18,7 +18,8 @@ def take(a, indices, axis=None, out=None, mode="raise"):
     """Elements, or slices along one axis, by position."""
     a = np.ravel(a) if axis is None else np.asarray(a)
     axis = 0 if axis is None else one_axis(axis, a.ndim)
-    return a[along(axis, within(indices, a.shape[axis], mode))]
+    taken = a[along(axis, within(indices, a.shape[axis], mode))]
+    return taken.copy() if a.ndim > 1 and np.ndim(indices) == 0 else taken  # never a view
 
 
 @implements(np.take_along_axis)
@@ -49,6 +50,8 @@ def grid_index(arr, indices, axis):
 def put(a, ind, v, mode="raise"):
     """Store elements by their position in the flattened array."""
     positions, values = within(np.ravel(ind), a.size, mode), np.ravel(v)
+    if values.shape[0] == 0:
+        return
     for k in range(positions.shape[0]):
         position = positions[k] + a.size if positions[k] < 0 else positions[k]
         a[(position,) if a.ndim == 1 else np.unravel_index(position, a.shape)] = values[k % values.shape[0]]
@@ -127,6 +130,8 @@ def copyto(dst, src, casting="same_kind", where=True):
 def putmask(a, mask, values):
     """Assign where a condition holds the values at the same places, repeated if there are too few."""
     values = np.asarray(values)
+    if values.ndim > 0 and values.size == 0:
+        return
     if values.ndim > 0:
         values = np.resize(values, a.shape)
     a[...] = np.where(mask, values, a)
@@ -159,7 +164,8 @@ def sort_in_place(a, axis=-1, kind=None, order=None):
 def partition(a, kth, axis=-1, kind="introselect", order=None):
     """All values in order: more than is asked for."""
     ordered = np.sort(a, axis=axis)
-    demand_places(kth, ordered.shape[-1 if axis is None else axis])
+    if ordered.size > 0:
+        demand_places(kth, ordered.shape[-1 if axis is None else axis])
     return ordered
 
 
@@ -176,14 +182,16 @@ def demand_places(kth, n):
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     """Positions of all values in order: more than is asked for."""
     order = np.argsort(a, axis=axis)
-    demand_places(kth, order.shape[-1 if axis is None else axis])
+    if order.size > 0:
+        demand_places(kth, order.shape[-1 if axis is None else axis])
     return order
 
 
 @implements(np.ndarray.partition)
 def partition_in_place(a, kth, axis=-1, kind="introselect", order=None):
     """Sort in place: more than is asked for."""
-    demand_places(kth, a.shape[axis])
+    if a.size > 0:
+        demand_places(kth, a.shape[axis])
     a[...] = np.sort(a, axis=axis)
 
 
@@ -220,7 +228,7 @@ def compress_method(a, condition, axis=None, out=None):
 @implements(np.extract)
 def extract(condition, arr):
     """Elements where a condition holds."""
-    return np.ravel(arr)[np.ravel(condition).astype(np.bool_)]
+    return np.take(np.ravel(arr), np.flatnonzero(condition))
 
 
 @implements(np.select)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diffjit.primitives.library.axes import as_float
+from diffjit.primitives.library.axes import as_float, by_lower_half
 from diffjit.primitives.registry import implements
 from diffjit.primitives.spectral import packed_eigh, packed_svd
 
@@ -71,6 +71,7 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
     A = as_float(np.asarray(A))
     if A.ndim < 2:
         return int(np.any(A != 0))
+    A = by_lower_half(A) if hermitian else A
     values = svdvals(A)
     if tol is None:
         if rtol is None:

@@ -175,7 +175,8 @@ def in_order(a, q, axis, method, keepdims):
     position = rank_of(q, n, method)
     low = np.floor(position).astype(np.int64)
     high = np.minimum(low + 1, n - 1)
-    share = np.reshape(position - low, q.shape + (1,) * (ordered.ndim - 1)).astype(a.dtype)
+    share = np.reshape(position - low, q.shape + (1,) * (ordered.ndim - 1))
+    share = share.astype(a.dtype) if q.ndim == 0 else share  # several shares keep a precision of their own
     result = ordered[low] + (ordered[high] - ordered[low]) * share
     result = np.where(np.isnan(ordered[n - 1]), np.nan, result)  # NaN is sorted to the end
     return np.expand_dims(result, tuple(q.ndim + k for k in axes)) if keepdims else result
@@ -184,9 +185,11 @@ def in_order(a, q, axis, method, keepdims):
 @implements(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     """Covariance matrix of variables in rows."""
-    data = in_rows(m, rowvar)
+    if dtype is None:
+        dtype = np.result_type(np.asarray(m).dtype, np.float64, np.float64 if y is None else np.asarray(y).dtype)
+    data = in_rows(m, rowvar).astype(dtype)
     if y is not None:
-        data = np.concatenate((data, in_rows(y, rowvar)), axis=0)
+        data = np.concatenate((data, in_rows(y, rowvar).astype(dtype)), axis=0)
     if ddof is None:
         ddof = 0 if bias else 1
     if fweights is None and aweights is None:
@@ -199,7 +202,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         lost = ddof if aweights is None else ddof * np.sum(weights * each) / total
         centered = data - np.sum(data * weights, axis=1, keepdims=True) / total
         result = (centered * weights) @ np.conjugate(np.transpose(centered)) / (total - lost)
-    return result[0, 0] if y is None and np.ndim(m) == 1 else result
+    return np.squeeze(result)
 
 
 def in_rows(m, rowvar):
@@ -213,7 +216,7 @@ def in_rows(m, rowvar):
 @implements(np.corrcoef)
 def corrcoef(x, y=None, rowvar=True, *, dtype=None):
     """Correlation coefficients of variables in rows."""
-    c = np.cov(x, y, rowvar)
+    c = np.cov(x, y, rowvar, dtype=dtype)
     if np.ndim(c) == 0:
         return c / c
     scale = np.sqrt(np.diagonal(c))

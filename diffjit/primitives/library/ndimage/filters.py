@@ -125,7 +125,7 @@ def gaussian_filter(
 ):  # fmt: skip
     """A Gaussian filter, or a derivative of it."""
     without_output(output)
-    a = np.asarray(input)
+    a = np.array(input)
     axes = all_axes(axes, a.ndim)
     sigmas, orders, modes, radii = (each(v, len(axes)) for v in (sigma, order, mode, radius))
     for k in places(len(axes)):

@@ -16,11 +16,11 @@ from diffjit.primitives.registry import implements
 
 
 def trimmed(p):
-    """Coefficients without what is 0 in front; of the polynomial 0, one."""
+    """Coefficients without what is 0 in front, in the same memory; of the polynomial 0, one."""
     first = 0
     while first < p.shape[0] - 1 and p[first] == 0:
         first += 1
-    return p[first:].copy()
+    return p[first:]
 
 
 def coefficients_of(p):
