@@ -482,3 +482,34 @@ def items_that_do_not_hold(x):
     for v in itertools.filterfalse(lambda v: v > 1.0, [x[0], x[2], 3.0 * x[1]]):
         total = total + v * v
     return total + len(list(itertools.filterfalse(None, [0, 1, 0]))) * x[3]
+
+
+def bumps(x, *params):
+    """Three numbers for each bump."""
+    y = np.zeros_like(x)
+    for centre, height, width in zip(*[iter(params)] * 3):
+        y = y + height * np.exp(-((x - centre) ** 2) / (2 * width**2))
+    return y
+
+
+@program(
+    args=lambda: (np.array([0.4, 1.3, 0.7, 1.2, 0.9, 0.5, 0.8]), 0.6), wrt=("p", "s"), tags=("language", "iterators")
+)
+def groups_of_one_iterator(p, s):
+    """`zip(it, it)` and `map(f, it, it)` of one iterator take pairs; what is left over has been taken, too."""
+    x = np.linspace(0.0, 1.0, 4)
+    total = np.sum(bumps(x, *p[:6])) + np.sum(bumps(x, s, 1.0, 0.5, *p))
+    it = iter(p)
+    total += next(it)
+    for a, b in zip(it, it):
+        total += a * b * s
+    it = iter([s, p[0], 2.0, p[1]])
+    total += sum(map(lambda a, b: a * b**2, it, it))
+    rows = iter(np.outer(p, x))
+    for a, b, c in zip(rows, rows, rows):
+        total += a[1] * b[2] - c[3]
+    q = p * 1.0
+    for a, b in zip(*[iter(q)] * 2):
+        q[3] = s
+        total += a * b
+    return total + len(list(it)) + sum(a - b for a, b in zip(*[iter((s, 1.0, p[2], 2.0))] * 2))

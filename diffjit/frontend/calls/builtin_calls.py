@@ -157,7 +157,8 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.zip)
     def py_zip(self, *iterables: Any, strict: Any = Static(False)) -> Any:
-        parts = tuple(self.as_iterable(self.certain(i)) for i in iterables)
+        given = self.taken_in_turn([self.certain(i) for i in iterables])
+        parts = tuple(map(self.as_iterable, given))
         if not self.static_truth(strict, "`strict`") or len(parts) < 2:
             return av.Iter("zip", parts)
         if self.catches(ValueError) or any(map(self.is_lazy, parts)):
@@ -178,7 +179,7 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.map)
     def py_map(self, function: Any, *iterables: Any) -> Any:
-        return av.Iter("map", (function, *map(self.as_iterable, iterables)))
+        return av.Iter("map", (function, *map(self.as_iterable, self.taken_in_turn(list(iterables)))))
 
     @core(builtins.filter)
     def py_filter(self, function: Any, iterable: Any) -> Any:

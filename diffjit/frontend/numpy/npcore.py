@@ -357,7 +357,8 @@ class NumpyCore(Mixin):
             out = self.array_from(object, wanted)
             if order.obj in ("C", "F") and out.type.layout != order.obj:
                 out = self.copy(out, order.obj)
-        while out.type.ndim < ndmin.obj:
+        least = self.static_int(ndmin, "`ndmin`")
+        while out.type.ndim < least:
             out = self.basic_get(out, [None, *[av.Slice(NONE, NONE, NONE)] * out.type.ndim], scalar_ok=False)
         return out
 

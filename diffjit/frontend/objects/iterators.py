@@ -64,6 +64,45 @@ class Iterators(Mixin):
         parts = [self.claim(self.certain(part)) for part in iterable.parts]
         return replace(iterable, parts=tuple(parts), claimed=True)
 
+    def taken_in_turn(self, iterables: list[Any]) -> list[Any]:
+        """The parts of a `zip` or `map`; `zip(it, it)` of one iterator of a sequence takes groups of its items."""
+        moving = [key for i in iterables for key in self._moving(i)]
+        if len(set(moving)) == len(moving):
+            return iterables
+        source, place = self._sequence_behind(iterables[0])
+        if source is None or len(moving) > len(iterables):
+            message, cure = "an iterator that stands twice in a `zip` or `map`", "make a list of it first: list(...)"
+            raise self.unsupported("DJ115", message, None, cure)
+        count = len(iterables)
+        stop = self.ew("subtract", self.length(source), Static(count - 1))
+        if isinstance(iterables[0], av.Iter):
+            self.claim(iterables[0])
+        else:
+            self.set_attribute(iterables[0], "place", self.length(source))
+        starts = [(self.ew("add", place, Static(k)), self.ew("add", stop, Static(k))) for k in range(count)]
+        if isinstance(source, Value):
+            return [self.get_item(source, av.Slice(start, end, Static(count))) for start, end in starts]
+        item = av.Method(source, "__getitem__")
+        return [av.Iter("map", (item, av.Range(start, end, Static(count)))) for start, end in starts]
+
+    def _moving(self, iterable: Any) -> list[Any]:
+        """Numbers of the iterators that are drawn from; one that others draw from is among them."""
+        if isinstance(iterable, av.Iter):
+            if iterable.claimed or iterable.kind in _HELPERS:
+                return []
+            return [("iterator", iterable.serial), *(key for p in iterable.parts for key in self._moving(p))]
+        if isinstance(iterable, av.Ref) and isinstance(held := self.contents(iterable), av.ObjC):
+            return [("object", iterable.uid)] if self.class_has(held.cls, "__next__") else []
+        return []
+
+    def _sequence_behind(self, iterable: Any) -> tuple[Any, Any]:
+        """The array, list or tuple that an iterator goes through, and from where; None of other iterators."""
+        if isinstance(iterable, av.Iter) and iterable.serial in self.cursor_sites:
+            return iterable.parts[0], Static(0)
+        if self.object_class(iterable) is containers.Cursor:
+            return tuple(self.get_attribute(iterable, name) for name in ("items", "place"))  # pyright: ignore[reportReturnType]
+        return None, None
+
     def is_lazy(self, iterable: Any) -> bool:
         """Whether the items come one after the other only."""
         if not isinstance(iterable, av.Iter):
