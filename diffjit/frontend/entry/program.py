@@ -286,7 +286,7 @@ def _interpreted(
     captures = list(interpreter.captures.values())
     _make_identifiers([*params, *(c.param for c in captures)])
     ir = Function(
-        getattr(function, "__name__", "program").replace("<lambda>", "lambda_"),
+        identifier(getattr(function, "__name__", "program").replace("<lambda>", "lambda_")),
         [*params, *(c.param for c in captures)],
         body,
     )

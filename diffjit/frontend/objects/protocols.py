@@ -38,7 +38,7 @@ class Protocols(Mixin):
 
     def has_method(self, value: Any, name: str) -> bool:
         """Whether an object's class has a method."""
-        held = self.contents(value) if isinstance(value, av.Ref) else None
+        held = self.contents(value) if isinstance(value, av.Ref) and not isinstance(value, av.Handle) else None
         return isinstance(held, av.ObjC) and self.class_has(held.cls, name)
 
     def call_protocol(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

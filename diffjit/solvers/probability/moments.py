@@ -1,4 +1,4 @@
-"""Moments of distributions, where SciPy has formulas for them; what it leaves to quadrature is refused."""
+"""Moments and expectations of distributions: by SciPy's formulas where it has some, else by quadrature."""
 
 # SciPy's signatures take whatever SciPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
@@ -6,11 +6,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy import stats
 
+from diffjit.api.functions import stop_gradient
+from diffjit.primitives.library.axes import places
 from diffjit.primitives.library.stats import families
+from diffjit.primitives.library.stats.frozen import is_discrete
 from diffjit.primitives.registry import constant, implements
+from diffjit.solvers.scipy.quadrature import quad
 
 
 def has_moments(family):
@@ -30,9 +36,42 @@ def known(family, shapes, wanted):
 
 def raw(family, n, shapes):
     """A moment around 0, in units of the scale."""
-    if not families.has(family, "_munp"):
+    if families.has(family, "_munp"):
+        return family._munp(n, *shapes)
+    if is_discrete(family) or any(np.ndim(shape) > 0 for shape in shapes):
         raise NotImplementedError(families.refused(family, "moment"))
-    return family._munp(n, *shapes)
+    return over_density(family, lambda z: z**n, shapes, *family._get_support(*shapes), 0.0, 1.0)
+
+
+def over_density(family, function, shapes, low, high, below, mass):
+    """An integral with the density as weight, in units of the scale; `below` is what lies beneath, `mass` within.
+
+    It is taken in three parts, as SciPy does it: the tails may be far away.
+    """
+    inner = stop_gradient(family.ppf(below + mass * np.array([0.05, 0.95]), *stop_gradient(shapes)))
+
+    def weighed(z):
+        return function(z) * family.pdf(z, *shapes)
+
+    left, middle = quad(weighed, low, inner[0])[0], quad(weighed, inner[0], inner[1])[0]
+    return left + middle + quad(weighed, inner[1], high)[0]
+
+
+def unit_moment(family, n, shapes):
+    """A moment around 0, in units of the scale, from mean, variance and their kin where there are formulas."""
+    if n == 0:
+        return 1.0
+    mu, mu2, g1, g2 = known(family, shapes, "mvsk") if n < 5 else (None, None, None, None)
+    if n == 1 and mu is not None:
+        return mu
+    if n == 2 and mu is not None and mu2 is not None:
+        return mu2 + mu * mu
+    if n == 3 and mu is not None and mu2 is not None and g1 is not None:
+        return g1 * mu2**1.5 + 3 * mu * mu2 + mu**3
+    if n == 4 and mu is not None and mu2 is not None and g1 is not None and g2 is not None:
+        third = g1 * mu2**1.5
+        return (g2 + 3.0) * mu2**2 + 4 * mu * third + 6 * mu**2 * mu2 + mu**4
+    return raw(family, n, shapes)
 
 
 def central(family, shapes, wanted):
@@ -88,3 +127,49 @@ def var(self, *args, **kwds):
 def std(self, *args, **kwds):
     """The standard deviation."""
     return np.sqrt(stats_of(self, *args, moments="v", **kwds))
+
+
+@implements(stats.rv_continuous.moment)  # discrete families have the same
+def moment(self, order, *args, **kwds):
+    """The moment of an order around 0."""
+    shapes, loc, scale = families.settled(self, args, kwds)
+    total = 0.0
+    for k in places(order + 1):  # the formulas ask which moment it is
+        total = total + math.comb(order, k) * loc ** (order - k) * scale**k * unit_moment(self, k, shapes)
+    return families.within(families.valid(self, shapes, scale), total, np.nan)
+
+
+@implements(stats.rv_continuous.expect)
+def expect(self, func=None, args=(), loc=0, scale=1, lb=None, ub=None, conditional=False, **kwds):
+    """The expectation of a function, or of the number itself."""
+    if len(kwds) > 0:
+        raise NotImplementedError("expect with options of quad: leave them out")
+    if any(np.ndim(p) > 0 for p in (*args, loc, scale)):
+        raise NotImplementedError("expect of a distribution with arrays as parameters: np.array([... for each one])")
+    low, high = self._get_support(*args)
+    bottom = low if lb is None else (lb - loc) / scale
+    top = high if ub is None else (ub - loc) / scale
+    below = 0.0 if lb is None else self.cdf(bottom, *args)
+    mass = (1.0 if ub is None else self.cdf(top, *args)) - below
+
+    def of_unit(z):
+        x = loc + scale * z
+        return x if func is None else func(x)
+
+    found = over_density(self, of_unit, args, bottom, top, stop_gradient(below), stop_gradient(mass))
+    return found / mass if conditional else found
+
+
+@implements(stats.rv_discrete.expect)
+def expect_of_integers(self, func=None, args=(), loc=0, lb=None, ub=None, conditional=False, **kwds):
+    """The expectation of a function of integers, of which there are finitely many."""
+    low, high = self._get_support(*args)
+    if lb is not None or ub is not None or conditional:
+        raise NotImplementedError("expect(lb=..., ub=..., conditional=...) of integers: a sum over np.arange")
+    if np.isinf(low) or np.isinf(high):
+        raise NotImplementedError("expect of a distribution of infinitely many integers: a sum over np.arange")
+    total = 0.0
+    for k in range(int(low), int(high) + 1):
+        x = k + loc
+        total = total + (x if func is None else func(x)) * self.pmf(k, *args)
+    return total

@@ -19,7 +19,7 @@ from diffjit.api.matrices import jacfwd
 from diffjit.primitives.registry import implements
 from diffjit.solvers.scipy.closed import closed, parameters
 from diffjit.solvers.scipy.handed import SOLUTION, vector, within
-from diffjit.solvers.scipy.results import Fit
+from diffjit.solvers.scipy.results import Fit, Untold
 
 # Residuals ------------------------------------------------------------------------------------------------------------
 
@@ -182,8 +182,6 @@ def curve_fit(
     max_nfev=None, epsfcn=None, factor=None, x_scale=None, loss="linear", f_scale=1.0,
 ):  # fmt: skip
     """The parameters of a model that fits data, and their covariance."""
-    if full_output:
-        raise NotImplementedError("scipy.optimize.curve_fit(full_output=True): leave it out")
     if nan_policy is not None:
         raise NotImplementedError("scipy.optimize.curve_fit(nan_policy=...): drop what is not a number before")
     if callable(jac):
@@ -217,6 +215,8 @@ def curve_fit(
     if not absolute_sigma:
         free = ys.size - n
         covariance = covariance * (2.0 * half(loss, f_scale, r) / free if free > 0 else np.inf)
+    if full_output:
+        return x, covariance, {"fvec": r}, Untold("the message of curve_fit"), Untold("the kind of end of curve_fit")
     return x, covariance
 
 

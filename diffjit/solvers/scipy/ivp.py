@@ -21,7 +21,7 @@ from diffjit.solvers.ode_solvers import at_time, event_times, replayed, slope_of
 from diffjit.solvers.ode_steps import state_at
 from diffjit.solvers.scipy.closed import closed, number
 from diffjit.solvers.scipy.ivp_steps import mesh
-from diffjit.solvers.scipy.results import OdeResult, Trajectory
+from diffjit.solvers.scipy.results import OdeResult, Trajectory, Untold
 from diffjit.solvers.vectors import rows, whole
 
 
@@ -159,8 +159,6 @@ def odeint(
     h0=0.0, hmax=0.0, hmin=0.0, ixpr=0, mxstep=0, mxhnil=0, mxordn=12, mxords=5, printmessg=0, tfirst=False,
 ):  # fmt: skip
     """The solution of an initial value problem at the times t, one in each row."""
-    if full_output:
-        raise NotImplementedError("scipy.integrate.odeint(full_output=1): leave it out")
     parts = (started(y0),)
     ts = np.asarray(t) * 1.0
     start = stop_gradient(ts[0])
@@ -181,7 +179,8 @@ def odeint(
     hs, times, ys, qs = found[5:]
     at = state_at(hs, times, ys, qs, ts)
     at[0] = whole(parts)
-    return rows(at, parts)[0]
+    found = rows(at, parts)[0]
+    return (found, Untold("the report of odeint")) if full_output else found
 
 
 def turned(field, parts, more, floats, others):

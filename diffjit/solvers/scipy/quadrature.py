@@ -22,6 +22,7 @@ from diffjit.primitives.arithmetic import zmul
 from diffjit.primitives.registry import implements
 from diffjit.solvers.scipy.closed import closed, constants, number
 from diffjit.solvers.scipy.panels import refined, summed
+from diffjit.solvers.scipy.results import Untold
 from diffjit.solvers.vectors import span as length
 from diffjit.solvers.vectors import stored, unpacked
 
@@ -182,13 +183,17 @@ def quad(
     wopts=None, maxp1=50, limlst=50, complex_func=False,
 ):  # fmt: skip
     """An integral and the estimate of its error."""
+    if weight in ("cos", "sin") and not (np.isinf(a) or np.isinf(b)):
+        wave = np.cos if weight == "cos" else np.sin
+        return quad(
+            lambda x, *more: wave(wvar * x) * func(x, *more), a, b, args, full_output, epsabs, epsrel, limit, points
+        )
     if weight is not None:
-        raise NotImplementedError("scipy.integrate.quad(weight=...): multiply the function by the weight")
-    if full_output:
-        raise NotImplementedError("scipy.integrate.quad(full_output=1): leave it out")
+        raise NotImplementedError(f"scipy.integrate.quad(weight={weight!r}): multiply the function by the weight")
     if complex_func:
         raise NotImplementedError("scipy.integrate.quad(complex_func=True): integrate real and imaginary parts")
-    return integrated(lambda x, *more: number(func(x, *more)), a, b, args, epsabs, epsrel, max(limit, 400), points)
+    found = integrated(lambda x, *more: number(func(x, *more)), a, b, args, epsabs, epsrel, max(limit, 400), points)
+    return (*found, Untold("the report of quad")) if full_output else found
 
 
 @implements(scipy.integrate.quad_vec)
@@ -197,15 +202,14 @@ def quad_vec(
     quadrature=None, full_output=False, *, args=(),
 ):  # fmt: skip
     """An integral of a vector or number, and the estimate of its error."""
-    if full_output:
-        raise NotImplementedError("scipy.integrate.quad_vec(full_output=True): leave it out")
     found, error = integrated(
         lambda x, *more: np.ravel(np.asarray(f(x, *more)) * 1.0), a, b, args, epsabs, epsrel, min(limit, 2000), points
     )
     size = np.sqrt(np.sum(error * error)) if norm == "2" else np.max(error)
     _, low, high = spanned(a, b)[0]
     shape = np.shape(f(stop_gradient(0.5 * (low + high)), *args))
-    return (found[0] if len(shape) == 0 else np.reshape(found, shape)), size
+    found = found[0] if len(shape) == 0 else np.reshape(found, shape)
+    return (found, size, Untold("the report of quad_vec")) if full_output else (found, size)
 
 
 @implements(scipy.integrate.dblquad)
@@ -251,8 +255,6 @@ def value_alone(both):
 @implements(scipy.integrate.nquad)
 def nquad(func, ranges, args=None, opts=None, full_output=False):
     """An integral of `func(x0, x1, ...)` over as many variables as there are ranges, the first of them innermost."""
-    if full_output:
-        raise NotImplementedError("scipy.integrate.nquad(full_output=True): leave it out")
     more = () if args is None else (tuple(args) if isinstance(args, (tuple, list)) else (args,))
     count = len(ranges)
     given = [{}] * count if opts is None else ([opts] * count if isinstance(opts, dict) or callable(opts) else opts)
@@ -262,7 +264,8 @@ def nquad(func, ranges, args=None, opts=None, full_output=False):
 
     for k in range(count - 1):
         inner = value_alone(layer(inner, ranges[k], given[k], more))
-    return layer(inner, ranges[count - 1], given[count - 1], more)()
+    found = layer(inner, ranges[count - 1], given[count - 1], more)()
+    return (*found, Untold("the report of nquad")) if full_output else found
 
 
 @implements(scipy.integrate.fixed_quad)

@@ -33,6 +33,27 @@ class RootResults:
         return getattr(self, name)
 
 
+class Untold:
+    """In the place of what SciPy's code tells of its own steps."""
+
+    stands_for = dict
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __getitem__(self, name: str) -> Any:
+        raise NotImplementedError(f"{self.what}: the steps are not those of SciPy's code")
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotImplementedError(f"{self.what}: the steps are not those of SciPy's code")
+
+    def __eq__(self, other: object) -> bool:
+        raise NotImplementedError(f"{self.what}: the steps are not those of SciPy's code")
+
+    def __hash__(self) -> int:
+        return 0
+
+
 @dataclass
 class Trajectory:
     """A solution of `solve_ivp` at any time, also outside of the integration, as SciPy's `OdeSolution` gives it."""

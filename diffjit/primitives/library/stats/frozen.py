@@ -9,7 +9,16 @@ from __future__ import annotations
 from scipy import stats
 from scipy.stats import _distn_infrastructure as infrastructure
 
-from diffjit.primitives.registry import COMPOSITES, implements
+from diffjit.primitives.library.stats import families
+from diffjit.primitives.registry import COMPOSITES, constant, implements
+
+
+def is_discrete(family):
+    """Whether a family is one of integers."""
+    return isinstance(family, stats.rv_discrete)
+
+
+constant(is_discrete)
 
 
 @implements(infrastructure.rv_continuous_frozen, infrastructure.rv_discrete_frozen)
@@ -74,6 +83,17 @@ class Frozen:
     def std(self):
         """The standard deviation."""
         return self.dist.std(*self.args, **self.kwds)
+
+    def moment(self, order):
+        """The moment of an order around 0."""
+        return self.dist.moment(order, *self.args, **self.kwds)
+
+    def expect(self, func=None, lb=None, ub=None, conditional=False, **kwds):
+        """The expectation of a function, or of the number itself."""
+        shapes, loc, scale = families.settled(self.dist, self.args, self.kwds)
+        if is_discrete(self.dist):
+            return self.dist.expect(func, shapes, loc, lb, ub, conditional, **kwds)
+        return self.dist.expect(func, shapes, loc, scale, lb, ub, conditional, **kwds)
 
     def stats(self, moments="mv"):
         """Mean, variance, skewness, kurtosis: those that are asked for."""
