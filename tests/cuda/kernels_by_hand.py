@@ -324,6 +324,79 @@ def transposed(x):
     return out
 
 
+@cuda.jit
+def corners_kernel(x, n, shift, out):
+    sm = cuda.shared.array(8, float64)
+    t = cuda.threadIdx.x
+    b = cuda.blockIdx.x
+    acc = 0
+    seen = False
+    shift = shift * x[t] + t
+    mark = 1
+    while True:
+        sm[t] = x[t] * shift
+        cuda.syncthreads()
+        if t % 2 == 0:
+            acc += sm[(t + n) % 8]
+            seen = True
+        for q in range(t % 3):
+            acc += 0.1 * q
+            if acc > 3:
+                mark = 2
+        cuda.syncthreads()
+        if n > 4 + b:
+            n -= 1
+            continue
+        if b == 1:
+            shift += sm[7 - t]
+            cuda.syncthreads()
+        else:
+            sm[t] = acc
+            cuda.syncthreads()
+            acc = 0.5 * sm[(t + 3) % 8]
+            cuda.syncthreads()
+        n -= 2
+        if n < 1:
+            break
+    if seen and mark < 3:
+        last = acc * mark
+    cuda.syncthreads()
+    if seen:
+        out[b, t] = last + shift
+    else:
+        out[b, t] = n * acc
+
+
+def corners(x, shift):
+    out = np.zeros((2, 8))
+    corners_kernel[2, 8](x, 6, shift, out)
+    return out
+
+
+@cuda.jit
+def narrow_kernel(x, out):
+    sm = cuda.shared.array((2, 4), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    row = x[ty, :]
+    acc = 0.0
+    best = row[tx]
+    for k in range(x.shape[1]):
+        sm[ty, tx] = row[(tx + k) % 4] * row[k]
+        cuda.syncthreads()
+        acc += sm[1 - ty, (tx + 1) % 4]
+        best = max(best, sm[ty, 3 - tx])
+        cuda.syncthreads()
+    if ty == 1:
+        acc = acc * best
+    out[ty, tx] = acc - best
+
+
+def narrow(x):
+    out = np.zeros(x.shape, np.float32)
+    narrow_kernel[1, (4, 2)](x, out)
+    return out
+
+
 _random = np.random.default_rng(14)
 
 
@@ -346,6 +419,8 @@ CASES = {
     lanes: (_random.uniform(2.0, 3.7, 13),),
     single: (_floats(11).astype(np.float32),),
     transposed: (_floats(6, 8),),
+    corners: (_floats(8), 0.3),
+    narrow: (_floats(2, 4).astype(np.float32),),
 }
 
 

@@ -40,7 +40,7 @@ def moved(args, directions, s):
 @pytest.mark.parametrize("f", CASES, ids=NAMES)
 def test_every_mode(f, backend, simulated):
     args = CASES[f]
-    single = f.__name__ == "single"
+    single = f.__name__ in ("single", "narrow")
     kept = [np.copy(a) for a in args]
     value = dj.jit(f, backend=backend)(*args)
     np.testing.assert_allclose(value, simulated[f.__name__], rtol=1e-6 if single else 1e-12)
@@ -291,8 +291,26 @@ def rows_kernel(x, out):
 
 
 @cuda.jit
+def parts_kernel(x, out):
+    k = 0
+    for _ in range(2):
+        k += cuda.threadIdx.x % 2
+        cuda.syncthreads()
+    part = x[k:]
+    k = 0
+    cuda.syncthreads()
+    out[cuda.threadIdx.x] = part[0]
+
+
+@cuda.jit
 def warp_kernel(x, out):
     out[0] = cuda.shfl_sync(-1, x[0], 0)
+
+
+@cuda.jit
+def sliced_kernel(x, out):
+    while x[cuda.threadIdx.x :].size > 3:
+        cuda.syncthreads()
 
 
 @pytest.mark.parametrize(
@@ -301,8 +319,10 @@ def warp_kernel(x, out):
         (diverging_kernel, "DJ135", "cuda.syncthreads()"),
         (uneven_kernel, "DJ135", "cuda.syncthreads()"),
         (leaving_kernel, "DJ135", "cuda.syncthreads()"),
+        (sliced_kernel, "DJ135", "cuda.syncthreads()"),
         (calling_kernel, "DJ135", "cuda.syncthreads()"),
         (rows_kernel, "DJ136", "part = "),
+        (parts_kernel, "DJ136", "part = "),
         (warp_kernel, "DJ134", "shfl_sync"),
     ],
 )

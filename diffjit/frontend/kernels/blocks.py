@@ -62,6 +62,8 @@ class Blocks(Mixin):
         def thread() -> None:
             with self.entered(fn, self.bind_arguments(fn, list(args), {}, launch.node), launch.node) as frame:
                 launch.kept = self.noted = Kept(frame.uid, True, forms, memory, within=True)
+                for name in sorted(launch.plan.given):
+                    self.note_binding(name, self.cells["v", frame.uid, name])
                 self.exec_block(fn.node.body)
                 self._refuse_result(fn, self.returned(frame), launch.node)
 
@@ -104,6 +106,11 @@ class Blocks(Mixin):
         for name, form in kept.forms.items():
             types = [ty for ty in leaf_types(form) if isinstance(ty, Scalar)]
             kept.arrays[name] = [self.empty(lengths, ty.dtype, kind="zeros") for ty in types]
+        side = Side(self.cells, self.build, self.sites)
+        for name in sorted(launch.plan.given & kept.forms.keys()):
+            value = self.cells.pop(("v", kept.frame, name))
+            for array, leaf in zip(kept.arrays[name], convert(value, kept.forms[name], side), strict=True):
+                self.assign_array(array, leaf)
         for place, (shape, dtype) in kept.memory.items():
             kept.arrays[place] = [self.empty([*lengths, *map(Static, shape)], dtype, kind="zeros")]
         if launch.plan.returns:

@@ -123,8 +123,8 @@ class Launches(Mixin):
 
     def call_configured(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A kernel that got its blocks and threads outside."""
-        sizes = [av.Tup(tuple(map(Static, part))) for part in (obj.griddim, obj.blockdim)]
-        return self.launch(obj.dispatcher, *sizes, Static(obj.sharedmem), args, kwargs, node)
+        grid, block = (av.Tup(tuple(map(Static, part))) for part in (obj.griddim, obj.blockdim))
+        return self.launch(obj.dispatcher, grid, block, Static(obj.sharedmem), args, kwargs, node)
 
     def launch(self, kernel: Any, grid: Any, block: Any, shared: Any, args: Any, kwargs: Any, node: Any) -> Any:
         """All threads of a kernel, one after the other."""

@@ -51,6 +51,7 @@ class Plan:
 
     body: list[Any]
     kept: frozenset[str] = frozenset()  # what a thread takes from one phase to another
+    given: frozenset[str] = frozenset()  # those of them that are parameters, and begin as what the kernel is given
     unsure: frozenset[str] = frozenset()  # those of them that may have no value at some place
     again: list[tuple[Phase, Any, frozenset[str]]] = field(default_factory=list)  # assignments that each phase repeats
     shared: frozenset[int] = frozenset()  # calls of shared.array that stand where there may be one
@@ -148,7 +149,7 @@ class _Cut:
             return known and all(map(self.is_uniform, (*node.args, *(k.value for k in node.keywords))))
         if isinstance(node, (*_OPAQUE, gast.NamedExpr)):
             return False
-        return all(map(self.is_uniform, (n for n in gast.iter_child_nodes(node) if isinstance(n, gast.expr))))
+        return all(map(self.is_uniform, _parts(node)))
 
     def _find_private(self, statements: list[Any], *, uniform: bool) -> bool:
         """Names that these statements give to threads; whether there are new ones."""
@@ -281,7 +282,7 @@ class _Cut:
         bound = [n for p in phases for s in p.body for n in _bindings(s)]
         every = [n for s in self.reader.node.body for n in _bindings(s)]
         once = {n for s in plan.body if isinstance(s, gast.Assign) for n in _bindings(s) if every.count(n) == 1}
-        fixed = (self.local - self.needed - set(bound)) | once
+        fixed = (self.local - set(every)) | once
         for phase in (s for s in plan.body if isinstance(s, Phase)):
             for s in phase.body:
                 names = assigned_names([s]) if isinstance(s, gast.Assign) else set[str]()
@@ -293,8 +294,9 @@ class _Cut:
         repeated = {n for _, _, names in plan.again for n in names}
         exposed = {n for p in phases for n in exposures(p.body, set())} & self.local
         plan.kept = frozenset(exposed & set(bound) - repeated)
-        parameters = local_names(self.reader.node)[0] - assigned_names(self.reader.node.body)
-        plan.unsure = frozenset(plan.kept & exposures(plan.body, set(parameters)))
+        spec = self.reader.node.args
+        plan.given = frozenset(a.id for a in (*spec.posonlyargs, *spec.args)) & plan.kept
+        plan.unsure = frozenset(plan.kept & exposures(plan.body, set(plan.given)))
         last = plan.body[-1] if plan.body else None
         plan.returns = any(isinstance(n, gast.Return) for p in phases if p is not last for n in gast.walk(p))
 
@@ -303,9 +305,9 @@ class _Cut:
         if isinstance(node, gast.Name):
             return node.id in fixed or node.id not in self.local
         path = self.reader.path(node)
-        if path or isinstance(node, (gast.Constant, gast.Slice)):
+        if path or isinstance(node, gast.Constant):
             return path.partition(".")[0] in ("", "threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize")
-        parts = [n for n in gast.iter_child_nodes(node) if isinstance(n, gast.expr)]
+        parts = _parts(node)
         if isinstance(node, gast.Call):
             known = self.reader.called(node) in ("grid", "gridsize") or _is_plain(self.reader.found(node.func))
             return known and all(self._is_index(p, fixed) for p in node.args)
@@ -315,7 +317,7 @@ class _Cut:
             of_shape = isinstance(node.value, gast.Attribute) and node.value.attr == "shape"
             sliced = any(isinstance(n, gast.Slice) for n in (node.slice, *getattr(node.slice, "elts", ())))
             return (of_shape or sliced) and all(self._is_index(p, fixed) for p in parts)
-        kinds = (gast.BinOp, gast.UnaryOp, gast.Compare, gast.BoolOp, gast.IfExp, gast.Tuple)
+        kinds = (gast.BinOp, gast.UnaryOp, gast.Compare, gast.BoolOp, gast.IfExp, gast.Tuple, gast.Slice)
         return isinstance(node, kinds) and all(self._is_index(p, fixed) for p in parts)
 
 
@@ -362,6 +364,11 @@ def _loads(node: Any) -> set[str]:
     return names | (
         {node.target.id} if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name) else set()
     )
+
+
+def _parts(node: Any) -> list[Any]:
+    """What an expression is made of."""
+    return [n for n in gast.iter_child_nodes(node) if isinstance(n, (gast.expr, gast.Slice, gast.comprehension))]
 
 
 def _is_store(node: Any) -> bool:
