@@ -222,7 +222,7 @@ class Adding:
 
 def pairs_in_turn(x):
     it = iter(np.array([x, 2.0, 3.0, 4.0]))
-    return sum(a * b for a, (_, b) in zip(it, enumerate(it)))
+    return sum(a * b for a, (_, b) in zip(it, enumerate(it), strict=False))
 
 
 REFUSED = {
