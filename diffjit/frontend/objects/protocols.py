@@ -68,7 +68,7 @@ class Protocols(Mixin):
     def as_array(self, value: Any, dtype: Any = NONE, **copy: Any) -> Any:
         """The array that an object says it is (`__array__`), maybe memory of its own; anything else is itself."""
         cls = self.object_class(value)
-        if cls is None or not self.class_has(cls, "__array__"):
+        if cls is None or self.is_opaque(value) or not self.class_has(cls, "__array__"):
             return value
         return self.call_method(value, "__array__", [] if is_none(dtype) else [Static(self.dtype_of(dtype))], copy)
 

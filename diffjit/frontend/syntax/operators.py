@@ -52,7 +52,7 @@ class Operators(Mixin):
         if isinstance(operand, av.Ref):
             return self.call_method(operand, f"__{DUNDER[kind]}__", [])
         if isinstance(operand, av.Tup):
-            raise self.type_problem("DJ309", f"Python has no `{kind}` of {self.told(operand)}", python=TypeError)
+            raise self.type_problem("DJ309", f"Python has no `{kind}` of {self.in_words(operand)}", python=TypeError)
         if (
             kind == "invert"
             and isinstance(operand, Value)
@@ -101,7 +101,7 @@ class Operators(Mixin):
             return self.matmul(self.number(left, "an array"), self.number(right, "an array"))
         return self.arithmetic(kind, left, right)
 
-    def told(self, value: Any) -> str:
+    def in_words(self, value: Any) -> str:
         """What a value is, in words."""
         return describe(self.contents(value) if isinstance(value, av.Ref) else value)
 
@@ -121,7 +121,7 @@ class Operators(Mixin):
         else:
             return
         if not allowed:
-            message = f"Python has no `{kind}` of {self.told(left)} and {self.told(right)}"
+            message = f"Python has no `{kind}` of {self.in_words(left)} and {self.in_words(right)}"
             raise self.type_problem("DJ309", message, node, cure="np.array(...) makes an array", python=TypeError)
 
     def arithmetic(self, kind: str, left: Any, right: Any) -> Any:

@@ -1,6 +1,7 @@
 """Classes that make their objects themselves, and `super` with and without its arguments."""
 
 import collections
+import copy
 import functools
 
 import numpy as np
@@ -196,7 +197,7 @@ class Bunch(dict):
 NUMBER, PAIR, DICT, LIST = Hundredfold(2.0), Triple(1.0, 2.0), Doubling(a=1.5), Negated([1.0, 2.0])
 SHARED = {
     "number": lambda x: NUMBER * x, "tuple": lambda x: PAIR[0] * x, "dict": lambda x: DICT["a"] * x,
-    "list": lambda x: LIST[0] * x, "made": lambda x: Bunch(a=x)["a"],
+    "list": lambda x: LIST[0] * x, "made": lambda x: Negated([x])[0],
 }  # fmt: skip
 
 
@@ -204,6 +205,50 @@ SHARED = {
 def test_two_natures_are_refused(name):
     with pytest.raises(dj.UnsupportedSyntax, match="DJ113"):
         dj.jit(SHARED[name], backend="python")(1.3)
+
+
+class Ordered(collections.OrderedDict):
+    pass
+
+
+class Counted(collections.defaultdict):
+    pass
+
+
+class Adding:
+    def __radd__(self, other):
+        return np.sum(other)
+
+
+def pairs_in_turn(x):
+    it = iter(np.array([x, 2.0, 3.0, 4.0]))
+    return sum(a * b for a, (_, b) in zip(it, enumerate(it), strict=False))
+
+
+REFUSED = {
+    "array of objects": ("DJ301", lambda x: np.sum(np.array([x, 1.0]) + Adding())),
+    "one iterator twice": ("DJ115", pairs_in_turn),
+    "a dict returned": ("DJ319", lambda x: Bunch(a=x)),
+    "keys returned": ("DJ319", lambda x: {Adding(): x}),
+    "copied by its class": ("DJ118", lambda x: copy.copy(Ordered(a=x))["a"]),
+    "of defaultdicts": ("DJ113", lambda x: Counted(float)["a"] + x),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_objects_and_iterators_cannot_do(name):
+    code, program = REFUSED[name]
+    with pytest.raises(dj.DiffjitError, match=code):
+        dj.jit(program, backend="python")(1.3)
+
+
+def test_classes_of_dicts_keep_their_own_methods():
+    def model(x):
+        d = Doubling(a=x)
+        d.update(b=3.0)
+        return d["a"] * d["b"] + d.get("a")
+
+    assert dj.value_and_grad(model, backend="python")(1.5) == (19.5, 13.0)
 
 
 def test_arguments_with_two_natures():
