@@ -240,12 +240,20 @@ def test_every_verb():
 ARRAYS = {
     "assignment": (lambda s: s.__setitem__("a", 1.0), "assignments"),
     "assignment by position": (lambda s: s.iloc.__setitem__(0, 1.0), "assignments"),
+    "another index": (lambda s: pd.Series(s, index=["p", "q", "r", "t"]).sum(), "another index"),
+    "limits with labels": (lambda s: s.clip(s.shift(1)).sum(), "labelled limits"),
     "in place": (lambda s: s.__iadd__(1.0), "which the caller would see"),
     "unknown method": (lambda s: s.rank().sum(), "`rank`"),
     "index": (lambda s: (s * s.index.to_numpy()).sum(), "index"),
     "label by number": (lambda s: s[10], "iloc"),
     "groups": (lambda s: s.rolling(2).mean().sum(), "`rolling`"),
 }
+
+
+def test_bits_of_integers():
+    s = pd.Series([1, 2, 3, 6])
+    for function in (lambda s: s & 2, lambda s: s | 4, lambda s: ~s ^ 1, lambda s: (s > 1) & (s < 6) | (s == 1)):
+        assert dj.jit(function, backend="python")(s).equals(function(s))
 
 
 def test_a_column_that_the_caller_would_see():

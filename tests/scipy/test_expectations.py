@@ -7,7 +7,7 @@ from scipy import integrate, optimize, special, stats
 
 import diffjit as dj
 
-BACKENDS = ["python", "numba"]
+BACKENDS = ["python", pytest.param("numba", marks=pytest.mark.slow)]
 
 
 def call(m, s):
@@ -87,7 +87,7 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize("backend", ["python", pytest.param("numba", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", EXACT)
 def test_expectations(name, backend):
     function, exact = EXACT[name]
@@ -133,7 +133,7 @@ def reported(a):
     return value + wave + vector[0] + y[-1, 0] + found[0] + np.sum(info["fvec"] ** 2) + volume + 0.0 * error
 
 
-@pytest.mark.parametrize("backend", ["python", pytest.param("numba", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_reports(backend):
     value, slope = dj.value_and_grad(reported, backend=backend)(0.7)
     assert np.isclose(value, reported(0.7), rtol=1e-6)
@@ -181,6 +181,11 @@ def test_smoothing_splines(backend):
     steps = [bend(0.4 + h) for h in (1e-3, 0.0, -1e-3)]
     second = dj.grad(dj.grad(bend, backend=backend), backend=backend)(0.4)
     np.testing.assert_allclose(second, (steps[0] - 2 * steps[1] + steps[2]) / 1e-6, rtol=1e-4)
+
+
+def test_a_smoothing_spline_compiled():
+    value = dj.jit(lambda y: si.make_smoothing_spline(X, y, lam=0.4)(AT))(np.sin(X))
+    np.testing.assert_allclose(value, si.make_smoothing_spline(X, np.sin(X), lam=0.4)(AT), atol=1e-13)
 
 
 def test_a_searched_parameter_is_refused():

@@ -88,6 +88,8 @@ class DataFrame(Labelled):
             self.blocks_of_columns = tuple([values[:, k : k + 1] for k in range(len(columns))])
             self.places_of_columns = places_of(tuple(columns))
             self.labels_of_columns = index_of_texts(tuple(columns))
+        if index is not None and isinstance(data, dict):
+            raise NotImplementedError("pd.DataFrame of a dict with index=...: give columns with the same index")
         self.labels_of_rows = labels if index is None else index_made(index)
 
     def whole(self):

@@ -35,6 +35,7 @@ _STRAIGHT = {
     np.add, np.subtract, np.negative, np.positive, np.conjugate, np.invert, np.sign, np.floor, np.ceil, np.trunc,
     np.rint,
     np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.isnan, np.isfinite, np.isinf,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor,
     np.logical_and, np.logical_or, np.logical_xor, np.logical_not, np.signbit,
 }  # fmt: skip
 _IN_PLACE = "operators that change an object with labels, which the caller would see: write s = s + ..."
@@ -164,13 +165,13 @@ class Labelled:
         return self.combine(np.not_equal, self, other)
 
     def __and__(self, other):
-        return self.combine(np.logical_and, self, other)
+        return self.combine(np.bitwise_and, self, other)
 
     def __or__(self, other):
-        return self.combine(np.logical_or, self, other)
+        return self.combine(np.bitwise_or, self, other)
 
     def __xor__(self, other):
-        return self.combine(np.logical_xor, self, other)
+        return self.combine(np.bitwise_xor, self, other)
 
     def __hash__(self):
         raise TypeError("unhashable type")
@@ -183,6 +184,8 @@ class Labelled:
         """Between limits."""
         if axis is not None:
             raise NotImplementedError("clip(axis=...): np.clip of .to_numpy()")
+        if hasattr(lower, "combine") or hasattr(upper, "combine"):
+            raise NotImplementedError("clip with labelled limits: np.clip of .to_numpy()")
         return self.like(np.clip(self.whole(), lower, upper))
 
     def round(self, decimals=0):

@@ -68,6 +68,8 @@ class Series(Labelled):
         else:
             values, labels, called = np.asarray(data), unlabelled(0), named(None)
         if index is not None:
+            if isinstance(data, pd.Series | dict):
+                raise NotImplementedError("pd.Series with another index than its data has: s.to_numpy() as data")
             labels = index_made(index)
         if values.ndim != 1:
             raise ValueError("Data must be 1-dimensional")
