@@ -8,10 +8,9 @@ from diffjit.ir import stages
 from diffjit.ir.nodes import Block, Op
 from diffjit.ir.stages import PARTS
 from diffjit.ir.walk import walk
+from diffjit.lowering.text.forms import STATEMENTS
 
-_LIBRARY = frozenset({
-    "matmul", "solve", "inv", "det", "cholesky", "eigh", "svd", "fft", "rfft", "irfft", "sort", "argsort", "foreign",
-})  # fmt: skip
+_LIBRARIES = ("linalg", "foreign")  # files of `lowering.text` whose forms call libraries
 
 
 def part(name: str, op: Op) -> None:
@@ -27,11 +26,15 @@ def host(block: Block, is_part: Callable[[Op], bool]) -> None:
         if op.row.loop and not is_part(op):
             why = _why(op)
             stages.note(PARTS, "txt", lambda op=op, why=why: _line("", op, why))
-        elif op.kind in _LIBRARY:
+        elif _calls_library(op.kind):
             stages.note(PARTS, "txt", lambda op=op: _line("", op, f"{op.kind} is a library's, of the processor"))
         elif not op.row.loop:
             for region in op.regions:
                 host(region, is_part)
+
+
+def _calls_library(kind: str) -> bool:
+    return kind in STATEMENTS and STATEMENTS[kind].__module__.rpartition(".")[2] in _LIBRARIES
 
 
 def _why(loop: Op) -> str:
