@@ -80,4 +80,4 @@ def test_what_is_noted():
 
 def test_an_access_of_another_form():
     with pytest.raises(AssertionError, match="another form"):
-        watched.instrumented("  %a = atomicrmw add ptr %p, i64 1 seq_cst")
+        watched.instrumented("  store { { i64 }, ptr } %a, ptr %p")

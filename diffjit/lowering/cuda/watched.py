@@ -58,7 +58,7 @@ _BLOCK = re.compile(
     rf"^\s+(?:tail )?call void @llvm\.(?P<what>memset|memcpy|memmove)\.\S+?\(ptr [^%@]*(?P<to>{_NAME}), "
     rf"(?:ptr [^%@]*(?P<source>{_NAME})?|i8 [^,]+)[^,]*, i64 (?P<size>[^,]+),"
 )
-_ACCESS = re.compile(rf"^\s+(?:{_NAME} = load|store|{_NAME} = atomicrmw|{_NAME} = cmpxchg) ")
+_ACCESS = re.compile(rf"^\s+(?:{_NAME} = load|store) ")  # what is atomic are Numba's counts of references
 _BITS = {"double": 64, "float": 32, "half": 16, "ptr": 64}
 _ANY = -1  # the number of a store that is not known: another one than all others
 
