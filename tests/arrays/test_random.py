@@ -4,6 +4,9 @@ import pytest
 
 from tests.arrays.programs import checked
 
+# What NumPy cannot raise from a `flat` that fails while a program is tried.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 
 @pytest.mark.parametrize("seed", [*range(6), *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 60))])
 def test_random_programs(seed):
