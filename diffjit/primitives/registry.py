@@ -247,12 +247,11 @@ def unread(plain: Callable[..., Any]) -> tuple[tuple[int, str, Any], ...]:
     found = getattr(plain, "__code__", None)
     if found is None:
         return ()
-    read = {
-        name
-        for instruction in dis.get_instructions(found)
-        if instruction.opname.startswith(("LOAD", "MAKE_CELL", "DELETE"))
-        for name in (instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,))
-    }
+    read: set[Any] = set()
+    for instruction in dis.get_instructions(found):
+        if instruction.opname.startswith(("LOAD", "MAKE_CELL", "DELETE")):
+            named: Any = instruction.argval  # several names where one instruction loads several
+            read.update(named if isinstance(named, tuple) else (named,))  # pyright: ignore[reportUnknownArgumentType]
     parameters = inspect.signature(plain).parameters.values()
     return tuple((k, p.name, p.default) for k, p in enumerate(parameters) if p.name not in read | ADVICE)
 

@@ -1,0 +1,1 @@
+"""Random programs of array statements that are tried while they are written, against plain Python and differences."""
