@@ -104,8 +104,7 @@ class DataFrame(Labelled):
             raise KeyError(name)
         if columns_named(self.places_of_columns, name) > 1:
             raise NotImplementedError(f"several columns with the name {name!r}: give each a name of its own")
-        found = column_place(self.places_of_columns, name)
-        block, at = found
+        block, at = column_place(self.places_of_columns, name)  # pyright: ignore[reportGeneralTypeIssues] - it is there
         if block < 0:
             raise NotImplementedError(f"column {name!r}, which holds no numbers ({at}): convert it outside")
         return self.blocks_of_columns[block][:, at]
