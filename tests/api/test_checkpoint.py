@@ -435,6 +435,60 @@ def test_arguments_change_as_without_a_checkpoint():
     np.testing.assert_array_equal(mine, theirs)
 
 
+def chart_of_products(x, each):
+    chart = np.zeros((4, 5))
+    for i in range(4):
+        chart[i, i + 1] = x[i]
+    for span in range(2, 5):
+        for i in range(4 - span + 1):
+            for k in each(range(i + 1, i + span)):
+                chart[i, i + span] += chart[i, k] * np.cos(chart[k, i + span])
+    return chart[0, 4]
+
+
+def in_place_again(x, each):
+    y = x.copy()
+    for i in range(3):
+        for k in each(range(2)):
+            y[0] += y[0] * y[1] * (i + 1) / (k + 2)
+        y[1] = np.sin(y[0])
+    return y[0]
+
+
+def further_on(x, each):
+    y = np.zeros(7)
+    y[:2] = x[:2]
+    for i in range(1, 5):
+        for _ in each(range(2)):
+            y[i + 1] = y[i + 1] + np.sin(y[i]) * y[i - 1]
+    return y[5] + x[2] * y[4]
+
+
+def inside_a_while(x, each):
+    y = x * 1.0
+    n = 0
+    while n < 3:
+        for k in each(range(3)):
+            y[:] = np.sin(y) + 0.1 * k * y[::-1]
+        n += 1
+    return np.sum(y * x)
+
+
+@BOTH
+@pytest.mark.parametrize("program", [chart_of_products, in_place_again, further_on, inside_a_while])
+def test_inside_other_loops(program, backend):
+    """The way back of the loop works in a copy of what has come so far, which is added to what is left of it."""
+    x = np.array([0.9, 0.6, 0.5, 0.3])
+    plain = lambda x: program(x, lambda r: r)
+    tried = lambda x: program(x, lambda r: dj.checkpointed(r, 2))
+    slope = [(plain(x + h) - plain(x - h)) / 2e-6 for h in 1e-6 * np.eye(x.size)]
+    np.testing.assert_allclose(dj.grad(tried, backend=backend)(x), slope, rtol=1e-7, atol=1e-8)
+    v = np.array([1.0, -0.5, 0.25, 2.0])
+    gradient = dj.grad(plain, backend="python")
+    curve = (gradient(x + 1e-6 * v) - gradient(x - 1e-6 * v)) / 2e-6
+    np.testing.assert_allclose(dj.hvp(tried, (x,), (v,), backend=backend), curve, rtol=1e-6, atol=1e-7)
+
+
 @BOTH
 def test_memory_with_two_names_is_refused_at_run_time(backend):
     def swapped(x, same):

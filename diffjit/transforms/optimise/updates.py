@@ -19,7 +19,7 @@ from diffjit.analysis.integers.dependence import Dependence, access
 from diffjit.analysis.manager import analyses
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import inherit
-from diffjit.ir.nodes import CHECKS, LABELS, SUM, Block, Function, Op, Value, const_of, is_const, is_view
+from diffjit.ir.nodes import CHECKS, LABELS, SUM, Block, Function, Op, Value, const_of, is_const, is_view, written
 from diffjit.ir.ops import Reads
 from diffjit.ir.raising import may_raise, relies
 from diffjit.ir.roots import Roots
@@ -77,14 +77,26 @@ def _taken(block: Block, k: int) -> Value | None:
 
 
 def _put_back(block: Block, k: int, store: Op, taken: Value, roots: Roots) -> Op | None:
-    """The addition of what was taken, if nothing reads the memory in between."""
+    """The addition of what was taken, if nothing reads the memory in between, and nothing changes what was taken."""
     target, index = store.inputs[0], store.inputs[2:]
     for op in block.ops[k + 1 :]:
         if op.kind == _TAKES[store.kind][1] and op.inputs[:2] == [target, taken] and _same_place(op.inputs[2:], index):
             return op
-        if not (_only_adds(op, target, roots) or _beside(op, target, index)):
+        if not (_only_adds(op, target, roots) or _beside(op, target, index)) or _changes(op, taken, roots):
             return None
     return None
+
+
+def _changes(op: Op, array: Value, roots: Roots) -> bool:
+    """Whether an operation may write to an array: a checkpointed loop's way back works in the copy that it is given."""
+    if not is_ref(array.type):
+        return False
+    for o in (op, *(o for r in op.regions for o in walk(r))):
+        anywhere = o.row.keeps is not None or o.kind == "call"
+        places = range(len(o.inputs)) if anywhere else written(o)
+        if any(is_ref(o.inputs[k].type) and roots.may_alias(o.inputs[k], array) for k in places):
+            return True
+    return False
 
 
 def _same_place(a: list[Value], b: list[Value]) -> bool:
