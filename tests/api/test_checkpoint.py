@@ -566,7 +566,7 @@ def marked_case(name):
     try:
         modes.grad(c, "python") if c.supports("grad") else modes.vjp(c, "python")
     except dj.DiffjitError as error:
-        return error.code in ("DJ203", "DJ404", "DJ405")
+        return error.code in ("DJ123", "DJ203", "DJ307", "DJ404", "DJ405")
     except ValueError as error:
         return "DJ406" in str(error)
     return True
