@@ -99,7 +99,7 @@ MATRICES = [
     lambda m: m.T @ W.T,
     lambda m: np.sin(m) @ W,
     lambda m: W @ np.sin(m),
-    lambda m: np.dot(W, np.asfortranarray(np.cos(m))),
+    lambda m: np.dot(W, np.array(np.cos(m), order="F")),
     lambda m: np.einsum("ij,jk->ki", m, W),
     lambda m: W[1:4] @ m[:, 2:],
 ]
