@@ -115,7 +115,10 @@ def test_arrays_of_every_form(array):
     before = array.copy()
     found = dj.jit(f, backend="cuda")(array)
     close(found[0], f(array)[0])
-    close(found[2], f(array)[2])
+    if array.dtype == np.float32:  # NumPy's order of additions is the processor's
+        np.testing.assert_allclose(found[2], f(array)[2], rtol=4 * np.finfo(np.float32).eps)
+    else:
+        close(found[2], f(array)[2])
     assert found[3] is array
     assert found[1].shape == array.shape
     assert array.size == 0 or np.shares_memory(found[1], array)
