@@ -415,9 +415,9 @@ def sets_of_objects(x, y):
     """An expression that differentiates itself: sets of objects, gone through by a function that calls itself."""
     a, b = Term(x), Term(y)
     c = a * b + b
-    for _ in range(6):  # each sum stands twice in the next: 64 ways lead from the last one to the first
-        c = c + c
-    c = c * a
+    d = c + c  # each sum stands twice in the next: eight ways lead from the last one to the first
+    e = d + d
+    c = (e + e) * a
     c.differentiate()
     return a.slope * b.slope + len(c.parts) + (a in c.parts) - (b in c.parts)
 

@@ -218,6 +218,7 @@ class Indexing(Mixin):
         """What would have to be fixed to make a number known; empty when that is not possible."""
         kinds = _TRACEABLE | {"divide"} if of_floats else _TRACEABLE
         found: list[Any] = []
+        chosen = False  # by a branch: options are, and what counts turns of a loop stays a number of the run
         todo = [value]
         seen = set()
         while todo:
@@ -236,10 +237,11 @@ class Indexing(Mixin):
             elif v.op is not None and (v.op.kind in kinds or isinstance(v.type, Array)):
                 todo.extend(v.op.inputs)  # of arrays, the lengths
                 if v.op.kind == "if" and not of_floats and isinstance(v.type, Scalar):
+                    chosen = True
                     todo.extend(region.results[v.op.outputs.index(v)] for region in v.op.regions)
             else:
                 return []
-        return found
+        return [] if chosen and any(kind == "loop" for kind, _ in found) else found
 
     def unrollable(self, site: Any) -> bool:
         """Whether a loop under interpretation can be unrolled."""
