@@ -53,7 +53,8 @@ def test_outside_of_the_support() -> None:
         for method in ("pdf", "logpdf", "cdf", "sf"):
             call = getattr(family, method)
             with np.errstate(all="ignore"):
-                np.testing.assert_array_equal(dj.jit(call, backend="python")(x, *shapes), call(x, *shapes))
+                found = dj.jit(call, backend="python")(x, *shapes)
+            np.testing.assert_allclose(found, call(x, *shapes), rtol=1e-14)  # the last bit is the processor's
     slope = dj.grad(lambda a: np.sum(stats.powerlaw.pdf(x, a)), backend="python")(1.6)
     assert slope == pytest.approx(0.5**0.6 * (1 + 1.6 * np.log(0.5)))
     assert np.isnan(dj.jit(lambda s: stats.gumbel_r.pdf(0.3, 0.0, s), backend="python")(-1.0))
