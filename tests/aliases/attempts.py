@@ -96,9 +96,6 @@ class Writer(Lines):
         self.tried = 0
         self.busy = False  # a loop goes through q
 
-    def chance(self, p: float) -> bool:
-        return self.draw.random() < p
-
     # Expressions -------------------------------------------------------------------------------------------------
 
     def index(self) -> str:

@@ -24,9 +24,6 @@ class Expressions(Lines):
         self.inner = False
         self.raises = self.draw.random() < 0.15
 
-    def chance(self, p: float) -> bool:
-        return self.draw.random() < p
-
     # Integers and numbers ----------------------------------------------------------------------------------------
 
     def integer(self) -> str:

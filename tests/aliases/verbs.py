@@ -91,9 +91,6 @@ class Writer(Lines):
         self.maps: dict[str, int | None] = {"folded": None}  # to a vector of the same length
         self.deep = 0
 
-    def chance(self, p: float) -> bool:
-        return self.draw.random() < p
-
     # Expressions -------------------------------------------------------------------------------------------------
 
     def number(self, depth: int = 1) -> str:

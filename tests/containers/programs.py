@@ -80,12 +80,6 @@ class Writer(Lines):
         self.counters: list[str] = []
         self.busy: set[str] = set()  # lists that a loop goes through: not to be lengthened or shortened
 
-    def line(self, depth: int, text: str) -> None:
-        self.add(text, depth=depth)
-
-    def chance(self, p: float) -> bool:
-        return self.draw.random() < p
-
     # Expressions -------------------------------------------------------------------------------------------------
 
     def index(self, q: str) -> str:

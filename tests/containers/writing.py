@@ -25,8 +25,14 @@ class Lines:
     def add(self, *lines: str, depth: int = 1) -> None:
         self.lines += ["    " * depth + line for line in lines]
 
+    def line(self, depth: int, text: str) -> None:
+        self.add(text, depth=depth)
+
     def pick(self, among: Any) -> Any:
         return self.draw.choice(among)
+
+    def chance(self, p: float) -> bool:
+        return self.draw.random() < p
 
 
 class Unfit(Exception):

@@ -3,7 +3,6 @@
 python -m tests.cuda.random_kernels 0 40        seeds: against Numba's simulator, threads in random order, and quotients
 """
 
-import importlib.util
 import os
 import pickle
 import random
@@ -14,6 +13,9 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+
+from tests.aliases.check import loaded
+from tests.containers.writing import Lines
 
 BLOCK = 6
 LENGTH = 15  # of a grid of three blocks, the last not full
@@ -38,39 +40,31 @@ def bent(u, v):
 """
 
 
-class Writer:
+class Writer(Lines):
     """The text of a kernel and of a program that launches it."""
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.lines = []
-        self.floats = ["a", "b"]
-        self.returns = self.random.random() < 0.3
-
-    def chance(self, p):
-        return self.random.random() < p
-
-    def line(self, depth, text):
-        self.lines.append("    " * depth + text)
+        super().__init__(seed)
+        self.returns = self.chance(0.3)
 
     def number(self, *, shared):
         ways = ["a", "b", "c", "x[i % n]", "y[(i + 1) % n]", "0.5 * k", "p[0]", "p[1]", "w[t % 2]"]
         if shared:
-            ways += ["sm[t]", f"sm[(t + {self.random.randrange(1, BLOCK)}) % {BLOCK}]", "sm[0]", "tot"] * 2
-        return self.random.choice([w for w in ways if w != "tot"])
+            ways += ["sm[t]", f"sm[(t + {self.draw.randrange(1, BLOCK)}) % {BLOCK}]", "sm[0]", "tot"] * 2
+        return self.pick([w for w in ways if w != "tot"])
 
     def value(self, *, shared):
         u, v = self.number(shared=shared), self.number(shared=shared)
-        return self.random.choice(
+        return self.pick(
             [f"{u} * {v}", f"math.sin({u}) + 0.5 * {v}", f"math.tanh({u} - {v})", f"({u} if {v} > 0.4 else 0.3 * {v})",
              f"bent({u}, {v})"]
         )  # fmt: skip
 
     def private(self, depth, *, shared):
         """Statements that touch a thread's own variables alone."""
-        for _ in range(self.random.randrange(1, 3)):
-            way = self.random.randrange(6)
-            name = self.random.choice(["a", "b"])
+        for _ in range(self.draw.randrange(1, 3)):
+            way = self.draw.randrange(6)
+            name = self.pick(["a", "b"])
             if way == 0:
                 self.line(depth, f"if {self.number(shared=shared)} > 0.5 and t % 2 == 0:")
                 self.line(depth + 1, f"{name} = {self.value(shared=shared)}")
@@ -80,7 +74,7 @@ class Writer:
             elif way == 2:
                 self.line(depth, "p = (p[1], a)")
             elif way == 3:
-                self.line(depth, f"w[{self.random.randrange(2)}] += 0.3 * {self.value(shared=shared)}")
+                self.line(depth, f"w[{self.draw.randrange(2)}] += 0.3 * {self.value(shared=shared)}")
             elif way == 4:
                 self.line(depth, "k += t % 2 + 1")
             else:
@@ -97,9 +91,9 @@ class Writer:
         self.line(depth, "cuda.syncthreads()")
 
     def section(self, depth, number):
-        way = self.random.randrange(5)
+        way = self.draw.randrange(5)
         if way == 0:
-            self.line(depth, f"for s{number} in range({self.random.choice(['3', 'steps', 'cuda.blockIdx.x + 1'])}):")
+            self.line(depth, f"for s{number} in range({self.pick(['3', 'steps', 'cuda.blockIdx.x + 1'])}):")
             self.exchange(depth + 1)
             if self.chance(0.4):
                 self.line(depth + 1, f"if s{number} >= steps - 1:")
@@ -117,13 +111,13 @@ class Writer:
             self.line(depth, "b = b + 0.1 * sm[0]")
             self.line(depth, "cuda.syncthreads()")
         elif way == 2:
-            self.line(depth, f"if {self.random.choice(['steps > 1', 'cuda.blockIdx.x == 1', 'x.size > 100'])}:")
+            self.line(depth, f"if {self.pick(['steps > 1', 'cuda.blockIdx.x == 1', 'x.size > 100'])}:")
             self.exchange(depth + 1)
             if self.chance(0.5):
                 self.line(depth, "else:")
                 self.private(depth + 1, shared=False)
         elif way == 3 and self.returns:
-            self.line(depth, f"if t == {self.random.randrange(1, BLOCK)}:")
+            self.line(depth, f"if t == {self.draw.randrange(1, BLOCK)}:")
             self.line(depth + 1, "return")
         else:
             self.exchange(depth)
@@ -135,7 +129,7 @@ class Writer:
         self.line(1, f"sm = cuda.shared.array({BLOCK}, float64)")
         self.line(1, "w = cuda.local.array(2, float64)")
         self.line(1, "t = cuda.threadIdx.x")
-        self.line(1, self.random.choice(["i = cuda.grid(1)", "i = cuda.blockIdx.x * cuda.blockDim.x + t"]))
+        self.line(1, self.pick(["i = cuda.grid(1)", "i = cuda.blockIdx.x * cuda.blockDim.x + t"]))
         self.line(1, "n = x.size")
         self.line(1, "w[0] = x[i % n]")
         self.line(1, "w[1] = 0.5")
@@ -144,7 +138,7 @@ class Writer:
         self.line(1, "c = x[i % n] * y[(i + 2) % n]")
         self.line(1, "k = 0")
         self.line(1, "p = (a, b)")
-        for number in range(self.random.randrange(2, 5)):
+        for number in range(self.draw.randrange(2, 5)):
             if self.chance(0.5):
                 self.private(1, shared=False)
             self.section(1, number)
@@ -160,16 +154,10 @@ class Writer:
         return "\n".join(self.lines) + "\n"
 
 
-def made(seed, folder):
+def made(seed):
     """The module of a seed, and its text."""
     text = Writer(seed).text()
-    path = Path(folder) / f"kernel_{seed}.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module, text
+    return loaded(text, f"kernel_{seed}"), text
 
 
 def arguments(seed):
@@ -186,20 +174,20 @@ def simulated(seeds, folder):
     return pickle.loads(file.read_bytes())  # noqa: S301 - written just now
 
 
-def compare(seed, folder, wanted, backends):
+def compare(seed, wanted, backends):
     """Values as the simulator's and in another order of threads, and gradients as quotients."""
     import diffjit as dj
     from diffjit.frontend.kernels import races
 
-    module, text = made(seed, folder)
+    module, text = made(seed)
     x, y, steps = arguments(seed)
     out, bins = np.zeros(LENGTH), np.zeros(2)
-    races.run(module.kernel, (3, 1, 1), (BLOCK, 1, 1), 0, (x, y, steps, out, bins), random.Random(seed))
+    races.run(module["kernel"], (3, 1, 1), (BLOCK, 1, 1), 0, (x, y, steps, out, bins), random.Random(seed))
     np.testing.assert_allclose(np.concatenate((out, bins)), wanted, rtol=1e-10, err_msg=text)
     weights = np.random.default_rng(seed + 1).uniform(-1, 1, LENGTH + 2)
 
     def total(x, y):
-        return np.sum(np.sin(module.f(x, y, steps)) * weights)
+        return np.sum(np.sin(module["f"](x, y, steps)) * weights)
 
     u, v = np.random.default_rng(seed + 2).uniform(-1, 1, (2, LENGTH))
     plain = dj.jit(total, backend="python")
@@ -208,7 +196,7 @@ def compare(seed, folder, wanted, backends):
     wide = (plain(x + 3 * h * u, y + 3 * h * v) - plain(x - 3 * h * u, y - 3 * h * v)) / (6 * h)
     smooth = abs(slope - wide) < 1e-5  # no branch changes between
     for backend in backends:
-        np.testing.assert_allclose(dj.jit(module.f, backend=backend)(x, y, steps), wanted, rtol=1e-10, err_msg=text)
+        np.testing.assert_allclose(dj.jit(module["f"], backend=backend)(x, y, steps), wanted, rtol=1e-10, err_msg=text)
         g = dj.grad(total, (0, 1), backend=backend)(x, y)
         along = g[0] @ u + g[1] @ v
         tangent = dj.jvp(total, (x, y), (u, v), backend=backend)[1]
@@ -225,8 +213,7 @@ def compare(seed, folder, wanted, backends):
 
 def main():
     if sys.argv[1] == "--simulate":
-        with tempfile.TemporaryDirectory() as folder:
-            found = {int(s): made(int(s), folder)[0].f(*arguments(int(s))) for s in sys.argv[3:]}
+        found = {int(s): made(int(s))[0]["f"](*arguments(int(s))) for s in sys.argv[3:]}
         Path(sys.argv[2]).write_bytes(pickle.dumps(found))
         return
     first, last = map(int, sys.argv[1:3])
@@ -235,7 +222,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         wanted = simulated(range(first, last), folder)
         for seed in range(first, last):
-            print(seed, compare(seed, folder, wanted[seed], backends), flush=True)  # noqa: T201
+            print(seed, compare(seed, wanted[seed], backends), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

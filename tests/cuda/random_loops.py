@@ -3,15 +3,13 @@
 python -m tests.cuda.random_loops 0 200        seeds: as Python, compiled, and with kernels in random order
 """
 
-import importlib.util
 import os
 import sys
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
 import diffjit as dj
+from tests.aliases.check import loaded
 
 
 class Writer:
@@ -116,16 +114,10 @@ class Writer:
         return "\n".join(self.lines) + "\n"
 
 
-def made(seed, folder):
+def made(seed):
     """The function of a seed, and its text."""
     text = Writer(seed).text()
-    path = Path(folder) / f"loops_{seed}.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module.f, text
+    return loaded(text, f"loops_{seed}")["f"], text
 
 
 def arguments(seed, n=1100):
@@ -139,9 +131,9 @@ def arguments(seed, n=1100):
     )
 
 
-def compare(seed, folder, backends):
+def compare(seed, backends):
     """Value and gradient of a seed's function by several backends, against Python; how many loops became parts."""
-    f, text = made(seed, folder)
+    f, text = made(seed)
     args = arguments(seed)
     with np.errstate(all="ignore"):
         wanted = f(*args)
@@ -169,10 +161,9 @@ def main():
     first, last = map(int, sys.argv[1:3])
     os.environ["DIFFJIT_CUDA"] = "emulated"
     parts = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(first, last):
-            parts += compare(seed, folder, ["numba", "cuda"])
-            print(seed, parts, flush=True)  # noqa: T201
+    for seed in range(first, last):
+        parts += compare(seed, ["numba", "cuda"])
+        print(seed, parts, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

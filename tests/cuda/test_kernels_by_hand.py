@@ -117,7 +117,7 @@ def test_threads_become_threads(verb):
 def test_random_kernels(seeds, tmp_path):
     wanted = random_kernels.simulated(seeds, tmp_path)
     for seed in seeds:
-        random_kernels.compare(seed, tmp_path, wanted[seed], ["python"] if seed % 3 else ["python", "numba"])
+        random_kernels.compare(seed, wanted[seed], ["python"] if seed % 3 else ["python", "numba"])
 
 
 def test_configured_outside_and_for_all():

@@ -13,8 +13,8 @@ A, B = (np.random.default_rng(k).uniform(0.1, 1.0, N) for k in (1, 2))
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_loops_in_random_order(seed, tmp_path):
-    compare(seed, tmp_path, ["numba", "cuda"])
+def test_random_loops_in_random_order(seed):
+    compare(seed, ["numba", "cuda"])
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def always(monkeypatch, several):  # noqa: F811
 
 
 @pytest.mark.parametrize("seed", range(20, 24))
-def test_random_loops_in_threads(seed, tmp_path, always):
-    compare(seed, tmp_path, ["numba"])
+def test_random_loops_in_threads(seed, always):
+    compare(seed, ["numba"])
 
 
 def smoothed(a, b):

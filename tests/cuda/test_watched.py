@@ -39,8 +39,8 @@ def test_nests_lanes_and_loops():
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_random_loops(seed, tmp_path):
-    compare(seed, tmp_path, ["cuda"])
+def test_random_loops(seed):
+    compare(seed, ["cuda"])
 
 
 @pytest.mark.parametrize("f", CASES, ids=[f.__name__ for f in CASES])

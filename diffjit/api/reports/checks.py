@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from diffjit import tree
 from diffjit.api.custom import CustomFunction
 from diffjit.api.engine.derived import Derived, Jitted
 from diffjit.api.products import jvp, vjp
-from diffjit.dataclass import dataclass
 from diffjit.errors import GradientMismatch, UsageError
 from diffjit.streams import copied, is_stream
 

@@ -6,7 +6,7 @@ import ast
 import inspect
 import linecache
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from diffjit.api.product_programs import reversible
 from diffjit.api.products import ReverseProduct
 from diffjit.api.reports.kernels import DeviceUse, device_use
 from diffjit.api.reports.memory import Recorded, TapeSize, predicted
-from diffjit.dataclass import dataclass
 from diffjit.frontend.entry.source import span_of
 from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.text import syntax

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from diffjit import tree
 from diffjit.api.engine.derived import Derived
 from diffjit.api.engine.text import compiled_anew
-from diffjit.dataclass import dataclass
 from diffjit.ir.stages import PARTS
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diffjit.analysis.tape import Record, at_turns
@@ -14,7 +14,6 @@ from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.grad import Gradient
 from diffjit.api.gradients import differentiated, scalar_result
 from diffjit.api.product_programs import reversible
-from diffjit.dataclass import dataclass
 from diffjit.frontend.entry.results import Program
 from diffjit.ir.nodes import Function, Loc, Value
 from diffjit.settings import settings

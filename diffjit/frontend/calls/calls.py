@@ -95,9 +95,10 @@ class Calls(Mixin):
         users = (tree.is_function(obj) or isinstance(obj, type)) and not self.has_handler(obj) and obj not in COMPOSITES
         if not users and any(self.sum_within(v) is not None for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
-        found = self.call_inherited(obj, args, kwargs, node) or self.call_protocol(obj, args, kwargs)
-        if found is not None:
-            return found
+        for way in (self.call_inherited, self.call_surroundings, self.call_protocol):
+            found = way(obj, args, kwargs, node)
+            if found is not None:
+                return found
         handler = self.handler_of(obj)
         if handler is not None:
             return self.with_out(obj, lambda *a, **k: self.handled(obj, handler, list(a), k, node), args, kwargs, node)

@@ -50,7 +50,7 @@ class Blocks(Mixin):
                 launch.kept = Kept(frame.uid, False, found.forms, found.memory)
                 self._make_arrays(launch)
                 self.exec_block(launch.plan.body)
-                self._refuse_result(fn, self.returned(frame), launch.node)
+                self.refuse_result(fn, self.returned(frame), launch.node)
 
         self.over_grid("block", launch.grid, launch.block_at, block)
 
@@ -65,7 +65,7 @@ class Blocks(Mixin):
                 for name in sorted(launch.plan.given):
                     self.note_binding(name, self.cells["v", frame.uid, name])
                 self.exec_block(fn.node.body)
-                self._refuse_result(fn, self.returned(frame), launch.node)
+                self.refuse_result(fn, self.returned(frame), launch.node)
 
         forms: dict[str, Any] = {}
         memory: dict[Any, tuple[Any, Any]] = {}
@@ -77,11 +77,6 @@ class Blocks(Mixin):
             self.cells, self.dead = cells, False
             del build.ops[first:]
         return Kept(0, True, forms, memory)
-
-    def _refuse_result(self, fn: Any, result: Any, node: Any) -> None:
-        if not (isinstance(result, Static) and result.obj is None):
-            message = f"`{fn.name}` is a kernel, and returns something"
-            raise self.unsupported("DJ133", message, node, "write it to an array that the kernel is given")
 
     def note_binding(self, name: str, value: Any) -> None:
         """A variable of a kernel has been given a value, while types are found out."""
@@ -218,7 +213,7 @@ class Blocks(Mixin):
         self.exec_block(phase.body)
         self.unless_jumped(lambda: self._store(launch, sorted(changed & kept.forms.keys())))
         left = self.flag_value(self.cells.pop(("jump", "return", frame.uid), Static(False)))
-        self._refuse_result(frame.fn, self.cells.pop(("ret", frame.uid), NONE), launch.node)
+        self.refuse_result(frame.fn, self.cells.pop(("ret", frame.uid), NONE), launch.node)
         if kept.done is not None and not (isinstance(left, Static) and not left.obj):
             self.array_set(kept.done, self._own(launch), left)
         for name in changed | first & kept.forms.keys() | {n for names, _ in again for n in names}:

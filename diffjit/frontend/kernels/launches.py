@@ -25,7 +25,7 @@ from diffjit.frontend.kernels.words import Word, dtype_of, is_configured, is_dev
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.settings import settings
 
@@ -178,8 +178,11 @@ class Launches(Mixin):
         along(2)
 
     def _thread(self, fn: av.Fn, args: list[Any], node: Any) -> None:
-        result = self.call_fn(fn, list(args), {}, node)
-        if not (isinstance(result, Static) and result.obj is None):
+        self.refuse_result(fn, self.call_fn(fn, list(args), {}, node), node)
+
+    def refuse_result(self, fn: av.Fn, result: Any, node: Any) -> None:
+        """A kernel gives nothing."""
+        if not is_none(result):
             message = f"`{fn.name}` is a kernel, and returns something"
             raise self.type_problem("DJ133", message, node, cure="write it to an array that the kernel is given")
 
@@ -280,7 +283,7 @@ class Launches(Mixin):
     def to_device(self, obj: Any, stream: Any = None, copy: Any = None, to: Any = NONE) -> Any:
         """`cuda.to_device(x)`: a copy, where the kernel may write."""
         del stream, copy
-        if not (isinstance(to, Static) and to.obj is None):
+        if not is_none(to):
             self.set_item(to, Static(Ellipsis), obj)
             return to
         return self.fresh(self.array(obj), "C")
@@ -288,14 +291,14 @@ class Launches(Mixin):
     def device_array(self, shape: Any, dtype: Any = Static(float), strides: Any = NONE, order: Any = Static("C"),
                      **_: Any) -> Any:  # fmt: skip
         """`cuda.device_array(shape)`."""
-        if not (isinstance(strides, Static) and strides.obj is None):
+        if not is_none(strides):
             raise self.unsupported("DJ118", "strides of cuda.device_array", None, "leave them out")
         return self.np_empty("empty", shape, self.dtype_word(dtype), order)
 
     def between_sides(self, array: Any, name: str, other: Any = NONE, stream: Any = None) -> Any:
         """`d.copy_to_host()`, `d.copy_to_host(into)`, `d.copy_to_device(source)`."""
         del stream
-        if name == "copy_to_host" and isinstance(other, Static) and other.obj is None:
+        if name == "copy_to_host" and is_none(other):
             return self.fresh(self.array(array), "C")
         into, source = (other, array) if name == "copy_to_host" else (array, other)
         self.set_item(into, Static(Ellipsis), source)

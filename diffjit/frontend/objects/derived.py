@@ -14,11 +14,8 @@ from diffjit.frontend.values import values as av
 from diffjit.primitives.library.derived import dicts
 
 _IN_ORDER = frozenset({"copy", "__eq__", "__ne__"})  # of which an OrderedDict has others
-_READS = (
-    "__iter__",
-    "keys",
-    "__getitem__",
-)  # of which Python asks an object whose items it takes over, if it has its own
+# What Python asks an object whose items it takes over, where its class has one of its own
+_READS = ("__iter__", "keys", "__getitem__")
 
 
 class Derived(Mixin):
@@ -62,10 +59,10 @@ class Derived(Mixin):
         return items
 
     def call_inherited(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        """`dict.update(self, ...)`, or what is asked of Python's surroundings; None of other functions."""
+        """`dict.update(self, ...)`; None of other functions."""
         cls = self.object_class(args[0]) if args else None
         own = None if cls is None else self.inherited(cls, obj)
-        return self.call_surroundings(obj, args, kwargs, node) if own is None else self.call(own, args, kwargs, node)
+        return None if own is None else self.call(own, args, kwargs, node)
 
     def check_copied(self, cls: type) -> None:
         """Refuse a copy for which Python would call the class, or a method of its own."""

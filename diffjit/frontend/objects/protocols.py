@@ -41,7 +41,7 @@ class Protocols(Mixin):
         held = self.contents(value) if isinstance(value, av.Ref) and not isinstance(value, av.Handle) else None
         return isinstance(held, av.ObjC) and self.class_has(held.cls, name)
 
-    def call_protocol(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call_protocol(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any = None) -> Any:
         """What an operand's class makes of NumPy's function; None where none has a say."""
         if isinstance(function, np.ufunc):
             owner = next((a for a in args if self.has_method(a, "__array_ufunc__")), None)
@@ -50,7 +50,7 @@ class Protocols(Mixin):
             cls = self.contents(owner).cls
             if self.class_lookup(cls, "__array_ufunc__") is None:
                 message = f"operand '{cls.__name__}' does not support ufuncs (__array_ufunc__=None)"
-                raise self.type_problem("DJ309", message, cure="call its own methods", python=TypeError)
+                raise self.type_problem("DJ309", message, node, cure="call its own methods", python=TypeError)
             given = [Static(function), Static("__call__"), *args]
             return self.call_method(owner, "__array_ufunc__", given, kwargs)
         if not args or not _is_numpys(function) or not self.has_method(args[0], "__array__"):

@@ -210,9 +210,6 @@ class DataArray(Labelled):
     def __len__(self):
         return len(self.values)
 
-    def __array__(self, dtype=None, copy=None):
-        return self.values if dtype is None else self.values.astype(dtype)
-
     def __float__(self):
         return float(self.values)
 

@@ -11,7 +11,6 @@ import pandas as pd
 
 from diffjit.labels import Constant
 from diffjit.primitives.library.labelled.operators import (
-    Labelled,
     added,
     applied,
     are_same,
@@ -29,9 +28,9 @@ from diffjit.primitives.library.labelled.operators import (
 )  # fmt: skip
 from diffjit.primitives.library.labelled.places import (
     OTHERS,
-    ByLabel,
     ByPosition,
     Index,
+    Table,
     all_texts,
     chosen,
     column_names,
@@ -47,7 +46,6 @@ from diffjit.primitives.library.labelled.places import (
     places_of,
     refuse_other_lengths,
     refuse_shape,
-    shifted,
     with_column,
 )  # fmt: skip
 from diffjit.primitives.library.labelled.series import series
@@ -55,7 +53,7 @@ from diffjit.primitives.registry import implements
 
 
 @implements(pd.DataFrame)
-class DataFrame(Labelled):
+class DataFrame(Table):
     """Columns of numbers, those of one dtype in one array."""
 
     stands_for = pd.DataFrame
@@ -162,16 +160,6 @@ class DataFrame(Labelled):
         """A DataFrame whose columns are rows."""
         raise NotImplementedError("the transpose of a DataFrame: df.to_numpy().T")
 
-    @property
-    def iloc(self):
-        """By positions."""
-        return ByPosition(self)
-
-    @property
-    def loc(self):
-        """By labels."""
-        return ByLabel(self)
-
     def __len__(self):
         return self.blocks_of_columns[0].shape[0]
 
@@ -180,9 +168,6 @@ class DataFrame(Labelled):
 
     def __contains__(self, name):
         return column_place(self.places_of_columns, name) is not None
-
-    def __array__(self, dtype=None, copy=None):
-        return self.whole() if dtype is None else self.whole().astype(dtype)
 
     def __getitem__(self, key):
         if isinstance(key, list):
@@ -217,12 +202,6 @@ class DataFrame(Labelled):
         names = column_names(places)
         self.labels_of_columns = index_of_texts(names) if all_texts(names) else part_of(self.labels_of_columns)
 
-    def __matmul__(self, other):
-        return self.dot(other)
-
-    def __rmatmul__(self, other):
-        return np.asarray(other) @ self.whole()
-
     def get(self, key, default=None):
         """A column, where there is one."""
         return self[key] if column_place(self.places_of_columns, key) is not None else default
@@ -234,13 +213,6 @@ class DataFrame(Labelled):
     def keys(self):
         """The names of columns."""
         return column_names(self.places_of_columns)
-
-    def to_numpy(self, dtype=None, copy=False, na_value=None):
-        """All columns as one array."""
-        if na_value is not None:
-            raise NotImplementedError("to_numpy(na_value=...): np.where(np.isnan(v), na_value, v)")
-        values = self.whole() if dtype is None else self.whole().astype(dtype)
-        return values.copy() if copy else values
 
     def assign(self, **columns):
         """With other columns, or more of them."""
@@ -321,20 +293,6 @@ class DataFrame(Labelled):
         """Sums up to each place."""
         values = self.whole()
         return self.like(running(values, number_of(axis)) if skipna else np.cumsum(values, axis=number_of(axis)))
-
-    def diff(self, periods=1):
-        """Differences with earlier rows."""
-        values = self.whole()
-        return self.like(values - shifted(values, periods))
-
-    def shift(self, periods=1):
-        """Rows at later places; NaN where there is none."""
-        return self.like(shifted(self.whole(), periods))
-
-    def pct_change(self, periods=1):
-        """Changes as parts of earlier rows."""
-        values = self.whole()
-        return self.like(values / shifted(values, periods) - 1.0)
 
     def apply(self, func, axis=0):
         """A function of each column, or row."""

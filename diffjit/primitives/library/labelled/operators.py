@@ -82,6 +82,9 @@ def numbers_of(values):
 class Labelled:
     """Operators and ufuncs, by `combine`: a function of elements of two operands, one of which is the object."""
 
+    def __array__(self, dtype=None, copy=None):
+        return self.whole() if dtype is None else self.whole().astype(dtype)
+
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if kwargs:
             raise NotImplementedError("options of NumPy's functions of labelled arrays: take .to_numpy() first")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from diffjit.labels import Constant, Labels
-from diffjit.primitives.library.labelled.operators import are_same, part_of
+from diffjit.primitives.library.labelled.operators import Labelled, are_same, part_of
 from diffjit.primitives.registry import constant
 
 
@@ -174,14 +174,18 @@ def chosen(table, mask):
     return table.rows(mask, part_of(table.labels_of_rows))
 
 
-class ByPosition:
-    """`.iloc`."""
+class Places:
+    """What is indexed instead of a table."""
+
+    def __init__(self, table):
+        self.table = table
 
     def __setitem__(self, key, value):
         raise NotImplementedError(CHANGED)
 
-    def __init__(self, table):
-        self.table = table
+
+class ByPosition(Places):
+    """`.iloc`."""
 
     def __getitem__(self, key):
         table = self.table
@@ -196,14 +200,8 @@ class ByPosition:
         return table.row(key, named(None))
 
 
-class ByLabel:
+class ByLabel(Places):
     """`.loc`, of columns and of a short index of texts."""
-
-    def __setitem__(self, key, value):
-        raise NotImplementedError(CHANGED)
-
-    def __init__(self, table):
-        self.table = table
 
     def __getitem__(self, key):
         table = self.table
@@ -218,6 +216,45 @@ class ByLabel:
         if isinstance(key, pd.Series):
             return chosen(table, key)
         raise NotImplementedError("labels that are not texts: .iloc takes positions")
+
+
+class Table(Labelled):
+    """What Series and DataFrame have in common."""
+
+    @property
+    def iloc(self):
+        """By positions."""
+        return ByPosition(self)
+
+    @property
+    def loc(self):
+        """By labels."""
+        return ByLabel(self)
+
+    def __matmul__(self, other):
+        return self.dot(other)
+
+    def __rmatmul__(self, other):
+        return np.dot(np.asarray(other), self.whole())
+
+    def to_numpy(self, dtype=None, copy=False, na_value=None):
+        """The numbers as one array."""
+        if na_value is not None:
+            raise NotImplementedError("to_numpy(na_value=...): np.where(np.isnan(v), na_value, v)")
+        values = self.whole() if dtype is None else self.whole().astype(dtype)
+        return values.copy() if copy else values
+
+    def diff(self, periods=1):
+        """Differences with earlier rows."""
+        return self - self.shift(periods)
+
+    def shift(self, periods=1):
+        """Rows at later places; NaN where there is none."""
+        return self.like(shifted(self.whole(), periods))
+
+    def pct_change(self, periods=1):
+        """Changes as parts of earlier rows."""
+        return self / self.shift(periods) - 1.0
 
 
 def is_all(key):

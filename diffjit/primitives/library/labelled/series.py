@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from diffjit.primitives.library.labelled.operators import (
-    Labelled,
     added,
     applied,
     are_same,
@@ -32,6 +31,7 @@ from diffjit.primitives.library.labelled.places import (
     ByLabel,
     ByPosition,
     Index,
+    Table,
     chosen,
     index_made,
     index_of_texts,
@@ -41,7 +41,6 @@ from diffjit.primitives.library.labelled.places import (
     refuse_other_lengths,
     refuse_shape,
     same_name,
-    shifted,
 )  # fmt: skip
 from diffjit.primitives.registry import implements
 
@@ -55,7 +54,7 @@ def agreed(a, b):
 
 
 @implements(pd.Series)
-class Series(Labelled):
+class Series(Table):
     """An array with an index and a name."""
 
     stands_for = pd.Series
@@ -155,19 +154,9 @@ class Series(Labelled):
         return self
 
     @property
-    def iloc(self):
-        """By positions."""
-        return ByPosition(self)
-
-    @property
     def iat(self):
         """By positions."""
         return ByPosition(self)
-
-    @property
-    def loc(self):
-        """By labels."""
-        return ByLabel(self)
 
     @property
     def at(self):
@@ -179,9 +168,6 @@ class Series(Labelled):
 
     def __iter__(self):
         return iter(self.values)
-
-    def __array__(self, dtype=None, copy=None):
-        return self.values if dtype is None else self.values.astype(dtype)
 
     def __getitem__(self, key):
         if isinstance(key, str | list | tuple):
@@ -204,19 +190,6 @@ class Series(Labelled):
 
     def __setitem__(self, key, value):
         raise NotImplementedError(CHANGED)
-
-    def __matmul__(self, other):
-        return self.dot(other)
-
-    def __rmatmul__(self, other):
-        return np.dot(np.asarray(other), self.values)
-
-    def to_numpy(self, dtype=None, copy=False, na_value=None):
-        """The array."""
-        if na_value is not None:
-            raise NotImplementedError("to_numpy(na_value=...): np.where(np.isnan(v), na_value, v)")
-        values = self.values if dtype is None else self.values.astype(dtype)
-        return values.copy() if copy else values
 
     def tolist(self):
         """Its numbers."""
@@ -288,18 +261,6 @@ class Series(Labelled):
     def cumsum(self, axis=None, skipna=True):
         """Sums up to each place."""
         return self.like(running(self.values, 0) if skipna else np.cumsum(self.values))
-
-    def diff(self, periods=1):
-        """Differences with earlier numbers."""
-        return self - self.shift(periods)
-
-    def shift(self, periods=1):
-        """Numbers at later places; NaN where there is none."""
-        return self.like(shifted(self.values, periods))
-
-    def pct_change(self, periods=1):
-        """Changes as parts of earlier numbers."""
-        return self / self.shift(periods) - 1.0
 
     def fillna(self, value):
         """A number in place of NaN."""
