@@ -104,6 +104,7 @@ def test_where_it_cannot_be_started_that_is_said_once(tmp_path, monkeypatch):
 def test_an_interrupt_while_llvm_works(tmp_path):
     f = program(tmp_path, "return np.sum(x * np.exp(x))")
     gradient, before = dj.grad(f), signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # programs in the background are born deaf to it
     outside.TROUBLE[:] = ["hang 60"]
     timer = threading.Thread(target=interrupt_when_asked)
     timer.start()

@@ -93,6 +93,7 @@ def test_threads_share_it() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork")  # JAX's, of threads: the child does not call it
 def test_in_a_forked_process() -> None:
     settings.reserve_mb = 64
     f = dj.jit(squares)

@@ -35,7 +35,8 @@ SCIPYS = (
     "stats",
     "linear",
     "transforms",
-)  # rows of tests/scipy
+    "labelled",
+)  # rows of tests/scipy, programs of tests/labelled
 
 IDS = [f"{getattr(function, '__name__', function)}-{k}" for k, (function, _, _) in enumerate(CASES)]
 

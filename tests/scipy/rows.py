@@ -89,6 +89,7 @@ row("UnivariateSpline calculus", lambda y, t: si.UnivariateSpline(X, y, s=0, k=4
 row("InterpolatedUnivariateSpline", lambda y, t: si.InterpolatedUnivariateSpline(X, y, ext=3)(2 * t), Y, Q,
     of=si.InterpolatedUnivariateSpline)  # fmt: skip
 row("LSQUnivariateSpline", lambda y, t: si.LSQUnivariateSpline(X, y, [X[3]])(t), Y, Q, of=si.LSQUnivariateSpline)
+row("make_smoothing_spline", lambda y, t: si.make_smoothing_spline(X, y, lam=0.1)(t), Y, Q, of=si.make_smoothing_spline)
 row("make_lsq_spline", lambda y, t: si.make_lsq_spline(X, y, np.r_[[X[0]] * 4, X[3], [X[-1]] * 4])(t), Y, Q,
     of=si.make_lsq_spline)  # fmt: skip
 row("RectBivariateSpline", lambda z, t: si.RectBivariateSpline(X, X, z)(t, t + 0.01), np.outer(Y, Y) + X, Q,

@@ -161,7 +161,7 @@ class Interpreter(
 
     def in_library(self) -> bool:
         """Whether diffjit's own Python source is being interpreted."""
-        return not self.rule_mode and self.frames[-1].fn.file.startswith(_LIBRARY)
+        return not self.rule_mode and bool(self.frames) and self.frames[-1].fn.file.startswith(_LIBRARY)
 
     def error(self, error: DiffjitError, node: gast.AST | None = None) -> DiffjitError:
         """The same error with the current place filled in."""
