@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-LIMIT = 90
+LIMIT = 45
 SCALE = float(os.environ.get("DIFFJIT_TEST_LIMIT", "1"))
 NAME = "processor seconds"
 STARTED = pytest.StashKey[float]()

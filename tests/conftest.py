@@ -12,8 +12,9 @@ from tests.budget import Budget
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
-# Each pass leaves a program that is well formed, or fails here.
-os.environ.setdefault("DIFFJIT_VERIFY_PASSES", "1")
+# Each pass leaves a program that is well formed, or fails here: a third of the time goes into it, so it is asked of the
+# corpus and of random programs, and of all tests where the variable says so (`.ci/nightly`).
+VERIFIED = ("test_corpus", "test_fuzz", "test_validation", "aliases", "arrays", "containers", "golden", "ir")
 
 # Tests run the code that most calls run; that of first calls, which has the same bits, has tests of its own, and a part
 # of the corpus (`.ci/run`).
@@ -46,8 +47,11 @@ def pytest_configure(config):
     config.pluginmanager.register(Budget(None if hasattr(config, "workerinput") else config.getoption("times")))
 
 
-def pytest_runtest_setup():
+def pytest_runtest_setup(item):
     """No test finds what another one has made."""
+    if "diffjit.settings" in sys.modules and "DIFFJIT_VERIFY_PASSES" not in os.environ:
+        place = item.nodeid.removeprefix("tests/")
+        sys.modules["diffjit.settings"].settings.verify_passes = place.startswith(VERIFIED)
     if "diffjit.api.engine.shared" in sys.modules:
         sys.modules["diffjit.api.engine.shared"].forget()
 

@@ -45,7 +45,7 @@ def test_what_is_too_dear_fails_unless_it_is_marked(tmp_path, monkeypatch):
     (tmp_path / "conftest.py").write_text(
         "from tests.budget import Budget\ndef pytest_configure(config): config.pluginmanager.register(Budget(None))\n"
     )
-    environment = {**os.environ, "DIFFJIT_TEST_LIMIT": "0.00334", "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, "DIFFJIT_TEST_LIMIT": str(0.3 / budget.LIMIT), "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"],
                            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)  # fmt: skip
     assert "1 failed, 2 passed" in ended.stdout
