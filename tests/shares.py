@@ -2,8 +2,8 @@
 
 A test whose cases take more than `EACH` seconds of the processor together is given so many of them as fit, and more
 where each case is another program. Each backend that its cases name has as many. Files in which every case counts are
-left alone. Of tests of which no more than their share was run, shares only shrink: ask for all (`-m "slow or not slow"`)
-where they should grow.
+left alone. Of tests of which no more than their share was run, shares only shrink: where they should grow, ask for all
+(`-m "slow or not slow"`).
 """
 
 import sys
