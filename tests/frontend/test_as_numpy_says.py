@@ -152,6 +152,7 @@ def test_a_shape_is_not_assigned_where_others_may_see_it(function):
         dj.jit(function, backend="python")(X)
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape")  # of NumPy 2.5
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_shape_that_does_not_fit(backend):
     for call in (no_such_shape, dj.jit(no_such_shape, backend=backend)):

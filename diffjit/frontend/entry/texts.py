@@ -116,7 +116,7 @@ _names: dict[str, str] = {}
 
 def listed(text: str, file: str) -> str:
     """The name under which linecache has the lines of a text; `file` is what the text was called when it ran."""
-    if "".join(linecache.getlines(file)) == text:
+    if file != "<string>" and "".join(linecache.getlines(file)) == text:  # all texts of `exec` share that name
         return file
     if text not in _names:
         _names[text] = f"<{os.path.basename(file).strip('<>')}-{len(_names) + 1}>"  # noqa: PTH119 - not a path
