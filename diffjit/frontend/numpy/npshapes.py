@@ -230,6 +230,8 @@ class NumpyShapes(Mixin):
             return self.call_plain(windows.diagonals, a, offset, Static(first), Static(second), node=None)
         if (first, second) == (1, 0):
             a = self.transpose(a, (1, 0))
+        if not isinstance(offset, Static):
+            a, offset = self.call_plain(windows.from_diagonal, a, offset, node=None), Static(0)
         rows, columns = a.type.dims
         length = rows if rows == columns and offset.obj == 0 else Sym()
         return self.build.value(

@@ -51,6 +51,11 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
     return unchanging(x)
 
 
+def from_diagonal(a, offset):
+    """The part of a matrix whose main diagonal is another one of it."""
+    return a[max(-offset, 0) :, max(offset, 0) :]
+
+
 def diagonals(a, offset, axis1, axis2):
     """The diagonals of a stack of matrices, as the last axis."""
     matrices = np.moveaxis(unchanging(a), (axis1, axis2), (0, 1))

@@ -54,6 +54,15 @@ def with_a_mask_without_axes(x):
     return bins[()] * 1.0
 
 
+def with_bands(x):
+    """Diagonals whose offset a loop counts."""
+    a, total, k = np.outer(x, [0.3, 1.0, -2.0, 0.7]), 0.0, -3
+    while k < 5:
+        total += np.sum(np.diag(a, k) ** 2) * (k + 4) + np.trace(a[:, :2], k) - np.sum(np.diagonal(a, k, 1, 0))
+        k += 1
+    return total
+
+
 def with_squeezed_states(x):
     state = x * 1.0
     while np.sum(np.abs(state)) > 1.0:
@@ -102,7 +111,7 @@ def with_a_density(x):
 
 PROGRAMS = [
     with_assertions, with_options, with_eval, with_a_match, with_empty_indices, with_a_mask_without_axes,
-    with_squeezed_states, reads_the_first, with_attributes_by_name, with_a_label, with_a_density,
+    with_bands, with_squeezed_states, reads_the_first, with_attributes_by_name, with_a_label, with_a_density,
 ]  # fmt: skip
 
 
