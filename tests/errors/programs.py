@@ -786,20 +786,6 @@ def dj322_integer_result():
     dj.jacfwd(model)(np.ones(3))
 
 
-def dj323_matrix():
-    def model(m):
-        return np.sum(m * m)
-
-    dj.grad(model)(np.ones((2, 2)).view(np.matrix))
-
-
-def dj323_masked():
-    def model(x):
-        return np.sum(x * x)
-
-    dj.grad(model)(np.ma.array([1.0, 2.0], mask=[False, True]))
-
-
 def dj323_byte_order():
     def model(x):
         return np.sum(x * x)
