@@ -24,7 +24,7 @@ class Stored:
 
     read: Callable[[Any], dict[str, Any]]
     make: Callable[[Any, dict[str, Any]], Any] | None = None
-    labelled: bool = False  # an array with labels: what belongs to its numbers has the same ones
+    labelled: bool = False  # an array (with labels, say): what belongs to its numbers is of its class, and has the same
 
 
 def stored(cls: type) -> Stored | None:
