@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import diffjit as dj
 
@@ -152,6 +153,22 @@ def test_lanes_and_changed_arguments():
     one, other = SQUARE.copy(), SQUARE.copy()
     assert dj.jit(doubled, backend="python")(one) == doubled(other)
     np.testing.assert_array_equal(one, other)
+
+
+def test_sparse_matrices_become_dense():
+    sparse = scipy.sparse.csr_matrix(np.where(SYMMETRIC.A > 0, SYMMETRIC.A, 0.0))
+    programs = (
+        lambda s: (s.todense() * COLUMN)[1, 0] ** 2,
+        lambda s: (s.sum(axis=0) * s.sum(axis=1))[0, 0],
+    )
+    for f in programs:
+        assert dj.jit(f, backend="python")(sparse) == pytest.approx(f(sparse))
+        found = dj.grad(f, backend="python")(sparse).data
+        for k in range(sparse.nnz):
+            ahead, behind = sparse.copy(), sparse.copy()
+            ahead.data[k] += 1e-6
+            behind.data[k] -= 1e-6
+            assert found[k] == pytest.approx((f(ahead) - f(behind)) / 2e-6, abs=1e-6)
 
 
 def test_functions_that_are_not_known_are_refused():
