@@ -32,7 +32,7 @@ _LIBRARY = {
     "scipy.integrate": "diffjit.solvers.scipy.integrate",
     "scipy.optimize": "diffjit.solvers.scipy.optimize",
     "scipy.fftpack": "diffjit.primitives.library.transforms.pack",
-    "numpy.ma": "diffjit.primitives.library.subclasses.masked",
+    "numpy.ma": "diffjit.primitives.library.subclasses.masking",
     "pandas": "diffjit.primitives.library.labelled.tables",
     "xarray": "diffjit.primitives.library.labelled.dimensions",
 }
