@@ -148,6 +148,24 @@ def test_what_does_not_count_may_be_anything():
     assert gradient.data[1] == gradient.data[3] == 0.0
 
 
+def own_masks(x):
+    """Masks of results are new ones, of functions of one operand the operand's."""
+    m = ma.masked_where(x > 0.5, x)
+    copied, product, function, power = m.copy(), m * 1.0, np.exp(m), m**2
+    copied[0] = ma.masked
+    product[1] = ma.masked
+    m[2, 0] = ma.masked
+    return m.sum() + copied.sum() + product.sum() + function.sum() + power.sum()
+
+
+def test_masks_that_are_shared():
+    assert dj.jit(own_masks, backend="python")(X) == pytest.approx(own_masks(X))
+    m = ma.array(X, mask=X > 0.5, fill_value=7.0)
+    for f in (lambda m: m.astype(np.float32), lambda m: m.std(axis=0), lambda m: np.log(m) * 1.0, lambda m: m.copy()):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            same(dj.jit(f, backend="python")(m), f(m))
+
+
 def test_lanes():
     f = lambda x: ma.masked_less(x, 0.0).mean()
     np.testing.assert_allclose(dj.vmap(f, backend="python")(X), [f(x) for x in X])

@@ -106,10 +106,10 @@ def is_mask(mask):
 
 
 def either(a, b):
-    """Entries that do not count in one of two."""
+    """Entries that do not count in one of two: a new mask."""
     if not is_mask(a):
-        return b
-    return np.logical_or(a, b) if is_mask(b) else a
+        return np.array(b) if is_mask(b) else b
+    return np.logical_or(a, b) if is_mask(b) else np.array(a)
 
 
 def masked(values, mask, fill=None):
@@ -183,7 +183,7 @@ def of_ufunc(function, a):
     values, outside = a.held_values, domain_of(function)
     if outside is None:
         return masked(raw(a.held_mask, function, values), a.held_mask, a.held_fill)
-    beyond = outside(values)
+    beyond = np.logical_or(outside(values), a.held_mask) if is_mask(a.held_mask) else outside(values)
     inside = np.where(beyond, one_inside(function), values)
     there = np.where(beyond, fill_of(function), raw(a.held_mask, function, inside))
     if not is_mask(a.held_mask):
@@ -520,7 +520,7 @@ class Masked:
         none = self.none(axis, keepdims) | (count <= 0)
         if np.ndim(total) == 0:
             return one_of(total, none) / count
-        return masked(np.where(none, 0.0, total / np.where(none, 1, count)), none)
+        return masked(np.where(none, 0.0, total / np.where(none, 1, count)), none, self.held_fill)
 
     def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
         """Standard deviations."""
@@ -589,7 +589,7 @@ class Masked:
 
     def astype(self, dtype):
         """Numbers of another type."""
-        return masked(self.held_values.astype(dtype), self.held_mask)
+        return masked(self.held_values.astype(dtype), self.held_mask, self.held_fill)
 
     def round(self, decimals=0):
         """Rounded numbers."""
