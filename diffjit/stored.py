@@ -24,13 +24,43 @@ class Stored:
 
     read: Callable[[Any], dict[str, Any]]
     make: Callable[[Any, dict[str, Any]], Any] | None = None
-    labelled: bool = False  # an array with labels: what belongs to its numbers has the same ones
+    labelled: bool = False  # an array (with labels, say): what belongs to its numbers is of its class, and has the same
 
 
 def stored(cls: type) -> Stored | None:
     """What objects of a library's class hold; None for other classes."""
     known = cls.__module__.split(".")[0] in _LIBRARIES or cls.__name__ == "SuperLU"
     return _STORED.get(cls.__name__) if known else None
+
+
+def _matrix(obj: Any) -> dict[str, Any]:
+    """The array that a matrix shows."""
+    return {"held_values": np.asarray(obj)}
+
+
+def _make_matrix(cls: Any, fields: dict[str, Any]) -> Any:
+    """A matrix; rows of a derivative are an array."""
+    values = fields["held_values"]
+    return values.view(cls) if isinstance(values, np.ndarray) and values.ndim == 2 else values
+
+
+def _masked(obj: Any) -> dict[str, Any]:
+    """The numbers of a masked array, where they do not count, and what stands for them."""
+    default = np.ma.default_fill_value(obj.dtype)
+    fill = None if obj.fill_value == default else obj.fill_value.item()
+    mask = False if obj.mask is np.False_ else obj.mask
+    held = {"held_values": np.asarray(obj.data), "held_mask": mask}
+    return {**held, "held_fill": labels.Constant(fill), "held_hard": labels.Constant(obj.hardmask)}
+
+
+def _make_masked(cls: Any, fields: dict[str, Any]) -> Any:
+    """A masked array; rows of a derivative are an array."""
+    values, mask = fields["held_values"], fields["held_mask"]
+    if not isinstance(values, np.ndarray) or (isinstance(mask, np.ndarray) and mask.shape != values.shape):
+        return values
+    fill = fields["held_fill"]
+    fill = fill.shown if isinstance(fill, labels.Constant) else fill
+    return cls(values, mask=mask, fill_value=fill, hard_mask=fields["held_hard"].shown)
 
 
 def _pieces(obj: Any) -> dict[str, Any]:
@@ -315,6 +345,8 @@ _STORED = {
     "_CustomLinearOperator": Stored(_operator),
     "LinearConstraint": Stored(_linear_constraint),
     "NonlinearConstraint": Stored(_nonlinear_constraint),
+    "MaskedArray": Stored(_masked, _make_masked, labelled=True),
+    "matrix": Stored(_matrix, _make_matrix, labelled=True),
     "Series": Stored(labels.read_series, labels.make_series, labelled=True),
     "DataFrame": Stored(labels.read_frame, labels.make_frame, labelled=True),
     "DataArray": Stored(labels.read_array, labels.make_array, labelled=True),

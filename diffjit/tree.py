@@ -119,7 +119,7 @@ def parts_class(cls: type) -> type:
 def is_numeric(value: Any) -> bool:
     """A number or numeric array, but not a flag."""
     if isinstance(value, np.ndarray):
-        return value.dtype.kind in "biufc"
+        return value.dtype.kind in "biufc" and (type(value) is np.ndarray or stored(type(value)) is None)
     return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, bool)
 
 

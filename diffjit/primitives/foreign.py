@@ -32,15 +32,20 @@ _LIBRARY = {
     "scipy.integrate": "diffjit.solvers.scipy.integrate",
     "scipy.optimize": "diffjit.solvers.scipy.optimize",
     "scipy.fftpack": "diffjit.primitives.library.transforms.pack",
+    "numpy.ma": "diffjit.primitives.library.subclasses.masking",
     "pandas": "diffjit.primitives.library.labelled.tables",
     "xarray": "diffjit.primitives.library.labelled.dimensions",
 }
-# NumPy's functions whose rules are written with verbs: they are read with the first program that calls one.
+# NumPy's functions and classes that few programs use, or whose rules are written with verbs: they are read with the
+# first program that has one.
 _LATE = {
     np.linalg.eig: "diffjit.solvers.algebra.spectra",
     np.linalg.eigvals: "diffjit.solvers.algebra.spectra",
     np.roots: "diffjit.solvers.algebra.spectra",
     np.polynomial.polynomial.polyroots: "diffjit.solvers.algebra.spectra",
+    np.matrix: "diffjit.primitives.library.subclasses.matrices",
+    np.asmatrix: "diffjit.primitives.library.subclasses.matrices",
+    np.bmat: "diffjit.primitives.library.subclasses.matrices",
 }
 _known: set[str] = set()
 
@@ -70,5 +75,5 @@ def stand_in(cls: type) -> type:
     """The class whose programs the objects of a class run: of a class of SciPy that is known, the plain one."""
     if stored(cls) is None:
         return cls
-    learn()
+    learn(cls)
     return COMPOSITES.get(cls, cls)  # pyright: ignore[reportReturnType] - a class stands for a class

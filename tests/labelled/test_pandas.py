@@ -246,7 +246,7 @@ ARRAYS = {
     "unknown method": (lambda s: s.rank().sum(), "`rank`"),
     "index": (lambda s: (s * s.index.to_numpy()).sum(), "index"),
     "label by number": (lambda s: s[10], "iloc"),
-    "groups": (lambda s: s.rolling(2).mean().sum(), "`rolling`"),
+    "groups": (lambda s: s.ewm(2).mean().sum(), "`ewm`"),
 }
 
 

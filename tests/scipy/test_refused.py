@@ -30,7 +30,6 @@ Y = np.sin(3 * X)
         (lambda y: sg.find_peaks(y, width=2)[0][0], "find_peaks"),
         (lambda y: nd.gaussian_filter1d(y, 1.0, output=np.float32)[0], "output="),
         (lambda y: distance.cdist(y[:, None], y[:, None], "yule")[0, 0], "'yule'"),
-        (lambda y: np.sum(sp.csr_matrix(y[None, :]).sum(axis=0)), "np.matrix"),
         (lambda y: np.sum(sp.diags(y, dtype=np.float32).toarray()), "dtype"),
         (lambda y: Rotation.from_rotvec(y[:3]).mean(), "Rotation.mean"),
     ],

@@ -173,8 +173,8 @@ def test_mistakes():
         dj.jit(blows, backend="python")(1.0)
     with pytest.raises(dj.UnsupportedSyntax, match="`nfev` of a solution"):
         dj.jit(lambda k: si.solve_ivp(lambda t, y: -k * y, (0.0, 1.0), [1.0]).nfev)(1.0)
-    with pytest.raises(dj.UnsupportedSyntax, match=r"quad\(weight='alg'\)"):
-        dj.jit(lambda k: si.quad(lambda x: k * x, 0.0, 1.0, weight="alg", wvar=(1, 1))[0])(1.0)
+    with pytest.raises(dj.UnsupportedSyntax, match=r"quad\(weight='alg-loga'\)"):
+        dj.jit(lambda k: si.quad(lambda x: k * x, 0.0, 1.0, weight="alg-loga", wvar=(1, 1))[0])(1.0)
 
 
 SAMPLES = {
@@ -198,3 +198,33 @@ def test_samples(name):
         assert np.shape(found) == np.shape(wanted)
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
     dj.check_grads(SAMPLES[name], (rng.normal(size=(2, 5)), np.cumsum(0.5 + rng.random(5))), order=2, backend="python")
+
+
+WEIGHTED = [
+    lambda p: si.quad(lambda x: np.exp(-p[0] * x) * np.cos(x), 0.0, 2.0, weight="alg", wvar=(-0.5, 0.5))[0],
+    lambda p: si.quad(lambda x, k: np.exp(-k * x), 0.0, p[1], args=(p[0],), weight="alg", wvar=(-0.5, -0.3))[0],
+    lambda p: si.quad(lambda x: np.exp(-p[0] * x), -1.0, 2.0, weight="cauchy", wvar=0.4)[0],
+    lambda p: si.quad(lambda x: np.exp(-p[0] * x), -1.0, 2.0 * p[1], weight="cauchy", wvar=0.4 * p[0])[0],
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", WEIGHTED, ids=range(4))
+def test_weights_with_singularities(function):
+    p, direction = np.array([0.8, 1.2]), np.array([0.3, -0.7])
+
+    def slope(f):
+        return (f(p + 1e-5 * direction) - f(p - 1e-5 * direction)) / 2e-5
+
+    np.testing.assert_allclose(dj.jit(function)(p), function(p), rtol=1e-9)
+    gradient = dj.grad(function)
+    np.testing.assert_allclose(gradient(p) @ direction, slope(function), rtol=1e-7)
+    np.testing.assert_allclose(dj.jvp(function, (p,), (direction,))[1], slope(function), rtol=1e-7)
+    np.testing.assert_allclose(dj.hvp(function, (p,), (direction,)), slope(gradient), rtol=1e-6, atol=1e-8)
+
+
+def test_a_principal_value():
+    f = lambda k: si.quad(lambda x: k * x * x, -1.0, 2.0, weight="cauchy", wvar=0.4)[0]
+    by_hand = 1.5 + 0.4 * 3.0 + 0.16 * np.log(1.6 / 1.4)
+    assert dj.jit(f, backend="python")(1.0) == pytest.approx(by_hand)
+    assert dj.grad(f, backend="python")(1.3) == pytest.approx(by_hand)

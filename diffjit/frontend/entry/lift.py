@@ -49,6 +49,13 @@ class Guard:
     expected: Any
 
 
+class Masked:
+    """In place of `np.ma.masked`, which is an array of one number to who does not ask."""
+
+
+MASKED = Masked()
+
+
 def array_type(array: np.ndarray) -> Array:
     """What a specialisation knows of an array: dtype, lengths of 1 and of small vectors, layout."""
     if type(array) is not np.ndarray or not array.dtype.isnative:
@@ -65,12 +72,7 @@ def array_type(array: np.ndarray) -> Array:
 
 def refuse_unusual(array: np.ndarray) -> None:
     """Arrays whose operators mean something else, or whose numbers the processor cannot read."""
-    if isinstance(array, np.matrix):
-        what, cure = "`*` and `**` of an np.matrix are matrix products", "np.asarray(m) makes an array of it"
-    elif isinstance(array, np.ma.MaskedArray):
-        what = "operations on a masked array leave entries out"
-        cure = "pass its data and its mask as two arrays, or m.filled(0.0)"
-    elif not array.dtype.isnative:
+    if not array.dtype.isnative:
         what = f"an array of dtype {array.dtype.str!r}, in another byte order than the processor's"
         cure = 'a.astype(a.dtype.newbyteorder("=")) turns the bytes round'
     else:
@@ -204,7 +206,7 @@ class Lifting(Mixin):
                 self.signs[key] = tree.sign_of(value)
                 self.guards[key, "sign"] = Guard(Sign(getter), tree.sign_of(value))
             return self.capture(key, scalar_type_of(value), getter, hint)
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and stored(type(value)) is None:
             if value.dtype.kind not in "biufc":
                 self.guards[key] = Guard(getter, value)
                 return Static(value)
@@ -313,7 +315,7 @@ class Lifting(Mixin):
         if isinstance(value, dict):
             return self.new(av.DictC({k: self.lift_static(v) for k, v in value.items()}))
         if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-            return self.lift_constant(value)
+            return Static(MASKED) if type(value).__name__ == "MaskedConstant" else self.lift_constant(value)
         if isinstance(value, range):
             return av.Range(Static(value.start), Static(value.stop), Static(value.step))
         if tree.is_function(value) and not self.has_handler(value):

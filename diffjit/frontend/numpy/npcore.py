@@ -44,6 +44,7 @@ class NumpyCore(Mixin):
         if isinstance(value, Value) and isinstance(value.type, (Array, Scalar)):
             return value
         if isinstance(value, (av.Tup, av.Ref, av.Range, av.Iter)):
+            self.refuse_own_meaning(value)
             return self.array_from(value)
         return self.number(value, what)
 
@@ -399,7 +400,13 @@ class NumpyCore(Mixin):
         laid = self.np_reshape(self.np_ravel(turned), self.np_shape(turned))
         return laid if order == "C" else self.get_attribute(laid, "T", None)
 
-    @core(np.asarray, np.asanyarray)
+    @core(np.asanyarray)
+    def np_asanyarray(self, a: Any, dtype: Any = NONE, order: Any = NONE, **options: Any) -> Any:
+        if isinstance(a, av.Ref) and issubclass(self.class_of(a), np.ndarray) and is_none(dtype) and is_none(order):
+            return a
+        return self.np_asarray(a, dtype, order, **options)
+
+    @core(np.asarray)
     def np_asarray(self, a: Any, dtype: Any = NONE, order: Any = NONE, *, copy: Any = NONE, **_: Any) -> Any:
         if not is_none(copy) and copy.obj:
             return self.np_array(a, dtype, copy, Static("K") if is_none(order) else order)

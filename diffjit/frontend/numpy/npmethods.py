@@ -97,7 +97,10 @@ class NumpyMethods(Mixin):
             return self.between_sides(a, name, *args, **kwargs)
         if name == "view":
             return self.viewed(self.array(a), args, node)
-        return self.call_static(self.array_function(name), [a, *args], kwargs, node)
+        function = self.array_function(name)
+        if any(self.has_method(x, "__array_function__") for x in (*args, *kwargs.values())):
+            function = getattr(np, name, function)  # which asks for it
+        return self.call_static(function, [a, *args], kwargs, node)
 
     def fresh(self, value: Value, order: str = "K") -> Value:
         """A copy that has no other name."""
@@ -111,8 +114,10 @@ class NumpyMethods(Mixin):
                 return found
         return None
 
-    def viewed(self, a: Value, args: list[Any], node: Any) -> Value:
+    def viewed(self, a: Value, args: list[Any], node: Any) -> Any:
         """a.view(): the same elements."""
+        if len(args) == 1 and isinstance(args[0], Static) and args[0].obj is np.matrix:
+            return self.call(Static(np.asmatrix), [a], {}, node)
         if any(not (isinstance(x, Static) and x.obj is np.ndarray) and self.dtype_of(x) != a.type.dtype for x in args):
             raise self.unsupported("DJ118", "reinterpreting an array's bytes with .view", node, "use astype")
         return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim)

@@ -212,7 +212,7 @@ class Iterators(Mixin):
             if self.calls_itself(fn, bound):
                 problem = f"a generator that goes through itself, `{fn.name}`, to a depth that is known when it runs"
                 raise self.unsupported("DJ119", problem, node, "append to a list in place of `yield`")
-            self.run_body(fn, bound, node, on_yield=on_yield)
+            self.generated[iterable.serial] = self.run_body(fn, bound, node, on_yield=on_yield)
         else:
             expression, frame, first = iterable.parts
             self.comprehend(expression, lambda: on_yield(self.eval(expression.elt)), frame, first)

@@ -1,6 +1,7 @@
 """Objects that stand for arrays: `__array__` says which, and NumPy's functions ask how an object wants to be met.
 
-A ufunc asks the class of an operand for `__array_ufunc__`. Reductions and their kin call the method of their name.
+A ufunc asks the class of an operand for `__array_ufunc__`, another function for `__array_function__`. Reductions and
+their kin call the method of their name.
 All else takes what `__array__` gives.
 """
 
@@ -18,6 +19,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 
+_DISPATCHED = type(np.sum)  # functions that ask for `__array_function__`
 _OF_ARRAYS, _OF_NUMBERS = 0.0, -1e6  # `__array_priority__` of NumPy's own
 
 
@@ -53,6 +55,10 @@ class Protocols(Mixin):
                 raise self.type_problem("DJ309", message, node, cure="call its own methods", python=TypeError)
             given = [Static(function), Static("__call__"), *args]
             return self.call_method(owner, "__array_ufunc__", given, kwargs)
+        if type(function) is _DISPATCHED:
+            found = self.call_array_function(function, args, kwargs, node)
+            if found is not None:
+                return found
         if not args or not _is_numpys(function) or not self.has_method(args[0], "__array__"):
             return None
         name = {np.amax: "max", np.amin: "min"}.get(function, getattr(function, "__name__", ""))
@@ -65,12 +71,42 @@ class Protocols(Mixin):
             return self.call_method(args[0], name, args[1:], kwargs)
         return None
 
+    def call_array_function(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """What the classes of arguments make of NumPy's function, derived ones first; None where none has a say."""
+        owners: dict[type, Any] = {}
+        for value in (*args, *kwargs.values()):
+            held = self.contents(value) if isinstance(value, av.Ref) and not isinstance(value, av.Handle) else value
+            for one in held.items if isinstance(held, av.ListC | av.Tup) else (value,):
+                if self.has_method(one, "__array_function__"):
+                    owners.setdefault(self.contents(one).cls, one)
+        if not owners:
+            return None
+        order: list[type] = []
+        for cls in owners:  # as NumPy has it: in the order of the arguments, but a class before its bases
+            order.insert(next((k for k, c in enumerate(order) if issubclass(cls, c)), len(order)), cls)
+        types = av.Tup(tuple(Static(self.class_of(owners[cls])) for cls in order))
+        named = self.new(av.DictC(dict(kwargs)))
+        for cls in order:
+            made = self.call_method(
+                owners[cls], "__array_function__", [Static(function), types, av.Tup(tuple(args)), named]
+            )
+            if not (isinstance(made, Static) and made.obj is NotImplemented):
+                return made
+        message = f"no implementation found for `{function.__name__}` on types that implement __array_function__"
+        raise self.type_problem("DJ309", message, node, cure="np.asarray(...) of them", python=TypeError)
+
     def as_array(self, value: Any, dtype: Any = NONE, **copy: Any) -> Any:
         """The array that an object says it is (`__array__`), maybe memory of its own; anything else is itself."""
         cls = self.object_class(value)
         if cls is None or self.is_opaque(value) or not self.class_has(cls, "__array__"):
             return value
         return self.call_method(value, "__array__", [] if is_none(dtype) else [Static(self.dtype_of(dtype))], copy)
+
+    def refuse_own_meaning(self, value: Any) -> None:
+        """An object whose class says what NumPy's functions do with it is no array to what does not ask it."""
+        if self.has_method(value, "__array_function__"):
+            name = self.class_of(value).__name__
+            raise self.unsupported("DJ118", f"this use of {name} as an array", None, "take np.asarray(...) of it first")
 
     def copies_itself(self, value: Any) -> bool:
         """Whether an object's `__array__` is told that a copy is wanted, and believed."""
@@ -97,8 +133,8 @@ class Protocols(Mixin):
 
     def takes_over(self, cls: type, dunder: str, left: Any) -> bool:
         """Whether NumPy leaves an operator to the object on its right, rather than computing with its elements."""
-        if not self.is_numpys(left):
-            return True
+        if not self.is_numpys(left) or issubclass(getattr(cls, "stands_for", cls), np.ndarray):
+            return True  # Python asks a derived class first
         if self.class_has(cls, "__array_ufunc__"):
             return self.class_lookup(cls, "__array_ufunc__") is None
         array = isinstance(left, Value) and isinstance(left.type, Array)

@@ -16,7 +16,7 @@ from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array
 
-_SPOKEN = {"Yield": "the value of a `yield`", "YieldFrom": "the value of a `yield from`", "Await": "`await`"}
+_SPOKEN = {"Await": "`await`"}
 
 
 class Expressions(Mixin):

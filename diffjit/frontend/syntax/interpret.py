@@ -125,6 +125,7 @@ class Interpreter(
         self.current_loop: Any = None
         self.tail: Any = None
         self.cursor_sites: dict[int, Any] = {}  # iterators of sequences -> where they were made
+        self.generated: dict[int, Any] = {}  # generators that were gone through -> what they returned
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.branches = 0  # and those branches among them that the program writes as `if`
         self.loop_hints: dict[Any, Any] = {}

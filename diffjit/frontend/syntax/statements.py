@@ -82,14 +82,24 @@ class Statements(Mixin):
     def exec_Expr(self, node: gast.AST) -> None:
         if isinstance(node.value, gast.Constant):
             return
-        if isinstance(node.value, gast.Yield):
-            value = NONE if node.value.value is None else self.eval(node.value.value)
-            self.yield_value(value, node)
-            return
         if isinstance(node.value, gast.YieldFrom):
             self.iterate(self.eval(node.value.value), lambda item: self.yield_value(item, node), node, key=id(node))
             return
         self.eval(node.value)
+
+    def eval_Yield(self, node: gast.AST) -> Any:
+        """A generator that a loop goes through: what it receives is None."""
+        self.yield_value(NONE if node.value is None else self.eval(node.value), node)
+        return NONE
+
+    def eval_YieldFrom(self, node: gast.AST) -> Any:
+        """The items of another iterable, and what it returns where it is a generator."""
+        source = self.eval(node.value)
+        generator = isinstance(source, av.Iter) and source.kind == "generator"
+        if not generator and self.object_class(source) is not None:
+            raise self.unsupported("DJ101", "the value of a `yield from` an object", node, "loop over it")
+        self.iterate(source, lambda item: self.yield_value(item, node), node, key=id(node))
+        return self.generated.pop(source.serial, NONE) if generator else NONE
 
     def yield_value(self, value: Any, node: gast.AST) -> None:
         """Hand a value to the loop that consumes this generator."""

@@ -177,6 +177,38 @@ def integrated(f, a, b, args, epsabs, epsrel, limit, points):
     return sign * found, stop_gradient(error)
 
 
+def beside_powers(f, a, b, powers, options):
+    """The integral of f(x) (x - a)**p (b - x)**q, in two halves: there is no power of a distance left at their ends.
+
+    With t = (x - a)**(p + 1) the first half is an integral of f(x) (b - x)**q / (p + 1) over t.
+    """
+    p, q = powers
+    half = 0.5 * (b - a)
+
+    def from_below(t):
+        far = t ** (1.0 / (p + 1.0))
+        return f(a + far) * (2.0 * half - far) ** q / (p + 1.0)
+
+    def from_above(t):
+        far = t ** (1.0 / (q + 1.0))
+        return f(b - far) * (2.0 * half - far) ** p / (q + 1.0)
+
+    return (
+        quad(from_below, 0.0, half ** (p + 1.0), (), 0, *options),
+        quad(from_above, 0.0, half ** (q + 1.0), (), 0, *options),
+    )
+
+
+def around_pole(f, a, b, pole, options):
+    """The principal value of the integral of f(x) / (x - pole): of what is left without f(pole), and that of f(pole).
+
+    f(pole) is computed for each t: as a number from outside it would have a derivative of its own, that of 1 / t.
+    """
+    height = f(1.0 * pole)
+    rest = quad(lambda t: (f(pole + t) - f(1.0 * pole)) / t, a - pole, b - pole, (), 0, *options, (0.0,))
+    return rest, (height * np.log(np.abs((b - pole) / (a - pole))), 0.0)
+
+
 @implements(scipy.integrate.quad)
 def quad(
     func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, limit=50, points=None, weight=None, wvar=None,
@@ -188,6 +220,10 @@ def quad(
         return quad(
             lambda x, *more: wave(wvar * x) * func(x, *more), a, b, args, full_output, epsabs, epsrel, limit, points
         )
+    if weight in ("alg", "cauchy") and not full_output:
+        parts = beside_powers if weight == "alg" else around_pole
+        one, other = parts(lambda x: number(func(x, *args)), 1.0 * a, 1.0 * b, wvar, (epsabs, epsrel, limit))
+        return one[0] + other[0], one[1] + other[1]
     if weight is not None:
         raise NotImplementedError(f"scipy.integrate.quad(weight={weight!r}): multiply the function by the weight")
     if complex_func:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from diffjit.labels import Constant, Labels
 from diffjit.primitives.library.labelled.operators import Labelled, are_same, part_of
+from diffjit.primitives.library.labelled.windows import Rolling, grouped
 from diffjit.primitives.registry import constant
 
 
@@ -243,6 +244,14 @@ class Table(Labelled):
             raise NotImplementedError("to_numpy(na_value=...): np.where(np.isnan(v), na_value, v)")
         values = self.whole() if dtype is None else self.whole().astype(dtype)
         return values.copy() if copy else values
+
+    def rolling(self, window, min_periods=None, center=False):
+        """Statistics of as many rows up to each."""
+        return Rolling(self, window, min_periods, center)
+
+    def groupby(self, by):
+        """Statistics of rows with one key."""
+        return grouped(self, by)
 
     def diff(self, periods=1):
         """Differences with earlier rows."""

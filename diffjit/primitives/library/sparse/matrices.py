@@ -130,10 +130,8 @@ class Sparse:
         return spread(*self.entries(), self.shape)
 
     def todense(self):
-        """As a dense matrix."""
-        if self.matrix:
-            raise NotImplementedError("todense() of a sparse matrix is an np.matrix: use toarray()")
-        return self.toarray()
+        """As a dense matrix, of NumPy's class of matrices where this is of SciPy's."""
+        return np.asmatrix(self.toarray()) if self.matrix else self.toarray()
 
     def tocoo(self, copy=False):
         """By rows and columns of entries."""
@@ -252,18 +250,18 @@ class Sparse:
         return self.like(self.entries()[0] ** n)
 
     def sum(self, axis=None, dtype=None, out=None):
-        """The sum of all elements; of arrays, also along an axis."""
+        """The sum of all elements, or along an axis: a row or column of a matrix."""
         without_dtype(dtype)
         if out is not None:
             raise NotImplementedError("sum(out=...) of a sparse matrix: assign the result")
         data, row, col = self.entries()
         if axis is None:
             return np.sum(data)
-        if self.matrix:
-            raise NotImplementedError("sum(axis=...) of a sparse matrix is an np.matrix: multiply by np.ones")
         axis = one_axis(axis, 2)
         out = np.zeros(self.shape[1 - axis], data.dtype)
         np.add.at(out, col if axis == 0 else row, data)
+        if self.matrix:
+            return np.asmatrix(out) if axis == 0 else np.asmatrix(out).T
         return out
 
     def diagonal(self, k=0):

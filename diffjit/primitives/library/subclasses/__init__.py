@@ -1,0 +1,1 @@
+"""Classes that derive from NumPy's array."""
