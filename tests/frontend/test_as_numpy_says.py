@@ -178,3 +178,19 @@ def test_small_arrays_that_cannot_be_joined(axis, backend):
         with pytest.raises(ValueError, match="must match exactly") as found:
             call()
         assert type(found.value) is type(plain.value)
+
+
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
+def test_products_of_vectors_in_a_plane():
+    """NumPy 2 still gives them, of a length that decides on the dimensions of the result."""
+
+    def area(p):
+        return np.cross(p[1] - p[0], p[2] - p[0]) * 0.5
+
+    p = np.array([[0.0, 0.0], [2.0, 0.5], [1.0, 3.0]])
+    assert dj.jit(area, backend="python")(p) == 0.5 * (2.0 * 3.0 - 0.5 * 1.0)
+    np.testing.assert_allclose(dj.grad(area, backend="python")(p), [[-1.25, -0.5], [1.5, -0.5], [-0.25, 1.0]])
+    with pytest.raises(ValueError, match="dimension must be 2 or 3"):
+        dj.jit(lambda a: np.cross(a[:1], a), backend="python")(np.ones(3))
+    with pytest.raises(NotImplementedError, match=r"write a\[\.\.\., 0\]"):
+        dj.jit(lambda a: np.cross(a[a > 0.0], a[a > 0.0]), backend="python")(np.array([1.0, 2.0, -1.0]))
