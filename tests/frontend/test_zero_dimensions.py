@@ -396,7 +396,7 @@ def test_cotangents_of_several_results_are_added_in_an_array(backend):
 
 
 def test_reductions_over_the_axis_that_a_number_does_not_have():
-    """NumPy's ufuncs let a number have a first axis, which is its last one; functions that count its elements do not."""
+    """NumPy's ufuncs let a number have a first axis, also the last one; functions that count elements do not."""
 
     def f(a):
         return (

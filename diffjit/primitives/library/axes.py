@@ -25,6 +25,11 @@ def is_one(n):
     return n == 1
 
 
+def is_never_one(a, axis):
+    """Whether a length is known not to be 1, as those of arguments are."""
+    return a.shape[axis] != 1
+
+
 def is_two(n):
     """Whether a length is known to be 2 before the program runs."""
     return n == 2
