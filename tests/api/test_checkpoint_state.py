@@ -134,3 +134,31 @@ def test_shapes_must_not_change(backend, counted):
 
     with pytest.raises(ValueError, match="DJ406"):
         dj.grad(f, backend=backend)(X, 4)
+
+
+@pytest.mark.parametrize("outer", [False, True])
+def test_arrays_that_a_step_binds_first_have_no_shape_before(outer):
+    """Snapshots would have no elements, and compiled code would write beside them."""
+
+    def f(a):
+        s = 0.0
+        for j in range(2 if outer else 1):
+            for t in dj.checkpointed(range(len(a)), budget=2):
+                if j + t > 0:
+                    s += np.dot(a[t], before)  # noqa: F821 - the first turn binds it
+                before = a[t] * 2.0  # noqa: F841
+        return s
+
+    with pytest.raises(dj.MemoryProblem, match=r"DJ405.*carries `before`, which has no value before the loop"):
+        dj.grad(f)(np.ones((4, 3)))
+
+    def given(a):
+        before, s = np.zeros(3), 0.0
+        for t in dj.checkpointed(range(len(a)), budget=2):
+            s += np.dot(a[t], before)
+            doubled = a[t] * 2.0  # nothing is carried to the next step
+            before = doubled
+        return s
+
+    a = np.arange(12.0).reshape(4, 3)
+    np.testing.assert_allclose(dj.grad(given)(a)[1], 2.0 * (a[0] + a[2]))

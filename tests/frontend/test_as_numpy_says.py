@@ -179,3 +179,44 @@ def test_small_arrays_that_cannot_be_joined(axis, backend):
         with pytest.raises(ValueError, match="must match exactly") as found:
             call()
         assert type(found.value) is type(plain.value)
+
+
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
+def test_products_of_vectors_in_a_plane():
+    """NumPy 2 still gives them, of a length that decides on the dimensions of the result."""
+
+    def area(p):
+        return np.cross(p[1] - p[0], p[2] - p[0]) * 0.5
+
+    p = np.array([[0.0, 0.0], [2.0, 0.5], [1.0, 3.0]])
+    assert dj.jit(area, backend="python")(p) == 0.5 * (2.0 * 3.0 - 0.5 * 1.0)
+    np.testing.assert_allclose(dj.grad(area, backend="python")(p), [[-1.25, -0.5], [1.5, -0.5], [-0.25, 1.0]])
+    with pytest.raises(ValueError, match="dimension must be 2 or 3"):
+        dj.jit(lambda a: np.cross(a[:1], a), backend="python")(np.ones(3))
+    with pytest.raises(NotImplementedError, match=r"write a\[\.\.\., 0\]"):
+        dj.jit(lambda a: np.cross(a[a > 0.0], a[a > 0.0]), backend="python")(np.array([1.0, 2.0, -1.0]))
+
+
+def test_lengths_that_einsum_stretches_when_the_program_runs():
+    """A length that is 1 by chance meets all of the other one's; others that differ raise."""
+
+    def f(x, y, k, m):
+        return np.einsum("ij,ij->", x[:k], y[:m]) + np.einsum("ij,jk->", x[:, :k], y[:m])
+
+    x, y = np.arange(9.0).reshape(3, 3) + 1.0, np.cos(np.arange(9.0)).reshape(3, 3)
+    g = dj.grad(f, argnums=(0, 1), backend="python")
+    for k, m in ((1, 3), (3, 1), (1, 1), (3, 3), (2, 2)):
+        a, b = np.zeros_like(x), np.zeros_like(y)
+        for i in range(max(k, m)):
+            for j in range(3):
+                a[i % k, j] += y[i % m, j]
+                b[i % m, j] += x[i % k, j]
+            a[:, i % k] += np.sum(y[i % m])
+            b[i % m] += np.sum(x[:, i % k])
+        np.testing.assert_allclose(dj.jit(f, backend="python")(x, y, k, m), f(x, y, k, m))
+        np.testing.assert_allclose(g(x, y, k, m), (a, b))
+    for k, m in ((2, 3), (3, 2)):
+        with pytest.raises(ValueError, match=r"two lengths|mismatch|not aligned"):
+            g(x, y, k, m)
+    with pytest.raises(ValueError, match="two lengths"):
+        dj.jit(lambda x, k: np.einsum("ij,ij->", x[:2, :k], x.T[:k, :2]), backend="python")(x, 3)

@@ -393,3 +393,25 @@ def test_cotangents_of_several_results_are_added_in_an_array(backend):
     (found,) = pullback((1.0, 10.0, 100.0, 1000.0))
     assert isinstance(found, np.ndarray)
     assert found == 1121.0
+
+
+def test_reductions_over_the_axis_that_a_number_does_not_have():
+    """NumPy's ufuncs let a number have a first axis, also the last one; functions that count elements do not."""
+
+    def f(a):
+        return (
+            np.sum(a, axis=0) * np.max(a, axis=-1) + np.cumsum(a, axis=0)[0] + np.prod(a, axis=0, keepdims=True),
+            np.argmax(a, axis=0),
+            np.any(a > 0.0, axis=-1),
+            np.nansum(a, axis=0),
+        )
+
+    for a in (3.0, np.array(3.0)):
+        assert dj.jit(f, backend="python")(a) == f(a) == (15.0, 0, True, 3.0)
+        assert dj.grad(lambda a: f(a)[0], backend="python")(a) == 8.0
+    for fails in (
+        lambda a: np.sum(a, axis=(0,)), lambda a: np.sum(a, axis=1), lambda a: np.mean(a, axis=0),
+        lambda a: np.argmin(a, axis=-2),
+    ):  # fmt: skip
+        with pytest.raises((np.exceptions.AxisError, dj.TypeProblem), match="out of bounds"):
+            dj.jit(fails, backend="python")(3.0)

@@ -40,11 +40,12 @@ from diffjit.ir.walk import dce, unused_but_raising
 from diffjit.labels import Labels, Numbering
 from diffjit.primitives.foreign import stand_in
 
-MAX_RESTARTS = 40
+MAX_RESTARTS = 40  # that tell nothing about a new place of the program
+MOST_ATTEMPTS = 200
 MOST_GIVEN_UP = 8  # branches of one program that raise when they are taken
 
 
-def specialise(
+def specialise(  # noqa: PLR0915 - one attempt after the other
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -60,7 +61,9 @@ def specialise(
     refused: DiffjitError | None = None
     without: Program | None = None  # with less known of lengths: knowing more refuses nothing
     restarts = 0
-    while restarts < MAX_RESTARTS:
+    for _ in range(MOST_ATTEMPTS):
+        if restarts == MAX_RESTARTS:
+            break
         restarts += 1
         try:
             program, wanted = _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
@@ -78,6 +81,7 @@ def specialise(
                     return without
                 raise need.error from None
             fixed |= arguments
+            restarts -= 1
         except DiffjitError as error:
             if without is not None:
                 return without
@@ -100,13 +104,21 @@ def specialise(
         except Learn as found:
             if found.table == "lists" and (nodes := _nodes_among(found.facts)) is not None:
                 found = nodes
-            getattr(learned, found.table).update(found.facts)
+            restarts -= _is_news(learned, found)
             if found.table in ("arenas", "referred"):
                 learned.lists.clear()  # items of these kinds have another form now
             refused = refused or found.error
     if without is not None:
         return without
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
+
+
+def _is_news(learned: Learned, found: Learn) -> bool:
+    """Take in facts; whether one is about a new place: a long program has many."""
+    table = getattr(learned, found.table)
+    before = len(table)
+    table.update(found.facts)
+    return len(table) > before
 
 
 def _nodes_among(facts: Any) -> Learn | None:

@@ -40,6 +40,10 @@ class NumpyReductions(Mixin):
             raise self.type_problem("DJ318", message, python=np.exceptions.AxisError)
         return k % ndim
 
+    def is_only_axis(self, axis: Any, ndim: int) -> bool:
+        """Whether an array without dimensions is asked for its first or last axis: reductions and scans allow that."""
+        return ndim == 0 and isinstance(axis, Static) and isinstance(axis.obj, int) and axis.obj in (0, -1)
+
     def axes_in_order(self, axes: Sequence[Any], ndim: int) -> tuple[int, ...]:
         """The places of axes that are all different."""
         found = tuple(self.axis_of(axis, ndim) for axis in axes)
@@ -74,7 +78,7 @@ class NumpyReductions(Mixin):
             raise TypeError(kind)
         if isinstance(a.type, Scalar):
             a = self.array_from(a)
-        axes = self.axes_of(a, axis)
+        axes = () if self.is_only_axis(axis, a.type.ndim) else self.axes_of(a, axis)
         keep = bool(keepdims.obj) if isinstance(keepdims, Static) else False
         dims = tuple((1 if k in axes else d) for k, d in enumerate(a.type.dims) if keep or k not in axes)
         ty = np.dtype(np.bool_) if kind in ("any", "all") else a.type.dtype
@@ -108,7 +112,10 @@ class NumpyReductions(Mixin):
     @kinds(argmax=np.argmax, argmin=np.argmin)
     def arg_reduce(self, kind: str, a: Any, axis: Any = NONE, *, keepdims: Any = Static(False)) -> Any:
         a = self.array(a)
-        k = None if is_none(axis) else self.axis_of(axis, a.type.ndim)
+        if isinstance(a.type, Scalar):
+            a = self.array_from(a)
+        whole = is_none(axis) or self.is_only_axis(axis, a.type.ndim)
+        k = None if whole else self.axis_of(axis, a.type.ndim)
         keep = isinstance(keepdims, Static) and keepdims.obj is True
         ty = np.dtype(np.int64)
         if k is None:
@@ -123,7 +130,7 @@ class NumpyReductions(Mixin):
         a = self.array(a)
         if isinstance(a.type, Scalar):
             a = self.array_from(a)
-        if is_none(axis):
+        if is_none(axis) or self.is_only_axis(axis, a.type.ndim):
             a = self.np_ravel(a)
             axis = Static(0)
         a = self.widened(a, dtype)

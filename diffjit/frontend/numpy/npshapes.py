@@ -21,7 +21,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, Array, Dim, Scalar, Sym, not_one, permuted_layout
 from diffjit.primitives.library import containers, joining, shaping, windows
-from diffjit.primitives.library.axes import is_one
+from diffjit.primitives.library.axes import is_never_one, is_one, is_two
 
 
 class NumpyShapes(Mixin):
@@ -78,6 +78,14 @@ class NumpyShapes(Mixin):
     @core(is_one)
     def length_is_one(self, n: Any) -> Static:
         return Static(isinstance(n, Static) and n.obj == 1)
+
+    @core(is_never_one)
+    def length_is_never_one(self, a: Value, axis: Any) -> Static:
+        return Static(not_one(a.type.dims[self.axis_of(axis, a.type.ndim)]))
+
+    @core(is_two)
+    def length_is_two(self, n: Any) -> Static:
+        return Static(isinstance(n, Static) and n.obj == 2)
 
     @core(np.reshape)
     def np_reshape(

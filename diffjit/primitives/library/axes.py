@@ -25,6 +25,16 @@ def is_one(n):
     return n == 1
 
 
+def is_never_one(a, axis):
+    """Whether a length is known not to be 1, as those of arguments are."""
+    return a.shape[axis] != 1
+
+
+def is_two(n):
+    """Whether a length is known to be 2 before the program runs."""
+    return n == 2
+
+
 def one_axis(axis, ndim):
     """An axis counted from 0."""
     rest = places(ndim)[axis:]  # cutting a tuple asks for an axis that is known while specialising

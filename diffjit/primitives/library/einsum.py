@@ -14,7 +14,7 @@ import string
 
 import numpy as np
 
-from diffjit.primitives.library.axes import is_one, places
+from diffjit.primitives.library.axes import is_never_one, is_one, places
 from diffjit.primitives.library.windows import written_through
 from diffjit.primitives.registry import implements
 
@@ -116,12 +116,16 @@ def contract(a_labels, a, b_labels, b, needed):
 
 
 def stretched(labels, a, other_labels, other, summed):
-    """The operand at the lengths of the other one, where a label that is summed over is known to have length 1."""
+    """The operand at the lengths of the other one, where a label that is summed over has length 1."""
     for c in summed:
-        k, n = labels.index(c), other.shape[other_labels.index(c)]
+        k, j = labels.index(c), other_labels.index(c)
+        n = other.shape[j]
         if is_one(a.shape[k]):
             a = a if is_one(n) else np.repeat(a, n, axis=k)
-        elif len(summed) > 1 and not is_one(n) and a.shape[k] != n:  # of one label the product sees it
+        elif not is_never_one(a, k) and not is_one(n) and a.shape[k] == 1 and n != 1:
+            a = np.repeat(a, n, axis=k)
+        # Of one label the product sees it. Where the other one has length 1, it is stretched in its turn.
+        if len(summed) > 1 and not is_one(n) and a.shape[k] != n and (is_never_one(other, j) or n != 1):
             raise ValueError("np.einsum: a label stands for two lengths")
     return a
 

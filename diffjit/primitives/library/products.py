@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from diffjit.primitives.library.axes import all_axes, one_axis, places
+from diffjit.primitives.library.axes import all_axes, is_two, one_axis, places
 from diffjit.primitives.registry import implements, present
 
 
@@ -92,12 +92,16 @@ def kron(a, b):
 
 @implements(np.cross)
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
-    """Vector product in three dimensions."""
+    """Vector product in three dimensions; in two, where that is known before the program runs, its only part."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = np.moveaxis(a, axisa, 0), np.moveaxis(b, axisb, 0)
+    if is_two(a.shape[0]) and is_two(b.shape[0]):
+        return a[0] * b[1] - a[1] * b[0]
     if a.shape[0] != 3 or b.shape[0] != 3:
-        raise ValueError("np.cross: both arrays must hold three-dimensional vectors")
+        if a.shape[0] in (2, 3) and b.shape[0] in (2, 3):
+            raise NotImplementedError("np.cross of vectors of two: write a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]")
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     parts = (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
     return np.stack(parts, axis=axisc)
 

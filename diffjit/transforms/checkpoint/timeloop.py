@@ -24,6 +24,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_const, is_view
 from diffjit.ir.types import BOOL, Array, Scalar, is_float, is_ref
 from diffjit.ir.walk import blocks, clone_op, initial, walk
+from diffjit.transforms.optimise.dummies import joined_from
 from diffjit.transforms.prepare import copied_params, stream_params
 
 BUDGET = "budget"  # attribute of a checkpointed loop: ("snapshots" or "bytes", how many)
@@ -87,7 +88,7 @@ class _Enclosing:
     def __init__(self, function: Function, order: Order, memory: Memory, op: Op) -> None:
         self.function, self.order, self.memory, self.op = function, order, memory, op
         self.body = op.regions[0]
-        self.outer: list[Value] = []  # what the loop reads, constants aside
+        self.outer: list[Value] = []  # what the loop reads, aside from constants and what holds nothing yet
         self.views: list[Op] = []  # views of changed memory, made again in each step
         self.changed: list[Value] = []  # the arrays among `outer` that the loop changes
         self.drawn: set[Value] = set()  # the streams of random numbers among them
@@ -109,10 +110,10 @@ class _Enclosing:
         """Find what the loop reads and changes; refuse what snapshots cannot hold."""
         made = {a for b in blocks(self.body) for a in b.args}
         made |= {v for o in walk(self.body) for v in o.outputs}
-        read = dict.fromkeys(v for v in self.op.inputs if not is_const(v))
+        read = dict.fromkeys(v for v in self.op.inputs if not _made_inside(v))
         for b in blocks(self.body):
             for v in [*(i for o in b.ops for i in o.inputs), *b.results]:
-                if v not in made and not is_const(v):
+                if v not in made and not _made_inside(v):
                     self._read(v, read)
         self.outer = list(read)
         for v in [*self.outer, *self.body.args]:
@@ -122,6 +123,7 @@ class _Enclosing:
                     "use an array, or compute what is collected behind the loop",
                 )
         self._check_changed()
+        self._check_set()
         self._check_carried()
 
     def _read(self, v: Value, read: dict[Value, None]) -> None:
@@ -153,6 +155,21 @@ class _Enclosing:
             f"changes memory that may have two names, `{a.name or 'an array'}` and `{b.name or 'an array'}`",
             "copy one of them before the loop",
         )
+
+    def _check_set(self) -> None:
+        """Snapshots have the lengths that arrays have before the loop: a type tells those of one that is unset."""
+        sources = joined_from(self.function.body)
+        there = {d for v in self.outer if isinstance(v.type, Array) and not _unset(v, sources) for d in v.type.dims}
+        read = {i for o in walk(self.body) for i in o.inputs} | {v for b in blocks(self.body) for v in b.results}
+        for arg, init in zip(self.body.args[1:], initial(self.op), strict=True):
+            if arg not in read or not isinstance(arg.type, Array) or not _unset(init, sources):
+                continue
+            if any(not isinstance(d, int) and d not in there for d in (*arg.type.dims, *init.type.dims)):
+                name = arg.name or "an array"
+                raise self.refused(
+                    f"carries `{name}`, which has no value before the loop, so that its shape is not known",
+                    "give it one there, of the shape that it will have",
+                )
 
     def _check_carried(self) -> None:
         """The function gives back new arrays, where the loop gives back references: nobody must see the difference."""
@@ -262,11 +279,11 @@ class _Enclosing:
         return found
 
     def _constants(self) -> list[Value]:
-        """Constants from outside."""
+        """Constants from outside, and what holds nothing before the loop: there, its length is not known either."""
         made = {v for o in walk(self.body) for v in o.outputs}
         read = [*self.op.inputs, *(i for o in walk(self.body) for i in o.inputs)]
         read += [v for b in blocks(self.body) for v in b.results]
-        return [v for v in dict.fromkeys(read) if is_const(v) and v not in made]
+        return [v for v in dict.fromkeys(read) if _made_inside(v) and v not in made]
 
     def call(self, block: Block, rules: Any) -> None:
         """Put the call in the loop's place."""
@@ -291,11 +308,29 @@ class _Enclosing:
     def _refuse_overlap(self, build: Builder) -> None:
         """Arrays that the loop carries and changes become arrays of their own: they must not share memory before."""
         init = [v for v in initial(self.op) if isinstance(v.type, Array) and self.written(v)]
-        init = [v for v in dict.fromkeys(init) if not is_const(v)]
+        init = [v for v in dict.fromkeys(init) if not _made_inside(v)]
         for k, a in enumerate(init):
             for b in init[:k]:
                 if self.memory.find(a) == self.memory.find(b):
                     overlap(build, a, b)
+
+
+def _unset(v: Value, sources: dict[Value, list[Value]]) -> bool:
+    """Whether a variable may hold nothing yet."""
+    seen, todo = {v}, [v]
+    while todo:
+        at = todo.pop()
+        if at.op is not None and at.op.kind == "undef":
+            return True
+        new = [i for i in sources.get(at, ()) if i not in seen]
+        seen.update(new)
+        todo += new
+    return False
+
+
+def _made_inside(v: Value) -> bool:
+    """Whether the loop's function makes a value from outside itself."""
+    return is_const(v) or (v.op is not None and v.op.kind == "undef")
 
 
 def overlap(build: Builder, a: Value, b: Value) -> None:

@@ -31,7 +31,7 @@ def define_dummies(function: Function) -> None:
     undefined = [op for op in walk(function.body) if op.kind == "undef"]
     if not undefined:
         return
-    sources = _sources(function.body)
+    sources = joined_from(function.body)
     touched: set[Value] = set()
     todo = [v for op in walk(function.body) if op.kind in _RECORDING for v in op.inputs]
     todo += function.body.results
@@ -44,7 +44,7 @@ def define_dummies(function: Function) -> None:
     _define_in(function.body, touched, _lengths_of(function.params, {}))
 
 
-def _sources(block: Block) -> dict[Value, list[Value]]:
+def joined_from(block: Block) -> dict[Value, list[Value]]:
     """Where joined values come from."""
     found: dict[Value, list[Value]] = {}
     for op in walk(block):
