@@ -51,7 +51,7 @@ class Warned(Mixin):
         self.only_silenced("a filter of warnings", (action,))
         if not isinstance(record, Static):
             raise self.no_record(None)
-        return Static(Record() if record.obj else warnings.catch_warnings())
+        return Static(Record(record=True) if record.obj else warnings.catch_warnings())
 
     def no_record(self, node: Any) -> Exception:
         """What a record of warnings is refused with, where the program gives it a name."""
