@@ -85,3 +85,61 @@ def test_texts_are_sorted_as_python_sorts_them(backend):
     assert dj.jit(sorted_texts, backend=backend)(0.3, 7) == pytest.approx(sorted_texts(0.3, 7), rel=1e-12)
     slope = (sorted_texts(0.3 + 1e-6, 7) - sorted_texts(0.3 - 1e-6, 7)) / 2e-6
     assert dj.grad(sorted_texts, backend=backend)(0.3, 7) == pytest.approx(slope, rel=1e-7)
+
+
+class Level:
+    def __init__(self):
+        self.height = np.zeros(2)
+        self.slope = np.zeros(2)
+
+
+class Step:
+    def __init__(self, level):
+        self.level = level
+        self.x = None
+
+    def ahead(self, x, before):
+        self.x, self.before = x, before
+        self.level.height = np.tanh(x + before)
+
+    def back(self, slope):
+        self.level.slope = self.level.height * slope + self.before
+
+
+class Chain:
+    def __init__(self):
+        self.steps = []
+
+    def ahead(self, x):
+        self.steps.append(Step(Level()))
+        k = len(self.steps) - 1
+        self.steps[k].ahead(x, self.steps[k - 1].level.height if k > 0 else np.zeros_like(x))
+
+    def back(self, slope):
+        k = len(self.steps) - 1
+        self.steps[k].back(slope)
+        k -= 1
+        while k >= 0:
+            self.steps[k].back(2.0 * slope + self.steps[k + 1].level.slope)
+            k -= 1
+
+
+INPUTS = [np.array([1.0, -0.5]), np.array([0.3, 0.2]), np.array([-0.7, 0.1]), np.array([0.4, 0.6])]
+
+
+def chained(x):
+    chain = Chain()
+    for factor in INPUTS:
+        chain.ahead(x * factor)
+    chain.back(np.ones_like(x))
+    return np.sum(chain.steps[0].level.slope)
+
+
+@BACKENDS
+def test_a_method_of_the_object_that_an_index_picks(backend):
+    """The objects hold one another's arrays, so that none is a copy of another: the index picks one of several."""
+    x, h = np.array([0.3, 0.4]), 1e-6
+    assert dj.jit(chained, backend=backend)(x) == pytest.approx(chained(x), rel=1e-12)
+    slopes = [(chained(x + h * e) - chained(x - h * e)) / (2 * h) for e in np.eye(2)]
+    assert dj.grad(chained, backend=backend)(x) == pytest.approx(slopes, rel=1e-8)
+    assert dj.jvp(chained, (x,), (np.ones(2),), backend=backend)[1] == pytest.approx(sum(slopes), rel=1e-8)

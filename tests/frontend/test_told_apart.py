@@ -2,6 +2,7 @@
 
 import dataclasses
 import types
+import warnings
 from collections import namedtuple
 
 import numpy as np
@@ -288,3 +289,24 @@ def test_jumps_out_of_finally():
 
     with pytest.raises(dj.DiffjitError, match=r"DJ124.*continue"):
         dj.grad(f)(1.5)
+
+
+def quietly(x):
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        return np.sqrt(x) / (1.0 + x)
+
+
+def read_back(x):
+    with warnings.catch_warnings(record=True) as log:
+        y = np.sqrt(x)
+    return y + len(log)
+
+
+def test_a_record_of_warnings_that_nobody_reads_only_silences():
+    x, h = 0.7, 1e-6
+    slope = (quietly(x + h) - quietly(x - h)) / (2 * h)
+    assert dj.jit(quietly, backend="python")(x) == pytest.approx(quietly(x), rel=1e-14)
+    assert dj.grad(quietly, backend="python")(x) == pytest.approx(slope, rel=1e-8)
+    with pytest.raises(dj.DiffjitError, match=r"DJ124.*record of warnings"):
+        dj.grad(read_back, backend="python")(x)

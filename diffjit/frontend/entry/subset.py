@@ -11,6 +11,7 @@ import gast
 import numpy as np
 
 _cache: dict[int, tuple[gast.AST, frozenset[str], frozenset[str]]] = {}
+_generators: dict[int, tuple[gast.AST, bool]] = {}
 
 
 def local_names(node: gast.AST) -> tuple[frozenset[str], frozenset[str]]:
@@ -87,3 +88,14 @@ def own_nodes(node: gast.AST) -> Iterator[gast.AST]:
         yield part
         if not isinstance(part, (gast.FunctionDef, gast.Lambda, gast.ClassDef)):
             todo.extend(gast.iter_child_nodes(part))
+
+
+def yields(node: gast.AST) -> bool:
+    """Whether a function's own body contains yield."""
+    if isinstance(node, gast.Lambda):
+        return False
+    key = id(node)
+    if key not in _generators:
+        found = any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in own_nodes(node))
+        _generators[key] = (node, found)
+    return _generators[key][1]

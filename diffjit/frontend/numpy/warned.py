@@ -12,6 +12,11 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 
+
+class Record(warnings.catch_warnings):
+    """Stands for one that records: where nobody reads the record, it only silences."""
+
+
 _CURE = "test the operands or the result instead: np.isfinite(...), x > 0, ..."
 
 
@@ -44,6 +49,10 @@ class Warned(Mixin):
     @core(warnings.catch_warnings)
     def catch_warnings(self, *, record: Any = Static(False), action: Any = NONE, **_: Any) -> Any:
         self.only_silenced("a filter of warnings", (action,))
-        if not isinstance(record, Static) or record.obj:
-            raise self.unsupported("DJ124", "a record of warnings", None, _CURE)
-        return Static(warnings.catch_warnings())
+        if not isinstance(record, Static):
+            raise self.no_record(None)
+        return Static(Record(record=True) if record.obj else warnings.catch_warnings())
+
+    def no_record(self, node: Any) -> Exception:
+        """What a record of warnings is refused with, where the program gives it a name."""
+        return self.unsupported("DJ124", "a record of warnings", node, _CURE)

@@ -7,6 +7,7 @@ into the other branch, and no flag is tested.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -43,6 +44,7 @@ from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.types import BOOL, Scalar, Type
 
 RESULT = ("result",)
+_KIND = operator.itemgetter(0)  # of a cell's key
 SHARED = "may be one of several objects after a branch or loop, and another name for it is still in use"
 
 
@@ -67,14 +69,13 @@ class Control(Mixin):
     def pending(self) -> Any:
         """Whether a jump is under way: Static(bool) or an IR bool."""
         result: Any = Static(False)
-        for key, flag in list(self.cells.items()):
-            if key[0] == "jump":
-                state = self.flag_value(flag)
-                if isinstance(state, Static):
-                    if state.obj:
-                        return state
-                else:
-                    result = state if isinstance(result, Static) else self.ew("logical_or", result, state)
+        for flag in self._jumps().values():
+            state = self.flag_value(flag)
+            if isinstance(state, Static):
+                if state.obj:
+                    return state
+            else:
+                result = state if isinstance(result, Static) else self.ew("logical_or", result, state)
         return result
 
     def flag_value(self, flag: Any) -> Any:
@@ -85,7 +86,13 @@ class Control(Mixin):
 
     def jumped(self) -> bool:
         """Whether the rest of this block is certainly not reached."""
-        return self.dead or any(k[0] == "jump" and isinstance(f, Static) and f.obj for k, f in self.cells.items())
+        return self.dead or any(isinstance(f, Static) and f.obj for f in self._jumps().values())
+
+    def _jumps(self) -> dict[Any, Any]:
+        """The jumps that may be under way. There are many cells and mostly no jump: most often none is looked at."""
+        if "jump" not in map(_KIND, self.cells):
+            return {}
+        return {k: f for k, f in self.cells.items() if k[0] == "jump"}
 
     def jump(self, *key: Any) -> None:
         """Start a jump."""
@@ -97,15 +104,13 @@ class Control(Mixin):
 
     def take_jumps(self) -> dict[Any, Any]:
         """Lay aside all jumps that may be under way, with their flags; put back into the cells, they go on."""
-        return {k: self.cells.pop(k) for k in [k for k in self.cells if k[0] == "jump"]}
+        return {k: self.cells.pop(k) for k in self._jumps()}
 
     def unless_jumped(self, action: Callable[[], Any]) -> None:
         """Run `action` where no jump is pending."""
         if self.jumped():
             return
-        unsure = next(
-            (k for k, f in self.cells.items() if k[0] == "jump" and not isinstance(self.flag_value(f), Static)), None
-        )
+        unsure = next((k for k, f in self._jumps().items() if not isinstance(self.flag_value(f), Static)), None)
         if unsure is None:
             action()
             return

@@ -34,7 +34,7 @@ from diffjit.frontend.entry.changed import ChangedOutside
 from diffjit.frontend.entry.demand import current
 from diffjit.frontend.entry.lift import Lifting
 from diffjit.frontend.entry.source import source_of
-from diffjit.frontend.entry.subset import local_names, own_nodes
+from diffjit.frontend.entry.subset import local_names, yields
 from diffjit.frontend.entry.watch import Watching
 from diffjit.frontend.kernels.blocks import Blocks
 from diffjit.frontend.kernels.launches import Launches
@@ -289,7 +289,7 @@ class Interpreter(
                 "DJ111", f"calls nested more than {MAX_INLINE_DEPTH} deep at `{fn.name}`", node, "use a loop"
             )
         bound = self.bind_arguments(fn, args, kwargs, node)
-        if self.is_generator(fn.node):
+        if yields(fn.node):
             return av.Iter("generator", (fn, bound))
         if self.memo is not None:
             return self.remembered(lambda: self.call_bound(fn, bound, node))
@@ -441,12 +441,6 @@ class Interpreter(
         if missing:
             raise self.type_problem("DJ306", f"`{fn.name}` needs the argument `{missing[0]}`", node, python=TypeError)
         return bound
-
-    def is_generator(self, node: gast.AST) -> bool:
-        """Whether a function's own body contains yield."""
-        if isinstance(node, gast.Lambda):
-            return False
-        return any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in own_nodes(node))
 
     def starred_arguments(
         self, spec: Any, names: list[str], args: list[Any], starred: Any, node: Any

@@ -11,6 +11,7 @@ import gast
 
 from diffjit.errors import NoRule
 from diffjit.frontend.entry.subset import harmless_contexts, own_nodes
+from diffjit.frontend.numpy.warned import Record
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -53,6 +54,8 @@ class Managers(Mixin):
             self._within(others, node)
 
         if isinstance(manager, Static) and isinstance(manager.obj, harmless_contexts()):
+            if isinstance(manager.obj, Record) and item.optional_vars is not None:
+                raise self.no_record(item.context_expr)
             body(NONE)
         elif isinstance(manager, av.Iter) and manager.kind == "manager":
             self._inside_generator(manager.parts[0], body, node)

@@ -34,6 +34,7 @@ from diffjit.frontend.values.templates import (
     fits,
     freshen,
     same_object,
+    same_value,
     shape,
     with_parts,
 )
@@ -411,13 +412,6 @@ def uid_of(t: Any) -> int:
 def is_list(t: Any) -> bool:
     """The contents of a list."""
     return isinstance(t, Dyn) or (isinstance(t, Node) and t.kind[0] == "list")
-
-
-def same_value(a: Any, b: Any) -> bool:
-    """Values without parts that a program cannot tell apart."""
-    if isinstance(a, av.Method) and isinstance(b, av.Method):
-        return a.name == b.name and a.receiver is b.receiver
-    return a is b
 
 
 def number_leaf(t: Any) -> Leaf | None:

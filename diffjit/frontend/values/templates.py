@@ -450,7 +450,7 @@ def fits(value: Any, template: Any) -> bool:
             return same_object(mine.obj, template.obj)
         case Same(), Same():
             a, b = mine.value, template.value
-            return a is b or (isinstance(a, av.Ref) and isinstance(b, av.Ref) and a.uid == b.uid)
+            return same_value(a, b) or (isinstance(a, av.Ref) and isinstance(b, av.Ref) and a.uid == b.uid)
         case ((Leaf() | Const()), Leaf()):
             return _number(mine) and _alike(mine, template)
         case Node(), Node():
@@ -471,6 +471,16 @@ def _alike(mine: Any, template: Leaf) -> bool:
 
 def _number(t: Any) -> bool:
     return isinstance(t, Leaf) or (isinstance(t, Const) and av.is_number(t.obj))
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Values without parts that a program cannot tell apart."""
+    if isinstance(a, av.Method) and isinstance(b, av.Method):
+        return a.name == b.name and a.receiver is b.receiver
+    if isinstance(a, av.Fn) and isinstance(b, av.Fn) and a.pyfunc is not None and not a.scope.frames:
+        # A method's function is read anew with each object that it is called on.
+        return a.pyfunc is b.pyfunc and a.owner is b.owner and not b.scope.frames
+    return a is b
 
 
 def same_object(a: Any, b: Any) -> bool:
