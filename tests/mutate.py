@@ -1,4 +1,4 @@
-"""Whether the short suite notices mistakes: `python -m tests.mutate [NAME ...] [--jobs N]`.
+"""Whether the suite notices mistakes: `python -m tests.mutate [NAME ...] [--jobs N]`.
 
 Each mistake of `mutations` is made in a copy of the package, one at a time, and the tests that have to notice it run
 there. Without any mistake all of these must pass. The exit status is 1 if a mistake survives, 2 if the tests fail
@@ -52,7 +52,8 @@ def failed(tests, mutation=None):
             "DIFFJIT_CACHE_DIR": str(folder / "cache"),
             "DIFFJIT_TEST_LIMIT": "0",
         }
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "slow or not slow"]
+        command += ["-p", "no:cacheprovider", "-p", "no:xdist"]
         try:
             ended = subprocess.run(  # noqa: S603 - the project's own tests
                 [*command, *shlex.split(tests)], cwd=folder, env=environment, timeout=LIMIT, check=False,
