@@ -1,7 +1,7 @@
 """Mistakes that the suite must notice: one piece of text in one file of `diffjit`, and what is written instead.
 
-The text occurs once in its file, or `python -m tests.mutate` fails. `tests` are arguments of pytest: files, all cases of
-which run, narrowed by `-k` where a file is long.
+The text occurs once in its file, or `python -m tests.mutate` fails. `tests` are arguments of pytest: files, all cases
+of which run, narrowed by `-k` where a file is long.
 """
 
 from dataclasses import dataclass
