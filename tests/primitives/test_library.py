@@ -36,6 +36,7 @@ SCIPYS = (
     "linear",
     "transforms",
     "labelled",
+    "subclasses",
 )  # rows of tests/scipy, programs of tests/labelled
 
 IDS = [f"{getattr(function, '__name__', function)}-{k}" for k, (function, _, _) in enumerate(CASES)]
