@@ -45,7 +45,7 @@ MOST_ATTEMPTS = 200
 MOST_GIVEN_UP = 8  # branches of one program that raise when they are taken
 
 
-def specialise(  # noqa: PLR0915 - one attempt after the other
+def specialise(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -60,11 +60,10 @@ def specialise(  # noqa: PLR0915 - one attempt after the other
     learned = Learned()
     refused: DiffjitError | None = None
     without: Program | None = None  # with less known of lengths: knowing more refuses nothing
-    restarts = 0
+    idle = 0  # attempts that told nothing about a new place
     for _ in range(MOST_ATTEMPTS):
-        if restarts == MAX_RESTARTS:
+        if idle == MAX_RESTARTS:
             break
-        restarts += 1
         try:
             program, wanted = _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
             if learned.dead and learned.given_up and refused is not None:
@@ -72,8 +71,7 @@ def specialise(  # noqa: PLR0915 - one attempt after the other
             if wanted <= fixed:
                 return program
             without = without or program
-            fixed |= wanted
-            restarts -= 1  # there are only so many axes
+            fixed |= wanted  # there are only so many axes
         except NeedStatic as need:
             arguments = _to_fix(need, fixed, learned)
             if arguments is None:
@@ -81,18 +79,17 @@ def specialise(  # noqa: PLR0915 - one attempt after the other
                     return without
                 raise need.error from None
             fixed |= arguments
-            restarts -= 1
         except DiffjitError as error:
             if without is not None:
                 return without
             doubtful = {site: doubt for site, doubt in learned.tables.items() if doubt}
             if doubtful:  # the keys of these dicts can be made known, which allows values of different types
                 learned = replace(Learned(), spelled=learned.spelled | doubtful, **_kept(learned))
-                refused = refused or error
+                refused, idle = refused or error, idle + 1
                 continue
             resort = _resort(learned, error)
             if resort is not None:
-                learned, refused = resort, refused or error
+                learned, refused, idle = resort, refused or error, idle + 1
                 continue
             error = refused or error
             code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
@@ -100,11 +97,11 @@ def specialise(  # noqa: PLR0915 - one attempt after the other
                 error.at(Loc(*place_of(code), 0, 0, code.co_name))
             raise error from error.__cause__
         except Related:
-            fixed |= {tree.RELATED}
+            fixed, idle = fixed | {tree.RELATED}, idle + 1
         except Learn as found:
             if found.table == "lists" and (nodes := _nodes_among(found.facts)) is not None:
                 found = nodes
-            restarts -= _is_news(learned, found)
+            idle += not _is_news(learned, found)
             if found.table in ("arenas", "referred"):
                 learned.lists.clear()  # items of these kinds have another form now
             refused = refused or found.error

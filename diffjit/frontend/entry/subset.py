@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -10,24 +11,19 @@ from typing import Any
 import gast
 import numpy as np
 
-_cache: dict[int, tuple[gast.AST, frozenset[str], frozenset[str]]] = {}
-_generators: dict[int, tuple[gast.AST, bool]] = {}
 
-
+@functools.cache
 def local_names(node: gast.AST) -> tuple[frozenset[str], frozenset[str]]:
     """The local names of a function, and those it declares nonlocal or global."""
-    key = id(node)
-    if key not in _cache:
-        local: set[str] = set()
-        outer: set[str] = set()
-        spec = node.args
-        every = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg)
-        local.update(a.id for a in every if a is not None)
-        body = node.body if isinstance(node.body, list) else [node.body]
-        for statement in body:
-            _collect(statement, local, outer)
-        _cache[key] = (node, frozenset(local - outer), frozenset(outer))
-    return _cache[key][1:]
+    local: set[str] = set()
+    outer: set[str] = set()
+    spec = node.args
+    every = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg)
+    local.update(a.id for a in every if a is not None)
+    body = node.body if isinstance(node.body, list) else [node.body]
+    for statement in body:
+        _collect(statement, local, outer)
+    return frozenset(local - outer), frozenset(outer)
 
 
 def assigned_names(statements: list[Any]) -> set[str]:
@@ -90,12 +86,9 @@ def own_nodes(node: gast.AST) -> Iterator[gast.AST]:
             todo.extend(gast.iter_child_nodes(part))
 
 
+@functools.cache
 def yields(node: gast.AST) -> bool:
     """Whether a function's own body contains yield."""
     if isinstance(node, gast.Lambda):
         return False
-    key = id(node)
-    if key not in _generators:
-        found = any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in own_nodes(node))
-        _generators[key] = (node, found)
-    return _generators[key][1]
+    return any(isinstance(n, (gast.Yield, gast.YieldFrom)) for n in own_nodes(node))

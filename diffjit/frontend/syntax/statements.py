@@ -83,7 +83,7 @@ class Statements(Mixin):
         if isinstance(node.value, gast.Constant):
             return
         if isinstance(node.value, gast.YieldFrom):
-            self.iterate(self.eval(node.value.value), lambda item: self.yield_value(item, node), node, key=id(node))
+            self.yield_all(self.eval(node.value.value), node)
             return
         self.eval(node.value)
 
@@ -98,8 +98,12 @@ class Statements(Mixin):
         generator = isinstance(source, av.Iter) and source.kind == "generator"
         if not generator and self.object_class(source) is not None:
             raise self.unsupported("DJ101", "the value of a `yield from` an object", node, "loop over it")
-        self.iterate(source, lambda item: self.yield_value(item, node), node, key=id(node))
+        self.yield_all(source, node)
         return self.generated.pop(source.serial, NONE) if generator else NONE
+
+    def yield_all(self, source: Any, node: gast.AST) -> None:
+        """Hand on the items of another iterable."""
+        self.iterate(source, lambda item: self.yield_value(item, node), node, key=id(node))
 
     def yield_value(self, value: Any, node: gast.AST) -> None:
         """Hand a value to the loop that consumes this generator."""

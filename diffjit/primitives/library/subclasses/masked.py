@@ -15,6 +15,7 @@ import numpy as np
 from numpy import ma
 
 from diffjit.labels import Constant
+from diffjit.primitives.library.subclasses.held import METHODS, Held, name_of
 from diffjit.primitives.random.draws import fixed
 from diffjit.primitives.registry import constant, implements
 
@@ -32,11 +33,7 @@ _DOMAINS = {
 }
 _BARE = "entries that are masked where there is no mask yet: np.ma.masked_where(condition, x) makes one"
 _NOTHING = "a result that is masked as a whole: test m.count() before"
-_METHODS = {
-    np.sum: "sum", np.mean: "mean", np.std: "std", np.var: "var", np.prod: "prod", np.max: "max", np.min: "min",
-    np.amax: "max", np.amin: "min", np.any: "any", np.all: "all", np.cumsum: "cumsum", np.transpose: "transpose",
-    np.reshape: "reshape", np.ravel: "ravel", np.round: "round", np.clip: "clip",
-}  # fmt: skip
+_METHODS = {**METHODS, np.ravel: "ravel"}
 _LENGTHS = {np.shape, np.size, np.ndim}
 
 
@@ -65,17 +62,12 @@ def is_length(function):
     return function in _LENGTHS
 
 
-def name_of(function):
-    """How a function is called."""
-    return getattr(function, "__name__", str(function))
-
-
 def soft():
     """Assignments reach entries that do not count."""
     return Constant(False)
 
 
-constant(soft, domain_of, fill_of, default_fill, method_of, is_length, name_of)
+constant(soft, domain_of, fill_of, default_fill, method_of, is_length)
 
 
 def data_of(a):
@@ -218,9 +210,7 @@ def power(a, b):
     fill = fill_kept(a, b)
     filled_in = np.where(beyond, fill_number(fill, there.dtype), there)
     if not is_mask(mask):
-        return (
-            masked(filled_in, beyond, fill) if np.any(beyond) else masked(filled_in, np.zeros(there.shape, bool), fill)
-        )
+        return masked(filled_in, beyond, fill)
     return masked(filled_in, np.logical_or(mask, beyond), fill)
 
 
@@ -239,7 +229,7 @@ def reduced(values, mask):
 
 
 @implements(ma.MaskedArray, ma.array)
-class Masked:
+class Masked(Held):
     """An array, and which of its entries do not count."""
 
     stands_for = ma.MaskedArray
@@ -267,9 +257,6 @@ class Masked:
         self.held_values = values
         self.held_fill = fill_value if fill_value is not None else fill_kept(data)
         self.held_hard = soft()
-
-    def __array__(self, dtype=None, copy=None):
-        return self.held_values if dtype is None else self.held_values.astype(dtype)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if kwargs:
@@ -314,32 +301,9 @@ class Masked:
         return self.held_values.dtype.type(fill_number(self.held_fill, self.dtype))
 
     @property
-    def shape(self):
-        """Its lengths."""
-        return self.held_values.shape
-
-    @property
-    def size(self):
-        """How many entries there are."""
-        return self.held_values.size
-
-    @property
-    def ndim(self):
-        """How many dimensions it has."""
-        return self.held_values.ndim
-
-    @property
-    def dtype(self):
-        """Of the numbers."""
-        return self.held_values.dtype
-
-    @property
     def T(self):  # noqa: N802 - NumPy's name
         """With axes turned round."""
         return self.transpose()
-
-    def __len__(self):
-        return self.held_values.shape[0]
 
     def __iter__(self):
         return iter([self[k] for k in range(self.held_values.shape[0])])

@@ -67,36 +67,6 @@ def masked_equal(x, value, copy=True):
     return made
 
 
-@implements(ma.masked_not_equal)
-def masked_not_equal(x, value, copy=True):
-    """Entries of other values do not count."""
-    return masked_where(data_of(x) != value, x, copy)
-
-
-@implements(ma.masked_greater)
-def masked_greater(x, value, copy=True):
-    """Larger entries do not count."""
-    return masked_where(data_of(x) > value, x, copy)
-
-
-@implements(ma.masked_greater_equal)
-def masked_greater_equal(x, value, copy=True):
-    """Entries that are not smaller do not count."""
-    return masked_where(data_of(x) >= value, x, copy)
-
-
-@implements(ma.masked_less)
-def masked_less(x, value, copy=True):
-    """Smaller entries do not count."""
-    return masked_where(data_of(x) < value, x, copy)
-
-
-@implements(ma.masked_less_equal)
-def masked_less_equal(x, value, copy=True):
-    """Entries that are not larger do not count."""
-    return masked_where(data_of(x) <= value, x, copy)
-
-
 @implements(ma.masked_inside)
 def masked_inside(x, v1, v2, copy=True):
     """Entries between two values do not count."""
@@ -215,6 +185,19 @@ def _declare_elementwise():
 
 
 _declare_elementwise()
+
+
+def _declare_comparisons():
+    for name in ("not_equal", "greater", "greater_equal", "less", "less_equal"):
+        function = getattr(np, name)
+
+        def where_true(x, value, copy=True, _function=function):
+            return masked_where(_function(data_of(x), value), x, copy)
+
+        implements(getattr(ma, f"masked_{name}"))(where_true)
+
+
+_declare_comparisons()
 
 
 def _declare_methods():

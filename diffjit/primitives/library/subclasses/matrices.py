@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 
+from diffjit.primitives.library.subclasses.held import METHODS, Held, name_of
 from diffjit.primitives.registry import constant, implements
 
 _MATRICES = {  # what NumPy makes matrices of
@@ -26,12 +27,7 @@ _ARRAYS = {  # what it makes arrays and numbers of
     np.linalg.matrix_rank,
 }  # fmt: skip
 _VECTORS = {np.linalg.eig, np.linalg.eigh, np.linalg.svd}  # arrays of values beside matrices of vectors
-_METHODS = {
-    np.sum: "sum", np.mean: "mean", np.std: "std", np.var: "var", np.prod: "prod", np.max: "max", np.min: "min",
-    np.amax: "max", np.amin: "min", np.any: "any", np.all: "all", np.cumsum: "cumsum",
-    np.argmax: "argmax", np.argmin: "argmin", np.transpose: "transpose", np.reshape: "reshape",
-    np.squeeze: "squeeze", np.clip: "clip", np.round: "round",
-}  # fmt: skip
+_METHODS = {**METHODS, np.argmax: "argmax", np.argmin: "argmin", np.squeeze: "squeeze"}
 
 
 def made_by(function):
@@ -47,11 +43,6 @@ def method_of(function):
     return _METHODS[function]
 
 
-def name_of(function):
-    """How a function is called."""
-    return getattr(function, "__name__", str(function))
-
-
 def parsed(text):
     """The numbers of a text like "1 2; 3 4"."""
     with warnings.catch_warnings():  # NumPy advises against the class
@@ -59,7 +50,7 @@ def parsed(text):
         return np.asarray(np.matrix(text))
 
 
-constant(made_by, method_of, name_of, parsed)
+constant(made_by, method_of, parsed)
 
 
 def plain(value):
@@ -105,7 +96,7 @@ def is_matrix_product(other):
 
 
 @implements(np.matrix)
-class Matrix:
+class Matrix(Held):
     """An array of two dimensions."""
 
     stands_for = np.matrix
@@ -124,9 +115,6 @@ class Matrix:
         if values.ndim > 2:
             raise ValueError("matrix must be 2-dimensional")
         self.held_values = np.atleast_2d(values)
-
-    def __array__(self, dtype=None, copy=None):
-        return self.held_values if dtype is None else self.held_values.astype(dtype)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if kwargs:
@@ -192,26 +180,6 @@ class Matrix:
         return matrix(self.held_values.imag)
 
     @property
-    def shape(self):
-        """Two lengths."""
-        return self.held_values.shape
-
-    @property
-    def size(self):
-        """How many elements there are."""
-        return self.held_values.size
-
-    @property
-    def ndim(self):
-        """Two."""
-        return 2
-
-    @property
-    def dtype(self):
-        """Of the array."""
-        return self.held_values.dtype
-
-    @property
     def flat(self):
         """The elements one after another."""
         return self.held_values.flat
@@ -240,9 +208,6 @@ class Matrix:
         return self.I
 
     # Elements.
-
-    def __len__(self):
-        return self.held_values.shape[0]
 
     def __iter__(self):
         return iter([matrix(self.held_values[k]) for k in range(self.held_values.shape[0])])
