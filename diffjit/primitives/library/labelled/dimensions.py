@@ -30,6 +30,7 @@ from diffjit.primitives.library.labelled.operators import (
     smallest,
     variance,
 )  # fmt: skip
+from diffjit.primitives.library.subclasses.held import Held
 from diffjit.primitives.registry import constant, implements
 
 
@@ -115,7 +116,7 @@ _OTHERS = "coordinates of two operands that are not known to be the same, of whi
 
 
 @implements(xr.DataArray)
-class DataArray(Labelled):
+class DataArray(Labelled, Held):
     """An array whose axes have names."""
 
     stands_for = xr.DataArray
@@ -183,32 +184,9 @@ class DataArray(Labelled):
         return self.values
 
     @property
-    def shape(self):
-        """Lengths of axes."""
-        return self.values.shape
-
-    @property
-    def size(self):
-        """How many elements there are."""
-        return self.values.size
-
-    @property
-    def ndim(self):
-        """How many axes there are."""
-        return self.values.ndim
-
-    @property
-    def dtype(self):
-        """Of the array."""
-        return self.values.dtype
-
-    @property
     def T(self):  # noqa: N802 - xarray's name
         """Axes in the reverse order."""
         return self.transpose()
-
-    def __len__(self):
-        return len(self.values)
 
     def __float__(self):
         return float(self.values)

@@ -42,6 +42,7 @@ from diffjit.primitives.library.labelled.places import (
     refuse_shape,
     same_name,
 )  # fmt: skip
+from diffjit.primitives.library.subclasses.held import Held
 from diffjit.primitives.registry import implements
 
 
@@ -54,7 +55,7 @@ def agreed(a, b):
 
 
 @implements(pd.Series)
-class Series(Table):
+class Series(Table, Held):
     """An array with an index and a name."""
 
     stands_for = pd.Series
@@ -129,26 +130,6 @@ class Series(Table):
         raise NotImplementedError(".array of a Series: take .to_numpy()")
 
     @property
-    def shape(self):
-        """One length."""
-        return self.values.shape
-
-    @property
-    def size(self):
-        """How many elements there are."""
-        return self.values.size
-
-    @property
-    def ndim(self):
-        """One."""
-        return 1
-
-    @property
-    def dtype(self):
-        """Of the array."""
-        return self.values.dtype
-
-    @property
     def T(self):  # noqa: N802 - pandas' name
         """Itself."""
         return self
@@ -162,9 +143,6 @@ class Series(Table):
     def at(self):
         """By labels."""
         return ByLabel(self)
-
-    def __len__(self):
-        return len(self.values)
 
     def __iter__(self):
         return iter(self.values)

@@ -1,4 +1,4 @@
-"""What NumPy's own subclasses of arrays have in common: they hold an array, and functions call their methods."""
+"""What classes that hold an array have in common, and of NumPy's own which functions call a method of their name."""
 
 # NumPy's signatures take whatever NumPy takes: no types.
 # pyright: basic, reportAttributeAccessIssue=false
@@ -25,7 +25,7 @@ constant(name_of)
 
 
 class Held:
-    """An array that means something else."""
+    """What `__array__` gives tells lengths and dtype."""
 
     def __array__(self, dtype=None, copy=None):
         return self.held_values if dtype is None else self.held_values.astype(dtype)
@@ -33,22 +33,22 @@ class Held:
     @property
     def shape(self):
         """Its lengths."""
-        return self.held_values.shape
+        return self.__array__().shape
 
     @property
     def size(self):
         """How many elements there are."""
-        return self.held_values.size
+        return self.__array__().size
 
     @property
     def ndim(self):
         """How many dimensions it has."""
-        return self.held_values.ndim
+        return self.__array__().ndim
 
     @property
     def dtype(self):
         """Of the array."""
-        return self.held_values.dtype
+        return self.__array__().dtype
 
     def __len__(self):
-        return self.held_values.shape[0]
+        return self.__array__().shape[0]
