@@ -133,7 +133,7 @@ def every_loop_alone() -> None:
     """Make a function of every loop that may be one, however short the program is."""
     from diffjit.lowering.loops import outlined
 
-    outlined.LONG = outlined.LONGEST = outlined.FRACTION = 0
+    outlined.LONG = outlined.LONGEST = outlined.FRACTION = outlined.FEW = 0
 
 
 def compared(names: list[str], backend: str = "numba", *, alone: bool = False) -> tuple[list[str], int]:
@@ -144,9 +144,10 @@ def compared(names: list[str], backend: str = "numba", *, alone: bool = False) -
     return found, sum(bits_agree(optimised[name], plain[name]) for name in names)
 
 
-def tiers_compared(names: list[str]) -> list[str]:
+def tiers_compared(names: list[str], *, alone: bool = False) -> list[str]:
     """Where quick code gives other bits than fast code."""
-    light, fast = recorded(names, "numba", LIGHT), recorded(names, "numba", FAST)
+    how = {ALONE: "1" if alone else ""}
+    light, fast = recorded(names, "numba", LIGHT | how), recorded(names, "numba", FAST | how)
     return [f"{name}: {line}" for name in names for line in other_bits(light[name], fast[name])]
 
 
@@ -181,7 +182,7 @@ def main() -> int:
     for start in range(0, len(names), 10):
         some = names[start : start + 10]
         found, bits = (
-            (tiers_compared(some), 0) if options.tiers else compared(some, options.backend, alone=options.alone)
+            (tiers_compared(some, alone=options.alone), 0) if options.tiers else compared(some, options.backend, alone=options.alone)
         )
         same_here = len(some) - len({line.split(":")[0] for line in found}) if options.tiers else bits
         wrong, same = wrong + len(found), same + same_here

@@ -27,6 +27,8 @@ from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
 from diffjit.primitives.library import containers, numbers
 from diffjit.primitives.opaque.acts import STREAMS
 
+_WRITTEN_OUT = 8  # elements of an array: of more than these, `max` and `min` are loops
+
 
 class BuiltinCalls(Mixin):
     """Mixin of the interpreter: builtins."""
@@ -289,7 +291,7 @@ class BuiltinCalls(Mixin):
         if isinstance(iterable, av.Iter):
             iterable = self.collect(iterable)
         try:
-            items = self.sequence_items(iterable, None)
+            items = self._few_items(iterable)
         except UnknownLength:
             inner = self.indexed(iterable, None)
             empty = self.compare_kind("less_equal", inner.length, Static(0))
@@ -311,6 +313,14 @@ class BuiltinCalls(Mixin):
         for item in items[1:]:
             result = better(result, item)
         return result.items[0]
+
+    def _few_items(self, iterable: Any) -> list[Any]:
+        """The items of an iterable; UnknownLength where they are an array's, and so many that a loop is shorter."""
+        if isinstance(iterable, Value) and isinstance(iterable.type, Array) and iterable.type.ndim == 1:
+            length = iterable.type.dims[0]
+            if isinstance(length, int) and length > _WRITTEN_OUT:
+                raise UnknownLength
+        return self.sequence_items(iterable, None)
 
     def py_min_max(self, kind: str, a: Any, b: Any) -> Any:
         """Max or min of two ints, without a tie rule."""

@@ -9,16 +9,18 @@
 LLVM takes more than twice the time for a function that is twice as long. And a function with a sum that LLVM may
 reorder goes through all of its passes before its first call (docs/decisions/0061): here that is the loop with the sum,
 not all that stands around it. A call costs some nanoseconds, so loops within loops stay where they are, but for those
-of array operations with such sums.
+of array operations with such sums. In the longest functions these are functions, too, and what is left is added up in
+the order of the text (`planned`).
 """
 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from diffjit.ir.nodes import SUM, Op, Value
+from diffjit.ir.nodes import SUM, Op, Value, const_of
 from diffjit.ir.text import syntax
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from diffjit.lowering.text.source import LoweredPrinter
 
 LONG = 250  # operations of a function whose loops with sums stand alone
-LONGEST = 1000  # operations of a function whose loops do, whatever they compute
+LONGEST = 1000  # operations of a function whose loops do, whatever they compute, and whose own sums are in order
+PART = 500  # operations of a loop that LLVM may take through all passes before the first call
+FEW = 32  # elements that are added up where they are: a call would take longer
 MOST = 24  # parameters of a function: each array is nine or more of the machine's, and may overlap any other
 FRACTION = 2  # a loop that is more of a function than one of so many parts stays where it is
 
@@ -40,17 +44,45 @@ def size(op: Op) -> int:
     return sum(len(each.attrs.get("members", ())) or 1 for each in (op, *(o for r in op.regions for o in walk(r))))
 
 
+def planned(printer: LoweredPrinter) -> tuple[set[Op], set[Op] | None]:
+    """The loops that become functions, and the operations in whose sums LLVM may choose an order; None: in all.
+
+    In the longest functions only loops that are functions have such sums, and only short ones: the function around
+    them is quick, then, even where all that it does stands in one loop over time.
+    """
+    loops, reordered = set[Op](), set[Op]()
+    if printer.size < LONG or id(printer.function) in printer.recursive:
+        return loops, None
+    todo = [(printer.function.body, False)]
+    while todo:
+        block, looped = todo.pop()
+        for op in block.ops:
+            alone = op.kind == "for" and _loop_pays(printer, op, looped=looped)
+            if alone:
+                loops.add(op)
+            if alone and size(op) <= PART:
+                reordered.update(inner for region in op.regions for inner in walk(region))
+            else:
+                todo += [(region, looped or op.row.loop) for region in op.regions]
+    return loops, reordered if printer.size >= LONGEST else None
+
+
 def nest_pays(nest: Loops) -> bool:
     """Whether the loops of array operations become a function."""
     printer = nest.printer
     if not nest.order or id(printer.function) in printer.recursive or printer.size < LONG:
         return False
-    if printer.looped(nest.op) and all(n.isdigit() for n in nest.nest.lengths):
+    looped = printer.looped(nest.op)
+    known = looped and all(n.isdigit() for n in nest.nest.lengths)
+    if known and (printer.size < LONGEST or math.prod(map(int, nest.nest.lengths)) < FEW):
         return False  # a small one, in which the call would show
-    if printer.looped(nest.op) and not all(map(_keeps_strides, (*nest.args, *nest.targets))):
+    if printer.reordered is None:
+        if looped and not all(map(_keeps_strides, (*nest.args, *nest.targets))):
+            return False
+    elif nest.op in printer.reordered:
         return False
     reordered = any(s.dtype.kind == "f" and not (s.place and not s.part) for s in nest.sums.values())
-    return reordered or (printer.size >= LONGEST and not printer.looped(nest.op))
+    return reordered or (printer.size >= LONGEST and not looped)
 
 
 def _keeps_strides(v: Value) -> bool:
@@ -58,14 +90,22 @@ def _keeps_strides(v: Value) -> bool:
     return not isinstance(v.type, Array) or v.type.layout in ("C", "F") or has_unit_rows(v)
 
 
-def loop_pays(printer: LoweredPrinter, op: Op) -> bool:
+def _loop_pays(printer: LoweredPrinter, op: Op, *, looped: bool) -> bool:
     """Whether a loop of the user's, or of its way back, becomes a function."""
-    if printer.looped(op) or id(printer.function) in printer.recursive or printer.size < LONG:
+    if looped and (printer.size < LONGEST or _turns(op) * size(op) < FEW):
         return False
     if not all(isinstance(v.type, Scalar) for v in op.outputs) or FRACTION * size(op) > printer.size:
         return False
+    if not all(map(_has_value, op.inputs[3:])):
+        return False
     reordered = any(SUM in inner.attrs for inner in walk(op.regions[0]))
-    return (reordered or printer.size >= LONGEST) and all(map(_has_value, op.inputs[3:]))
+    return reordered or (printer.size >= LONGEST and (not looped or size(op) >= FEW))
+
+
+def _turns(op: Op) -> int:
+    """How often a loop turns, where that is known; else as often as makes a call pay."""
+    first, stop, step = map(const_of, op.inputs[:3])
+    return FEW if first is None or stop is None or not step else len(range(int(first), int(stop), int(step)))
 
 
 def _has_value(v: Value) -> bool:

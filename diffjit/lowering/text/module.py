@@ -19,6 +19,7 @@ from diffjit.ir.text.outofssa import function_def
 from diffjit.ir.types import Array, List, Stack
 from diffjit.ir.walk import callees, clone, walk
 from diffjit.lowering.draws.text import find_alone
+from diffjit.lowering.loops import alike
 from diffjit.lowering.loops.checked import promise_lengths
 from diffjit.lowering.loops.fusion import fuse_loops
 from diffjit.lowering.loops.reuse import borrow
@@ -105,6 +106,10 @@ def lower(
     finally:
         for value, name in hidden:
             value.name = name
+    if not device:
+        every = [part for f, _ in bodies for part in parts[id(f)]]
+        left = {p.name for p in alike.merge(every, [made.body for _, made in bodies], unit_rows, _noted)}
+        parts = {k: [p for p in found if p.name in left] for k, found in parts.items()}
     shown = {name: sorted(found) for name, found in unit_rows.items() if found}
     told = {
         "__diffjit_rooms__": rooms,
@@ -203,6 +208,9 @@ def recursive_ones(functions: list[Function]) -> frozenset[int]:
     return frozenset(found)
 
 
+_SPEAK = ("raise", "print")  # what they say is looked up when they have run
+
+
 class _Writer:
     """Prints statements one to a line, and notes what each line stands for."""
 
@@ -216,7 +224,7 @@ class _Writer:
         """Append a line."""
         self.lines.append("    " * depth + text if text else "")
         self.places.append(origin.loc if origin is not None else None)
-        if origin is not None and origin.kind in ("raise", "print"):
+        if origin is not None and origin.kind in _SPEAK:
             self.ops[len(self.lines)] = origin
 
     def body(self, statements: Iterable[ast.stmt], depth: int) -> None:
@@ -267,6 +275,14 @@ def _origin(s: ast.stmt) -> Op | None:
             if found is not None and found.loc is not None:
                 return found
     return None
+
+
+def _noted(s: ast.stmt) -> tuple[Loc | None, str] | None:
+    """What is noted of a statement's line; None where it is the operation itself."""
+    origin = _origin(s)
+    if origin is not None and origin.kind in _SPEAK:
+        return None
+    return None if origin is None else origin.loc, _promised(s) if settings.checked else ""
 
 
 def _promised(s: ast.stmt) -> str:

@@ -59,6 +59,7 @@ class Sum:
     out: str
     place: str = ""  # the element of the result; empty: a number
     part: str = ""  # the register that collects elements: of a block or row of a number, or of one element
+    ordered: bool = False  # LLVM must not reorder it
     steps: list[str] = field(default_factory=list[str])  # 0 where the run finds an axis to have been broadcast, else 1
 
     @property
@@ -68,7 +69,7 @@ class Sum:
 
     def step(self, total: str, value: str, *, apart: bool = False) -> str:
         """One more element; `apart`: the innermost loop adds to many, or may do so, and nothing would be reordered."""
-        if apart and self.dtype.kind == "f" and self.kind in _OPERATORS:
+        if (apart or self.ordered) and self.dtype.kind == "f" and self.kind in _OPERATORS:
             return f"{total} = {total} {_OPERATORS[self.kind]} {value}"
         return f"{total} = {update(self.kind, self.dtype)}({total}, {value})"
 
@@ -276,7 +277,10 @@ class Loops:
             if made.place and self._depth(made) is None:
                 self.lines.add(f"fill({made.out}, {made.start})")
         spread = vector and spreading.pays(self)
-        if not spread and outlined.nest_pays(self):
+        alone = not spread and outlined.nest_pays(self)
+        for made in self.sums.values():
+            made.ordered = not spread and not alone and not self.printer.reorders(self.op)
+        if alone:
             self._run_alone(vector=vector, flag=flag)
             return
         self._begin()

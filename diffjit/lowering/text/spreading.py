@@ -110,9 +110,10 @@ class _Spread:
         lines.add(f"spread({part.name}, {count}, {work}, {tuple_text(part.parameters[2:])})")
         if totals:
             index = self.printer.temp("at")
+            apart = not self.printer.reorders(nest.op)
             with lines.block(f"for {index} in range({count}):"):
                 for s, name in zip(totals, kept, strict=True):
-                    lines.add(s.step(s.out, f"{name}[{index}]"), inside=True)
+                    lines.add(s.step(s.out, f"{name}[{index}]", apart=apart), inside=True)
         if flags:
             lines.add(f"{self.flag} = {flags}[0]", inside=True)
 
