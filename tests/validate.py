@@ -182,7 +182,9 @@ def main() -> int:
     for start in range(0, len(names), 10):
         some = names[start : start + 10]
         found, bits = (
-            (tiers_compared(some, alone=options.alone), 0) if options.tiers else compared(some, options.backend, alone=options.alone)
+            (tiers_compared(some, alone=options.alone), 0)
+            if options.tiers
+            else compared(some, options.backend, alone=options.alone)
         )
         same_here = len(some) - len({line.split(":")[0] for line in found}) if options.tiers else bits
         wrong, same = wrong + len(found), same + same_here

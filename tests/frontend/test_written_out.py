@@ -81,3 +81,24 @@ def too_many(x, n):
 def test_turns_that_are_not_known():
     with pytest.raises(dj.TypeProblem, match="DJ304"):
         dj.jit(too_many)(0.5, 4)
+
+
+def steepest(x):
+    return max(np.abs(x) + x * x) + 3.0 * min(x[2:]) + max(x, key=lambda v: -v * v)
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_extremes_of_long_arrays_are_loops(backend):
+    """However long an array of known length is, the program is as long."""
+    f = lambda x: steepest(x[:30])
+    x = np.random.default_rng(2).normal(size=40)
+    g = dj.grad(f, backend=backend)(x)
+    step = 1e-6 * np.eye(40)
+    assert g == pytest.approx(np.array([(f(x + e) - f(x - e)) / 2e-6 for e in step]), abs=1e-8)
+    assert dj.jit(f, backend=backend)(x) == f(x)
+    assert len(dj.source(dj.grad(lambda x: steepest(x[:30])), x).splitlines()) == len(
+        dj.source(dj.grad(lambda x: steepest(x[:20])), x).splitlines()
+    )
+    holes = np.array([1.0, np.nan, 3.0, 2.0] * 4)
+    assert dj.jit(lambda v: max(v[:16]), backend=backend)(holes) == max(holes)
+    assert np.isnan(dj.jit(lambda v: min(v[1:15]), backend=backend)(holes))  # NaN is the first: nothing is below it

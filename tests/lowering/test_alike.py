@@ -1,4 +1,4 @@
-"""Functions of a module that do the same: helpers that random programs call in several places, on arrays that overlap."""
+"""Functions of a module that do the same: helpers that programs call in several places, on arrays that overlap."""
 
 import linecache
 import random
