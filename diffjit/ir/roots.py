@@ -43,17 +43,21 @@ class Roots:
 
     def may_alias(self, a: Value, b: Value) -> bool:
         """Whether the two may overlap."""
-        ra, rb = self.root(a), self.root(b)
+        return self.roots_may_alias(self.root(a), self.root(b))
+
+    def roots_may_alias(self, ra: Value, rb: Value) -> bool:
+        """Whether what the two own may overlap."""
         if ra is rb:
             return True
-        known_a, known_b = self._known(ra), self._known(rb)
+        known_a, known_b = self.is_known(ra), self.is_known(rb)
         if known_a and known_b:
             return False
         if known_a and ra.op is not None and ra not in self.escaped:
             return False
         return not (known_b and rb.op is not None and rb not in self.escaped)
 
-    def _known(self, v: Value) -> bool:
+    def is_known(self, v: Value) -> bool:
+        """Whether a root is memory that no other such root is."""
         return v in self.params or is_fresh(v)
 
     # Of roots, where parameters may be one another: an allocation overlaps nothing that was there before it
@@ -90,6 +94,28 @@ class Roots:
                 self._number(region)
             for v in op.outputs:
                 self.positions[v] = len(self.positions)
+
+
+class Latest:
+    """The last place that has to do with each root's memory."""
+
+    def __init__(self, roots: Roots) -> None:
+        self.roots = roots
+        self.known: dict[Value, float] = {}  # roots that are never one another
+        self.others: dict[Value, float] = {}
+
+    def note(self, v: Value, at: float) -> None:
+        """A place that has to do with the memory behind a reference."""
+        root = self.roots.root(v)
+        table = self.known if self.roots.is_known(root) else self.others
+        table[root] = max(table.get(root, -1), at)
+
+    def of(self, v: Value) -> float:
+        """The last place that may have to do with the memory behind a reference; -1: none."""
+        root = self.roots.root(v)
+        tables = [self.others] if self.roots.is_known(root) else [self.known, self.others]
+        may_be = [at for t in tables for other, at in t.items() if self.roots.roots_may_alias(other, root)]
+        return max([self.known.get(root, -1), *may_be])
 
 
 def is_fresh(root: Root) -> bool:

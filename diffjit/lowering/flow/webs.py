@@ -58,14 +58,17 @@ class _Webs:
             given[label] = given[label] & ~self.all[name] | self.bit[d]
             kept[label] &= ~self.all[name]
         before = dict.fromkeys(blocks, 0)
-        todo = list(reversed(graph.topo_order()))
-        while todo:
-            label = todo.pop()
-            out = given[label] | before[label] & kept[label]
-            for after, _ in graph.successors(label):
-                if out & ~before[after]:
-                    before[after] |= out
-                    todo.append(after)
+        order = graph.topo_order()
+        after = {label: [following for following, _ in graph.successors(label)] for label in order}
+        changed = True
+        while changed:  # once, and once more for each loop within loops
+            changed = False
+            for label in order:
+                out = given[label] | before[label] & kept[label]
+                for following in after[label]:
+                    more = before[following] | out
+                    if more != before[following]:
+                        before[following], changed = more, True
         return before
 
     def _read(self, label: Any, block: Any, now: int) -> None:

@@ -23,8 +23,7 @@ from numba.core import types
 
 from diffjit.ir import stages
 from diffjit.lowering.calls.machinecode import MachineCode
-from diffjit.lowering.flow import facts, trees, webs
-from diffjit.lowering.flow.lifetimes import live_map
+from diffjit.lowering.flow import facts, lifetimes, trees, webs
 from diffjit.lowering.llvm import numba_internals, outside, tiers, vectors
 from diffjit.lowering.llvm.emission import DEPTH, Lower
 from diffjit.lowering.llvm.numba_internals import IR, CompilerBase, PassManager, register_pass
@@ -181,7 +180,7 @@ class BytecodePass(numba_internals.TranslateByteCode):
             state["func_ir"] = trees.interpreted(state["func_id"], tree)
         else:
             state["bc"].labels = frozenset(state["bc"].labels)  # asked for each instruction whether it is among them
-            with numba_internals.faster_lifetimes(live_map):
+            with numba_internals.faster_lifetimes(lifetimes):
                 state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
         facts.take_out(state["func_ir"])
         webs.split(state["func_ir"])
@@ -193,7 +192,7 @@ class _FastLifetimes:
 
     def run_pass(self, state: Any) -> bool:
         """Run the pass."""
-        with numba_internals.faster_lifetimes(live_map):
+        with numba_internals.faster_lifetimes(lifetimes):
             return super().run_pass(state)  # pyright: ignore[reportAttributeAccessIssue]
 
 

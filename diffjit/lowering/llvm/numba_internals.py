@@ -137,10 +137,12 @@ def insert(builder: Any, instruction: Any) -> None:
 
 
 @contextmanager
-def faster_lifetimes(live_map: Callable[..., Any]) -> Iterator[None]:
-    """For a while, another analysis of which variables are alive, from what is read and made in each block."""
+def faster_lifetimes(lifetimes: Any) -> Iterator[None]:
+    """For a while, other analyses of which variables are alive, from what is read and made in each block."""
     with (
-        replaced(analysis, "compute_live_map", live_map),
+        replaced(analysis, "compute_live_map", lifetimes.live_map),
+        replaced(analysis, "compute_dead_maps", lifetimes.dead_maps),
+        replaced(analysis, "compute_live_variables", lifetimes.entry_variables),
         replaced(analysis, "compute_use_defs", _uses_and_definitions),
     ):
         yield

@@ -95,9 +95,11 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
     if wanted["lanes"]:
         module = llvm.parse_assembly(with_lanes(str(module), register_bytes(llvm, target)), llvm.create_context())
     first, second = wanted["passes"]
+    if wanted["only"] is not None and _may_leave(llvm):
+        builder = _builder(llvm, target, level=0, loops=False, straight=False)
+        builder.getModulePassManager().run(module, builder)  # what is always inlined is inlined everywhere
+        _leave_others(module, wanted["only"])
     for settings in (first, second):
-        if settings is second and wanted["only"] is not None and _may_leave(llvm):
-            _leave_others(module, wanted["only"])
         builder = _builder(llvm, target, **settings)
         passes = builder.getModulePassManager()
         if settings is first and wanted["rotate"]:  # as Numba: loops that test at their end are vectorised

@@ -23,7 +23,7 @@ from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of, is_const, is_view
 from diffjit.ir.ops import Raises, Reads, Row, declare
 from diffjit.ir.raising import is_length, raises_in_python, relies
-from diffjit.ir.roots import Roots
+from diffjit.ir.roots import Latest, Roots
 from diffjit.ir.types import Array, Dim, Scalar, Sym, is_ref, not_one
 from diffjit.ir.walk import blocks, dce, uses, walk
 from diffjit.lowering.loops import fuse
@@ -175,8 +175,7 @@ class _Scheduler:
         self.after: dict[int, list[Op]] = {}  # numbers and views known once a slot is done
         self.position: dict[Value, float] = {}  # the slot that makes a value, or 0.5 more: known after it
         self.waiting: dict[Value, list[Op]] = {}  # results not placed yet, with the operations behind them
-        self.read: dict[Value, float] = {}  # root -> the last slot that reads its memory
-        self.written: dict[Value, float] = {}
+        self.read, self.written = Latest(roots), Latest(roots)  # the last slots that read or write memory
         self.effect = (
             -1
         )  # the last slot that reads what may not be there, tests what others rely on, or is seen outside
@@ -206,10 +205,8 @@ class _Scheduler:
             self._after(op, max(self._known(op.inputs), self.effect if relies(op) else -1))
         elif op.kind == "load" and not self.raises(op):
             source = op.inputs[0]
-            writes = (at for root, at in self.written.items() if self.roots.may_alias(root, source))
-            at = self._after(op, max(self._known(op.inputs), self.effect, max(writes, default=-1)))
-            root = self.roots.root(source)
-            self.read[root] = max(self.read.get(root, -1), at)
+            at = self._after(op, max(self._known(op.inputs), self.effect, self.written.of(source)))
+            self.read.note(source, at)
         else:
             self._append(op)
 
@@ -233,9 +230,9 @@ class _Scheduler:
         for v in op.outputs:
             self.position[v] = at
         for v in reads:
-            self.read[self.roots.root(v)] = at
+            self.read.note(v, at)
         for v in writes:
-            self.written[self.roots.root(v)] = at
+            self.written.note(v, at)
         if any(o.row.effect or o.kind == "call" or CHECKS in o.attrs or self.raises(o) for o in (op, *_inside(op))):
             self.effect = at
         if seen:
@@ -383,13 +380,11 @@ class _Scheduler:
         for v in op.outputs:
             self.position[v] = group.at
         for v in group.reads:
-            root = self.roots.root(v)
-            self.read[root] = max(self.read.get(root, -1), group.at)
+            self.read.note(v, group.at)
         if not all(map(self.roots.allocated, group.writes)):
             self.seen = max(self.seen, group.at + 0.5)
         for v in group.writes:
-            root = self.roots.root(v)
-            self.written[root] = max(self.written.get(root, -1), group.at)
+            self.written.note(v, group.at)
 
     def _candidate(self, ops: list[Op], inputs: list[Value], shapes_only: list[Value]) -> _Group | None:
         """The last nest over the same indices that may take the operations in."""
@@ -397,11 +392,9 @@ class _Scheduler:
         space = fuse.space_of(op)
         reads = [v for o in ops for v in fuse.array_inputs(o) if v in inputs]
         writes = [op.inputs[0]] if op.row.updates else []
-        first = max((self.position.get(v, -1) for v in inputs), default=-1)
-        for table, touched in ((self.written, [*reads, *writes]), (self.read, writes)):
-            for root, at in table.items():
-                if at > first and any(self.roots.may_alias(root, v) for v in touched):
-                    first = at
+        places = [self.position.get(v, -1) for v in inputs]
+        places += [self.written.of(v) for v in (*reads, *writes)] + [self.read.of(v) for v in writes]
+        first = max(places, default=-1)
         if any(map(self._may_raise, ops)):
             first = max(first, self.seen)
         if writes:

@@ -15,6 +15,10 @@ The first is what `u[i] = u[i] + k * v` leads to. Only the order in which cotang
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
 from diffjit.analysis.integers.dependence import Dependence, access
 from diffjit.analysis.manager import analyses
 from diffjit.ir.build import Builder
@@ -45,30 +49,35 @@ def in_place(function: Function) -> None:
 
 
 def _cancel(block: Block, roots: Roots) -> None:
-    k = 0
-    while k < len(block.ops):
-        op = block.ops[k]
-        taken = _taken(block, k) if op.kind in _TAKES and const_of(op.inputs[1]) == 0 else None
-        back = _put_back(block, k, op, taken, roots) if taken is not None else None
+    if not any(op.kind in _TAKES for op in block.ops):
+        return
+    accesses = _Accesses(block, roots)
+    gone = set[Op]()
+    before: list[Op] = []  # what is left of the operations so far
+    for op in block.ops:
+        if op in gone:
+            continue
+        taken = _taken(before, op) if op.kind in _TAKES and const_of(op.inputs[1]) == 0 else None
+        back = accesses.put_back(op, taken, gone) if taken is not None else None
         if back is None:
-            k += 1
-        else:
-            assert taken is not None
-            assert taken.op is not None
-            for gone in (op, back):
-                inherit(taken.op, gone)
-            block.ops.remove(back)
-            del block.ops[k]
+            before.append(op)
+            continue
+        assert taken is not None
+        assert taken.op is not None
+        gone |= {op, back}
+        for one in (op, back):
+            inherit(taken.op, one)
+    if gone:
+        block.ops = [op for op in block.ops if op not in gone]
 
 
 _TAKES = {"store": ("load", "accum_at"), "assign": ("copy", "accum")}  # how it was read before, and is added to later
 
 
-def _taken(block: Block, k: int) -> Value | None:
+def _taken(before: list[Op], store: Op) -> Value | None:
     """The element (or array) that was read right before zero was stored in its place."""
-    store = block.ops[k]
     target, index = store.inputs[0], store.inputs[2:]
-    for op in reversed(block.ops[:k]):
+    for op in reversed(before):
         if op.kind == _TAKES[store.kind][0] and op.inputs[0] is target and _same_place(op.inputs[1:], index):
             return op.out
         if op.kind != "const":
@@ -76,27 +85,74 @@ def _taken(block: Block, k: int) -> Value | None:
     return None
 
 
-def _put_back(block: Block, k: int, store: Op, taken: Value, roots: Roots) -> Op | None:
-    """The addition of what was taken, if nothing reads the memory in between, and nothing changes what was taken."""
-    target, index = store.inputs[0], store.inputs[2:]
-    for op in block.ops[k + 1 :]:
-        if op.kind == _TAKES[store.kind][1] and op.inputs[:2] == [target, taken] and _same_place(op.inputs[2:], index):
-            return op
-        if not (_only_adds(op, target, roots) or _beside(op, target, index)) or _changes(op, taken, roots):
+class _Accesses:
+    """Which operations of a block have to do with which memory, by the place in the block."""
+
+    def __init__(self, block: Block, roots: Roots) -> None:
+        self.roots, self.ops = roots, list(block.ops)
+        self.place = {op: k for k, op in enumerate(self.ops)}
+        self.added: dict[Value, list[Op]] = {}  # additions, by what they add
+        self.calls: list[int] = []
+        self.touched: dict[Value, list[int]] = {}  # root -> who reads its memory or writes to it, but for adding to it
+        self.written: dict[Value, list[int]] = {}
+        self.others: dict[int, list[Value]] = {}
+        for k, op in enumerate(self.ops):
+            if op.kind == "call":
+                self.calls.append(k)
+            if op.kind in ("accum", "accum_at"):
+                self.added.setdefault(op.inputs[1], []).append(op)
+            self._note(self.touched, _touched(op), k)
+            self._note(self.written, _written(op), k)
+
+    def _note(self, table: dict[Value, list[int]], found: Iterable[Value], k: int) -> None:
+        for root in dict.fromkeys(self.roots.root(v) for v in found if is_ref(v.type)):
+            table.setdefault(root, []).append(k)
+
+    def put_back(self, store: Op, taken: Value, gone: set[Op]) -> Op | None:
+        """The addition of what was taken, if nothing in between reads the memory, or changes what was taken."""
+        target, index, first = store.inputs[0], store.inputs[2:], self.place[store]
+        kind = _TAKES[store.kind][1]
+        for op in self.added.get(taken, ()):
+            later = op.kind == kind and self.place[op] > first and op not in gone
+            if later and op.inputs[0] is target and _same_place(op.inputs[2:], index):
+                break
+        else:
             return None
-    return None
+        between = range(first + 1, self.place[op])
+        if any(True for _ in _within(self.calls, between)):
+            return None
+        touching = (self.ops[k] for k in self._places(self.touched, target, between))
+        if any(o not in gone and not _beside(o, target, index) for o in touching):
+            return None
+        changed = is_ref(taken.type) and any(
+            self.ops[k] not in gone for k in self._places(self.written, taken, between)
+        )
+        return None if changed else op
+
+    def _places(self, table: dict[Value, list[int]], v: Value, between: range) -> Iterator[int]:
+        root = self.roots.root(v)
+        others = table if not self.roots.is_known(root) else self._unknown(table)
+        for other in dict.fromkeys([root, *others]):
+            if other in table and self.roots.roots_may_alias(other, root):
+                yield from _within(table[other], between)
+
+    def _unknown(self, table: dict[Value, list[int]]) -> list[Value]:
+        """The roots of a table that others may be."""
+        found = self.others.get(id(table))
+        if found is None:
+            found = self.others[id(table)] = [root for root in table if not self.roots.is_known(root)]
+        return found
 
 
-def _changes(op: Op, array: Value, roots: Roots) -> bool:
-    """Whether an operation may write to an array: a checkpointed loop's way back works in the copy that it is given."""
-    if not is_ref(array.type):
-        return False
+def _within(places: list[int], between: range) -> Iterator[int]:
+    return itertools.islice(places, bisect_left(places, between.start), bisect_left(places, between.stop))
+
+
+def _written(op: Op) -> Iterator[Value]:
+    """What an operation may write to: a checkpointed loop's way back works in the copy that it is given."""
     for o in (op, *(o for r in op.regions for o in walk(r))):
         anywhere = o.row.keeps is not None or o.kind == "call"
-        places = range(len(o.inputs)) if anywhere else written(o)
-        if any(is_ref(o.inputs[k].type) and roots.may_alias(o.inputs[k], array) for k in places):
-            return True
-    return False
+        yield from o.inputs if anywhere else (o.inputs[k] for k in written(o))
 
 
 def _same_place(a: list[Value], b: list[Value]) -> bool:
@@ -119,15 +175,13 @@ def _constant(v: Value) -> int | None:
     return v.op.attrs["value"] if v.op is not None and v.op.kind == "const" else None
 
 
-def _only_adds(op: Op, target: Value, roots: Roots) -> bool:
-    """Whether an operation leaves the memory alone, but for adding to it."""
-    if op.kind == "call":
-        return False
+def _touched(op: Op) -> Iterable[Value]:
+    """The memory that an operation does not leave alone, but for adding to it."""
     if op.regions:
-        return not any(_touches(o, target, roots) for r in op.regions for o in walk(r))
+        return [v for r in op.regions for o in walk(r) for v in o.inputs]
     if op.row.adds and op.kind != "scatter_add":
-        return not any(is_ref(v.type) and roots.may_alias(v, target) for v in op.inputs[1:])
-    return is_view(op) or op.row.reads is Reads.LENGTHS or not _touches(op, target, roots)
+        return op.inputs[1:]
+    return () if is_view(op) or op.row.reads is Reads.LENGTHS else op.inputs
 
 
 def _touches(op: Op, target: Value, roots: Roots) -> bool:
