@@ -284,6 +284,45 @@ def test_at_exit_the_fast_code_is_waited_for_and_found_by_the_next_process(tmp_p
     assert second == first + "False\n"
 
 
+HELPED = SCRIPT.replace("import os", "import helper")  # no line moves: texts name those of the user's
+IMPATIENT = """
+import threading
+from diffjit.lowering.llvm import outside, tiers
+tiers.AT_EXIT = 0.0
+asked = outside.attempted
+def slow(*args, beside=False):
+    if beside:
+        threading.Event().wait()
+    return asked(*args, beside=beside)
+outside.attempted = slow
+"""
+COUNTED = """
+from diffjit.lowering.llvm import outside
+asked = outside.attempted
+outside.attempted = lambda *args, beside=False: (print("beside", beside), asked(*args, beside=beside))[1]
+"""
+
+
+def test_where_fast_code_takes_long_the_next_process_goes_on_with_quick_code(tmp_path):
+    helper = tmp_path / "helper.py"
+    helper.write_text(IMPATIENT)
+    first = run(tmp_path, HELPED)
+    helper.write_text(COUNTED)
+    again = run(tmp_path, HELPED)
+    assert sorted(again.splitlines()) == sorted([*first.splitlines(), "beside True"]), "nothing is made quickly"
+    assert len(list((tmp_path / "cache").glob("*.bin"))) == 1, "the fast code is there, and the quick one gone"
+    assert run(tmp_path, HELPED) == first
+
+
+def test_a_damaged_file_of_quick_code_is_made_anew(tmp_path):
+    (tmp_path / "helper.py").write_text(IMPATIENT)
+    first = run(tmp_path, HELPED)
+    (kept,) = (tmp_path / "cache").glob("*.bin")
+    kept.write_bytes(kept.read_bytes()[:-100])
+    (tmp_path / "helper.py").write_text(COUNTED)
+    assert sorted(run(tmp_path, HELPED).splitlines()) == sorted(["beside False", "beside True", *first.splitlines()])
+
+
 def test_a_forked_process_goes_on(tmp_path):
     forked = """
     child = os.fork()

@@ -34,6 +34,8 @@ from diffjit.lowering.llvm import numba_internals, tiers
 from diffjit.settings import settings
 
 _SUMMED = 32  # bytes of the checksum in front
+_LIGHT = "light "  # of code that was made quickly, beside what the fast code is made of
+_WITH_REQUEST = 2  # parts of such a file
 _TRANSFORMS = re.compile(rb"dj_i?r?fft_")  # loops that NumPy exports
 _PRODUCTS = re.compile(rb"dj_[sdcz](ge|po|sy|he)")  # routines that SciPy exports
 _EXPECTED = (OSError, ValueError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, KeyError, IndexError,
@@ -107,15 +109,29 @@ class MachineCode:
         self.jobs: dict[Any, tiers.Job] = {}  # whose fast code is being made, by the types of arguments
         self.cache_path = str(self.module.parent)
 
-    def _file(self, signature: Any) -> Path:
-        return self.module.with_suffix(f".{digest(f'{self.entry} {signature} {_setting()}')}.bin")
+    def _file(self, signature: Any, tier: str = "") -> Path:
+        return self.module.with_suffix(f".{digest(f'{self.entry} {signature} {tier}{_setting()}')}.bin")
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The compiled function, or None."""
         if self.recursive or not settings.cache_mb or stages.listening():  # who reads its stages has it compiled anew
             return None
+        read = self._read(self._file(signature), context)
+        if read is not None:
+            made, reduced = read
+            self._note(made, reduced)
+            return made
+        read = self._read(self._file(signature, _LIGHT), context) if tiers.wanted() and tiers.allowed() else None
+        if read is None:
+            return None
+        made, (reduced, request) = read
+        self._begin(signature, made, reduced, tiers.Request(*request))
+        return made
+
+    def _read(self, file: Path, context: Any) -> tuple[Any, Any] | None:
+        """What a file holds, compiled and as data; None where it is not there, or is not what was written."""
         try:
-            data = read_bytes(self._file(signature))
+            data = read_bytes(file)
             if data is None or hashlib.sha256(data[_SUMMED:]).digest() != data[:_SUMMED]:
                 return None
             with numba_internals.populated():
@@ -131,11 +147,10 @@ class MachineCode:
             if threads.SYMBOL.encode() in data:
                 threads.start()
             found = _Reader(io.BytesIO(data[_SUMMED:])).load()
-            made = numba_internals.rebuilt(context, found)
-            self._note(made, found)
+            made = numba_internals.rebuilt(context, found[0] if len(found) == _WITH_REQUEST else found)
         except _EXPECTED:
             return None  # compiled anew, and written anew
-        return made
+        return made, found
 
     def save_overload(self, signature: Any, made: Any) -> None:
         """Keep a compiled function; a folder that cannot be written to keeps none."""
@@ -145,10 +160,7 @@ class MachineCode:
                 reduced = numba_internals.reduced(made)
             except RuntimeError:  # as below: `cpu.FirstCall` sees that nothing has begun
                 return
-            job = self.jobs[tuple(made.signature.args)] = tiers.Job(
-                pending, partial(self._finish, signature, made, reduced)
-            )
-            tiers.begin(job)
+            self._begin(signature, made, reduced, pending)
             return
         if self.recursive or made.library.has_dynamic_globals or not settings.cache_mb:
             return
@@ -157,7 +169,20 @@ class MachineCode:
         except RuntimeError:  # a signal handler ran while LLVM gave out the code, and has kept Numba from noting it
             return
         self._note(made, reduced)
-        self._keep(signature, made, reduced)
+        self._keep(self._file(signature), made, reduced)
+
+    def _begin(self, signature: Any, made: Any, reduced: Any, request: tiers.Request) -> None:
+        """Have the fast code made."""
+        finish = partial(self._finish, signature, made, reduced)
+        job = tiers.Job(request, finish, partial(self._postpone, signature, made, reduced))
+        self.jobs[tuple(made.signature.args)] = job
+        tiers.begin(job)
+
+    def _postpone(self, signature: Any, made: Any, reduced: Any, request: tiers.Request) -> None:
+        """Keep the light code, and what the fast code is made of, for a process that has more time."""
+        if settings.cache_mb and not self.recursive and numba_internals.DYNAMIC not in reduced[0][2][0]:
+            made_of = request.bitcode, request.passes, request.died
+            self._keep(self._file(signature, _LIGHT), made, reduced, made_of)
 
     def _finish(self, signature: Any, made: Any, reduced: Any, code: bytes) -> tuple[Callable[..., Any] | None, Any]:
         """What Python calls, of the fast code of what was compiled quickly, and that code as data, which is kept."""
@@ -171,20 +196,22 @@ class MachineCode:
             if not _asked_of_config():
                 self.natives[tuple(made.signature.args)] = found
             if settings.cache_mb and not self.recursive:
-                self._keep(signature, made, reduced)
+                self._keep(self._file(signature), made, reduced)
+                self._file(signature, _LIGHT).unlink(missing_ok=True)
         return ready, reduced
 
-    def _keep(self, signature: Any, made: Any, reduced: Any) -> None:
+    def _keep(self, file: Path, made: Any, reduced: Any, *more: Any) -> None:
         """Write it to the disk."""
         (name, kind, (code, _)), *rest = reduced
         if UNRESOLVED in code:  # functions that call each other in a circle: Numba would not set these pointers again
             return
-        payload = numba_internals.dumped(((name, kind, (code, _names_only(made, made.target_context))), *rest))
+        whole = ((name, kind, (code, _names_only(made, made.target_context))), *rest)
+        payload = numba_internals.dumped((whole, *more) if more else whole)
         try:
             _make_room_once(settings.cache_mb)
         except OSError:
             return
-        keep(self._file(signature), hashlib.sha256(payload).digest() + payload)
+        keep(file, hashlib.sha256(payload).digest() + payload)
 
     def _note(self, made: Any, reduced: Any) -> None:
         """Keep what a process without Numba would run."""

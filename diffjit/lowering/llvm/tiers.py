@@ -32,6 +32,7 @@ from diffjit.lowering.llvm import outside
 from diffjit.settings import settings
 
 PATIENCE = 0.3  # seconds that a light run may take before it has to make room for the fast code
+AT_EXIT = 10.0  # seconds that a process waits at its end for fast code
 _AGAIN = 0.05  # after so long a thread that has not left yet is told again
 
 _wanted: ContextVar[bool] = ContextVar("_wanted", default=False)
@@ -74,8 +75,14 @@ def possible(bitcode: bytes) -> bool:
 class Job:
     """The fast code of one program for one signature, and the runs of the light code meanwhile."""
 
-    def __init__(self, request: Request, finish: Callable[[bytes], tuple[Callable[..., Any] | None, Any]]) -> None:
+    def __init__(
+        self,
+        request: Request,
+        finish: Callable[[bytes], tuple[Callable[..., Any] | None, Any]],
+        postpone: Callable[[Request], None],
+    ) -> None:
         self.request = request
+        self.postpone = postpone  # keeps the light code for the next process, and what the fast code is made of
         self.finish = finish  # from object code to what Python calls (None where this process cannot run it), and data
         self.ready: Callable[..., Any] | None = None
         self.parts: Any = None  # the same as data, for calls with arguments of other types as well
@@ -193,11 +200,18 @@ def _work() -> None:
 
 
 def join() -> None:
-    """Wait until all fast code is there: at exit, so that the next process finds it. Ctrl-C ends the waiting."""
+    """Wait until all fast code is there: at exit, so that the next process finds it. Ctrl-C ends the waiting.
+
+    Where that takes long, the next process goes on with the light code, and has the fast code made anew.
+    """
+    end = time.monotonic() + AT_EXIT
     try:
         with _changed:
-            while _todo:
-                _changed.wait()
+            while _todo and (left := end - time.monotonic()) > 0:
+                _changed.wait(left)
+            late = [(job, job.request) for job in _todo if job.ready is None and not job.failed]
+        for job, request in late:
+            job.postpone(request)
     except KeyboardInterrupt:
         _todo.clear()
 
