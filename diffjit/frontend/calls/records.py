@@ -33,6 +33,7 @@ class Record:
     calls: list[Site] = field(default_factory=list)  # in its own body, and in those of functions that it calls
     sites: list[Site] = field(default_factory=list)  # where it is called from outside
     within: dict[Value, Value] = field(default_factory=dict)  # values of the surroundings -> its parameters
+    form: Any = None  # of the arguments in each call, where it is not recursive (`repeated`)
     settled: bool = True
     waits: bool = False  # some path in it calls a function around it whose result is not known yet
     filled: int = 0  # operations at the head of its body that make its lists of what it is given

@@ -43,6 +43,7 @@ from diffjit.frontend.values.templates import (
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.same_lists import SameLists
+from diffjit.ir.text.names import identifier
 from diffjit.ir.types import fresh_lengths
 from diffjit.ir.walk import callees, walk
 
@@ -60,13 +61,13 @@ class Recursion(Mixin):
 
     def recursive_site(self, record: Record, bound: dict[str, Any], node: Any) -> Any:
         """A recursive call inside the function's own body."""
-        packed, objects = self._packed_arguments(record, bound, node)
+        packed, objects = self.packed_arguments(record, bound, node)
         joiner = Joiner(self.cells, self.cells, self.sites)
         for name, value in packed.items():
             self._settle_argument(record, name, value, joiner, node)
         self._mind_surroundings(record, node)
         if record.settled:
-            with self.build.inside(Block()):  # for their forms alone: `_call` packs them again
+            with self.build.inside(Block()):  # for their forms alone: `call_record` packs them again
                 state, _ = self._packed_state(record, node)
             for key, value in state.items():
                 self._settled_form(record, key, value, joiner, node)
@@ -74,7 +75,7 @@ class Recursion(Mixin):
             for inner in self.recursions[self.recursions.index(record) + 1 :]:
                 inner.waits = True
             raise Bottom
-        return self._call(record, packed, objects, None, node)
+        return self.call_record(record, packed, objects, None, node)
 
     def _mind_surroundings(self, record: Record, node: Any) -> None:
         """What is different outside from what it was on entry must be taken along, even if it is changed back later."""
@@ -97,25 +98,29 @@ class Recursion(Mixin):
             record.by_value.add(name)
             record.settled = False
             return
-        new = self._general_form(joiner.merge(old, value))
+        new = self._general_form(record, joiner.merge(old, value))
         if isinstance(new, Bad):
             raise self._without_form(f"argument `{name}`", new, node)
         if not equal(old, new):
             record.arguments[name] = new
             record.settled = False
 
-    def outline(self, fn: av.Fn, bound: dict[str, Any], node: Any) -> Any:
-        """Interpret a recursive function as a program of its own, and call it."""
+    def outline(self, fn: av.Fn, bound: dict[str, Any], node: Any, *, form: Any = None) -> Any:
+        """Interpret a recursive function as a program of its own, and call it.
+
+        `form`: what its other calls have in common with this one, where it is not recursive (`repeated`).
+        """
         outer = frozenset(key[1] for key in self.cells if key[0] == "h")
-        record = Record(fn.node, Function(_name(fn.name), [], Block()), {}, outer=outer)
+        name = _name(fn.name) if form is None else identifier(_plain_name(fn.name))
+        record = Record(fn.node, Function(name, [], Block()), {}, outer=outer, form=form)
         learned = self.learned
         record.stacked = bool(learned.arenas or fn.node in learned.looped) and fn.node not in learned.packed
         record.captured = frozenset(self._captured_by(fn))
         for _ in range(MAX_ATTEMPTS):
-            packed, objects = self._packed_arguments(record, bound, node)
+            packed, objects = self.packed_arguments(record, bound, node)
             for name in packed:
                 if name not in record.arguments or name in record.by_value - record.seen:
-                    record.arguments[name] = self._general_form(shape(packed[name]))
+                    record.arguments[name] = self._general_form(record, shape(packed[name]))
             if record.by_value - record.seen:  # what the body reads and changes is told anew
                 record.state, record.changed, record.shares = {}, set(), {}
             record.seen |= record.by_value
@@ -126,11 +131,13 @@ class Recursion(Mixin):
                     for around in self.recursions:
                         around.parts |= {record.node, *record.parts}
                 record.handed_back = handed_back(record.function)
+                if form is not None:
+                    self.share(record)
                 self._refuse_caught(record.function.body, f"`{fn.name}`, which is recursive,", node)
-                return self._call(record, packed, objects, free, node, outside=True)
+                return self.call_record(record, packed, objects, free, node, outside=True)
         raise self._recursion_refused("its arguments or result do not settle to one type", node)
 
-    def _packed_arguments(
+    def packed_arguments(
         self, record: Record, bound: dict[str, Any], node: Any
     ) -> tuple[dict[str, Any], dict[str, list[int]]]:
         """Arguments, and the objects in each that are passed by value: those that are not the same in each call."""
@@ -160,7 +167,7 @@ class Recursion(Mixin):
             raise Learn("packed", {record.node}) if packed else Learn("looped", others)
         return record.stacked and not calls & around.keys()
 
-    def _call(
+    def call_record(
         self,
         record: Record,
         packed: dict[str, Any],
@@ -357,7 +364,7 @@ class Recursion(Mixin):
                 value = self._pack_cell(record, key, seen)
         finally:
             self.cells = inner
-        record.state[key] = self._general_form(shape(value))
+        record.state[key] = self._general_form(record, shape(value))
 
     def _rather_looped(self, record: Record, key: Any) -> None:
         """A list outside that cannot be taken along by value can be the program's own in a loop with a stack."""
@@ -415,7 +422,8 @@ class Recursion(Mixin):
         joiner = Joiner(self.cells, self.cells, self.sites)
         if record.result is not None:
             widen_lists(record.result, shape(packed))
-        new = self._general_form(shape(packed) if record.result is None else joiner.merge(record.result, packed))
+        joined = shape(packed) if record.result is None else joiner.merge(record.result, packed)
+        new = self._general_form(record, joined)
         if isinstance(new, Bad):
             raise self._without_form("its result", new, node)
         if record.result is None or not equal(record.result, new):
@@ -441,7 +449,7 @@ class Recursion(Mixin):
         """The form of what is brought back, which is that of what is taken along."""
         old = self._template_of(record, key)
         widen_lists(old, shape(value))
-        new = self._general_form(joiner.merge(old, value))
+        new = self._general_form(record, joiner.merge(old, value))
         if isinstance(new, Bad):
             raise self._without_form("something that it changes", new, node)
         if not equal(old, new):
@@ -469,12 +477,12 @@ class Recursion(Mixin):
             record.shares[key] = record.shares.get(key, set()) | of
             record.settled = False
 
-    def _general_form(self, template: Any) -> Any:
+    def _general_form(self, record: Record, template: Any) -> Any:
         if (again := needs_arenas(template, MAX_NESTED)) is not None:
             raise again
         if _depth(template) > MAX_DEPTH:
             raise self._recursion_refused("what it takes or gives holds more of the same kind, like a tree", None)
-        return freshen(forget_values(template))
+        return forget_values(template) if record.form is not None else freshen(forget_values(template))
 
     def refuse_outside_changes(self, start: Any, refuse: Any, *, whatever: bool = True) -> None:
         """Raise `refuse(what)` if an outer variable, list, dict or object is not what it was at the start.
@@ -526,7 +534,11 @@ def _unchanged(a: Any, b: Any) -> bool:
 
 
 def _name(name: str) -> str:
-    return "recursive_" + name.replace("<lambda>", "lambda_").lstrip("_")
+    return "recursive_" + _plain_name(name)
+
+
+def _plain_name(name: str) -> str:
+    return name.replace("<lambda>", "lambda_").lstrip("_")
 
 
 def _in_order(keys: Any) -> list[Any]:

@@ -16,6 +16,7 @@ import optree
 
 from diffjit import streams, tree
 from diffjit.errors import DiffjitError, UsageError
+from diffjit.frontend.calls.repeated import LONG, is_shorter, size
 from diffjit.frontend.entry.lift import array_type, plain_number
 from diffjit.frontend.entry.outputs import Change
 from diffjit.frontend.entry.results import Program, output
@@ -69,7 +70,7 @@ def specialise(
             if learned.dead and learned.given_up and refused is not None:
                 raise refused from refused.__cause__
             if wanted <= fixed:
-                return program
+                return _in_parts(program, function, args, kwargs, fixed, learned, with_changes=with_changes)
             without = without or program
             fixed |= wanted  # there are only so many axes
         except NeedStatic as need:
@@ -108,6 +109,36 @@ def specialise(
     if without is not None:
         return without
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
+
+
+def _in_parts(
+    program: Program,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    fixed: frozenset[int],
+    learned: Learned,
+    *,
+    with_changes: bool,
+) -> Program:
+    """A long program with functions that it calls again and again as programs of their own, where that is shorter."""
+    length = size(program.function)
+    shared = learned.repeated.worth_it(length) if length >= LONG else frozenset[Any]()
+    if not shared or learned.outlined or learned.assigned or learned.changed:
+        return program
+    trial = replace(learned, shared=shared, unshared=set())
+    for _ in shared:
+        try:
+            other, wanted = _specialise(function, args, kwargs, fixed, trial, with_changes=with_changes)
+        except Learn as found:
+            if found.table != "unshared":
+                return program
+            trial.unshared |= found.facts
+        except (NeedStatic, Related, DiffjitError):
+            return program  # less is known of a function's parameters than of what stands in their place
+        else:
+            return other if wanted <= fixed and is_shorter(other.function, program.function) else program
+    return program
 
 
 def _is_news(learned: Learned, found: Learn) -> bool:
@@ -224,6 +255,7 @@ def _specialise(
     finally:
         learned.clashes = learned.clashes or interpreter.sites.clashes
         learned.dead = interpreter.dead
+        learned.repeated = interpreter.repeated
 
 
 def _interpreted(

@@ -38,7 +38,10 @@ class Learned:
     captures: set[Any] = field(default_factory=set)  # numbers and lengths from outside that must be known
     signs: set[Any] = field(default_factory=set)  # ints from outside whose sign must be known
     outlined: set[Any] = field(default_factory=set)  # recursive functions that are programs of their own
-    packed: set[Any] = field(default_factory=set)  # those that take lists outside along by value
+    shared: frozenset[Any] = frozenset()  # functions that are written once for all calls of one form
+    unshared: set[Any] = field(default_factory=set)  # those of them that cannot be
+    repeated: Any = None  # how often functions were written out
+    packed: set[Any] = field(default_factory=set)  # recursive ones that take lists outside along by value
     looped: set[Any] = field(default_factory=set)  # those that are loops with stacks
     tables: dict[Any, bool] = field(default_factory=dict)  # dicts with run-time keys -> whether known ones would do
     spelled: dict[Any, bool] = field(default_factory=dict)  # dicts whose keys have to be known after all

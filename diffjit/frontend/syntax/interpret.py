@@ -30,6 +30,7 @@ from diffjit.frontend.calls.methods import Methods
 from diffjit.frontend.calls.nested import Nested
 from diffjit.frontend.calls.questions import Questions
 from diffjit.frontend.calls.recursion import Bottom, Recursion
+from diffjit.frontend.calls.repeated import RepeatedCalls
 from diffjit.frontend.entry.changed import ChangedOutside
 from diffjit.frontend.entry.demand import current
 from diffjit.frontend.entry.lift import Lifting
@@ -95,8 +96,8 @@ class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
     Iteration, Iterators, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore,
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
-    Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols, SetOperators,
-    Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
+    RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols,
+    SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
     ChangedOutside, Blocks, Launches,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
@@ -119,6 +120,7 @@ class Interpreter(
         self.accesses: dict[tuple[type, str], Any] = {}  # `__setattr__` and its kin, of classes that have their own
         self.last_read: dict[int, Any] = {}  # items of live lists -> their contents as read last
         self.recursions: list[Any] = []  # recursive functions under interpretation, innermost last
+        self.begin_repeated()
         self.memo: dict[Any, Any] | None = None
         self.here: Any = None  # the expression or statement under interpretation
         self.step = 0
@@ -304,7 +306,8 @@ class Interpreter(
             return self.outline(fn, bound, node)
         if self.calls_itself(fn, bound):
             raise Learn("outlined", {fn.node})
-        return self.run_body(fn, bound, node)
+        form = self.shared_form(fn, bound)
+        return self.write_out(fn, bound, node) if form is None else self.shared_call(fn, bound, form, node)
 
     def calls_itself(self, fn: av.Fn, bound: dict[str, Any]) -> bool:
         """Whether a function is called by itself, and nobody knows how many times before the program runs."""

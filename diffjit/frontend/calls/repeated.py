@@ -1,0 +1,147 @@
+"""Functions that a long program calls again and again with small arrays and numbers: interpreted once for each form.
+
+A call is written out where it stands: that lets everything be known of what it gives. A dynamics of a robot's arm
+calls its handful of matrix functions hundreds of times, and compile time grows with what is written out. Where that is
+long, a function that many calls take a good part of becomes a program of its own, as a recursive function does
+(`recursion`), and each call with arguments of the same form a call of it.
+
+Only functions of modules that take numbers and arrays of known shapes, change nothing outside, read nothing there but
+numbers and arrays that no program changes, and return memory of their own: for these a call and what it stands for are
+the same, in every mode.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from diffjit.analysis.memory import effects
+from diffjit.dataclass import dataclass
+from diffjit.frontend.calls.records import Record
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import Learn
+from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Function, Op, Value
+from diffjit.ir.ops import Raises
+from diffjit.ir.types import Array, Scalar
+from diffjit.ir.walk import callees, walk
+
+LONG = 5000  # operations of a program that becomes several
+_CALLS = 4  # of one form, from which on a function may be worth it
+_SHARE = 20  # and it is more than one in so many operations of the program,
+_SMALLEST = 40  # and of more than so many operations: a call takes as long as some
+_GAIN = 0.75  # what is left of a program that was worth it
+_PLAIN = (bool, int, float, complex, str, type(None))
+
+
+@dataclass(slots=True)
+class Repeated:
+    """How often functions were written out, by their form, and how many values that made."""
+
+    calls: Counter[Any]
+    sizes: Counter[Any]
+
+    def worth_it(self, size: int) -> frozenset[Any]:
+        """The functions that many calls of one form take a good part of."""
+        total: Counter[Any] = Counter()
+        for (node, form), calls in self.calls.items():
+            if calls >= _CALLS and form is not None and self.sizes[node, form] >= _SMALLEST * calls:
+                total[node] += self.sizes[node, form]
+        nested = {node for node, form in self.calls if form is None}
+        return frozenset(node for node, made in total.items() if _SHARE * made >= size and node not in nested)
+
+
+def size(function: Function) -> int:
+    """How many operations a program is made of, with those of functions that it calls."""
+    return sum(1 for f in callees(function) for _ in walk(f.body))
+
+
+def is_shorter(other: Function, function: Function) -> bool:
+    """Whether a program with calls is so much shorter that they pay."""
+    return size(other) <= _GAIN * size(function)
+
+
+class RepeatedCalls(Mixin):
+    """Mixin of the interpreter: functions that are called again and again."""
+
+    def begin_repeated(self) -> None:
+        """Nothing was called yet."""
+        self.repeated = Repeated(Counter(), Counter())
+        self.shared: dict[Any, Record] = {}
+
+    def write_out(self, fn: av.Fn, bound: dict[str, Any], node: Any) -> Any:
+        """A call that is written out where it stands; how much that is."""
+        if self.rule_mode or (fn.scope.namespace.get("__name__") or "").startswith("diffjit."):
+            return self.run_body(fn, bound, node)  # the library's own are written for where they stand
+        if any(frame.fn.node is fn.node for frame in self.frames):
+            self.repeated.calls[fn.node, None] += 1  # it calls itself: the inner call is written out within the outer
+        form = fn.node, _form(bound)
+        before = Value(_NUMBER).id
+        result = self.run_body(fn, bound, node)
+        self.repeated.calls[form] += 1
+        self.repeated.sizes[form] += Value(_NUMBER).id - before
+        return result
+
+    def shared_form(self, fn: av.Fn, bound: dict[str, Any]) -> Any:
+        """What calls of a function have in common that are calls of one program; None where it is written out."""
+        learned = self.learned
+        if fn.node not in learned.shared or fn.node in learned.unshared or self.handlers or self.awaited:
+            return None
+        form = None if fn.scope.frames else _form(bound)
+        return None if form is None else (fn.node, fn.pyfunc, form)
+
+    def shared_call(self, fn: av.Fn, bound: dict[str, Any], form: Any, node: Any) -> Any:
+        """The call of a program that stands for all calls of this form."""
+        record = self.shared.get(form)
+        if record is None:
+            return self.outline(fn, bound, node, form=form)
+        packed, objects = self.packed_arguments(record, bound, node)
+        return self.call_record(record, packed, objects, list(record.within), node, outside=True)
+
+    def share(self, record: Record) -> None:
+        """A function that is complete stands for all calls of this form, if it stands alone."""
+        captured = {c.param for c in self.captures.values()}
+        if not record.within.keys() <= captured or not _stands_alone(record):
+            raise Learn("unshared", {record.node})
+        self.shared[record.form] = record
+
+
+_NUMBER = Scalar(np.dtype(np.float64))
+
+
+def _form(bound: dict[str, Any]) -> Any:
+    """What is known of arguments; None where they are more than numbers and arrays of known shapes."""
+    forms = [(name, _form_of(value)) for name, value in bound.items()]
+    return None if any(form is None for _, form in forms) else tuple(forms)
+
+
+def _form_of(value: Any) -> Any:
+    if isinstance(value, Value):
+        if isinstance(value.type, Array) and not all(isinstance(d, int) for d in value.type.dims):
+            return None
+        return value.type if isinstance(value.type, (Array, Scalar)) else None
+    if isinstance(value, Static):
+        return (type(value.obj), repr(value.obj)) if type(value.obj) in _PLAIN else None
+    if isinstance(value, av.Tup):
+        forms = tuple(map(_form_of, value.items))
+        return None if None in forms else (type(value), str(value.cls), forms)
+    return None
+
+
+def _stands_alone(record: Record) -> bool:
+    """Whether a function's calls have nothing to do with what is around them, nor with one another."""
+    function = record.function
+    effects(function)
+    return (
+        not (record.state or record.changed or record.stacked or record.shares)
+        and not (function.writes or function.returns_views)
+        and not any(_acts(op) for f in callees(function) for op in walk(f.body))
+    )
+
+
+def _acts(op: Op) -> bool:
+    """Whether an operation is seen from outside, other than by what it raises."""
+    return op.row.once or op.row.linked or (op.row.effect and op.row.raises is not Raises.ALWAYS)
