@@ -130,8 +130,13 @@ def recorded(names: list[str], backend: str, environment: dict[str, str]) -> dic
 
 
 def every_loop_alone() -> None:
-    """Make a function of every loop that may be one, however short the program is."""
+    """Make a function of every loop that may be one, and of what is called twice, however short the program is."""
+    from diffjit.frontend.calls import repeated
+    from diffjit.frontend.entry import program
     from diffjit.lowering.loops import outlined
+
+    program.LONG = repeated._SMALLEST = 0  # pyright: ignore[reportPrivateUsage]
+    repeated._CALLS, repeated._SHARE, repeated._GAIN = 2, 10**9, 10  # pyright: ignore[reportPrivateUsage]
 
     outlined.LONG = outlined.LONGEST = outlined.FRACTION = outlined.FEW = 0
 
