@@ -259,6 +259,7 @@ STEPS = (
     "s = np.where(v > {p}, v * v, c)",
     "if np.sum(v) > {p}:\n        s = v * 2.0\n    else:\n        s = np.exp(-v) * c",
     "s = v / (1.0 + np.linalg.norm(v))\n    s = s[:{n}] + s[0]",
+    "s = v * TABLE[:{n}] + TABLE[0] * c",
     "w = [v[j] * c for j in range({n})]\n    s = np.array(w) + max(w)",
 )
 RETURNS = ("np.sum(s * s)", "s.ravel()[:{n}] * 1.0", "(np.sum(s), s.ravel()[:{n}] + v)")
@@ -268,7 +269,7 @@ def written(seed):
     """A program of helpers that call each other with small arrays, in many places."""
     rng = random.Random(seed)
     n = rng.choice((2, 3))
-    lines, kinds = ["import numpy as np"], []
+    lines, kinds = ["import numpy as np", "TABLE = np.array([0.5, 1.5, 0.7])"], []
     for h in range(rng.randint(2, 3)):
         kind = rng.randrange(3)
         p = rng.choice((0.3, 1.1, 2.0))
@@ -291,6 +292,10 @@ def written(seed):
             lines += [f"    r = r * 0.3 + 0.1 * ({part})"]
         if kinds[h] == 1 and rng.random() < 0.5:
             lines += [f"    u = 0.5 * {call}"]
+        if rng.random() < 0.4:  # what a call has read is overwritten
+            lines += [
+                "    " + rng.choice(("u[0] = r + 0.5", "u *= 0.9", "u[1:] += 0.1 * u[:-1]", "u[:] = u[::-1] * k"))
+            ]
     return "\n".join([*lines, "    return r + np.sum(u * u)", ""])
 
 

@@ -143,5 +143,5 @@ def _stands_alone(record: Record) -> bool:
 
 
 def _acts(op: Op) -> bool:
-    """Whether an operation is seen from outside, other than by what it raises."""
-    return op.row.once or op.row.linked or (op.row.effect and op.row.raises is not Raises.ALWAYS)
+    """Whether an operation is seen from outside, other than by what it raises, or has rules of its own."""
+    return "rules" in op.attrs or op.row.once or op.row.linked or (op.row.effect and op.row.raises is not Raises.ALWAYS)
