@@ -65,8 +65,24 @@ OF_MASKED = {
     "shapes": lambda m: m.reshape(2, 6)[1] * m.ravel()[:6] + m.T[:, 0].sum(),
     "running": lambda m: m.cumsum(axis=1) * m,
     "other masks": lambda m: ma.masked_where(X > 0.7, m) * ma.masked_inside(m, 0.1, 0.2) * ma.array(m, mask=m < 0),
+    "equalities": lambda m: m * (m == m[::-1]) + X * (m != X) + (m == ma.masked_less(X, 0.2)) * 2.0,
+    "in place": lambda m: changed(m.copy(), X) * m,
     "comparisons": lambda m: ma.masked_where(m > 0.3, m) + (m < 0.5) * 1.0,
 }  # fmt: skip
+
+
+def changed(m, x):
+    """By operators: what does not count stays as it is."""
+    m += x**2
+    m *= x
+    m -= 0.5
+    return m
+
+
+def changed_by_another(m, other):
+    m = m * 1.0
+    m += other
+    return m.sum()
 
 
 def numbers(result):
@@ -181,7 +197,7 @@ def test_a_result_that_does_not_count():
 
 
 @pytest.mark.parametrize("function", [
-    lambda m: np.concatenate([m, m]).sum(), lambda m: (m @ m.T).sum(), lambda m: (m == 1.0).sum(),
+    lambda m: np.concatenate([m, m]).sum(), lambda m: (m @ m.T).sum(), lambda m: changed_by_another(m, m),
     lambda m: np.dot(m, m.T).sum(), lambda m: m * ma.masked, lambda m: np.exp(m, out=m).sum(),
 ], ids=range(6))  # fmt: skip
 def test_refused(function):

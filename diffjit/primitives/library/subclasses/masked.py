@@ -368,19 +368,22 @@ class Masked(Held):
         return power(other, self)
 
     def __iadd__(self, other):
-        raise NotImplementedError("operators that change a masked array: write m = m + ...")
+        self.held_values += counted(self, other, 0)
+        return self
 
     def __isub__(self, other):
-        raise NotImplementedError("operators that change a masked array: write m = m - ...")
+        self.held_values -= counted(self, other, 0)
+        return self
 
     def __imul__(self, other):
-        raise NotImplementedError("operators that change a masked array: write m = m * ...")
+        self.held_values *= counted(self, other, 1)
+        return self
 
     def __itruediv__(self, other):
-        raise NotImplementedError("operators that change a masked array: write m = m / ...")
+        raise NotImplementedError("/= of a masked array, which may mask more: write m = m / ...")
 
     def __ipow__(self, other):
-        raise NotImplementedError("operators that change a masked array: write m = m ** ...")
+        raise NotImplementedError("**= of a masked array, which may mask more: write m = m ** ...")
 
     def __neg__(self):
         return of_ufunc(np.negative, self)
@@ -413,10 +416,10 @@ class Masked(Held):
         return binary(np.bitwise_or, self, other)
 
     def __eq__(self, other):
-        raise NotImplementedError("== of masked arrays: compare m.filled(...)")
+        return alike(np.equal, self, other)
 
     def __ne__(self, other):
-        raise NotImplementedError("!= of masked arrays: compare m.filled(...)")
+        return alike(np.not_equal, self, other)
 
     def __matmul__(self, other):
         raise NotImplementedError("@ of masked arrays: m.filled(0.0) @ ...")
@@ -567,6 +570,25 @@ class Masked(Held):
 def compared(function, a, b):
     """A comparison, with a mask where one of the two has one."""
     return masked(function(operand(a), operand(b)), either(mask_of(a), mask_of(b)))
+
+
+def alike(function, a, b):
+    """Whether entries are equal, or not: those that do not count in either are."""
+    found = compared(function, a, b)
+    if not is_mask(found.held_mask):
+        return found
+    return masked(np.where(found.held_mask, function(mask_of(a), mask_of(b)), found.held_values), found.held_mask)
+
+
+def counted(a, other, nothing):
+    """What an array is changed by: entries that do not count stay as they are."""
+    if is_mask(mask_of(other)):
+        raise NotImplementedError("a masked array changed by another one, which may mask more: write m = m + ...")
+    there = operand(other)
+    if not is_mask(a.held_mask):
+        return there
+    there = np.asarray(there)
+    return np.where(a.held_mask, there.dtype.type(nothing), there)
 
 
 def mask_everywhere(values, mask):
