@@ -65,7 +65,7 @@ OF_MASKED = {
     "shapes": lambda m: m.reshape(2, 6)[1] * m.ravel()[:6] + m.T[:, 0].sum(),
     "running": lambda m: m.cumsum(axis=1) * m,
     "other masks": lambda m: ma.masked_where(X > 0.7, m) * ma.masked_inside(m, 0.1, 0.2) * ma.array(m, mask=m < 0),
-    "equalities": lambda m: m * (m == m[::-1]) + X * (m != X) + (m == ma.masked_less(X, 0.2)) * 2.0,
+    "equalities": lambda m: m * (m == m[::-1]) + X * (m != WEIGHTS) + (m == ma.masked_less(WEIGHTS, 1.2)) * 2.0,
     "in place": lambda m: changed(m.copy(), X) * m,
     "comparisons": lambda m: ma.masked_where(m > 0.3, m) + (m < 0.5) * 1.0,
 }  # fmt: skip
