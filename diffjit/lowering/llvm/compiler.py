@@ -238,6 +238,24 @@ class MemoTyping(numba_internals.TypingContext):
             MEMO[func, args] = signature
         return signature
 
+    def resolve_setitem(self, target: Any, index: Any, value: Any) -> Any:
+        """The signature of an assignment to an element."""
+        key = operator.setitem, (target, index, value)
+        if key not in MEMO:
+            signature = super().resolve_setitem(target, index, value)
+            if signature is None or not all(a.is_precise() for a in key[1]):
+                return signature
+            MEMO[key] = signature
+        return MEMO[key]
+
+    def resolve_getattr(self, typ: Any, attr: str) -> Any:
+        """The type of an attribute."""
+        if not isinstance(typ, types.Array):
+            return super().resolve_getattr(typ, attr)
+        if (typ, attr) not in MEMO:
+            MEMO[typ, attr] = super().resolve_getattr(typ, attr)
+        return MEMO[typ, attr]
+
 
 GIVEN: WeakKeyDictionary[Any, tuple[str, ...]] = WeakKeyDictionary()  # code of functions -> types of their results
 
