@@ -16,7 +16,7 @@ K = 0.7
 
 STEPS = (
     "for i in range(a.size):\n    a[i] = a[i] * c + 0.1 * b[i]",
-    "for i in range(1, a.size):\n    a[i] += {p} * a[i - 1] * b[i]",
+    "for i in range(1, a.size):\n    a[i] += 0.1 * np.tanh(a[i - 1]) * b[i]",
     "for i in range(a.size - 1, -1, -1):\n    s += a[i] * b[i] * {p}",
     "s += np.sum(a * b) * c",
     "a[:] = np.sin(a) + b * {p}",
