@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     from diffjit.transforms.modes.companions import Accompanied
     from diffjit.transforms.reverse.reverse import Reversed
 
-_forward: dict[tuple[int, str], tuple[Function, Function]] = {}
-_reverse: dict[tuple[int, tuple[int, ...]], tuple[Function, Function]] = {}
-_halves: dict[int, tuple[Function, Recorded | None]] = {}
 _turns = itertools.count()
-_silent: dict[int, tuple[Function, Function]] = {}
+_OF, _HALVES, _SILENT = "of", "halves", "silent"  # what a function knows beside its derivatives (`Function.derived`)
 
 
 def float_positions(values: Sequence[Value]) -> list[int]:
@@ -69,12 +66,11 @@ def _accompanied(function: Function, mode: str, count: int, accompany: Callable[
     """The recursive function with `count` companions for each float among arguments and results."""
     from diffjit.transforms.pipeline import finish
 
-    key = (id(function), mode)
-    if key not in _forward:
+    if mode not in function.derived:
         made = Function(
             f"{function.name}_{mode}", [], Block(), "", function.source_file, function.source_line, function.lines
         )
-        _forward[key] = (function, made)
+        function.derived[mode] = made
         effects(function)
         n, floats = len(function.params), float_positions(function.params)
         written = [n + floats.index(k) * count + m for k in final_positions(function) for m in range(count)]
@@ -97,7 +93,7 @@ def _accompanied(function: Function, mode: str, count: int, accompany: Callable[
         finish(made, "recursive_forward")
         made.writes = None
         effects(made)
-    return _forward[key][1]
+    return function.derived[mode]
 
 
 def reverse_function(function: Function, varied: list[int]) -> tuple[Function, list[int]]:
@@ -111,11 +107,12 @@ def reverse_function(function: Function, varied: list[int]) -> tuple[Function, l
     effects(function)
     finals = final_positions(function)
     lent = [k for k in varied if k not in finals and isinstance(function.params[k].type, Array)]
-    key = id(function), tuple(varied)
-    if key not in _reverse:
+    key = tuple(varied)
+    if key not in function.derived:
         name = "_".join([f"{function.name}_vjp", *_parts(function, varied)])
         made = Function(name, [], Block(), "", function.source_file, function.source_line, function.lines)
-        _reverse[key] = (function, made)
+        function.derived[key] = made
+        made.derived[_OF] = function, varied
         outputs = float_positions(function.results)
         made.params = [Value(p.type) for p in (*function.params, *(function.results[k] for k in outputs))]
         made.params += [Value(function.params[k].type) for k in (*finals, *lent)]
@@ -127,7 +124,7 @@ def reverse_function(function: Function, varied: list[int]) -> tuple[Function, l
         finish(made, "recursive_reverse")
         made.writes = None
         effects(made)
-    return _reverse[key][1], lent
+    return function.derived[key], lent
 
 
 def pair(call: Op, derivative: Op) -> None:
@@ -157,12 +154,11 @@ def halves_of(derivative: Function) -> Recorded | None:
     """A function made by `reverse_function` that records once in place of running again, if it can be, made once."""
     from diffjit.transforms.pipeline import finish
 
-    if id(derivative) in _halves:
-        return _halves[id(derivative)][1]
-    known = next((key for key, (_, made) in _reverse.items() if made is derivative), None)
-    if known is None:
+    if _HALVES in derivative.derived:
+        return derivative.derived[_HALVES]
+    if _OF not in derivative.derived:
         return None
-    function, varied = _reverse[known][0], list(known[1])
+    function, varied = derivative.derived[_OF]
     found: Recorded | None = None
     if not function.writes:
         lent = [k for k in varied if isinstance(function.params[k].type, Array)]
@@ -175,7 +171,7 @@ def halves_of(derivative: Function) -> Recorded | None:
             found = Halves(Joint(function, derivative, f, f.body.results[:n], f.body.results[n:])).cut()
         if found is not None and _prints(function, set()):
             found.original = None
-    _halves[id(derivative)] = derivative, found
+    derivative.derived[_HALVES] = found
     return found
 
 
@@ -201,16 +197,16 @@ def _without_prints(function: Function) -> Function:
     """A recursive function that prints nothing: itself, or a copy, made once."""
     if not _prints(function, set()):
         return function
-    if id(function) not in _silent:
+    if _SILENT not in function.derived:
         made = clone(function)
         made.name = f"{function.name}_again"
         made.writes, made.returns_views = function.writes, function.returns_views
-        _silent[id(function)] = (function, made)
+        function.derived[_SILENT] = made
         silence([made.body])
         for op in walk(made.body):
             if op.kind == "call" and not custom.rules_of(op):
                 op.attrs["function"] = _without_prints(op.attrs["function"])
-    return _silent[id(function)][1]
+    return function.derived[_SILENT]
 
 
 def _prints(function: Function, seen: set[Function]) -> bool:
