@@ -103,8 +103,6 @@ class Function:
     returns_views: frozenset[int] = frozenset()  # and parameters whose memory its results may share
     analyses: object = field(default=None, repr=False, compare=False)  # what is known of it: `analysis.manager`
     derived: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)  # of one that is called
-        default_factory=dict[Any, Any], repr=False
-    )  # of one that is called: its derivatives
 
     @property
     def results(self) -> list[Value]:
