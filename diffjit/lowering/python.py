@@ -25,7 +25,7 @@ def compile_python(function: Function, *, name_hint: str | None = None) -> Calla
     note("text", "py", lambda: text)
     stem = re.sub(r"\W", "_", name_hint or function.name) or "function"
     file = f"<diffjit {stem} {cache.digest(text)[:8]}>"
-    module = types.ModuleType(f"diffjit_generated.{stem}_{cache.digest(text)[:8]}")
+    module = types.ModuleType(f"{cache.PACKAGE}.{stem}_{cache.digest(text)[:8]}")
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), module.__dict__)  # noqa: S102 - our own text
     for name, cls in _classes(function).items():

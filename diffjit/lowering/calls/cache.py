@@ -21,6 +21,8 @@ from pathlib import Path
 from diffjit.errors import CacheWarning
 from diffjit.settings import settings
 
+PACKAGE = "diffjit_generated"  # of the generated modules, in `sys.modules`
+
 
 def digest(text: str) -> str:
     """The name of a text."""

@@ -133,7 +133,7 @@ def _load(module: Module, hint: str, key: int) -> types.ModuleType:
     """Write, import and register the generated module."""
     stem = re.sub(r"\W", "_", hint) or "function"
     path = cache.module_file(stem, module.text)
-    name = f"diffjit_generated.{path.stem}"
+    name = f"{cache.PACKAGE}.{path.stem}"
     loaded = sys.modules.get(name)
     if loaded is not None:
         return loaded

@@ -25,6 +25,7 @@ import numpy as np
 
 from diffjit.dataclass import dataclass
 from diffjit.lowering.calls import blas, fourier, interrupts, records, reserve, special, threads
+from diffjit.lowering.calls.cache import PACKAGE
 from diffjit.lowering.cuda import launch, pool
 from diffjit.lowering.draws import symbols
 from diffjit.lowering.llvm import extensions
@@ -78,7 +79,7 @@ def load(made: Native) -> Callable[..., Any] | None:
     engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
     engine.finalize_object()
     dynamic = extensions.load("_dynfunc")
-    scope: dict[str, Any] = {"__name__": "diffjit_generated"}
+    scope: dict[str, Any] = {"__name__": PACKAGE}
     kept: list[Any] = [engine]
     for name, constants in made.environments:
         environment = dynamic.Environment(scope)
@@ -94,7 +95,7 @@ def load(made: Native) -> Callable[..., Any] | None:
 
 @cache
 def _module() -> types.ModuleType:
-    return types.ModuleType("diffjit_generated")
+    return types.ModuleType(PACKAGE)
 
 
 def _engine() -> Any:

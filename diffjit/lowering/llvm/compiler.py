@@ -22,6 +22,7 @@ import numba
 from numba.core import types
 
 from diffjit.ir import stages
+from diffjit.lowering.calls.cache import PACKAGE
 from diffjit.lowering.calls.machinecode import MachineCode
 from diffjit.lowering.flow import facts, lifetimes, trees, webs
 from diffjit.lowering.llvm import numba_internals, outside, tiers, vectors
@@ -71,6 +72,7 @@ class Library(numba_internals.Library):
         Numba prunes pairs of incref and decref as if error exits released nothing; ours do, out of its sight.
         """
         bitcode = self.final_module.as_bitcode() if settings.isolate else b""
+        self.put_away()
         if settings.isolate and tiers.wanted():
             self.made_quickly(bitcode)
         elif settings.isolate:
@@ -131,6 +133,7 @@ class LowerPass(numba_internals.NativeLowering):
             function = state.targetctx.get_executable(state.library, made.fndesc, made.env)
         else:
             state.library.only_linked = True
+            state.library.generated = state.func_id.modname.startswith(f"{PACKAGE}.")
             function = [].pop  # Numba wants a built-in function of its own for each; nobody calls it
         state.targetctx.insert_user_function(function, made.fndesc, [state.library])
         state["cr"] = made._replace(cfunc=function)

@@ -413,6 +413,29 @@ class Library(codegen.JITCodeLibrary):
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
 
+    away: bytes | None = None  # what was put away
+
+    def put_away(self) -> None:
+        """Keep what has been linked into an entry as bitcode, a tenth of what it is as a module.
+
+        Another entry of the same text takes it out again; helpers, which many programs link, stay as they are.
+        """
+        todo, seen = list(self._linking_libraries), set[Any]()
+        while todo:
+            library = todo.pop()
+            if library in seen or not isinstance(library, Library):
+                continue
+            seen.add(library)
+            todo += library._linking_libraries
+            if library.generated and library.away is None:
+                library.away = library._get_module_for_linking().as_bitcode()
+                library._final_module = library._shared_module = None  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _get_module_for_linking(self) -> Any:
+        return super()._get_module_for_linking() if self.away is None else llvm.parse_bitcode(self.away)
+
+    generated = False  # by a program, and only linked into its entry
+
     def prepare_functions(self, module: Any) -> None:
         """Numba optimises each function by itself as it is added. Here they only learn the layout of data."""
         module.data_layout = self._codegen._data_layout
