@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import string
 from collections.abc import Callable
@@ -9,11 +10,14 @@ from typing import Any
 
 import gast
 
+from diffjit.errors import DiffjitError
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
+
+_PERCENT = re.compile(r"%(?:\(([^)]*)\))?([-+ 0#]*)(\d*|\*)(?:\.(\d*|\*))?[hlL]?([diouxXeEfFgGcrsa%])")
 
 
 class Text(Mixin):
@@ -99,20 +103,59 @@ class Text(Mixin):
             return ("(", *inner, ",)" if len(value.items) == 1 else ")")
         return ((value, "!r"),) if isinstance(value, Value) else ((value, ""),)
 
-    def percent_format(self, template: str, right: Any) -> Any:
+    def percent_format(self, template: str, right: Any, node: gast.AST | None) -> Any:
         """`"..." % values`."""
-        items = list(right.items) if isinstance(right, av.Tup) else [right]
+        if isinstance(right, Static) and isinstance(right.obj, dict | tuple):
+            return self.run_now(operator.mod, [Static(template), right], {})
+        held = self.contents(right) if isinstance(right, av.Ref) else None
+        if isinstance(held, av.DictC):
+            names = list(held.items)
+            use = lambda given: self._percent_text(template, [], dict(zip(names, given, strict=True)), node)  # noqa: E731
+            return self.over_texts(list(held.items.values()), use)
+        given = list(right.items) if isinstance(right, av.Tup) else [right]
+        return self.over_texts(given, lambda given: self._percent_text(template, list(given), None, node))
+
+    def _percent_text(self, template: str, items: list[Any], named: dict[Any, Any] | None, node: Any) -> Any:
+        """The text that a template makes of items, or of the values of a dict."""
+
+        def wrong(message: str, error: type[Exception] = TypeError) -> DiffjitError:
+            return self.type_problem("DJ309", message, node, python=error)
+
+        def take(name: str | None) -> Any:
+            if name is not None:
+                if named is None or name not in named:
+                    raise wrong(f"the text needs a value named {name!r}", TypeError if named is None else KeyError)
+                return named[name]
+            if not items:
+                raise wrong("not enough arguments for format string")
+            return items.pop(0)
+
+        def number(text: str) -> str:
+            """A width, or the one among the values that `*` stands for."""
+            return str(self.static_int(take(None), "the width of a number in a text", node)) if text == "*" else text
+
         parts: list[Any] = []
-        for k, piece in enumerate(re.split(r"%(%|[-+ 0#]*\d*(?:\.\d+)?[sdifeEgGr])", template)):
-            if k % 2 == 0 or piece == "%":
-                parts.append(piece)
+        end = 0
+        for found in _PERCENT.finditer(template):
+            parts.append(template[end : found.start()])
+            end = found.end()
+            name, flags, width, digits, kind = found.groups()
+            if kind == "%":
+                parts.append("%")
                 continue
-            item = items.pop(0)
-            if isinstance(item, Static):
-                parts.append(("%" + piece) % (item.obj,))
-            else:
-                parts.append((item, "" if piece in ("s", "r") else piece.replace("i", "d")))
-        return self.text(parts)
+            spec = f"%{flags}{number(width)}{'' if digits is None else '.' + number(digits)}{kind}"
+            parts += self._percent_parts(take(name), spec)
+        if items:
+            raise wrong("not all arguments converted during string formatting")
+        return self.text([*parts, template[end:]])
+
+    def _percent_parts(self, item: Any, spec: str) -> tuple[Any, ...]:
+        """One value in a text, with `%5.2f` or the like."""
+        if isinstance(item, Static):
+            return (self.evaluated(operator.mod, spec, (item.obj,)),)
+        if spec == "%s":
+            return self.text_parts(item)
+        return self.repr_parts(item) if spec == "%r" else ((item, spec),)
 
     def print_parts(self, parts: tuple[Any, ...]) -> tuple[list[Value], tuple[Any, ...]]:
         """Split a run-time string into IR values and the literal text and formats around them."""

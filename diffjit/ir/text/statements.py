@@ -122,17 +122,22 @@ STATEMENTS: dict[str, Callable[[Op, Sequence[ast.expr]], list[ast.stmt]]] = {
 
 
 def formatted(parts: Sequence[Any], args: Sequence[ast.expr]) -> ast.expr:
-    """Text with values in it: a literal, or `"...{:.3f}".format(x)`."""
+    """Text with values in it: a literal, or `"...{:.3f}".format(x)`, with `"%5d" % x` where the user has it so."""
     if not args:
         return syntax.text("".join(p for p in parts if isinstance(p, str)))
     pattern = ""
+    given: list[ast.expr] = []
+    left = iter(args)
     for part in parts:
         if isinstance(part, str):
             pattern += part.replace("{", "{{").replace("}", "}}")
-        else:
-            spec = part[1] or ""
-            pattern += "{" + (spec if spec.startswith("!") or not spec else ":" + spec) + "}"
-    return syntax.method(syntax.text(pattern), "format", *args)
+            continue
+        spec, value = part[1] or "", next(left)
+        if spec.startswith("%"):
+            spec, value = "", ast.BinOp(syntax.text(spec), ast.Mod(), value)
+        pattern += "{" + (spec if spec.startswith("!") or not spec else ":" + spec) + "}"
+        given.append(value)
+    return syntax.method(syntax.text(pattern), "format", *given)
 
 
 def _literal(value: object) -> ast.expr:

@@ -309,6 +309,8 @@ def values_of(words: Words, payload: tuple[int, ...]) -> list[Any]:
 
 def _formatted(value: Any, part: Any) -> str:
     spec = part[1] or ""
+    if spec.startswith("%"):
+        return spec % (value,)
     pattern = "{" + (spec if spec.startswith("!") or not spec else ":" + spec) + "}"
     return pattern.format(value)
 
