@@ -149,7 +149,7 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.slice)
     def py_slice(self, start: Any, stop: Any = None, step: Any = NONE) -> Any:
-        return av.Slice(NONE, start, NONE) if stop is None else av.Slice(start, stop, step)
+        return self.cut(NONE, start, NONE) if stop is None else self.cut(start, stop, step)
 
     @core(builtins.enumerate)
     def py_enumerate(self, iterable: Any, start: Any = Static(0)) -> Any:

@@ -116,8 +116,9 @@ class Objects(Mixin):
         elif (own := self.inherited(cls, init)) is not None:
             self.call(own, [ref, *args], kwargs, node)
         elif args or kwargs:
-            python = TypeError if cls.__new__ is object.__new__ and cls.__init__ is object.__init__ else None
-            raise self.type_problem("DJ306", f"`{cls.__name__}` takes no arguments", node, python=python)
+            if cls.__new__ is not object.__new__ or cls.__init__ is not object.__init__:
+                raise self.no_rule(cls, node)
+            raise self.type_problem("DJ306", f"`{cls.__name__}` takes no arguments", node, python=TypeError)
         return self.settled_in(ref)
 
     def member_of_value(self, cls: type[enum.Enum], value: Any) -> Any:

@@ -13,11 +13,12 @@ from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array
 
 _SPOKEN = {"Await": "`await`"}
+_NEAR, _FAR, _LOW = Static(0), Static(2**62), Static(-(2**62))
 _SEVERAL = 8  # so many branches may a call with a star have
 
 
@@ -217,7 +218,23 @@ class Expressions(Mixin):
         return self.get_item(self.eval(node.value), self.eval(node.slice), node)
 
     def eval_Slice(self, node: gast.AST) -> Any:
-        return av.Slice(*(NONE if part is None else self.eval(part) for part in (node.lower, node.upper, node.step)))
+        return self.cut(*(NONE if part is None else self.eval(part) for part in (node.lower, node.upper, node.step)))
+
+    def cut(self, start: Any, stop: Any, step: Any) -> av.Slice:
+        """`start:stop:step`; a bound that may be None is then a number beyond the end, which NumPy cuts."""
+        if isinstance(step, av.Opt):
+            step = self._number_or(step, Static(1))
+        if isinstance(start, av.Opt) or isinstance(stop, av.Opt):
+            down = Static(False) if is_none(step) else self.truth(self.compare_kind("less", step, Static(0)))
+            first, last = (self.choose(down, lambda e=e: e[0], lambda e=e: e[1]) for e in ((_FAR, _NEAR), (_LOW, _FAR)))
+            start, stop = self._number_or(start, first), self._number_or(stop, last)
+        return av.Slice(start, stop, step)
+
+    def _number_or(self, value: Any, otherwise: Any) -> Any:
+        """A number, or another one where it is None."""
+        if not isinstance(value, av.Opt):
+            return value
+        return self.choose(value.is_none, lambda: otherwise, lambda: value.value)
 
     def eval_Starred(self, node: gast.AST) -> Any:
         raise self.unsupported("DJ101", "a star here is not supported", node)
