@@ -211,6 +211,16 @@ def filled(form: tuple[Any, ...], values: Iterator[Any], text: Callable[[tuple[A
     return content
 
 
+def field(spec: str) -> str:
+    """The place of a value in a template of `str.format`."""
+    return "{" + (spec if spec.startswith("!") or not spec else ":" + spec) + "}"
+
+
+def written(value: Any, spec: str) -> str:
+    """A value in a text: `%5.2f` is Python's operator, `!r` its repr, and all else a specification of `format`."""
+    return spec % (value,) if spec.startswith("%") else field(spec).format(value)
+
+
 class CacheWarning(UserWarning):
     """The folder that keeps compiled programs cannot be used: all works as it should, and is compiled anew."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
 from typing import Any
 
+from diffjit.errors import field
 from diffjit.ir.nodes import Op
 from diffjit.ir.text import indices as indextext
 from diffjit.ir.text import syntax
@@ -135,7 +136,7 @@ def formatted(parts: Sequence[Any], args: Sequence[ast.expr]) -> ast.expr:
         spec, value = part[1] or "", next(left)
         if spec.startswith("%"):
             spec, value = "", ast.BinOp(syntax.text(spec), ast.Mod(), value)
-        pattern += "{" + (spec if spec.startswith("!") or not spec else ":" + spec) + "}"
+        pattern += field(spec)
         given.append(value)
     return syntax.method(syntax.text(pattern), "format", *given)
 
