@@ -94,9 +94,7 @@ class Methods(Mixin):
         if name not in vars(base):
             raise self.type_problem("DJ317", f"super() has no `{name}`", node)
         if issubclass(base, BaseException) and base.__module__ == "builtins":
-            held = self.contents(instance)
-            self.write(instance, replace(held, fields={**held.fields, "args": av.Tup(tuple(args))}))
-            return NONE
+            return self.init_exception(instance, args)
         if name == "__new__":
             return self.call_new(base, getattr(found, "__func__", found), args, kwargs, node)
         if base is object:
@@ -113,6 +111,12 @@ class Methods(Mixin):
             raise self.unsupported("DJ118", f"super().{name} of `{base.__name__}`, which has no source", node)
         function = self.method_fn(getattr(found, "__func__", found), base)
         return self.call(function, [*self.first_given(instance, found), *args], kwargs, node)
+
+    def init_exception(self, instance: Any, args: list[Any]) -> Any:
+        """`Exception.__init__(self, ...)`: what the exception is made of."""
+        held = self.contents(instance)
+        self.write(instance, replace(held, fields={**held.fields, "args": av.Tup(tuple(args))}))
+        return NONE
 
     def first_given(self, instance: Any, found: Any) -> list[Any]:
         """What a method of super() is given first: the object, its class, or nothing where super() is of a class."""

@@ -198,8 +198,12 @@ class Objects(Mixin):
             return av.Method(owner, name)
         if isinstance(owner, (av.Slice, av.Range)) and name in ("start", "stop", "step"):
             return getattr(owner, name)
-        if isinstance(owner, av.Fn) and name == "__name__":
+        if isinstance(owner, av.Fn | av.Method) and name == "__name__":
             return Static(owner.name)
+        if isinstance(owner, av.Bound) and name in ("__self__", "__func__"):
+            return owner.receiver if name == "__self__" else owner.function
+        if isinstance(owner, av.Bound) and name in ("__name__", "__doc__"):
+            return self.get_attribute(owner.function, name, node)
         if isinstance(owner, av.Partial) and name in ("func", "args", "keywords"):
             return {"func": owner.function, "args": av.Tup(owner.args)}[name]
         if isinstance(owner, av.Descriptor) and name in ("setter", "getter", "deleter"):

@@ -199,6 +199,28 @@ class Poses(collections.UserList):
         return self.data[0] if len(self) == 1 else self.data
 
 
+class Missing(ValueError):
+    """An exception that calls its base by name."""
+
+    def __init__(self, name, needed):
+        ValueError.__init__(self, "no " + name, needed)
+        self.needed = needed
+
+
+def exceptions(x):
+    try:
+        if x > 0:
+            raise Missing("x", 2.0 * x)
+    except Missing as error:
+        return x * error.needed * error.args[1] * len(error.args[0])
+    return x
+
+
+def names_of_methods(x):
+    at = Line(x).at
+    return at(x) * len(at.__name__) * at.__self__.x * len(getattr(np.array([x]).sum, "__name__", "?"))
+
+
 def supers(x):
     return Steep(x).at(x) * x
 
@@ -208,7 +230,10 @@ def lists_of_one(x):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("program", [supers, lists_of_one, tuples, single, scaled, factory, class_methods, skipping])
+@pytest.mark.parametrize(
+    "program",
+    [exceptions, names_of_methods, supers, lists_of_one, tuples, single, scaled, factory, class_methods, skipping],
+)
 def test_as_python_has_it(program, backend):
     x, h = 1.3, 1e-6
     value = program(x)
