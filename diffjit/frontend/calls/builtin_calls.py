@@ -54,6 +54,8 @@ class BuiltinCalls(Mixin):
         if isinstance(x, Static):
             return Static(self.evaluated(float, x.obj))
         x = self.certain(x)
+        if isinstance(x, av.Format):
+            raise self.letters([x], "float()", None)
         if isinstance(x, av.Ref):
             return self.float_of(x) if self.is_opaque(x) else self.call_method(x, "__float__", [])
         value = self.number(x)
@@ -66,6 +68,8 @@ class BuiltinCalls(Mixin):
         if isinstance(x, Static):
             return Static(self.evaluated(int, x.obj))
         x = self.certain(x)
+        if isinstance(x, av.Format):
+            raise self.letters([x], "int()", None)
         if self.is_opaque(x):
             return self.tell_python(Static(int), Static(int), x)
         value = self.number(x)
@@ -122,6 +126,8 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.len)
     def py_len(self, x: Any) -> Any:
+        if isinstance(x, av.Format):
+            raise self.letters([x], "len()", None)
         return self.length(x)
 
     @core(builtins.range)

@@ -10,12 +10,14 @@ from typing import Any
 
 import gast
 
-from diffjit.errors import DiffjitError
+from diffjit.errors import DiffjitError, each_written
+from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array
 
 _PERCENT = re.compile(r"%(?:\(([^)]*)\))?([-+ 0#]*)(\d*|\*)(?:\.(\d*|\*))?[hlL]?([diouxXeEfFgGcrsa%])")
 
@@ -201,12 +203,46 @@ class Text(Mixin):
         if name == "format" and isinstance(receiver, Static):
             return self.format_text(receiver.obj, args, kwargs)
         if name == "join" and isinstance(receiver, Static):
+            items = self.items_or_list(args[0], node)
+            if isinstance(items, av.Ref):
+                return self._joined(receiver.obj, items, node)
             parts: list[Any] = []
-            for k, item in enumerate(self.unpack(args[0], None, node)):
+            for k, item in enumerate(items):
                 parts += [receiver.obj] if k else []
                 parts += self.text_parts(item)
             return self.text(parts)
-        raise self.unsupported("DJ118", f"string method `{name}` on run-time values", node)
+        raise self.letters([receiver, *args, *kwargs.values()], f"string method `{name}`", node)
+
+    def _joined(self, between: str, items: av.Ref, node: Any) -> Any:
+        """As many texts as there turn out to be, joined: all are the same but for their numbers, which are listed."""
+        around, self.here = self.here, getattr(node, "func", self.here)  # two lists of one place would be one
+        numbers = self.empty_growing_list()
+        self.here = around
+        patterns: set[tuple[Any, ...]] = set()
+
+        def taken(item: Any) -> None:
+            values, parts = self.print_parts(self.text_parts(item))
+            patterns.add(parts)
+            if len(values) != 1 or isinstance(values[0].type, Array):
+                raise self.letters([item], "joining texts of several numbers, or none,", node)
+            self.list_append(numbers, values[0])
+
+        self.iterate(items, taken, node, key=("joined", self.place()))
+        parts = patterns.pop() if patterns else ("",)
+        if patterns:
+            raise self.letters([], "joining texts of several forms", node)
+        return av.Format(((self.array_from(numbers), each_written(between, parts)),))
+
+    def letters(self, texts: list[Any], what: str, node: Any) -> Exception:
+        """What to raise where the letters of texts are needed: numbers in them that can be known are asked for."""
+        cure = "compute with the numbers, and make texts of them to be printed"
+        error = self.unsupported("DJ118", f"{what} on run-time values", node, cure)
+        pieces = [piece for text in texts for part in self.text_parts(text) if not isinstance(part, str)
+                  for piece, _ in self.flatten_text(*part)]  # fmt: skip
+        sources = [self.static_sources(p, of_floats=True) for p in pieces if isinstance(p, Value)]
+        if not sources or not all(sources):
+            return error
+        return NeedStatic(error, [source for found in sources for source in found])
 
     def format_text(self, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """`"...".format(...)`."""

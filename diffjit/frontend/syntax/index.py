@@ -92,6 +92,8 @@ class Indexing(Mixin):
             if isinstance(held, av.DictC):
                 return self.dict_item(owner, held, index, node)
             return self.call_method(owner, "__getitem__", [index])
+        if isinstance(owner, av.Format):
+            raise self.letters([owner], "an index", node)
         problem = f"{describe(owner)} cannot be indexed"
         raise self.type_problem("DJ314", problem, node, python=self.wrong_type(owner))
 

@@ -208,6 +208,8 @@ class Operators(Mixin):
         if isinstance(left, Static) and isinstance(right, Static):
             outcome = self.evaluated(PYTHON_OPERATORS[kind], left.obj, right.obj)
             return Static(outcome) if not isinstance(outcome, np.ndarray) else self.lift_constant(outcome)
+        if self.is_text(left) and self.is_text(right):
+            raise self.letters([left, right], "a comparison of texts", node)
         user = self.compare_objects(kind, left, right, node)
         if user is not None:
             return user

@@ -134,11 +134,20 @@ def formatted(parts: Sequence[Any], args: Sequence[ast.expr]) -> ast.expr:
             pattern += part.replace("{", "{{").replace("}", "}}")
             continue
         spec, value = part[1] or "", next(left)
-        if spec.startswith("%"):
+        if spec.startswith("*"):
+            spec, value = "", _each(spec, value)
+        elif spec.startswith("%"):
             spec, value = "", ast.BinOp(syntax.text(spec), ast.Mod(), value)
         pattern += field(spec)
         given.append(value)
     return syntax.method(syntax.text(pattern), "format", *given)
+
+
+def _each(spec: str, value: ast.expr) -> ast.expr:
+    """`", ".join("{:.2f}".format(v) for v in x)`: the items of an array, joined."""
+    between, parts = ast.literal_eval(spec[1:])
+    turns = [ast.comprehension(target=syntax.name("v"), iter=value, ifs=[], is_async=0)]
+    return syntax.method(syntax.text(between), "join", ast.GeneratorExp(formatted(parts, [syntax.name("v")]), turns))
 
 
 def _literal(value: object) -> ast.expr:

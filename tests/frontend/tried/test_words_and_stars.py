@@ -1,7 +1,7 @@
 """Texts with `%`, stars for as many arguments as there turn out to be, and large tables of numbers by number."""
 
 # Programs are as users write them:
-# ruff: noqa: F504, F505, F507, PLE1307, UP031
+# ruff: noqa: F504, F505, F507, PLE1307, T201, UP031, UP032
 
 import numpy as np
 import pytest
@@ -99,6 +99,80 @@ def test_texts_that_python_refuses(f):
 def test_a_text_that_lacks_a_name():
     with pytest.raises(TypeProblem, match=r"DJ309.*'a'"):
         dj.grad(of_a_name, backend="python")(1.0)
+
+
+# Letters, and joined texts
+
+
+TABLE = {"angle": 12.345}
+
+
+def parts_of_a_number_outside(x, n):
+    degrees, rest = f"{TABLE['angle']:.5f}".split(".")
+    return x * float(degrees) + float(rest) * 1e-5 + len(str(n)) * x
+
+
+def digits_of_an_argument(x, n):
+    text = "%02d" % n
+    return x * int(text[0]) + (x * x if f"{n}" == "3" else 2.0 * x) + float("%d.5" % n)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", [parts_of_a_number_outside, digits_of_an_argument])
+def test_letters_of_numbers_that_can_be_known(f, backend, monkeypatch):
+    both = dj.value_and_grad(f, backend=backend)
+    for n, angle in ((3, 12.345), (12, 12.345), (12, 0.5)):
+        monkeypatch.setitem(TABLE, "angle", angle)
+        value, slope = both(1.5, n)
+        assert value == pytest.approx(f(1.5, n), rel=1e-14)
+        assert slope == pytest.approx((f(1.5 + 1e-6, n) - f(1.5 - 1e-6, n)) / 2e-6, rel=1e-6)
+
+
+def test_letters_of_what_has_a_derivative_are_refused():
+    with pytest.raises(dj.UnsupportedSyntax, match="DJ118"):
+        dj.grad(lambda x: x * (2.0 if str(x)[0] == "-" else 1.0), backend="python")(1.5)
+
+
+def printed_rows(x):
+    v = np.arange(3) * x
+    print(" ".join("%.2f" % q for q in v), ", ".join([f"<{q:.1f}>" for q in v]), "".join(map(str, range(2))))
+    for row in np.outer(v, v):
+        print("row " + " ".join(map(str, row)))
+    print("|".join("%d" % q for q in v[:0]) + "end")
+    return np.sum(v * v)
+
+
+def printed_history(x):
+    seen = []
+    while x < 10.0:
+        x = x * 1.7
+        seen.append(x)
+    print("seen: " + "; ".join("%d%%" % (100 * h) for h in seen))
+    return seen[-1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", [printed_rows, printed_history])
+def test_joined_texts(f, backend, capfd):
+    value = f(1.5)
+    wanted = capfd.readouterr().out
+    slope = dj.grad(f, backend=backend)(1.5)
+    assert capfd.readouterr().out == wanted
+    assert dj.jvp(f, (1.5,), (1.0,), backend=backend) == (pytest.approx(value), pytest.approx(slope))
+    assert capfd.readouterr().out == wanted
+
+
+def raised_texts(x):
+    if np.any(x > 1.0):
+        raise ValueError(f"too large: {', '.join(['{:G}'.format(v) for v in x])}.")
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_joined_texts_of_errors(backend):
+    assert dj.grad(raised_texts, backend=backend)(X * 0.1) == pytest.approx([1.0, 1.0, 1.0])
+    with pytest.raises(ValueError, match=r"too large: 1\.2, 0\.7, 2\."):
+        dj.grad(raised_texts, backend=backend)(X)
 
 
 # Stars ----------------------------------------------------------------------------------------------------------------
