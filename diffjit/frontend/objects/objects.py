@@ -65,7 +65,7 @@ class Objects(Mixin):
             return self.member_of_value(cls, args[0])
         if issubclass(cls, enum.Enum | enum.auto):
             return Static(self.evaluated(cls, *(a.obj for a in args)))
-        if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in ("numpy", "decimal", "fractions"):
+        if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in _OF_CONSTANTS:
             if all(isinstance(a, Static) for a in (*args, *kwargs.values())):
                 return Static(self.evaluated(cls, *(a.obj for a in args), **{k: v.obj for k, v in kwargs.items()}))
             raise self.no_rule(cls, node)
@@ -410,6 +410,7 @@ class Objects(Mixin):
         raise error
 
 
+_OF_CONSTANTS = frozenset({"numpy", "decimal", "fractions", "packaging"})  # whose objects are made of constants
 _MADE_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType)
 
 

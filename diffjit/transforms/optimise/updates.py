@@ -78,9 +78,12 @@ def _taken(block: Block, k: int) -> Value | None:
 
 def _put_back(block: Block, k: int, store: Op, taken: Value, roots: Roots) -> Op | None:
     """The addition of what was taken, if nothing reads the memory in between, and nothing changes what was taken."""
-    target, index = store.inputs[0], store.inputs[2:]
-    for op in block.ops[k + 1 :]:
-        if op.kind == _TAKES[store.kind][1] and op.inputs[:2] == [target, taken] and _same_place(op.inputs[2:], index):
+    target, index, adds = store.inputs[0], store.inputs[2:], _TAKES[store.kind][1]
+    behind = block.ops[k + 1 :]
+    if not any(op.kind == adds and op.inputs[1] is taken for op in behind):  # soon told, even of a long program
+        return None
+    for op in behind:
+        if op.kind == adds and op.inputs[:2] == [target, taken] and _same_place(op.inputs[2:], index):
             return op
         if not (_only_adds(op, target, roots) or _beside(op, target, index)) or _changes(op, taken, roots):
             return None

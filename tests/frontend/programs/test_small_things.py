@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 import scipy.sparse.linalg
+from packaging.version import Version, parse
 
 import diffjit as dj
 
@@ -215,3 +216,12 @@ def test_a_class_without_source():
         dj.grad(lambda x: x * array.array("d", [1.0, 2.0])[0], backend="python")(0.3)
     with pytest.raises(dj.TypeProblem, match="DJ306"):
         dj.grad(lambda x: x * Empty(x).k, backend="python")(0.3)
+
+
+def test_versions_of_libraries():
+    """Objects that are made of constants, and compared, are known before the program runs."""
+
+    def by_version(x):
+        return x * x if Version(np.__version__) >= Version("1.20") and parse("2.0rc1") < parse("2.0") else x
+
+    assert dj.grad(by_version, backend="python")(1.5) == 3.0
