@@ -150,6 +150,8 @@ ENDS = {
                 lambda k: (np.pi * k * k / 2, np.pi * k, np.pi)),
     "gamma": (lambda k: si.quad(lambda x: x ** (k - 1.0) * np.exp(-x), 0.0, np.inf)[0],
               lambda k: (sp.gamma(k), sp.gamma(k) * sp.psi(k), sp.gamma(k) * (sp.psi(k) ** 2 + sp.polygamma(1, k)))),
+    "power": (lambda k: si.quad(lambda x: x ** (-1.5 * k), 0.0, 1.0)[0],
+              lambda k: tuple(c / (1.0 - 1.5 * k) ** n for n, c in ((1, 1.0), (2, 1.5), (3, 4.5)))),
     "within": (lambda k: si.quad(lambda x: k**3 / np.sqrt(np.abs(x - 0.3)), 0.0, 1.0, points=[0.3])[0],
                lambda k: tuple(c * 2.0 * (np.sqrt(0.3) + np.sqrt(0.7)) for c in (k**3, 3 * k * k, 6 * k))),
     "pendulum": (lambda k: si.quad(lambda u: k / np.sqrt(2.0 * np.cos(k * u) - 2.0 * np.cos(k)), 0.0, 1.0)[0],

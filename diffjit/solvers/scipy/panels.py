@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from diffjit.primitives.arithmetic import zmul
+
 
 def rule():
     """Nodes from -1 to 0, Kronrod's weights, and Gauss's of every second node."""
@@ -58,19 +60,23 @@ def placed(span, steps, s):
         slope = 140.0 * (near * (1.0 - near)) ** 3
     v = 1.0 - u
     if kind == 0:
-        away, width = (b - a) * np.minimum(u, v), b - a
+        away, width, end = (b - a) * np.minimum(u, v), b - a, (a if u <= v else b)
         x = a + width * u
+        rounded = np.maximum(np.abs(x), np.abs(end))
     else:
-        away, width = u / v, 1.0 / (v * v)
-        x = b - away if kind == -1 else a + away
-    return x, slope * width, 2.220446049250313e-16 * np.maximum(np.abs(a), np.abs(b)) / away
+        away, width, end = u / v, 1.0 / (v * v), (b if kind == -1 else a)
+        x = end - away if kind == -1 else end + away
+        rounded = np.abs(end)
+    if smooth and kind < 2 and x == end:
+        return x, 0.0, 0.0  # rounding leaves nothing of the distance; what is seen a little further away tells how much
+    return x, slope * width, 1e-15 * rounded / away
 
 
 def at(integrand, kind, x, width, p):
     """The integrand in the variable of the panels."""
-    found = width * integrand(x, p)
+    found = zmul(width, integrand(x, p))
     if kind == 2:
-        found = found + width * integrand(-x, p)
+        found = found + zmul(width, integrand(-x, p))
     return found
 
 
