@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import linecache
+from ast import literal_eval
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -209,6 +210,27 @@ def filled(form: tuple[Any, ...], values: Iterator[Any], text: Callable[[tuple[A
         case "dict":
             return {key: filled(item, values, text) for key, item in content}
     return content
+
+
+def field(spec: str) -> str:
+    """The place of a value in a template of `str.format`."""
+    return "{" + (spec if spec.startswith("!") or not spec else ":" + spec) + "}"
+
+
+def each_written(between: str, parts: tuple[Any, ...]) -> str:
+    """The specification of an array whose items are each written between literal text, and joined."""
+    return "*" + repr((between, parts))
+
+
+def written(value: Any, spec: str) -> str:
+    """A value in a text: `%5.2f` is Python's operator, `!r` its repr, and all else a specification of `format`.
+
+    `*(between, parts)` is that of an array: its items one after another, each in the text that the parts are.
+    """
+    if spec.startswith("*"):
+        between, parts = literal_eval(spec[1:])
+        return between.join("".join(p if isinstance(p, str) else written(v, p[1] or "") for p in parts) for v in value)
+    return spec % (value,) if spec.startswith("%") else field(spec).format(value)
 
 
 class CacheWarning(UserWarning):

@@ -220,3 +220,85 @@ def test_lengths_that_einsum_stretches_when_the_program_runs():
             g(x, y, k, m)
     with pytest.raises(ValueError, match="two lengths"):
         dj.jit(lambda x, k: np.einsum("ij,ij->", x[:2, :k], x.T[:k, :2]), backend="python")(x, 3)
+
+
+# `a.resize(n)` is no np.resize: it changes the array itself, and has zeros behind ------------------------------------
+
+
+def longer(x):
+    a = x * 2.0
+    a.resize(5)
+    return np.sum(a * np.arange(1.0, 6.0)) / len(a)
+
+
+def shorter(x):
+    a = np.outer(x, x * x)
+    nothing = a.resize((2, 2))
+    return np.sum(a[1]) * len(a) + (1.0 if nothing is None else 0.0)
+
+
+def by_lengths(x):
+    a = x * 2.0 if x[0] > 0.0 else x * 3.0
+    a.resize(2, 3, refcheck=False)
+    return np.sum(a[0] * x) * a.shape[1] + np.sum(a[1])
+
+
+def grows_in_a_loop(x, n=4):
+    a, last = np.zeros(0), 0.0
+    for k in range(n):
+        if x[k % 3] > 100.0:
+            raise ValueError("too large")
+        a.resize(a.size + 1, refcheck=False)
+        a[k] = x[k % 3] ** 2
+        if k == 0:
+            last = a[0]
+        else:
+            for j in range(k):
+                a[j] += x[k % 3] * a[k - j]
+    return np.sum(a * a) + last
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("function", [longer, shorter, by_lengths, grows_in_a_loop])
+def test_resized_in_place(function, backend):
+    x = np.array([1.0, -2.0, 3.0])
+    value, slope = dj.value_and_grad(function, backend=backend)(x)
+    np.testing.assert_allclose(value, function(x.copy()), rtol=1e-13)
+    exact = [(function(x + 1e-6 * e) - function(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+    np.testing.assert_allclose(slope, exact, rtol=1e-6, atol=1e-7)
+
+
+def resized_by_another_name(x):
+    b = x * 2.0
+    a = b if x[0] > 0.0 else x * 3.0
+    a.resize(5, refcheck=False)
+    return np.sum(b) / len(b)
+
+
+def resized_argument(x):
+    x.resize(5, refcheck=False)
+    return np.sum(x) / len(x)
+
+
+def resized_in_a_call(x):
+    def longer(a):
+        a.resize(5, refcheck=False)
+
+    b = x * 2.0
+    longer(b)
+    return np.sum(b) / len(b)
+
+
+def resized_by_a_method(x):
+    a = x * 2.0
+    change = a.resize
+    change(5)
+    return np.sum(a) / len(a)
+
+
+@pytest.mark.parametrize(
+    "function", [resized_by_another_name, resized_argument, resized_in_a_call, resized_by_a_method]
+)
+def test_resizing_what_others_may_see_is_refused(function):
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ101[\s\S]*resize"):
+        dj.jit(function, backend="python")(np.array([1.0, 2.0, 3.0]))

@@ -454,3 +454,37 @@ def test_an_int_of_more_than_64_bits_is_refused_at_the_first_call_too():
     assert first(np.ones(3), 2) == 3.0
     with pytest.raises(OverflowError, match="int too big to convert"):
         first(np.ones(3), 2**70)
+
+
+# Names that compiled text takes for itself ----------------------------------------------------------------------------
+
+
+def helpers_names(error_0: Any, as_C: Any, transpose_10_A: Any) -> Any:
+    """Each name is that of a helper which its own text needs."""
+    if error_0[0, 0] < -5.0:
+        raise ValueError("below")
+    empty_float64 = np.zeros(3)
+    empty_float64[1] = np.sum(error_0 * as_C)
+    return np.sum(empty_float64 * error_0.T) + np.sum(np.sin(transpose_10_A.T) @ error_0.T)
+
+
+def versions(x: Any) -> Any:
+    """The second version of `error` is called like the helper that raises."""
+    error = x * 2.0
+    for k in range(3):
+        if error > 100.0 * k + 100.0:
+            raise ValueError("above")
+        error, x = error * x, error + x
+    return error * x
+
+
+def test_variables_called_like_helpers() -> None:
+    points = [np.arange(9.0).reshape(3, 3) + k for k in range(3)]
+    for k, found in enumerate(dj.grad(helpers_names, argnums=(0, 1, 2))(*points)):
+        v = np.cos(np.arange(9.0)).reshape(3, 3)
+        ahead, behind = ([p + s * v if j == k else p for j, p in enumerate(points)] for s in (1e-6, -1e-6))
+        quotient = (helpers_names(*ahead) - helpers_names(*behind)) / 2e-6
+        assert np.sum(found * v) == pytest.approx(quotient, rel=1e-6)
+    with pytest.raises(ValueError, match="below"):
+        dj.grad(helpers_names)(points[0] - 9.0, *points[1:])
+    assert dj.grad(versions)(1.3) == pytest.approx((versions(1.3 + 1e-6) - versions(1.3 - 1e-6)) / 2e-6, rel=1e-6)

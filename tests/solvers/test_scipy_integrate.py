@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.integrate as si
+import scipy.special as sp
 
 import diffjit as dj
 from tests.solvers.modes import compared
@@ -134,6 +135,65 @@ def test_derivatives_where_the_function_itself_vanishes():
 def test_integrals_that_do_not_converge():
     with pytest.raises(RuntimeError, match="did not converge"):
         dj.jit(lambda k: si.quad(lambda x: k / x, 0.0, 1.0)[0], backend="python")(1.0)
+
+
+def elliptic(k):
+    """The slope of the elliptic integral of first kind by its modulus."""
+    return sp.ellipe(k * k) / (k * (1.0 - k * k)) - sp.ellipk(k * k) / k
+
+
+# Integrands with an infinite value or slope at an end; value, first and second derivative as formulas
+ENDS = {
+    "circle": (lambda k: si.quad(lambda x: np.sqrt(k * k - x * x), -k, k)[0],
+               lambda k: (np.pi * k * k / 2, np.pi * k, np.pi)),
+    "arcsine": (lambda k: si.quad(lambda x: k * k / np.sqrt(1.0 - x * x), 0.0, 1.0)[0],
+                lambda k: (np.pi * k * k / 2, np.pi * k, np.pi)),
+    "gamma": (lambda k: si.quad(lambda x: x ** (k - 1.0) * np.exp(-x), 0.0, np.inf)[0],
+              lambda k: (sp.gamma(k), sp.gamma(k) * sp.psi(k), sp.gamma(k) * (sp.psi(k) ** 2 + sp.polygamma(1, k)))),
+    "power": (lambda k: si.quad(lambda x: x ** (-1.5 * k), 0.0, 1.0)[0],
+              lambda k: tuple(c / (1.0 - 1.5 * k) ** n for n, c in ((1, 1.0), (2, 1.5), (3, 4.5)))),
+    "within": (lambda k: si.quad(lambda x: k**3 / np.sqrt(np.abs(x - 0.3)), 0.0, 1.0, points=[0.3])[0],
+               lambda k: tuple(c * 2.0 * (np.sqrt(0.3) + np.sqrt(0.7)) for c in (k**3, 3 * k * k, 6 * k))),
+    "pendulum": (lambda k: si.quad(lambda u: k / np.sqrt(2.0 * np.cos(k * u) - 2.0 * np.cos(k)), 0.0, 1.0)[0],
+                 lambda k: (sp.ellipk(np.sin(k / 2) ** 2), elliptic(np.sin(k / 2)) * np.cos(k / 2) / 2, None)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_infinite_at_an_end(name):
+    f, exact = ENDS[name]
+    value, first, second = exact(0.6)
+    found = dj.value_and_grad(f, backend="python")(0.6)
+    assert found == pytest.approx((value, first), rel=1e-7)
+    assert dj.jvp(f, (0.6,), (1.0,), backend="python")[1] == pytest.approx(first, rel=1e-7)
+    if second is not None:
+        assert dj.hvp(f, (0.6,), (1.0,), backend="python") == pytest.approx(second, rel=1e-6)
+
+
+def test_infinite_at_an_end_compiled():
+    f, exact = ENDS["circle"]
+    assert dj.value_and_grad(f)(0.6) == pytest.approx(exact(0.6)[:2], rel=1e-8)
+
+
+def test_infinite_at_a_limit_that_moves():
+    """Neither part of the derivative is finite; the message says what to write instead (`pendulum`)."""
+
+    def period(k):
+        return si.quad(lambda t: 1.0 / np.sqrt(np.cos(t) - np.cos(k)), 0.0, k)[0]
+
+    assert dj.jit(period, backend="python")(0.6) == pytest.approx(period(0.6), rel=1e-7)
+    with pytest.raises(RuntimeError, match=r"limit that moves.*integrate over u"):
+        dj.grad(period, backend="python")(0.6)
+
+
+def test_no_integral_is_told_beyond_what_rounding_leaves():
+    """So close to 1 that the distance is rounding alone: SciPy extrapolates, here it is refused."""
+
+    def beta(k):
+        return si.quad(lambda x: (1.0 - x) ** -k, 0.0, 1.0)[0]
+
+    with pytest.raises(RuntimeError, match="did not converge"):
+        dj.jit(beta, backend="python")(0.7)
 
 
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-7])

@@ -56,6 +56,8 @@ class BuiltinCalls(Mixin):
         if isinstance(x, Static):
             return Static(self.evaluated(float, x.obj))
         x = self.certain(x)
+        if isinstance(x, av.Format):
+            raise self.letters([x], "float()", None)
         if isinstance(x, av.Ref):
             return self.float_of(x) if self.is_opaque(x) else self.call_method(x, "__float__", [])
         value = self.number(x)
@@ -68,6 +70,8 @@ class BuiltinCalls(Mixin):
         if isinstance(x, Static):
             return Static(self.evaluated(int, x.obj))
         x = self.certain(x)
+        if isinstance(x, av.Format):
+            raise self.letters([x], "int()", None)
         if self.is_opaque(x):
             return self.tell_python(Static(int), Static(int), x)
         value = self.number(x)
@@ -124,6 +128,8 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.len)
     def py_len(self, x: Any) -> Any:
+        if isinstance(x, av.Format):
+            raise self.letters([x], "len()", None)
         return self.length(x)
 
     @core(builtins.range)
@@ -151,7 +157,7 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.slice)
     def py_slice(self, start: Any, stop: Any = None, step: Any = NONE) -> Any:
-        return av.Slice(NONE, start, NONE) if stop is None else av.Slice(start, stop, step)
+        return self.cut(NONE, start, NONE) if stop is None else self.cut(start, stop, step)
 
     @core(builtins.enumerate)
     def py_enumerate(self, iterable: Any, start: Any = Static(0)) -> Any:

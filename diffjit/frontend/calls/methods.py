@@ -94,9 +94,7 @@ class Methods(Mixin):
         if name not in vars(base):
             raise self.type_problem("DJ317", f"super() has no `{name}`", node)
         if issubclass(base, BaseException) and base.__module__ == "builtins":
-            held = self.contents(instance)
-            self.write(instance, replace(held, fields={**held.fields, "args": av.Tup(tuple(args))}))
-            return NONE
+            return self.init_exception(instance, args)
         if name == "__new__":
             return self.call_new(base, getattr(found, "__func__", found), args, kwargs, node)
         if base is object:
@@ -108,10 +106,24 @@ class Methods(Mixin):
         if base is tuple and isinstance(instance, av.Tup):
             return self.builtin_method(av.Tup(instance.items), name, args, kwargs, node)
         if (own := self.inherited(base, found)) is not None:
-            return self.call(own, [instance, *args], kwargs, node)
+            return self.call(own, [*self.first_given(instance, found), *args], kwargs, node)
         if not tree.is_function(getattr(found, "__func__", found)):
             raise self.unsupported("DJ118", f"super().{name} of `{base.__name__}`, which has no source", node)
-        return self.call(self.method_fn(getattr(found, "__func__", found), base), [instance, *args], kwargs, node)
+        function = self.method_fn(getattr(found, "__func__", found), base)
+        return self.call(function, [*self.first_given(instance, found), *args], kwargs, node)
+
+    def init_exception(self, instance: Any, args: list[Any]) -> Any:
+        """`Exception.__init__(self, ...)`: what the exception is made of."""
+        held = self.contents(instance)
+        self.write(instance, replace(held, fields={**held.fields, "args": av.Tup(tuple(args))}))
+        return NONE
+
+    def first_given(self, instance: Any, found: Any) -> list[Any]:
+        """What a method of super() is given first: the object, its class, or nothing where super() is of a class."""
+        of_class = isinstance(instance, Static) and isinstance(instance.obj, type)
+        if isinstance(found, classmethod):
+            return [instance if of_class else Static(self.class_of(instance))]
+        return [] if of_class or isinstance(found, staticmethod) else [instance]
 
     def call_new(self, base: type, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """super().__new__(cls, ...)."""

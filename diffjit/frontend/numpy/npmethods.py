@@ -91,6 +91,9 @@ class NumpyMethods(Mixin):
             return self.ew("equal", self.ew("floor", a), a)
         if name == "setflags":
             return NONE
+        if name == "resize":
+            shape = args[0] if len(args) == 1 else av.Tup(tuple(args))
+            return self.resize_in_place(self.array(a), shape, node)
         if name in ("conj", "conjugate") and not args and self.array(a).type.dtype.kind != "c":
             return self.array(a)  # NumPy's function makes a copy, the method does not
         if name in BETWEEN_SIDES:

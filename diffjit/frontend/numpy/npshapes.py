@@ -13,6 +13,7 @@ from diffjit.frontend.numpy.failures import words
 from diffjit.frontend.numpy.read_only import READ_ONLY
 from diffjit.frontend.numpy.reshapes import CONTIGUOUS, EXACT, MERGED, TAKEN
 from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -207,13 +208,39 @@ class NumpyShapes(Mixin):
 
     def set_shape(self, array: Value, shape: Any, node: Any) -> None:
         """`a.shape = n`: the name, which alone stands for the array, stands for its reshape from here on."""
-        target = getattr(node, "value", None)
-        made = array.op is not None and not array.op.row.control and not array.op.row.gives
-        alone = made and isinstance(target, (gast.Name, gast.Attribute)) and self.names_of(array) == 1
+        target = self.its_one_name(array, getattr(node, "value", None), "assignment to `.shape`", "use reshape", node)
+        self.assign_target(target, self.np_reshape(array, shape))
+
+    def resize_in_place(self, array: Value, shape: Any, node: Any) -> Any:
+        """`a.resize(n)`: the name stands from here on for a longer array with zeros behind, or for a shorter one."""
+        name = getattr(getattr(node, "func", None), "value", None)
+        cure = "use np.concatenate, or slice it"
+        target = self.its_one_name(array, name, "`.resize`, which changes an array in place,", cure, node)
+        self.assign_target(target, self.call_plain(joining.lengthened, array, shape, node=node))
+        return NONE
+
+    def _is_made_here(self, array: Value, names: int) -> bool:
+        """Whether the program has made an array, on each path that leads here, and so many names stand for it."""
+        op = array.op
+        if op is None or op.row.gives or self.names_of(array) != names:
+            return False
+        if op.kind == "if":
+            found = [region.results[op.outputs.index(array)] for region in op.regions]
+            return all(v.op is not None and (v.op.kind == "undef" or self._is_made_here(v, 0)) for v in found)
+        return not op.row.control
+
+    def its_one_name(self, array: Value, target: Any, what: str, cure: str, node: Any) -> gast.AST:
+        """The name that alone stands for an array of the program's own, which another one is about to take."""
+        alone = isinstance(target, (gast.Name, gast.Attribute)) and self._is_made_here(array, 1)
         if not alone or array.type.layout != "C":
-            what = "of an array that other names may stand for" if not alone else "of an array that is not in C's order"
-            raise self.unsupported("DJ101", f"assignment to `.shape` {what}", node, "use reshape")
-        self.assign_target(target, self.np_reshape(array, shape))  # pyright: ignore[reportArgumentType]
+            why = "of an array that other names may stand for" if not alone else "of an array that is not in C's order"
+            error = self.unsupported("DJ101", f"{what} {why}", node, cure)
+            if array.op is None and self.loops:  # a loop that is written out makes the array anew in each turn
+                around = self.loops[-1]
+                bounds = () if around.can_unroll else around.bounds
+                raise NeedStatic(error, [("loop", around.site), *(s for b in bounds for s in self.static_sources(b))])
+            raise error
+        return target
 
     @core(np.broadcast_to)
     def np_broadcast_to(self, array: Any, shape: Any) -> Any:

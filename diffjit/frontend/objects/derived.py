@@ -61,6 +61,10 @@ class Derived(Mixin):
     def call_inherited(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """`dict.update(self, ...)`; None of other functions."""
         cls = self.object_class(args[0]) if args else None
+        if cls is not None and issubclass(cls, BaseException) and getattr(obj, "__name__", "") == "__init__":
+            home = getattr(obj, "__objclass__", None)  # of Python's own exceptions, which are made in C
+            if isinstance(home, type) and issubclass(cls, home):
+                return self.init_exception(args[0], args[1:])
         own = None if cls is None else self.inherited(cls, obj)
         return None if own is None else self.call(own, args, kwargs, node)
 

@@ -71,12 +71,12 @@ class Iteration(Mixin):
             return self._unrolled(items, self._watched(iterable, body), break_uid)
         if isinstance(iterable, (av.Ref, av.Iter)) and site in self.growing:
             return self._while_it_grows(iterable, body, site, node, assigned, break_uid)
-        if site in self.unroll and self.can_unroll(iterable):
+        can_unroll = self.can_unroll(iterable)
+        if can_unroll and (site in self.unroll or len(self.getters(iterable, node)) == 1):
             return self._unrolled(self.getters(iterable, node), body, break_uid)
         indexed = self.indexed(iterable, node)
         if indexed is None:
             raise self.not_iterable(iterable, node)
-        can_unroll = self.can_unroll(iterable)
         loop = Loop(site, "for", [], body, None, assigned, break_uid, node, can_unroll, budget)
         saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
         try:

@@ -65,7 +65,7 @@ class Objects(Mixin):
             return self.member_of_value(cls, args[0])
         if issubclass(cls, enum.Enum | enum.auto):
             return Static(self.evaluated(cls, *(a.obj for a in args)))
-        if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in ("numpy", "decimal", "fractions"):
+        if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in _OF_CONSTANTS:
             if all(isinstance(a, Static) for a in (*args, *kwargs.values())):
                 return Static(self.evaluated(cls, *(a.obj for a in args), **{k: v.obj for k, v in kwargs.items()}))
             raise self.no_rule(cls, node)
@@ -116,8 +116,9 @@ class Objects(Mixin):
         elif (own := self.inherited(cls, init)) is not None:
             self.call(own, [ref, *args], kwargs, node)
         elif args or kwargs:
-            python = TypeError if cls.__new__ is object.__new__ and cls.__init__ is object.__init__ else None
-            raise self.type_problem("DJ306", f"`{cls.__name__}` takes no arguments", node, python=python)
+            if cls.__new__ is not object.__new__ or cls.__init__ is not object.__init__:
+                raise self.no_rule(cls, node)
+            raise self.type_problem("DJ306", f"`{cls.__name__}` takes no arguments", node, python=TypeError)
         return self.settled_in(ref)
 
     def member_of_value(self, cls: type[enum.Enum], value: Any) -> Any:
@@ -197,8 +198,12 @@ class Objects(Mixin):
             return av.Method(owner, name)
         if isinstance(owner, (av.Slice, av.Range)) and name in ("start", "stop", "step"):
             return getattr(owner, name)
-        if isinstance(owner, av.Fn) and name == "__name__":
+        if isinstance(owner, av.Fn | av.Method) and name == "__name__":
             return Static(owner.name)
+        if isinstance(owner, av.Bound) and name in ("__self__", "__func__"):
+            return owner.receiver if name == "__self__" else owner.function
+        if isinstance(owner, av.Bound) and name in ("__name__", "__doc__"):
+            return self.get_attribute(owner.function, name, node)
         if isinstance(owner, av.Partial) and name in ("func", "args", "keywords"):
             return {"func": owner.function, "args": av.Tup(owner.args)}[name]
         if isinstance(owner, av.Descriptor) and name in ("setter", "getter", "deleter"):
@@ -405,6 +410,7 @@ class Objects(Mixin):
         raise error
 
 
+_OF_CONSTANTS = frozenset({"numpy", "decimal", "fractions", "packaging"})  # whose objects are made of constants
 _MADE_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import string
 from collections.abc import Callable
@@ -9,11 +10,16 @@ from typing import Any
 
 import gast
 
+from diffjit.errors import DiffjitError, each_written
+from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array
+
+_PERCENT = re.compile(r"%(?:\(([^)]*)\))?([-+ 0#]*)(\d*|\*)(?:\.(\d*|\*))?[hlL]?([diouxXeEfFgGcrsa%])")
 
 
 class Text(Mixin):
@@ -99,20 +105,59 @@ class Text(Mixin):
             return ("(", *inner, ",)" if len(value.items) == 1 else ")")
         return ((value, "!r"),) if isinstance(value, Value) else ((value, ""),)
 
-    def percent_format(self, template: str, right: Any) -> Any:
+    def percent_format(self, template: str, right: Any, node: gast.AST | None) -> Any:
         """`"..." % values`."""
-        items = list(right.items) if isinstance(right, av.Tup) else [right]
+        if isinstance(right, Static) and isinstance(right.obj, dict | tuple):
+            return self.run_now(operator.mod, [Static(template), right], {})
+        held = self.contents(right) if isinstance(right, av.Ref) else None
+        if isinstance(held, av.DictC):
+            names = list(held.items)
+            use = lambda given: self._percent_text(template, [], dict(zip(names, given, strict=True)), node)  # noqa: E731
+            return self.over_texts(list(held.items.values()), use)
+        given = list(right.items) if isinstance(right, av.Tup) else [right]
+        return self.over_texts(given, lambda given: self._percent_text(template, list(given), None, node))
+
+    def _percent_text(self, template: str, items: list[Any], named: dict[Any, Any] | None, node: Any) -> Any:
+        """The text that a template makes of items, or of the values of a dict."""
+
+        def wrong(message: str, error: type[Exception] = TypeError) -> DiffjitError:
+            return self.type_problem("DJ309", message, node, python=error)
+
+        def take(name: str | None) -> Any:
+            if name is not None:
+                if named is None or name not in named:
+                    raise wrong(f"the text needs a value named {name!r}", TypeError if named is None else KeyError)
+                return named[name]
+            if not items:
+                raise wrong("not enough arguments for format string")
+            return items.pop(0)
+
+        def number(text: str) -> str:
+            """A width, or the one among the values that `*` stands for."""
+            return str(self.static_int(take(None), "the width of a number in a text", node)) if text == "*" else text
+
         parts: list[Any] = []
-        for k, piece in enumerate(re.split(r"%(%|[-+ 0#]*\d*(?:\.\d+)?[sdifeEgGr])", template)):
-            if k % 2 == 0 or piece == "%":
-                parts.append(piece)
+        end = 0
+        for found in _PERCENT.finditer(template):
+            parts.append(template[end : found.start()])
+            end = found.end()
+            name, flags, width, digits, kind = found.groups()
+            if kind == "%":
+                parts.append("%")
                 continue
-            item = items.pop(0)
-            if isinstance(item, Static):
-                parts.append(("%" + piece) % (item.obj,))
-            else:
-                parts.append((item, "" if piece in ("s", "r") else piece.replace("i", "d")))
-        return self.text(parts)
+            spec = f"%{flags}{number(width)}{'' if digits is None else '.' + number(digits)}{kind}"
+            parts += self._percent_parts(take(name), spec)
+        if items:
+            raise wrong("not all arguments converted during string formatting")
+        return self.text([*parts, template[end:]])
+
+    def _percent_parts(self, item: Any, spec: str) -> tuple[Any, ...]:
+        """One value in a text, with `%5.2f` or the like."""
+        if isinstance(item, Static):
+            return (self.evaluated(operator.mod, spec, (item.obj,)),)
+        if spec == "%s":
+            return self.text_parts(item)
+        return self.repr_parts(item) if spec == "%r" else ((item, spec),)
 
     def print_parts(self, parts: tuple[Any, ...]) -> tuple[list[Value], tuple[Any, ...]]:
         """Split a run-time string into IR values and the literal text and formats around them."""
@@ -158,12 +203,46 @@ class Text(Mixin):
         if name == "format" and isinstance(receiver, Static):
             return self.format_text(receiver.obj, args, kwargs)
         if name == "join" and isinstance(receiver, Static):
+            items = self.items_or_list(args[0], node)
+            if isinstance(items, av.Ref):
+                return self._joined(receiver.obj, items, node)
             parts: list[Any] = []
-            for k, item in enumerate(self.unpack(args[0], None, node)):
+            for k, item in enumerate(items):
                 parts += [receiver.obj] if k else []
                 parts += self.text_parts(item)
             return self.text(parts)
-        raise self.unsupported("DJ118", f"string method `{name}` on run-time values", node)
+        raise self.letters([receiver, *args, *kwargs.values()], f"string method `{name}`", node)
+
+    def _joined(self, between: str, items: av.Ref, node: Any) -> Any:
+        """As many texts as there turn out to be, joined: all are the same but for their numbers, which are listed."""
+        around, self.here = self.here, getattr(node, "func", self.here)  # two lists of one place would be one
+        numbers = self.empty_growing_list()
+        self.here = around
+        patterns: set[tuple[Any, ...]] = set()
+
+        def taken(item: Any) -> None:
+            values, parts = self.print_parts(self.text_parts(item))
+            patterns.add(parts)
+            if len(values) != 1 or isinstance(values[0].type, Array):
+                raise self.letters([item], "joining texts of several numbers, or none,", node)
+            self.list_append(numbers, values[0])
+
+        self.iterate(items, taken, node, key=("joined", self.place()))
+        parts = patterns.pop() if patterns else ("",)
+        if patterns:
+            raise self.letters([], "joining texts of several forms", node)
+        return av.Format(((self.array_from(numbers), each_written(between, parts)),))
+
+    def letters(self, texts: list[Any], what: str, node: Any) -> Exception:
+        """What to raise where the letters of texts are needed: numbers in them that can be known are asked for."""
+        cure = "compute with the numbers, and make texts of them to be printed"
+        error = self.unsupported("DJ118", f"{what} on run-time values", node, cure)
+        pieces = [piece for text in texts for part in self.text_parts(text) if not isinstance(part, str)
+                  for piece, _ in self.flatten_text(*part)]  # fmt: skip
+        sources = [self.static_sources(p, of_floats=True) for p in pieces if isinstance(p, Value)]
+        if not sources or not all(sources):
+            return error
+        return NeedStatic(error, [source for found in sources for source in found])
 
     def format_text(self, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """`"...".format(...)`."""

@@ -9,14 +9,17 @@ from typing import Any
 import gast
 import numpy as np
 
+from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array
 
 _SPOKEN = {"Await": "`await`"}
+_NEAR, _FAR, _LOW = Static(0), Static(2**62), Static(-(2**62))
+_SEVERAL = 8  # so many branches may a call with a star have
 
 
 class Expressions(Mixin):
@@ -131,27 +134,62 @@ class Expressions(Mixin):
                 kwargs |= self.dict_contents(self.eval(keyword.value), node).items
             else:
                 kwargs[keyword.arg] = self.eval(keyword.value)
+        if args and isinstance(args[-1], av.Iter) and args[-1].kind == "several":
+            return self._call_with_several(function, args, kwargs, node)
         return self.call(function, args, kwargs, node)
 
     def _arguments(self, function: Any, node: gast.AST) -> list[Any]:
-        """Positional arguments; a star at their end may stand for as many as a list has when the program runs."""
-        starred = self._starred(function, node)
-        if not (node.args and isinstance(node.args[-1], gast.Starred) and starred is None and takes_any(function)):
+        """Positional arguments; a star at their end may stand for as many as there are when the program runs."""
+        fewest, most = self._starred(function, node)
+        starred = most if fewest == most else None
+        if starred is not None or not (node.args and isinstance(node.args[-1], gast.Starred)):
             return self.eval_items(node.args, starred)
         args = self.eval_items(node.args[:-1])
         value = self.certain(self.eval(node.args[-1].value))
-        if isinstance(value, av.Iter) and not self.can_unroll(value):
-            value = self.collect(value)
-        if self.is_growing(value):
-            return [*args, av.Iter("starred", (value,), claimed=True)]
-        return [*args, *self.unpack(value, None, node.args[-1])]
+        if takes_any(function):
+            if isinstance(value, av.Iter) and not self.can_unroll(value):
+                value = self.collect(value)
+            if self.is_growing(value):
+                return [*args, av.Iter("starred", (value,), claimed=True)]
+        try:
+            return [*args, *self.unpack(value, None, node.args[-1])]
+        except NeedStatic as unknown:
+            if unknown.sources or fewest is None or most is None or most - fewest > _SEVERAL:
+                raise
+            counts = Static(range(fewest, most + 1))
+            return [*args, av.Iter("several", (value, counts), claimed=True)]
 
-    def _starred(self, function: Any, node: gast.AST) -> int | None:
-        """How many arguments the one star of a call stands for, where the function takes a fixed number."""
-        if node.keywords or sum(isinstance(a, gast.Starred) for a in node.args) != 1:
-            return None
-        taken = _arity(function)
-        return None if taken is None or taken < len(node.args) - 1 else taken - (len(node.args) - 1)
+    def _starred(self, function: Any, node: gast.AST) -> tuple[int, int] | tuple[None, None]:
+        """The fewest and the most arguments that the one star of a call may stand for."""
+        taken = _parameters(function)
+        keywords = {k.arg for k in node.keywords}
+        if taken is None or None in keywords or sum(isinstance(a, gast.Starred) for a in node.args) != 1:
+            return None, None
+        names, optional = taken
+        most = next((k for k, name in enumerate(names) if name in keywords), len(names))
+        before = len(node.args) - 1
+        if before > most:
+            return None, None
+        return max(min(most, len(names) - optional) - before, 0), most - before
+
+    def _call_with_several(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: gast.AST) -> Any:
+        """A call whose star stands for so many arguments or so many: a branch for each number."""
+        *args, several = args
+        value, counts = several.parts
+        length = self.length(value)
+
+        def call(count: int) -> Any:
+            return self.call(function, [*args, *(self.get_item(value, Static(k)) for k in range(count))], kwargs, node)
+
+        def pick(count: int) -> Any:
+            other = self.truth(self.compare_kind("not_equal", length, Static(count)), node)
+            if count == counts.obj[-1]:
+                message = "the star stands for a number of arguments that the function does not take"
+                self.raise_if(other, TypeError, av.inexact(message))
+                return call(count)
+            return self.choose(other, lambda: pick(count + 1), lambda: call(count))
+
+        return pick(counts.obj[0])
 
     def eval_Lambda(self, node: gast.AST) -> Any:
         return self.make_fn(node, "<lambda>")
@@ -180,7 +218,23 @@ class Expressions(Mixin):
         return self.get_item(self.eval(node.value), self.eval(node.slice), node)
 
     def eval_Slice(self, node: gast.AST) -> Any:
-        return av.Slice(*(NONE if part is None else self.eval(part) for part in (node.lower, node.upper, node.step)))
+        return self.cut(*(NONE if part is None else self.eval(part) for part in (node.lower, node.upper, node.step)))
+
+    def cut(self, start: Any, stop: Any, step: Any) -> av.Slice:
+        """`start:stop:step`; a bound that may be None is then a number beyond the end, which NumPy cuts."""
+        if isinstance(step, av.Opt):
+            step = self._number_or(step, Static(1))
+        if isinstance(start, av.Opt) or isinstance(stop, av.Opt):
+            down = Static(False) if is_none(step) else self.truth(self.compare_kind("less", step, Static(0)))
+            first, last = (self.choose(down, lambda e=e: e[0], lambda e=e: e[1]) for e in ((_FAR, _NEAR), (_LOW, _FAR)))
+            start, stop = self._number_or(start, first), self._number_or(stop, last)
+        return av.Slice(start, stop, step)
+
+    def _number_or(self, value: Any, otherwise: Any) -> Any:
+        """A number, or another one where it is None."""
+        if not isinstance(value, av.Opt):
+            return value
+        return self.choose(value.is_none, lambda: otherwise, lambda: value.value)
 
     def eval_Starred(self, node: gast.AST) -> Any:
         raise self.unsupported("DJ101", "a star here is not supported", node)
@@ -216,27 +270,31 @@ def takes_any(function: Any) -> bool:
     return isinstance(function, av.Fn) and getattr(function.node, "args").vararg is not None  # noqa: B009
 
 
-def _arity(function: Any) -> int | None:
-    """The number of arguments of a function that takes neither more nor fewer."""
+def _parameters(function: Any) -> tuple[list[str], int] | None:
+    """The names of a function's positional parameters, and how many have defaults; None if it takes any number."""
     if isinstance(function, av.Bound):
-        taken = _arity(function.function)
-        return None if taken is None else taken - 1
-    if isinstance(function, Static) and isinstance(function.obj, np.ufunc):
-        return function.obj.nin
+        return _without_first(_parameters(function.function))
     if isinstance(function, av.Fn):
         spec = function.node.args  # pyright: ignore[reportAttributeAccessIssue]
-        fixed = not (spec.vararg or spec.kwonlyargs or function.defaults)
-        return len(spec.posonlyargs) + len(spec.args) if fixed else None
-    if isinstance(function, Static) and isinstance(function.obj, type):
-        cls = function.obj
+        names = [a.id for a in (*spec.posonlyargs, *spec.args)]
+        return None if spec.vararg else (names, len(function.defaults))
+    if not isinstance(function, Static):
+        return None
+    if isinstance(function.obj, np.ufunc):
+        return [f"x{k}" for k in range(function.obj.nin)], 0
+    if isinstance(function.obj, type):
+        cls: Any = function.obj
         if hasattr(cls, "_fields"):
-            return None if cls._field_defaults else len(cls._fields)  # pyright: ignore[reportAttributeAccessIssue]
+            return list(cls._fields), len(cls._field_defaults)
         init = inspect.getattr_static(cls, "__init__", None)
-        held = init.value if isinstance(init, av.Member) else Static(init)
-        taken = _arity(held)
-        return None if taken is None else taken - 1
-    if isinstance(function, Static) and isinstance(function.obj, types.FunctionType):
+        return _without_first(_parameters(init.value if isinstance(init, av.Member) else Static(init)))
+    if isinstance(function.obj, types.FunctionType):
         code = function.obj.__code__
-        fixed = not (code.co_flags & inspect.CO_VARARGS or code.co_kwonlyargcount or function.obj.__defaults__)
-        return code.co_argcount if fixed else None
+        names = list(code.co_varnames[: code.co_argcount])
+        return None if code.co_flags & inspect.CO_VARARGS else (names, len(function.obj.__defaults__ or ()))
     return None
+
+
+def _without_first(taken: tuple[list[str], int] | None) -> tuple[list[str], int] | None:
+    """The parameters of a method, without the object's own."""
+    return None if taken is None else (taken[0][1:], taken[1])

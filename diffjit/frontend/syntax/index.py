@@ -92,6 +92,8 @@ class Indexing(Mixin):
             if isinstance(held, av.DictC):
                 return self.dict_item(owner, held, index, node)
             return self.call_method(owner, "__getitem__", [index])
+        if isinstance(owner, av.Format):
+            raise self.letters([owner], "an index", node)
         problem = f"{describe(owner)} cannot be indexed"
         raise self.type_problem("DJ314", problem, node, python=self.wrong_type(owner))
 
@@ -269,16 +271,24 @@ class Indexing(Mixin):
         return NONE
 
     def select_key(self, items: dict[Any, Any], key: Any, missing: Any) -> Any:
-        """A run-time key of a dict with known keys: a chain of branches."""
-        keys = list(items)
+        """A run-time key of a dict with known keys: a chain of branches, of many numbers after halving them."""
 
-        def pick(k: int) -> Any:
-            if k == len(keys):
+        def among(keys: list[Any]) -> Any:
+            if len(keys) > _CHAIN:
+                middle = len(keys) // 2
+                lower = self.truth(self.compare_kind("less", key, self.lift_static(keys[middle])))
+                return self.choose(lower, lambda: among(keys[:middle]), lambda: among(keys[middle:]))
+            return pick(keys)
+
+        def pick(keys: list[Any]) -> Any:
+            if not keys:
                 return missing()
-            hit = self.equal_keys(key, self.lift_static(keys[k]))
-            return self.choose(hit, lambda: items[keys[k]], lambda: pick(k + 1))
+            hit = self.equal_keys(key, self.lift_static(keys[0]))
+            return self.choose(hit, lambda: items[keys[0]], lambda: pick(keys[1:]))
 
-        return pick(0)
+        ordered = all(isinstance(k, int | float | np.integer | np.floating) and k == k for k in items)  # noqa: PLR0124
+        real = isinstance(key, Value) and isinstance(key.type, Scalar) and key.type.dtype.kind in "biuf"
+        return among(sorted(items)) if ordered and real and len(items) > _CHAIN else pick(list(items))
 
     def dict_set(self, owner: av.Ref, held: av.DictC, index: Any, value: Any, node: Any) -> None:
         """`dict[key] = value`."""
@@ -587,6 +597,7 @@ class Indexing(Mixin):
         return self.basic_get(array, items, scalar_ok=True)
 
 
+_CHAIN = 16  # so many keys are looked at one after another
 _TRACEABLE = frozenset({
     "const", "add", "subtract", "multiply", "floor_divide", "remainder", "negative", "cast", "minimum", "maximum",
     "absolute", "power", "dim", "trip", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",

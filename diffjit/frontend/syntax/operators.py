@@ -87,13 +87,13 @@ class Operators(Mixin):
         left, right = self.met(left, right)
         if kind == "add" and self.is_text(left) and self.is_text(right):
             return av.Format((*self.text_parts(left), *self.text_parts(right)))
+        if kind == "remainder" and isinstance(left, Static) and isinstance(left.obj, str):
+            return self.percent_format(left.obj, right, node)
         self.check_sequences(kind, left, right, node)
         if kind in ("add", "multiply") and (self.is_sequence(left) or self.is_sequence(right)):
             joined = self.sequence_operator(kind, left, right, node)
             if joined is not None:
                 return joined
-        if kind == "remainder" and isinstance(left, Static) and isinstance(left.obj, str):
-            return self.percent_format(left.obj, right)
         joined = self.combine_sets(kind, left, right)
         if joined is not None:
             return joined
@@ -208,6 +208,8 @@ class Operators(Mixin):
         if isinstance(left, Static) and isinstance(right, Static):
             outcome = self.evaluated(PYTHON_OPERATORS[kind], left.obj, right.obj)
             return Static(outcome) if not isinstance(outcome, np.ndarray) else self.lift_constant(outcome)
+        if self.is_text(left) and self.is_text(right):
+            raise self.letters([left, right], "a comparison of texts", node)
         user = self.compare_objects(kind, left, right, node)
         if user is not None:
             return user

@@ -17,11 +17,24 @@ def for_each(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def spread(self: Any, *args: Any, **kwargs: Any) -> Any:
         for k, value in enumerate(args):
-            if isinstance(value, av.Sum):
-                return self.each(value, lambda v, k=k: spread(self, *args[:k], v, *args[k + 1 :], **kwargs))
+            found = sum_in(value)
+            if found is not None:
+                chosen, place = found
+                return self.each(
+                    chosen, lambda v, k=k, place=place: spread(self, *args[:k], place(v), *args[k + 1 :], **kwargs)
+                )
         return method(self, *args, **kwargs)
 
     return spread
+
+
+def sum_in(value: Any) -> tuple[av.Sum, Callable[[Any], Any]] | None:
+    """A sum, by itself or where it may be None instead, and what is made of a variant there."""
+    if isinstance(value, av.Sum):
+        return value, lambda v: v
+    if isinstance(value, av.Opt) and isinstance(value.value, av.Sum):
+        return value.value, functools.partial(av.Opt, value.is_none)
+    return None
 
 
 class Sums(Mixin):
@@ -50,14 +63,16 @@ class Sums(Mixin):
                     chosen, lambda v, k=k, place=place: call([*args[:k], place(v), *args[k + 1 :]], kwargs)
                 )
         for name, value in kwargs.items():
-            if isinstance(value, av.Sum):
-                return self.each(value, lambda v, name=name: call(args, {**kwargs, name: v}))
+            found = sum_in(value)
+            if found is not None:
+                chosen, place = found
+                return self.each(chosen, lambda v, name=name, place=place: call(args, {**kwargs, name: place(v)}))
         return None
 
     def sum_within(self, value: Any) -> tuple[av.Sum, Callable[[Any], Any]] | None:
         """A sum that is an argument or stands in a tuple or list there, and the argument made of a variant."""
-        if isinstance(value, av.Sum):
-            return value, lambda v: v
+        if (found := sum_in(value)) is not None:
+            return found
         held = self.contents(value) if isinstance(value, av.Ref) else value
         if not isinstance(held, av.Tup | av.ListC):
             return None

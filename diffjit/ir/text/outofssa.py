@@ -46,6 +46,7 @@ class Emitter:
         self.liveness = Liveness(function, self.folding, printer)
         called = {callees[id(op.attrs["function"])] for op in walk(function.body) if op.kind == "call"}
         self.names = Coalescer(function, self.folding, self.liveness, printer, called)
+        printer.variables = frozenset(self.names.names.values()).union(callees.values())
         self.notes: list[syntax.Comment] = []  # comments that wait for the next statement
         self.last_comment = ""
         self.defaulted = self._defaulted()

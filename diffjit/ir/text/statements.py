@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
 from typing import Any
 
+from diffjit.errors import field
 from diffjit.ir.nodes import Op
 from diffjit.ir.text import indices as indextext
 from diffjit.ir.text import syntax
@@ -122,17 +123,31 @@ STATEMENTS: dict[str, Callable[[Op, Sequence[ast.expr]], list[ast.stmt]]] = {
 
 
 def formatted(parts: Sequence[Any], args: Sequence[ast.expr]) -> ast.expr:
-    """Text with values in it: a literal, or `"...{:.3f}".format(x)`."""
+    """Text with values in it: a literal, or `"...{:.3f}".format(x)`, with `"%5d" % x` where the user has it so."""
     if not args:
         return syntax.text("".join(p for p in parts if isinstance(p, str)))
     pattern = ""
+    given: list[ast.expr] = []
+    left = iter(args)
     for part in parts:
         if isinstance(part, str):
             pattern += part.replace("{", "{{").replace("}", "}}")
-        else:
-            spec = part[1] or ""
-            pattern += "{" + (spec if spec.startswith("!") or not spec else ":" + spec) + "}"
-    return syntax.method(syntax.text(pattern), "format", *args)
+            continue
+        spec, value = part[1] or "", next(left)
+        if spec.startswith("*"):
+            spec, value = "", _each(spec, value)
+        elif spec.startswith("%"):
+            spec, value = "", ast.BinOp(syntax.text(spec), ast.Mod(), value)
+        pattern += field(spec)
+        given.append(value)
+    return syntax.method(syntax.text(pattern), "format", *given)
+
+
+def _each(spec: str, value: ast.expr) -> ast.expr:
+    """`", ".join("{:.2f}".format(v) for v in x)`: the items of an array, joined."""
+    between, parts = ast.literal_eval(spec[1:])
+    turns = [ast.comprehension(target=syntax.name("v"), iter=value, ifs=[], is_async=0)]
+    return syntax.method(syntax.text(between), "join", ast.GeneratorExp(formatted(parts, [syntax.name("v")]), turns))
 
 
 def _literal(value: object) -> ast.expr:

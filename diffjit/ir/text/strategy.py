@@ -52,6 +52,9 @@ class OpPrinter(ABC):
     width: ClassVar[int] = 110
     """Expressions are cut by naming parts of them so that lines stay within about this many columns."""
 
+    variables: frozenset[str] = frozenset()
+    """What the driver calls the variables of the function, before it prints the first operation."""
+
     def begin(self, functions: Sequence[Function]) -> None:  # noqa: B027 - most need nothing
         """Called once before the functions of a module are printed, with all of them."""
 

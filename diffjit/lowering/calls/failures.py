@@ -20,7 +20,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from diffjit.dataclass import dataclass
-from diffjit.errors import BrokenPromise, filled, raised
+from diffjit.errors import BrokenPromise, filled, raised, written
 from diffjit.ir.types import Array, Type
 from diffjit.lowering.calls import interrupts, records
 
@@ -285,7 +285,7 @@ def render(words: Words, payload: tuple[int, ...]) -> str:
 
 
 def _joined(parts: tuple[Any, ...], values: Iterator[Any]) -> str:
-    return "".join(part if isinstance(part, str) else _formatted(next(values), part) for part in parts)
+    return "".join(part if isinstance(part, str) else written(next(values), part[1] or "") for part in parts)
 
 
 def values_of(words: Words, payload: tuple[int, ...]) -> list[Any]:
@@ -305,12 +305,6 @@ def values_of(words: Words, payload: tuple[int, ...]) -> list[Any]:
             values.append(_number(payload[k], ty))
         k += width
     return values
-
-
-def _formatted(value: Any, part: Any) -> str:
-    spec = part[1] or ""
-    pattern = "{" + (spec if spec.startswith("!") or not spec else ":" + spec) + "}"
-    return pattern.format(value)
 
 
 def _float(bits: int) -> float:

@@ -165,8 +165,8 @@ def _transpose(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.exp
     perm, ty = tuple(op.attrs["perm"]), op.out.type
     assert isinstance(ty, Array)
     name = f"transpose_{''.join(map(str, perm))}_{ty.layout}"
-    printer.define(name, f'memory.transpose({", ".join(map(str, perm))}{", " if perm else ""}order="{ty.layout}")')
-    return syntax.call(name, _lent(printer, op, args[0]))
+    what = f'memory.transpose({", ".join(map(str, perm))}{", " if perm else ""}order="{ty.layout}")'
+    return syntax.call(printer.define(name, what), _lent(printer, op, args[0]))
 
 
 # Statements -----------------------------------------------------------------------------------------------------------

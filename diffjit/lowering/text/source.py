@@ -95,7 +95,9 @@ class LoweredPrinter(OpPrinter):
         return spec_of(ty)
 
     def define(self, name: str, what: str) -> str:
-        """A name in the head of the module."""
+        """A name in the head of the module: this one, or one that is no variable's or function's."""
+        while name in self.variables:
+            name += "_"
         self.definitions[name] = what
         return name
 

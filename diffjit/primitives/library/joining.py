@@ -181,6 +181,19 @@ def resize(a, new_shape):
     return np.reshape(flat[np.arange(math.prod(lengths)) % n], lengths)
 
 
+def lengthened(a, new_shape):
+    """What `a.resize(new_shape)` makes of an array: all elements that there is room for, and zeros behind them."""
+    lengths = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    for length in lengths:
+        if length < 0:
+            raise ValueError("negative dimensions not allowed")
+    flat = np.ravel(a)
+    out = np.zeros(math.prod(lengths), flat.dtype)
+    kept = min(out.shape[0], flat.shape[0])
+    out[:kept] = flat[:kept]
+    return np.reshape(out, lengths)
+
+
 @implements(np.trim_zeros)
 def trim_zeros(filt, trim="fb", axis=None):
     """A vector without the zeros at its ends; a view."""

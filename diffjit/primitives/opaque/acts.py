@@ -16,7 +16,7 @@ from dataclasses import field
 from typing import Any, cast
 
 from diffjit.dataclass import dataclass
-from diffjit.errors import UsageError
+from diffjit.errors import UsageError, written
 from diffjit.primitives.routines import RUN, Held, Slot
 
 
@@ -40,7 +40,7 @@ class Written:
 
     def text(self, values: list[Any]) -> str:
         """The text for these operands."""
-        return "".join(p if isinstance(p, str) else format(filled(p[0], values), p[1]) for p in self.parts)
+        return "".join(p if isinstance(p, str) else written(filled(p[0], values), p[1]) for p in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

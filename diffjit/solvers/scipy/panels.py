@@ -2,6 +2,10 @@
 
 `integrand(x, p)` gives a number or a vector; `span` is `(kind, a, b)`: kind 0 from a to b, 1 from a up without end, -1
 from b down without end, 2 over all numbers. Panels lie in a variable u from 0 to 1.
+
+Where halving alone does not suffice, as beside an end where the integrand or its slope is infinite, u is a smooth step
+between each two cuts: its ends are so flat that powers and logarithms of the distance to an end lose their sharpness.
+`steps` is `(smooth, cuts)`.
 Sources: Kronrod, Nodes and Weights of Quadrature Formulas (1965); Piessens et al., QUADPACK (1983), for the estimate of
 an error and the transformation of infinite ranges.
 """
@@ -13,6 +17,8 @@ an error and the transformation of infinite ranges.
 from __future__ import annotations
 
 import numpy as np
+
+from diffjit.primitives.arithmetic import zmul
 
 
 def rule():
@@ -37,32 +43,52 @@ def rule():
     return nodes, weights, gauss
 
 
-def at(integrand, span, u, p):
-    """The integrand in the variable of the panels."""
+def placed(span, steps, s):
+    """A place in the integrand's own variable, the width it stands for, and what rounding leaves of its distance."""
     kind, a, b = span
+    smooth, cuts = steps
+    u, slope = s, 1.0
+    if smooth:
+        k = 0
+        while k < cuts.size - 2 and s >= cuts[k + 1]:
+            k += 1
+        wide = cuts[k + 1] - cuts[k]
+        t = (s - cuts[k]) / wide
+        near = np.minimum(t, 1.0 - t)
+        share = wide * near**4 * (35.0 - near * (84.0 - near * (70.0 - 20.0 * near)))
+        u = cuts[k] + share if t <= 0.5 else cuts[k + 1] - share
+        slope = 140.0 * (near * (1.0 - near)) ** 3
+    v = 1.0 - u
     if kind == 0:
-        x, width = a + (b - a) * u, b - a
+        away, width, end = (b - a) * np.minimum(u, v), b - a, (a if u <= v else b)
+        x = a + width * u
+        rounded = np.maximum(np.abs(x), np.abs(end))
     else:
-        away, width = (1.0 - u) / u, 1.0 / (u * u)
-        if kind == 1:
-            x = a + away
-        elif kind == -1:
-            x = b - away
-        else:
-            x = away
-    found = width * integrand(x, p)
+        away, width, end = u / v, 1.0 / (v * v), (b if kind == -1 else a)
+        x = end - away if kind == -1 else end + away
+        rounded = np.abs(end)
+    if smooth and kind < 2 and x == end:
+        return x, 0.0, 0.0  # rounding leaves nothing of the distance; what is seen a little further away tells how much
+    return x, slope * width, 1e-15 * rounded / away
+
+
+def at(integrand, kind, x, width, p):
+    """The integrand in the variable of the panels."""
+    found = zmul(width, integrand(x, p))
     if kind == 2:
-        found = found + width * integrand(-x, p)
+        found = found + zmul(width, integrand(-x, p))
     return found
 
 
-def panel(integrand, span, low, high, formula, p, like):
+def panel(integrand, span, steps, low, high, formula, p, like):
     """A panel's integral, the estimate of its error, and what rounding leaves of that, element by element."""
     nodes, weights, gauss = formula
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    seen = np.zeros((21, *np.shape(like)))
+    seen, doubt = np.zeros((21, *np.shape(like))), 0.0 * like
     for k in range(21):
-        seen[k] = at(integrand, span, middle + half * (nodes[k] if k < 11 else -nodes[20 - k]), p)
+        x, width, rounded = placed(span, steps, middle + half * (nodes[k] if k < 11 else -nodes[20 - k]))
+        seen[k] = at(integrand, span[0], x, width, p)
+        doubt = doubt + weights[k if k < 11 else 20 - k] * rounded * np.abs(seen[k])
     kronrod, other, size, spread = 0.0 * like, 0.0 * like, 0.0 * like, 0.0 * like
     for k in range(21):
         j = k if k < 11 else 20 - k
@@ -76,34 +102,60 @@ def panel(integrand, span, low, high, formula, p, like):
     rough = (spread > 0.0) & (error > 0.0)
     share = 200.0 * error / np.where(rough, spread, 1.0)
     error = np.where(rough, spread * np.minimum(1.0, share * np.sqrt(share)), error)
+    if steps[0]:  # the integrand is sharp beside an end
+        error = np.maximum(error, half * doubt)
     least = 50.0 * 2.220446049250313e-16 * size
     return half * kronrod, np.maximum(error, least), least
 
 
 def refined(integrand, span, cuts, numbers, p, shape):
-    """Panels that are fine enough: how many, their ends, the integral, and the estimate of its error."""
-    epsabs, epsrel, limit = numbers
-    formula = rule()
-    first = cuts.size - 1
-    most = limit + first
+    """Panels that are fine enough: how many, their ends, their variable, the integral, and the estimate of its error.
+
+    The first attempt ends where a panel beside an end has become narrow; the last one has all panels that are allowed.
+    """
+    most = numbers[2] + cuts.size - 1
     lows, highs = np.zeros(most), np.zeros(most)
     parts, errors, leasts = np.zeros((most, *shape)), np.zeros((most, *shape)), np.zeros((most, *shape))
+    kept = (lows, highs, parts, errors, leasts)
+    count, met, smooth = 0, False, False
+    total, gap = np.zeros(shape), np.zeros(shape)
+    for attempt in range(3):
+        smooth = attempt == 1
+        narrow = 1e-4 if attempt == 0 else 0.0
+        count, met, total, gap = halved(integrand, span, (smooth, cuts), numbers, p, kept, narrow)
+        if met:
+            break
+    if not met:
+        raise RuntimeError(
+            "the integral did not converge: it diverges, or the function is not finite or has a singularity inside, "
+            "or is infinite at a limit that moves (integrate over u from 0 to 1, with x = a + (b - a) * u)"
+        )
+    return count, lows, highs, smooth, total, gap
+
+
+def halved(integrand, span, steps, numbers, p, kept, narrow):
+    """Halve panels where the error is largest; how many there are, whether they suffice, the integral and its error."""
+    lows, highs, parts, errors, leasts = kept
+    cuts = steps[1]
+    formula = rule()
+    first = cuts.size - 1
     count, where = 0, 0
     low, high, end = cuts[0], cuts[1], cuts[1]
-    halved = False
+    other = False
     while True:
         lows[where], highs[where] = low, high
-        parts[where], errors[where], leasts[where] = panel(integrand, span, low, high, formula, p, parts[count])
+        parts[where], errors[where], leasts[where] = panel(integrand, span, steps, low, high, formula, p, parts[where])
         count = max(count, where + 1)
         if count < first:  # the panels to begin with
             low, high, where = cuts[count], cuts[count + 1], count
             continue
-        if halved:  # the other half
-            low, high, where, halved = high, end, count, False
+        if other:  # the other half
+            low, high, where, other = high, end, count, False
             continue
         total, gap = np.sum(parts[:count], axis=0), np.sum(errors[:count], axis=0)
-        wanted = np.maximum(np.maximum(epsabs, epsrel * np.abs(total)), 2.0 * np.sum(leasts[:count], axis=0))
-        if np.all(gap <= wanted) or count >= most:
+        wanted = np.maximum(np.maximum(numbers[0], numbers[1] * np.abs(total)), 2.0 * np.sum(leasts[:count], axis=0))
+        met = np.all(gap <= wanted)
+        if met or count >= lows.size:
             break
         worst = -1.0
         for k in range(count):
@@ -111,19 +163,15 @@ def refined(integrand, span, cuts, numbers, p, shape):
             if share > worst:
                 worst, where = share, k
         low, end = lows[where], highs[where]
-        high, halved = 0.5 * (low + end), True
+        high, other = 0.5 * (low + end), True
+        if end - low < narrow and np.any((cuts == low) | (cuts == end)):
+            break
         if not (low < high < end and worst < np.inf):
             break
-    total, gap = np.sum(parts[:count], axis=0), np.sum(errors[:count], axis=0)
-    wanted = np.maximum(np.maximum(epsabs, epsrel * np.abs(total)), 2.0 * np.sum(leasts[:count], axis=0))
-    if not np.all(gap <= wanted):
-        raise RuntimeError(
-            "the integral did not converge: it diverges, or the function is not finite or has a singularity inside"
-        )
-    return count, lows, highs, total, gap
+    return count, met, total, gap
 
 
-def summed(integrand, span, count, lows, highs, p, like):
+def summed(integrand, span, count, lows, highs, steps, p, like):
     """The integral over given panels, each halved once more: a plain sum, to be differentiated."""
     nodes, weights, _ = rule()
     total = 0.0 * like
@@ -133,5 +181,6 @@ def summed(integrand, span, count, lows, highs, p, like):
         for k in range(21):
             j = k if k < 11 else 20 - k
             place = 1.0 + (nodes[j] if k < 11 else -nodes[j])
-            total = total + 0.25 * width * weights[j] * at(integrand, span, low + 0.25 * width * place, p)
+            x, wide, _ = placed(span, steps, low + 0.25 * width * place)
+            total = total + 0.25 * width * weights[j] * at(integrand, span[0], x, wide, p)
     return total

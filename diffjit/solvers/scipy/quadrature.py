@@ -55,7 +55,7 @@ def integral(field, span, cuts, numbers, floats, others):
     """The integral, and the estimate of its error."""
     shape = np.shape(value(field, 0.5 * (span[1] + span[2]), (floats, others)))
     found = refined(functools.partial(value, field), span, cuts, numbers, (floats, others), shape)
-    return found[3], found[4]
+    return found[4], found[5]
 
 
 INTEGRAL = custom_jvp(integral, nondiff_argnums=(0,))
@@ -100,10 +100,10 @@ KNOWN.trusted = True
 
 def on_own_panels(integrand, span, cuts, numbers, p, shape):
     """An integral that is differentiated as it is, on panels that are fine enough for itself."""
-    count, lows, highs, total, _ = stop_gradient(
+    count, lows, highs, smooth, total, _ = stop_gradient(
         refined(integrand, stop_gradient(span), cuts, numbers, stop_gradient(p), shape)
     )
-    return KNOWN(integrand, span[0], (span[1], span[2]), (count, lows, highs), p, total)
+    return KNOWN(integrand, span[0], (span[1], span[2]), (count, lows, highs, (smooth, cuts)), p, total)
 
 
 @INTEGRAL.defjvp

@@ -142,8 +142,98 @@ def skipping(x):
     return Last().f(x) + Last().g(x) + Heir().f(x) * Heir().g(x)
 
 
+class Line:
+    slope = 2.0
+
+    def __init__(self, x=1.0):
+        self.x = x
+
+    @staticmethod
+    def twice(y):
+        return 2.0 * y
+
+    @classmethod
+    def scaled(cls, y):
+        return cls.slope * y
+
+    def at(self, y):
+        return self.x * y
+
+
+class Steep(Line):
+    """`super()` of an object, and in `__new__` of a class: its methods are then given all their arguments."""
+
+    slope = 3.0
+
+    def __new__(cls, *args):
+        made = super().__new__(cls)
+        super().__init__(made, 5.0)
+        made.first = made.x
+        return made
+
+    @staticmethod
+    def twice(y):
+        return 7.0
+
+    @classmethod
+    def scaled(cls, y):
+        return super().scaled(y) + 1.0
+
+    def at(self, y):
+        return super().at(y) + super().twice(y) + super().scaled(y) * self.scaled(y) + self.first
+
+
+class Poses(collections.UserList):
+    """Poses of a robot: a list of matrices, mostly of one."""
+
+    def __new__(cls, *args):
+        made = super().__new__(cls)
+        super().__init__(made)
+        return made
+
+    def __init__(self, angles):
+        self.data = [np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for a in np.array(angles)]
+
+    @property
+    def matrix(self):
+        return self.data[0] if len(self) == 1 else self.data
+
+
+class Missing(ValueError):
+    """An exception that calls its base by name."""
+
+    def __init__(self, name, needed):
+        ValueError.__init__(self, "no " + name, needed)
+        self.needed = needed
+
+
+def exceptions(x):
+    try:
+        if x > 0:
+            raise Missing("x", 2.0 * x)
+    except Missing as error:
+        return x * error.needed * error.args[1] * len(error.args[0])
+    return x
+
+
+def names_of_methods(x):
+    at = Line(x).at
+    return at(x) * len(at.__name__) * at.__self__.x * len(getattr(np.array([x]).sum, "__name__", "?"))
+
+
+def supers(x):
+    return Steep(x).at(x) * x
+
+
+def lists_of_one(x):
+    return np.sum((Poses([x]).matrix @ Poses([x * x]).matrix) ** 3)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("program", [tuples, single, scaled, factory, class_methods, skipping])
+@pytest.mark.parametrize(
+    "program",
+    [exceptions, names_of_methods, supers, lists_of_one, tuples, single, scaled, factory, class_methods, skipping],
+)
 def test_as_python_has_it(program, backend):
     x, h = 1.3, 1e-6
     value = program(x)

@@ -48,7 +48,51 @@ def real_or_complex(x, n):
     return np.sum(np.abs(r + 0.3) ** 2)
 
 
-PROGRAMS = [ints_or_floats, number_or_array, in_a_loop, vector_or_matrix, real_or_complex]
+def unit(x, n):
+    """A direction, or None where there is none."""
+    length = np.sqrt(np.sum(x * x))
+    return x / length if length > 0.5 * n - 0.5 else None
+
+
+def none_or_two_types(x, n):
+    v = unit(x, n)
+    if v is None:
+        v = np.array([0, 2, 1])
+    w = v * 2.0 + x
+    return v[0] + w @ v + v.shape[0] + len(v) + sum(v) + np.dot(v, x) + (1.0 if v is None else 2.0) + v.sum()
+
+
+def none_or_two_types_after_a_try(x, n):
+    try:
+        length, v = np.sqrt(np.sum(x * x)), unit(x, n) if n < 2.5 else None
+        if n > 2.5:
+            raise ValueError
+    except ValueError:
+        length, v = 0, np.array([0, 2, 1])
+    v = v.astype(float)
+    v[0] += x[1]
+    return length + np.sum(v * v)
+
+
+def none_or_two_numbers(x, n):
+    best = None
+    for k in range(3):
+        now = 0 if x[k] < 0.2 * n else x[k]
+        if best is None or now > best:
+            best = now
+    return best * x[0] + (0.0 if best is None else 1.0)
+
+
+PROGRAMS = [
+    ints_or_floats,
+    number_or_array,
+    in_a_loop,
+    vector_or_matrix,
+    real_or_complex,
+    none_or_two_types,
+    none_or_two_types_after_a_try,
+    none_or_two_numbers,
+]
 
 
 def agrees(program, backend, n):

@@ -1,5 +1,6 @@
 """Small things that scientists' programs do."""
 
+import array
 import collections
 import weakref
 
@@ -7,11 +8,16 @@ import numpy as np
 import pytest
 import scipy.integrate
 import scipy.sparse.linalg
+from packaging.version import Version, parse
 
 import diffjit as dj
 
 BACKENDS = ["python", "numba"]
 Pair = collections.namedtuple("Pair", "a b")  # noqa: PYI024 - as programs make them
+
+
+class Empty:
+    """A class without an `__init__`."""
 
 
 def function_or_flag(x):
@@ -202,3 +208,20 @@ def test_the_first_number_decides():
 def test_vectorize_of_nothing():
     with pytest.raises(ValueError, match="size 0"):
         dj.jit(lambda x: np.sum(np.vectorize(lambda v: v)(x)), backend="python")(np.ones(0))
+
+
+def test_a_class_without_source():
+    """Its `__init__` is not Python's empty one, so it is not said to take no arguments."""
+    with pytest.raises(dj.NoRule, match=r"DJ201.*array\.array"):
+        dj.grad(lambda x: x * array.array("d", [1.0, 2.0])[0], backend="python")(0.3)
+    with pytest.raises(dj.TypeProblem, match="DJ306"):
+        dj.grad(lambda x: x * Empty(x).k, backend="python")(0.3)
+
+
+def test_versions_of_libraries():
+    """Objects that are made of constants, and compared, are known before the program runs."""
+
+    def by_version(x):
+        return x * x if Version(np.__version__) >= Version("1.20") and parse("2.0rc1") < parse("2.0") else x
+
+    assert dj.grad(by_version, backend="python")(1.5) == 3.0
