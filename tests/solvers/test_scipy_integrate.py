@@ -175,6 +175,19 @@ def test_infinite_at_an_end_compiled():
     assert dj.value_and_grad(f)(0.6) == pytest.approx(exact(0.6)[:2], rel=1e-8)
 
 
+def test_second_derivatives_that_are_infinite_are_not_told():
+    """The area under sqrt(k - x) from 0 to 1 has no second derivative at k = 1; reverse over reverse has no test."""
+
+    def area(k):
+        return si.quad(lambda x: np.sqrt(k - x), 0.0, 1.0)[0]
+
+    assert dj.grad(area, backend="python")(1.0) == pytest.approx(1.0, rel=1e-7)
+    with pytest.raises(RuntimeError, match="second derivative"):
+        dj.hvp(area, (1.0,), (1.0,), backend="python")
+    with pytest.raises(RuntimeError, match="second derivative"):
+        dj.grad(dj.grad(area, backend="python"), backend="python")(1.0)
+
+
 def test_infinite_at_a_limit_that_moves():
     """Neither part of the derivative is finite; the message says what to write instead (`pendulum`)."""
 

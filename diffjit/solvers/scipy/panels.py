@@ -171,16 +171,17 @@ def halved(integrand, span, steps, numbers, p, kept, narrow):
     return count, met, total, gap
 
 
-def summed(integrand, span, count, lows, highs, steps, p, like):
-    """The integral over given panels, each halved once more: a plain sum, to be differentiated."""
+def summed(integrand, span, pieces, panels, p, like):
+    """The integral over given panels, each in so many pieces: a plain sum, to be differentiated."""
+    count, lows, highs, steps = panels
     nodes, weights, _ = rule()
     total = 0.0 * like
-    for i in range(2 * count):
-        width = highs[i // 2] - lows[i // 2]
-        low = lows[i // 2] + 0.5 * width * (i % 2)
+    for i in range(pieces * count):
+        width = (highs[i // pieces] - lows[i // pieces]) / pieces
+        low = lows[i // pieces] + width * (i % pieces)
         for k in range(21):
             j = k if k < 11 else 20 - k
             place = 1.0 + (nodes[j] if k < 11 else -nodes[j])
-            x, wide, _ = placed(span, steps, low + 0.25 * width * place)
-            total = total + 0.25 * width * weights[j] * at(integrand, span[0], x, wide, p)
+            x, wide, _ = placed(span, steps, low + 0.5 * width * place)
+            total = total + 0.5 * width * weights[j] * at(integrand, span[0], x, wide, p)
     return total

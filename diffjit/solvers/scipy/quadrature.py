@@ -69,19 +69,30 @@ def known(integrand, kind, ends, panels, p, total):
 KNOWN = custom_jvp(known, nondiff_argnums=(0, 1))
 
 
-def over(integrand, kind, ends, panels, p, total):
+def over(integrand, kind, ends, pieces, panels, p, total):
     """The same as a sum over the panels, to be differentiated."""
-    return summed(integrand, (kind, *ends), *panels, p, total)
+    return summed(integrand, (kind, *ends), pieces, panels, p, total)
 
 
 @KNOWN.defjvp
 def known_jvp(integrand, kind, primals, tangents):
     ends, panels, p, total = primals
 
-    def moved(e, q):
-        return over(integrand, kind, e, panels, q, total)
+    def change(pieces):
+        def moved(e, q):
+            return over(integrand, kind, e, pieces, panels, q, total)
 
-    return KNOWN(integrand, kind, *primals), jvp(moved, (ends, p), (tangents[0], tangents[2]))[1]
+        return jvp(moved, (ends, p), (tangents[0], tangents[2]))[1]
+
+    found = change(2)
+    if panels[3][0]:  # sharp at an end, and sharper still
+        other = change(3)
+        if not np.all(np.abs(found - other) <= 1e-6 * np.abs(other) + 1e-9):
+            raise RuntimeError(SHARP)
+    return KNOWN(integrand, kind, *primals), found
+
+
+SHARP = "the second derivative of an integral did not converge: the integrand is infinite or steep at an end"
 
 
 def known_forward(integrand, kind, ends, panels, p, total):
@@ -90,7 +101,9 @@ def known_forward(integrand, kind, ends, panels, p, total):
 
 def known_backward(integrand, kind, kept, bar):
     ends, panels, p, total = kept
-    ends_bar, p_bar = vjp(lambda e, q: over(integrand, kind, e, panels, q, total), ends, p)[1](bar)
+    if panels[3][0]:
+        raise RuntimeError(SHARP + " (hvp, forward over reverse, may find it)")
+    ends_bar, p_bar = vjp(lambda e, q: over(integrand, kind, e, 2, panels, q, total), ends, p)[1](bar)
     return ends_bar, None, p_bar, 0.0 * total
 
 
