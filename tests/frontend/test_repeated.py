@@ -74,6 +74,55 @@ def check(f, backend, k=0.8):
     assert many == pytest.approx(np.stack([g, dj.grad(f, backend=backend)(1.1 * X, k)]), rel=1e-11)
 
 
+def halves(v, n):
+    """A helper in a recursion, before and behind the recursive call."""
+    if n <= 0:
+        return bend(v, 0.3) + bend(v * v, 0.3)
+    return 0.5 * halves(bend(v, 0.3), n - 1) + 0.1 * bend(v, 0.3) * halves(bend(v, v), n - 1)
+
+
+def bend(a, b):
+    return np.sin(a * b) + a
+
+
+def powers(v, n):
+    """A recursion in a helper."""
+    return v if n <= 0 else powers(v * 0.9, n - 1) + v
+
+
+def with_powers(v, n):
+    return np.sum(powers(v, n) * v)
+
+
+def there(v, n):
+    """A helper that is part of a recursion."""
+    return v * 0.7 if n <= 0 else back(v, n) + back(v * 0.5, n)
+
+
+def back(v, n):
+    return np.sin(there(v, n - 1)) * v
+
+
+def with_recursion(x, k):
+    n = 2 if k > 0.1 else 1
+    p = np.array([x[0], k, x[1]])
+    total = (
+        halves(x[0], n) * halves(k, n)
+        + bend(x[2], 0.3)
+        + bend(k, k)
+        + with_powers(p, n)
+        + with_powers(p * 0.3, n)
+        + with_powers(p, n)
+    )
+    return total + np.sum(there(p, n) * back(p, n)) + back(p, n)[0]
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_beside_recursion(backend):
+    assert {"bend", "with_powers"} <= set(shared(with_recursion, X, 0.8))
+    check(with_recursion, backend)
+
+
 @pytest.mark.parametrize("backend", ["numba", "python"])
 def test_an_arm(backend):
     assert shared(arm, X, 0.8) == ["hat", "turn", "turn_1"]  # with two angles; what they call is shared by both

@@ -88,7 +88,7 @@ class RepeatedCalls(Mixin):
     def shared_form(self, fn: av.Fn, bound: dict[str, Any]) -> Any:
         """What calls of a function have in common that are calls of one program; None where it is written out."""
         learned = self.learned
-        if fn.node not in learned.shared or fn.node in learned.unshared or self.handlers or self.awaited:
+        if fn.node not in learned.shared - learned.outlined - learned.unshared or self.handlers or self.awaited:
             return None
         form = None if fn.scope.frames else _form(bound)
         return None if form is None else (fn.node, fn.pyfunc, form)
@@ -104,7 +104,9 @@ class RepeatedCalls(Mixin):
     def share(self, record: Record) -> None:
         """A function that is complete stands for all calls of this form, if it stands alone."""
         captured = {c.param for c in self.captures.values()}
-        if not record.within.keys() <= captured or not _stands_alone(record):
+        around = {r.function for r in self.recursions}  # recursive functions of which not all is known yet
+        alone = record.within.keys() <= captured and not around.intersection(callees(record.function))
+        if not alone or not _stands_alone(record):
             raise Learn("unshared", {record.node})
         self.shared[record.form] = record
 

@@ -124,7 +124,7 @@ def _in_parts(
     """A long program with functions that it calls again and again as programs of their own, where that is shorter."""
     length = size(program.function)
     shared = learned.repeated.worth_it(length) if length >= LONG else frozenset[Any]()
-    if not shared or learned.outlined or learned.assigned or learned.changed:
+    if not shared or learned.assigned or learned.changed:
         return program
     trial = replace(learned, shared=shared, unshared=set())
     for _ in shared:
