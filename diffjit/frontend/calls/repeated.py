@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.analysis.memory import effects
 from diffjit.dataclass import dataclass
 from diffjit.frontend.calls.records import Record
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import Static
-from diffjit.ir.nodes import Function, Op, Value
+from diffjit.ir.aliases import Classes, edges
+from diffjit.ir.nodes import Function, Op, Value, written
 from diffjit.ir.ops import Raises
-from diffjit.ir.types import Array, Scalar
+from diffjit.ir.types import Array, Scalar, is_ref
 from diffjit.ir.walk import callees, walk
 
 LONG = 5000  # operations of a program that becomes several
@@ -106,7 +106,7 @@ class RepeatedCalls(Mixin):
         captured = {c.param for c in self.captures.values()}
         around = {r.function for r in self.recursions}  # recursive functions of which not all is known yet
         alone = record.within.keys() <= captured and not around.intersection(callees(record.function))
-        if not alone or not _stands_alone(record):
+        if not alone or not _stands_alone(record, {r.function for r in self.shared.values()}):
             raise Learn("unshared", {record.node})
         self.shared[record.form] = record
 
@@ -133,15 +133,38 @@ def _form_of(value: Any) -> Any:
     return None
 
 
-def _stands_alone(record: Record) -> bool:
-    """Whether a function's calls have nothing to do with what is around them, nor with one another."""
-    function = record.function
-    effects(function)
-    return (
-        not (record.state or record.changed or record.stacked or record.shares)
-        and not (function.writes or function.returns_views)
-        and not any(_acts(op) for f in callees(function) for op in walk(f.body))
-    )
+def _stands_alone(record: Record, known: set[Function]) -> bool:
+    """Whether a function's calls have nothing to do with what is around them, nor with one another.
+
+    `known`: functions that do stand alone.
+    """
+    if record.state or record.changed or record.stacked or record.shares:
+        return False
+    functions = callees(record.function)
+    if any(_acts(op) for f in functions for op in walk(f.body)):
+        return False
+    own = {f: _Own(f, known) for f in functions}
+    changed = (own[f].has(op.inputs[k]) for f in functions for op in walk(f.body) for k in written(op))
+    return all(changed) and all(map(own[record.function].has, record.function.results))
+
+
+class _Own:
+    """The memory that a function has made itself."""
+
+    def __init__(self, function: Function, known: set[Function]) -> None:
+        self.classes = Classes()
+        others = list(function.params)
+        for op in walk(function.body):
+            self.classes.meet(op)
+            for edge in edges(op):
+                self.classes.unite(edge.source, edge.target)
+            if op.kind == "call" and op.attrs["function"] not in known:
+                others += op.outputs
+        self.others = {self.classes.find(v) for v in others if is_ref(v.type)}
+
+    def has(self, v: Value) -> bool:
+        """Whether this is a number, or memory that the function has made, for certain."""
+        return not is_ref(v.type) or self.classes.find(v) not in self.others
 
 
 def _acts(op: Op) -> bool:
