@@ -32,7 +32,7 @@ from diffjit.ir.walk import callees, walk
 LONG = 5000  # operations of a program that becomes several
 _CALLS = 4  # of one form, from which on a function may be worth it
 _SHARE = 20  # and it is more than one in so many operations of the program,
-_SMALLEST = 40  # and of more than so many operations: a call takes as long as some
+_SMALLEST = 30  # and of more than so many operations: a call takes as long as some
 _GAIN = 0.75  # what is left of a program that was worth it
 _PLAIN = (bool, int, float, complex, str, type(None))
 
