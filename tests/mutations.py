@@ -565,7 +565,7 @@ MUTATIONS = (
     ),
     Mutation(
         "what prints may start again",
-        "lowering/calls/cpu.py",
+        "ir/raising.py",
         """    return op.row.linked or (op.row.effect and op.row.raises is not Raises.ALWAYS)""",
         "    return op.row.linked",
         "tests/lowering/test_tiers.py -k traces",

@@ -148,3 +148,8 @@ def shapes_agree(op: Op) -> bool:
         if len(lengths - {1}) > 1:
             return False
     return True
+
+
+def leaves_traces(op: Op) -> bool:
+    """Whether an operation is seen from outside, other than by the exception that it ends the program with."""
+    return op.row.linked or (op.row.effect and op.row.raises is not Raises.ALWAYS)

@@ -24,8 +24,8 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import Static
 from diffjit.ir.aliases import Classes, edges
-from diffjit.ir.nodes import Function, Op, Value, written
-from diffjit.ir.ops import Raises
+from diffjit.ir.nodes import Function, Value, written
+from diffjit.ir.raising import leaves_traces
 from diffjit.ir.types import Array, Scalar, is_ref
 from diffjit.ir.walk import callees, walk
 
@@ -59,9 +59,9 @@ def size(function: Function) -> int:
     return sum(1 for f in callees(function) for _ in walk(f.body))
 
 
-def is_shorter(other: Function, function: Function) -> bool:
-    """Whether a program with calls is so much shorter that they pay."""
-    return size(other) <= _GAIN * size(function)
+def is_shorter(function: Function, length: int) -> bool:
+    """Whether a program with calls is so much shorter than one of so many operations that they pay."""
+    return size(function) <= _GAIN * length
 
 
 class RepeatedCalls(Mixin):
@@ -141,7 +141,7 @@ def _stands_alone(record: Record, known: set[Function]) -> bool:
     if record.state or record.changed or record.stacked or record.shares:
         return False
     functions = callees(record.function)
-    if any(_acts(op) for f in functions for op in walk(f.body)):
+    if any("rules" in op.attrs or op.row.once or leaves_traces(op) for f in functions for op in walk(f.body)):
         return False
     own = {f: _Own(f, known) for f in functions}
     changed = (own[f].has(op.inputs[k]) for f in functions for op in walk(f.body) for k in written(op))
@@ -165,8 +165,3 @@ class _Own:
     def has(self, v: Value) -> bool:
         """Whether this is a number, or memory that the function has made, for certain."""
         return not is_ref(v.type) or self.classes.find(v) not in self.others
-
-
-def _acts(op: Op) -> bool:
-    """Whether an operation is seen from outside, other than by what it raises, or has rules of its own."""
-    return "rules" in op.attrs or op.row.once or op.row.linked or (op.row.effect and op.row.raises is not Raises.ALWAYS)

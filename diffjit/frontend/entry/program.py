@@ -59,6 +59,7 @@ def specialise(
     `with_changes`: what the function leaves in lists, dicts and objects among its arguments is returned, too.
     """
     learned = Learned()
+    attempt = functools.partial(_specialise, function, args, kwargs, with_changes=with_changes)
     refused: DiffjitError | None = None
     without: Program | None = None  # with less known of lengths: knowing more refuses nothing
     idle = 0  # attempts that told nothing about a new place
@@ -66,11 +67,11 @@ def specialise(
         if idle == MAX_RESTARTS:
             break
         try:
-            program, wanted = _specialise(function, args, kwargs, fixed, learned, with_changes=with_changes)
+            program, wanted = attempt(fixed, learned)
             if learned.dead and learned.given_up and refused is not None:
                 raise refused from refused.__cause__
             if wanted <= fixed:
-                return _in_parts(program, function, args, kwargs, fixed, learned, with_changes=with_changes)
+                return _in_parts(program, attempt, fixed, learned)
             without = without or program
             fixed |= wanted  # there are only so many axes
         except NeedStatic as need:
@@ -113,13 +114,9 @@ def specialise(
 
 def _in_parts(
     program: Program,
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    attempt: Callable[[frozenset[int], Learned], tuple[Program, set[int]]],
     fixed: frozenset[int],
     learned: Learned,
-    *,
-    with_changes: bool,
 ) -> Program:
     """A long program with functions that it calls again and again as programs of their own, where that is shorter."""
     length = size(program.function)
@@ -129,7 +126,7 @@ def _in_parts(
     trial = replace(learned, shared=shared, unshared=set())
     for _ in shared:
         try:
-            other, wanted = _specialise(function, args, kwargs, fixed, trial, with_changes=with_changes)
+            other, wanted = attempt(fixed, trial)
         except Learn as found:
             if found.table != "unshared":
                 return program
@@ -137,7 +134,7 @@ def _in_parts(
         except (NeedStatic, Related, DiffjitError):
             return program  # less is known of a function's parameters than of what stands in their place
         else:
-            return other if wanted <= fixed and is_shorter(other.function, program.function) else program
+            return other if wanted <= fixed and is_shorter(other.function, length) else program
     return program
 
 

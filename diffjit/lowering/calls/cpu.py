@@ -20,7 +20,7 @@ from diffjit.errors import DiffjitError, InternalError, TypeProblem
 from diffjit.garbage import no_garbage_collection
 from diffjit.ir import stages
 from diffjit.ir.nodes import Function, Loc, Op
-from diffjit.ir.ops.schema import Raises
+from diffjit.ir.raising import leaves_traces
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import callees, walk
 from diffjit.lowering.calls import cache, failures
@@ -191,13 +191,8 @@ def leaves_no_traces(function: Function) -> bool:
     return (
         not recursive_ones(functions)
         and not any(isinstance(p.type, (Array, List, Stack)) and memory.written(p) for p in function.params)
-        and not any(_traces(op) for f in functions for op in walk(f.body))
+        and not any(leaves_traces(op) for f in functions for op in walk(f.body))
     )
-
-
-def _traces(op: Op) -> bool:
-    """Whether an operation is seen from outside, other than by the exception that it ends the program with."""
-    return op.row.linked or (op.row.effect and op.row.raises is not Raises.ALWAYS)
 
 
 class FirstCall:
