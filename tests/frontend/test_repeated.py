@@ -103,24 +103,25 @@ def back(v, n):
     return np.sin(there(v, n - 1)) * v
 
 
-def with_recursion(x, k):
+def around_halves(x, k):
     n = 2 if k > 0.1 else 1
     p = np.array([x[0], k, x[1]])
-    total = (
-        halves(x[0], n) * halves(k, n)
-        + bend(x[2], 0.3)
-        + bend(k, k)
-        + with_powers(p, n)
-        + with_powers(p * 0.3, n)
-        + with_powers(p, n)
-    )
-    return total + np.sum(there(p, n) * back(p, n)) + back(p, n)[0]
+    total = halves(x[0], n) * halves(k, n) + bend(x[2], 0.3) + bend(k, k)
+    return total + with_powers(p, n) + with_powers(p * 0.3, n) + with_powers(p, n)
+
+
+def around_both(x, k):
+    n = 2 if k > 0.1 else 1
+    p = np.array([x[0], k, x[1]])
+    total = bend(k, k) + bend(k, 0.5 * k) + bend(0.3 * k, k)
+    return total + np.sum(there(p, n) * p)
 
 
 @pytest.mark.parametrize("backend", ["numba", "python"])
-def test_beside_recursion(backend):
-    assert {"bend", "with_powers"} <= set(shared(with_recursion, X, 0.8))
-    check(with_recursion, backend)
+@pytest.mark.parametrize(("f", "few"), [(around_halves, {"bend", "with_powers"}), (around_both, {"bend"})])
+def test_beside_recursion(f, few, backend):
+    assert few <= set(shared(f, X, 0.8))
+    check(f, backend)
 
 
 @pytest.mark.parametrize("backend", ["numba", "python"])

@@ -260,7 +260,7 @@ class MemoTyping(numba_internals.TypingContext):
         return MEMO[typ, attr]
 
 
-GIVEN: WeakKeyDictionary[Any, tuple[str, ...]] = WeakKeyDictionary()  # code of functions -> types of their results
+GIVEN: WeakKeyDictionary[Any, tuple[str, ...]] = WeakKeyDictionary()  # functions -> types of what they give
 
 
 class _Inferer(numba_internals.TypeInferer):
@@ -273,7 +273,7 @@ class _Inferer(numba_internals.TypeInferer):
 
     def return_types_from_partial(self) -> Any:
         """What a function gives that is called while its types are inferred: arrays may have another layout by then."""
-        told = GIVEN.get(self.func_id.func.__code__)
+        told = GIVEN.get(self.func_id.func)
         if told is None or any(":" in spec or "(" in spec for spec in told):
             found = super().return_types_from_partial()
             if found is not None or told is None:
@@ -385,7 +385,7 @@ def giving(*results: str) -> Callable[[Callable[..., Any]], Any]:
     """Decorator of such functions that may call themselves, or each other: the types of what they give are told."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        GIVEN[function.__code__] = results
+        GIVEN[function] = results
         return inner(function)
 
     return decorate
