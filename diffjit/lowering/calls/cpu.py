@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -216,7 +217,13 @@ class FirstCall:
         line = getattr(getattr(error, "loc", None), "line", None) or 0
         at = [*self.places[: line + 1][::-1], *self.places] if line < len(self.places) else self.places
         loc = next((p for p in at if p is not None), None)
-        return InternalError.of(f"compiling `{self.dispatcher.__name__}`", error, loc)
+        return InternalError.of(f"compiling `{self.dispatcher.__name__}`", error, loc, hint=self._text_of(error))
+
+    def _text_of(self, error: Exception) -> str:
+        """The line of the loops that an error is about, innermost first, for who mends it."""
+        file = self.dispatcher.py_func.__code__.co_filename
+        found = re.search(rf'{re.escape(Path(file).name)}", line (\d+)', str(error))
+        return f"; it was made in `{linecache.getline(file, int(found[1])).strip()}`" if found else ""
 
     @contextmanager
     def compiling(self, listener: stages.Stages | None, args: tuple[Any, ...] | None = None) -> Iterator[None]:
