@@ -1,7 +1,9 @@
 """Loops that are functions of their own: the same results and errors as where they stand, in short programs as well."""
 
 import ast
+import builtins
 import re
+import types
 
 import numpy as np
 import pytest
@@ -85,6 +87,18 @@ def arrays_that_are_replaced(x, k):
     return np.sum(np.sin(u) * u)
 
 
+def loops_of_no_name(x, k):
+    total = 0.0
+    for _ in range(3):
+        p = x * k + total
+        for _i in range(x.size):
+            p = 0.9 * p + 0.1 * np.sin(p[_i]) * x
+        total = total * 0.5 + 0.1 * p[_] * np.sum(x * p)
+        for j in range(5):
+            total += p[j] * x[_] * k
+    return total
+
+
 PROGRAMS = [bounds_that_change, sums_of_all_kinds, loops_left_early, lists_and_helpers, arrays_that_are_replaced]
 
 
@@ -103,6 +117,18 @@ def test_derivatives(f):
     assert second == pytest.approx(dj.jacrev(dj.grad(f))(X, k), rel=1e-10, abs=1e-10)
     wanted = (dj.grad(f)(X + step, k) - dj.grad(f)(X - step, k)) / (2 * step)
     assert second @ np.ones(7) == pytest.approx(wanted, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("f", [loops_of_no_name, sums_of_all_kinds])
+def test_what_the_prompt_keeps_is_no_variable(f, monkeypatch):
+    wanted = dj.grad(f)(X, 1.3), dj.hessian(f)(X, 1.3)
+    dj.clear_cache()
+    for name in ("_", "_i", "s", "t"):  # the last value at the prompt, gettext's function, and what others put there
+        monkeypatch.setattr(builtins, name, 2, raising=False)
+    other = types.FunctionType(f.__code__, f.__globals__, "other")
+    assert "loops" in dj.source(dj.grad(other), X, 1.3, stage="lowered")
+    assert dj.grad(other)(X, 1.3) == pytest.approx(wanted[0], rel=1e-14)
+    assert dj.hessian(other)(X, 1.3) == pytest.approx(wanted[1], rel=1e-14)
 
 
 def beyond(x, n):

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from diffjit.ir.text.names import BUILTINS
 from diffjit.lowering.llvm.numba_internals import IR
 
 TREES = "__diffjit_trees__"  # global of a generated module: the trees of its functions, by name
@@ -161,6 +162,7 @@ class _Writer:
             return self.variable(node.id)
         if node.id in self.globals:
             return IR.Global(node.id, self.globals[node.id], self.loc)
+        assert node.id in BUILTINS, f"nothing gives {node.id} a value"  # the prompt, say, makes its own `_` there
         found = self.builtins if isinstance(self.builtins, dict) else vars(self.builtins)
         return IR.Global(node.id, found[node.id], self.loc)
 

@@ -13,7 +13,6 @@ the results do not depend on the threads.
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Op, Value
+from diffjit.ir.text.names import BUILTINS
 from diffjit.ir.types import Array
 from diffjit.lowering.loops import fuse, told
 from diffjit.lowering.marks import NEST
@@ -274,4 +274,4 @@ def free_names(body: list[ast.stmt], given: set[str]) -> list[str]:
     nodes = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
     made = {n.id for n in nodes if isinstance(n.ctx, ast.Store)}
     names = dict.fromkeys(n.id for n in nodes if n.id not in made | given)
-    return [n for n in names if n not in RUNTIME_NAMES and not hasattr(builtins, n)]
+    return [n for n in names if n not in RUNTIME_NAMES and n not in BUILTINS]
