@@ -323,7 +323,16 @@ def check(seed: int, backends: tuple[str, ...] = ("python", "numba"), writer: An
     k = 2 + seed % 3
     try:
         value = limited(lambda: f(*POINT, k), STEPS)
-    except (ArithmeticError, LookupError, TypeError, ValueError, Unfit) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        StopIteration,
+        TypeError,
+        ValueError,
+        Unfit,
+    ) as error:
         return f"unfit: {type(error).__name__}"
     units = [tuple(float(i == j) for j in range(3)) for i in range(3)]
     first = [slope(f(*map(Dual, POINT, u), k)) for u in units]

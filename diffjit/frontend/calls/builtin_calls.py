@@ -24,7 +24,7 @@ from diffjit.frontend.values.templates import Const, DynList, SumT, describe, re
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
-from diffjit.primitives.library import containers, numbers
+from diffjit.primitives.library import containers, iterators, numbers
 from diffjit.primitives.opaque.acts import STREAMS
 
 _WRITTEN_OUT = 8  # elements of an array: of more than these, `max` and `min` are loops
@@ -161,21 +161,25 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.enumerate)
     def py_enumerate(self, iterable: Any, start: Any = Static(0)) -> Any:
-        return av.Iter("enumerate", (self.as_iterable(iterable), start))
+        source = self.as_iterable(iterable)
+        made = av.Iter("enumerate", (source, start))
+        return self.iterator(made, lambda: self.drawn_by(iterators.enumerated, source, start))
 
     @core(builtins.zip)
     def py_zip(self, *iterables: Any, strict: Any = Static(False)) -> Any:
         given = self.taken_in_turn([self.certain(i) for i in iterables])
         parts = tuple(map(self.as_iterable, given))
+        if any(self.drawn_from(part) is not None for part in parts) and not self.static_truth(strict, "`strict`"):
+            return self.call_plain(iterators.zipped, *parts, node=None)  # none is drawn from once another has ended
         if not self.static_truth(strict, "`strict`") or len(parts) < 2:
-            return av.Iter("zip", parts)
+            return self.iterator(av.Iter("zip", parts), lambda: self.drawn_by(iterators.zipped, *parts))
         if self.catches(ValueError) or any(map(self.is_lazy, parts)):
             return self.call_plain(containers.zipped_strictly, *parts, node=None)
         first, *others = (self.folded(self.alongside(part, None).length) for part in parts)
         for other in others:
             differ = self.logical_not(self.same(first, other))
             self.raise_if(differ, ValueError, av.inexact("zip() arguments differ in length"))
-        return av.Iter("zip", parts)
+        return self.iterator(av.Iter("zip", parts), lambda: self.drawn_by(iterators.zipped, *parts))
 
     @core(builtins.reversed)
     def py_reversed(self, sequence: Any) -> Any:
@@ -183,15 +187,17 @@ class BuiltinCalls(Mixin):
             start, stop, step = sequence.start, sequence.stop, sequence.step
             if isinstance(step, Static) and step.obj == 1:
                 return av.Range(self.ew("subtract", stop, Static(1)), self.ew("subtract", start, Static(1)), Static(-1))
-        return av.Iter("reversed", (sequence,))
+        return self.iterator(av.Iter("reversed", (sequence,)), lambda: self.drawn_by(iterators.backwards, sequence))
 
     @core(builtins.map)
     def py_map(self, function: Any, *iterables: Any) -> Any:
-        return av.Iter("map", (function, *map(self.as_iterable, self.taken_in_turn(list(iterables)))))
+        parts = (function, *map(self.as_iterable, self.taken_in_turn(list(iterables))))
+        return self.iterator(av.Iter("map", parts), lambda: self.drawn_by(iterators.mapped, *parts))
 
     @core(builtins.filter)
     def py_filter(self, function: Any, iterable: Any) -> Any:
-        return av.Iter("filter", (function, self.as_iterable(iterable)))
+        parts = (function, self.as_iterable(iterable))
+        return self.iterator(av.Iter("filter", parts), lambda: self.drawn_by(iterators.filtered, *parts))
 
     @core(builtins.iter)
     def py_iter(self, iterable: Any, sentinel: Any = None) -> Any:
@@ -199,16 +205,14 @@ class BuiltinCalls(Mixin):
             return self.call_plain(containers.called, iterable, sentinel, node=None)
         if self.wrong_type(iterable):
             raise self.not_iterable(iterable, None)
-        given, iterable = iterable, self.as_iterable(iterable)
+        while (cls := self.object_class(iterable)) is not None and self.class_has(cls, "__iter__"):
+            iterable = self.call_method(iterable, "__iter__", [])
+            if self.object_class(iterable) is not None and self.class_has(self.class_of(iterable), "__next__"):
+                return iterable
+        iterable = self.as_iterable(iterable)
         if isinstance(iterable, av.Iter) and not iterable.claimed:
             return iterable
-        site = (self.call_path, self.place())
-        if site in self.learned.cursors:
-            return self.instantiate(containers.Cursor, [iterable], {}, self.here)
-        made = av.Iter("iter", (iterable,))
-        if isinstance(given, Value | av.Tup) or (isinstance(given, av.Ref) and self.is_sequence(given)):
-            self.cursor_sites[made.serial] = site
-        return made
+        return self.iterator(av.Iter("iter", (iterable,)), lambda: self.in_turn(iterable))
 
     @core(functools.reduce)
     def ft_reduce(self, function: Any, iterable: Any, initial: Any = None) -> Any:
@@ -467,7 +471,7 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.next)
     def py_next(self, iterator: Any, default: Any = None) -> Any:
-        if self.object_class(iterator) is containers.Cursor and default is not None:
+        if self.object_class(iterator) is iterators.Cursor and default is not None:
             place, items = (self.get_attribute(iterator, name) for name in ("place", "items"))
             more = self.compare_kind("less", place, self.length(items))
             return self.choose(more, lambda: self.call_method(iterator, "__next__", []), lambda: default)

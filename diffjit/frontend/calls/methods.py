@@ -39,9 +39,11 @@ class Methods(Mixin):
         """Call a method of a list, dict, string, tuple, array or number."""
         if isinstance(receiver, av.Iter) and receiver.kind == "super":
             return self.super_method(receiver, name, args, kwargs, node)
-        if isinstance(receiver, av.Iter) and name in ("send", "throw"):
-            cure = "give it all values at once, or write a class that keeps what lives between them"
-            raise self.unsupported("DJ101", f"a generator that is given values (`{name}`)", node, cure)
+        if isinstance(receiver, av.Iter) and receiver.kind in ("generator", "genexp"):
+            if name == "throw":
+                cure = "give it values (send), or write a class that keeps what lives between them"
+                raise self.unsupported("DJ101", "a generator that exceptions are thrown into (`throw`)", node, cure)
+            raise self.needs_place(receiver.serial, f"`{name}` of this generator", node)
         if name == "__getitem__":
             return self.get_item(receiver, args[0], node)
         if name == "__setitem__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,12 +14,13 @@ from diffjit.frontend.objects.iterate import Indexed, UnknownLength
 from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import DynList, Learn
+from diffjit.frontend.values.templates import DynList
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 from diffjit.primitives.library import containers
+from diffjit.primitives.library.iterators import Cursor, accumulated
 
 Body = Callable[[Any], Any]
 
@@ -47,7 +49,7 @@ class Iterators(Mixin):
                 return self.call_plain(containers.numbered, value, node=None) if sequence else value
             found = self.call_method(value, "__iter__", [])
             if isinstance(found, av.Ref) and self.class_has(self.class_of(found), "__next__"):
-                return self.call_plain(containers.drawn, found, node=None)
+                return self.draws(found)
             value = found
         return value
 
@@ -56,10 +58,7 @@ class Iterators(Mixin):
         if not isinstance(iterable, av.Iter) or iterable.claimed or iterable.kind in _HELPERS:
             return iterable
         if ("used", iterable.serial) in self.cells:
-            if iterable.serial in self.cursor_sites:
-                raise Learn("cursors", {self.cursor_sites[iterable.serial]})
-            message, cure = "an iterator that was used before", "make a list of it first: list(...)"
-            raise self.unsupported("DJ115", message, None, cure)
+            raise self.needs_place(iterable.serial, "an iterator that was used before")
         self.cells["used", iterable.serial] = USED
         parts = [self.claim(self.certain(part)) for part in iterable.parts]
         return replace(iterable, parts=tuple(parts), claimed=True)
@@ -97,9 +96,11 @@ class Iterators(Mixin):
 
     def _sequence_behind(self, iterable: Any) -> tuple[Any, Any]:
         """The array, list or tuple that an iterator goes through, and from where; None of other iterators."""
-        if isinstance(iterable, av.Iter) and iterable.serial in self.cursor_sites:
-            return iterable.parts[0], Static(0)
-        if self.object_class(iterable) is containers.Cursor:
+        if isinstance(iterable, av.Iter) and iterable.kind == "iter":
+            (source,) = iterable.parts
+            if isinstance(source, Value | av.Tup) or (isinstance(source, av.Ref) and self.is_sequence(source)):
+                return source, Static(0)
+        if self.object_class(iterable) is Cursor:
             return tuple(self.get_attribute(iterable, name) for name in ("items", "place"))  # pyright: ignore[reportReturnType]
         return None, None
 
@@ -153,7 +154,7 @@ class Iterators(Mixin):
     def _zipped(self, parts: tuple[Any, ...], body: Body, node: Any) -> None:
         """One part leads, a lazy one or one of known length; the others are indexed along with it."""
         lead = next((p for p in parts if self.is_lazy(p)), None) or next(p for p in parts if self.can_unroll(p))
-        beside = [None if p is lead else self.countable(p, node) for p in parts]
+        beside = [None if p is lead else self.collect(p, node, in_turn=True) if self.is_lazy(p) else p for p in parts]
         first = [None if p is None else self.alongside(p, node) for p in beside]
         uid, name = next(self._uids), ("t", next(self._uids))
         self.cells[name] = Static(0)
@@ -189,9 +190,11 @@ class Iterators(Mixin):
         """An iterable with a length."""
         return self.collect(iterable, node) if self.is_lazy(iterable) else iterable
 
-    def refuse_endless(self, ops: list[Op], node: Any) -> None:
-        """Refuse to list the items of an iterator without an end."""
+    def refuse_endless(self, ops: list[Op], iterable: Any, node: Any, *, in_turn: bool) -> None:
+        """Refuse to list the items of an iterator without an end; `in_turn`: they could as well be drawn one by one."""
         if any(_endless(op) for op in ops):
+            if in_turn and iterable.serial in self.sites.turns:
+                raise self.needs_place(iterable.serial, "")
             cure = "cut it by itertools.islice, or by something that counts beside it: enumerate, range, an array"
             raise self.unsupported("DJ115", "all items of an iterator without an end", node, cure)
 
@@ -351,7 +354,8 @@ class Iterators(Mixin):
 
             self.accumulate(rest, first, step)
 
-        return av.Iter("lazy", (drive,))
+        again = lambda: self.drawn_by(accumulated, iterable, Static(operator.add) if plain else func, initial)  # noqa: E731
+        return self.iterator(av.Iter("lazy", (drive,)), again)
 
     def first_and_rest(self, iterable: Any, empty: str = "") -> tuple[Any, Any]:
         """The first item, and an iterable of the others; `empty` is set where Python needs none."""
@@ -391,7 +395,8 @@ class Iterators(Mixin):
         if not all(self.is_int(n) for n in (start, step)):
             return self.call_plain(containers.count, start, step, node=None)
         far = self.ew("multiply", step, self.build.const(ENDLESS))  # not known while specialising: nobody unrolls it
-        return av.Range(start, self.ew("add", start, far), step)
+        numbers = av.Range(start, self.ew("add", start, far), step)
+        return self.iterator(av.Iter("iter", (numbers,)), lambda: self.cursor(numbers))
 
     def call_helper(self, helper: av.Iter, args: list[Any], node: Any) -> Any:
         """A call of a getter by index, or of a function whose argument holds its arguments."""

@@ -355,7 +355,7 @@ class Lists(Mixin):
             return self.new(DynList(lists, held.elem, held.site))
         return self.new(av.ListC(held.items))
 
-    def collect(self, iterable: Any, node: Any = None) -> Any:
+    def collect(self, iterable: Any, node: Any = None, *, in_turn: bool = False) -> Any:
         """The items of any iterable: those of a new list."""
         try:
             return self.new(av.ListC(tuple(self.sequence_items(iterable, node))))
@@ -364,7 +364,7 @@ class Lists(Mixin):
         result = self.new(av.ListC(()))
         block, first = self.build.block, len(self.build.block.ops)
         self.iterate(iterable, lambda item: self.list_append(result, item), node, key=("collect", self.place()))
-        self.refuse_endless(block.ops[first:], node)
+        self.refuse_endless(block.ops[first:], iterable, node, in_turn=in_turn)
         return result
 
     def list_extend(self, ref: av.Ref, items: Any, node: Any = None) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from diffjit import tree
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
 from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.machines import variable
 from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -275,7 +276,9 @@ class Objects(Mixin):
         """An attribute as `object` finds it."""
         if name in held.fields:
             value = held.fields[name]
-            return self.bound(value, name) if isinstance(value, av.Maybe) else value
+            if value is av.UNBOUND:
+                return self.unset(name)
+            return self.bound(value, variable(name)) if isinstance(value, av.Maybe) else value
         if name == "__dict__":
             made = self.new(
                 av.DictC(self.all_fields(held), frozen="is an object's __dict__, of which diffjit has a copy")

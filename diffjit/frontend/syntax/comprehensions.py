@@ -43,7 +43,7 @@ class Comprehensions(Mixin):
 
     def eval_GeneratorExp(self, node: gast.AST) -> Any:
         first = self.eval(node.generators[0].iter)  # Python, too, evaluates it where the expression stands
-        return av.Iter("genexp", (node, self.frames[-1], first))
+        return self.generator_expression(node, first)
 
     def comprehend(
         self, node: gast.AST, action: Callable[[], None], frame: Frame | None = None, first: Any = None

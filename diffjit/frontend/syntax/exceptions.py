@@ -16,11 +16,12 @@ from typing import Any
 import gast
 
 from diffjit.errors import DiffjitError
+from diffjit.frontend.objects.resumable import ESCAPED
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import NONE, Static, is_none
-from diffjit.ir.nodes import Block, Value
+from diffjit.ir.nodes import Block, Value, const_of
 from diffjit.ir.types import Scalar
 
 
@@ -251,11 +252,15 @@ class Exceptions(Mixin):
 
     def exception_attribute(self, held: av.ObjC, name: str) -> Any:
         """An attribute that Python sets on each exception."""
+        if name == "value" and issubclass(held.cls, StopIteration):
+            args = held.fields["args"].items
+            return args[0] if args else NONE
         cure = "use its class, `args`, `__cause__` and attributes of your own"
         raise self.unsupported("DJ124", f"attribute `{name}` of {describe(held)}", None, cure)
 
     def throw(self, exception: av.Ref, node: gast.AST | None = None, *, again: bool = False) -> None:
         """Raise: jump to the handler that catches it, else leave the function; `again` behind a `finally`."""
+        exception = self.out_of_generators(exception)
         cls = self.contents(exception).cls
         handler = self.handler_for(cls)
         if handler is not None:
@@ -307,6 +312,8 @@ class Exceptions(Mixin):
         """Fail where the condition holds, as Python does; `message` as in `guard`."""
         if isinstance(cond, Static) and not cond.obj:
             return
+        if issubclass(exception, StopIteration) and self.left_generators():
+            exception, message = RuntimeError, ESCAPED
         if self.catches(exception):
             self.guard(self.logical_not(cond), exception, message)
         elif isinstance(cond, Static):
@@ -429,6 +436,11 @@ class Exceptions(Mixin):
         """Whether an exception of this class would be caught here."""
         return self.handler_for(exception) is not None
 
+    def raised_unless(self, returned: Value) -> bool:
+        """Whether a function has certainly raised what is caught around it where it has not returned."""
+        flags = (self.flag_value(f) for key, f in self.cells.items() if key[0] == "jump" and key[1] == "raise")
+        return any(_opposite(returned, flag) for flag in flags)
+
     def start_exception(self, exception: av.Ref, handler: Any, *, again: bool = False) -> None:
         """Jump to a handler."""
         held = self.contents(exception)
@@ -437,6 +449,21 @@ class Exceptions(Mixin):
         key = (handler[0], held.cls)
         self.cells["exc", *key] = exception
         self.jump("raise", *key)
+
+
+def _opposite(a: Any, b: Any) -> bool:
+    """Whether of two truth values one is what the other is not, as far as is seen from how they were made."""
+    x, y = const_of(a) if isinstance(a, Value) else None, const_of(b) if isinstance(b, Value) else None
+    if x is not None or y is not None:
+        return x is not None and y is not None and bool(x) != bool(y)
+    if not (isinstance(a, Value) and isinstance(b, Value)) or a.op is None or b.op is None:
+        return False
+    if any(p.op.kind == "logical_not" and p.op.inputs[0] is q for p, q in ((a, b), (b, a)) if p.op is not None):
+        return True
+    if a.op is not b.op or a.op.kind != "if":
+        return False
+    place = a.op.outputs.index
+    return all(_opposite(region.results[place(a)], region.results[place(b)]) for region in a.op.regions)
 
 
 def _jumps(statements: list[gast.AST]) -> Iterator[gast.AST]:

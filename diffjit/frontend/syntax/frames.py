@@ -45,7 +45,7 @@ class Learned:
     looped: set[Any] = field(default_factory=set)  # those that are loops with stacks
     tables: dict[Any, bool] = field(default_factory=dict)  # dicts with run-time keys -> whether known ones would do
     spelled: dict[Any, bool] = field(default_factory=dict)  # dicts whose keys have to be known after all
-    cursors: set[Any] = field(default_factory=set)  # where iter(...) has to make an object that knows its place
+    cursors: set[Any] = field(default_factory=set)  # where an iterator has to be an object that knows its place
     apart: set[Any] = field(default_factory=set)  # not empty: objects that branches choose from are changed later
     live: set[Any] = field(default_factory=set)  # lists whose items are objects that are changed in place
     doubts: set[Any] = field(default_factory=set)  # divisions of numbers that are Python's or NumPy's by path

@@ -15,6 +15,7 @@ from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.numpy.index_tricks import is_index_trick
 from diffjit.frontend.objects.lists import split_slice
 from diffjit.frontend.outside.surroundings import is_surroundings
+from diffjit.frontend.syntax.loops import whole
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.lengths import Lengths
@@ -232,10 +233,10 @@ class Indexing(Mixin):
                 found.append(("param", self.param_paths[v]))
             elif v in self.iv_loops:
                 loop = self.iv_loops[v]
-                found.append(("loop", loop.site))
+                found.append(("loop", whole(loop.site)))
                 todo.extend(() if loop.can_unroll else loop.bounds)
             elif v in self.arg_loops and self.unrollable(self.arg_loops[v]):
-                found.append(("loop", self.arg_loops[v]))
+                found.append(("loop", whole(self.arg_loops[v])))
             elif v.op is not None and (v.op.kind in kinds or isinstance(v.type, Array)):
                 todo.extend(v.op.inputs)  # of arrays, the lengths
                 if v.op.kind == "if" and not of_floats and isinstance(v.type, Scalar):

@@ -57,6 +57,7 @@ from diffjit.frontend.objects.iterators import Iterators
 from diffjit.frontend.objects.lists import Lists
 from diffjit.frontend.objects.objects import Objects
 from diffjit.frontend.objects.protocols import Protocols
+from diffjit.frontend.objects.resumable import Resumable
 from diffjit.frontend.objects.sets import SetOperators
 from diffjit.frontend.objects.tables import Tables
 from diffjit.frontend.objects.text import Text
@@ -94,7 +95,7 @@ MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 
 class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
-    Iteration, Iterators, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore,
+    Iteration, Iterators, Resumable, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore,
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
     RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols,
     SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
@@ -126,7 +127,6 @@ class Interpreter(
         self.step = 0
         self.current_loop: Any = None
         self.tail: Any = None
-        self.cursor_sites: dict[int, Any] = {}  # iterators of sequences -> where they were made
         self.generated: dict[int, Any] = {}  # generators that were gone through -> what they returned
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.branches = 0  # and those branches among them that the program writes as `if`
@@ -292,7 +292,7 @@ class Interpreter(
             )
         bound = self.bind_arguments(fn, args, kwargs, node)
         if yields(fn.node):
-            return av.Iter("generator", (fn, bound))
+            return self.generator(fn, bound)
         if self.memo is not None:
             return self.remembered(lambda: self.call_bound(fn, bound, node))
         return self.call_bound(fn, bound, node)
@@ -389,7 +389,7 @@ class Interpreter(
         flag = self.flag_value(self.cells.pop(("jump", "return", frame.uid), None))
         if isinstance(result, av.Maybe):
             result = result.value if isinstance(flag, Value) else self.bound(result, "the result")
-        if isinstance(flag, Value) and not self.dead:
+        if isinstance(flag, Value) and not self.dead and not self.raised_unless(flag):
             return self.join_fall_through(flag, result)
         return result
 

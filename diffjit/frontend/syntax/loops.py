@@ -273,13 +273,8 @@ class Loops(Mixin):
                 continue
             if key[0] == "used":
                 if key not in start and key[1] < attempt.serial:
-                    if key[1] in self.cursor_sites:
-                        raise Learn("cursors", {self.cursor_sites[key[1]]})
-                    message, cure = (
-                        "an iterator made before the loop is used in it",
-                        "make a list of it first: list(...)",
-                    )
-                    raise self.unsupported("DJ115", message, loop.node, cure)
+                    message = "an iterator made before the loop is used in it"
+                    raise self.needs_place(key[1], message, loop.node)
                 continue
             if value is attempt.begin.get(key, UNBOUND) and not holds_heap(carried.get(key)):
                 continue
@@ -473,7 +468,11 @@ class Loops(Mixin):
         """What to raise when a value without a common form is used: perhaps another attempt gives it one."""
         if any(self.may_tabulate(site) for site in value.tables):
             return Learn("tables", {site: True for site in value.tables if self.may_tabulate(site)})
+        if value.turns:
+            return Learn("cursors", set(value.turns))
         loop = whole(value.loop)
+        if loop is None and self.loops and not self.learned.peels.get(around := whole(self.loops[-1].site), 0):
+            return Learn("peels", {around: 1})  # of paths that only the first iteration takes
         tail = isinstance(loop, tuple) and loop[0] == "tail"
         peeled = self.learned.peels.get(loop, 0)
         if loop is None or peeled >= (1 if tail else WHOLE if loop in self.known_tests else MAX_PEELS):

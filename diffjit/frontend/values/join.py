@@ -119,6 +119,11 @@ class Joiner:
                 reason,
                 tables=dict_sites(ta, tb),
                 kinds=(*self._kinds(ta, self.cells_a), *self._kinds(tb, self.cells_b)),
+                turns=tuple(
+                    self.sites.turns[i.serial]
+                    for i in (getattr(t, "like" if isinstance(t, Node) else "value", None) for t in (ta, tb))
+                    if isinstance(i, av.Iter) and i.serial in self.sites.turns
+                ),
             )
         )
 

@@ -204,7 +204,9 @@ def instantiate(template: Any, leaves: Iterator[Value], cells: Cells) -> Any:
             contents = instantiate(template.node, leaves, cells)
             return _entered(replace(contents, frozen="was read from a growing list"), cells)
         case Bad():
-            return av.Poison(template.reason, template.loop, template.tables, template.kinds, template.decided)
+            return av.Poison(
+                template.reason, template.loop, template.tables, template.kinds, template.decided, template.turns
+            )
     raise AssertionError(template)
 
 

@@ -145,6 +145,7 @@ class Bad:
     tables: tuple[Any, ...] = ()
     kinds: tuple[Any, ...] = ()
     decided: tuple[Any, ...] = ()
+    turns: tuple[Any, ...] = ()
 
 
 Template = Leaf | Const | Same | Node | OptT | SumT | MaybeT | Heap | HeapAgain | Dyn | Sub | Boxed | Bad
@@ -190,6 +191,7 @@ class Sites:
     made: set[int] = field(default_factory=set)  # heap objects that are surely no other one under a second name
     outside: dict[int, Any] = field(default_factory=dict)  # contents of objects from outside the program
     twins: dict[int, int] = field(default_factory=dict)  # an argument -> an earlier one that is the same object
+    turns: dict[int, Any] = field(default_factory=dict)  # iterators, by their numbers -> where they were made
     apart: bool = False  # objects that meet after branches stay apart, since one of them is changed later
     sums: bool = False  # numbers and arrays of types without a common one are told apart at run time
     clashes: bool = False  # there were such
@@ -239,7 +241,7 @@ def shape(value: Any) -> Template:
         case av.Maybe():
             return MaybeT(shape(value.value))
         case av.Poison():
-            return Bad(value.reason, value.loop, value.tables, value.kinds, value.decided)
+            return Bad(value.reason, value.loop, value.tables, value.kinds, value.decided, value.turns)
         case _ if value is av.UNBOUND:
             return MaybeT(None)
         case _:

@@ -232,6 +232,7 @@ class Poison:
     tables: tuple[Any, ...] = ()  # where dicts were made that would have a form in common if their keys were not known
     kinds: tuple[Any, ...] = ()  # of objects that would have one if they lived in lists of their kind
     decided: tuple[Any, ...] = ()  # numbers that decide which path is taken, if they can be fixed
+    turns: tuple[Any, ...] = ()  # where iterators were made that would have a form in common as objects
 
 
 class _Unbound:

@@ -201,28 +201,6 @@ class Deque:
         return reversed(self.items)
 
 
-class Cursor:
-    """What `iter` makes of a sequence."""
-
-    def __init__(self, items):
-        """At the first item."""
-        self.items = items
-        self.place = 0
-
-    def __iter__(self):
-        """The items from here on."""
-        while self.place < len(self.items):
-            self.place += 1
-            yield self.items[self.place - 1]
-
-    def __next__(self):
-        """The item at the place."""
-        if self.place >= len(self.items):
-            raise StopIteration
-        self.place += 1
-        return self.items[self.place - 1]
-
-
 def count(start=0, step=1):
     """start, start + step, ..."""
     number = start
@@ -323,7 +301,8 @@ def chained(iterables):
 @implements(itertools.chain)
 def chain(*iterables):
     """The items of each of these in turn."""
-    return chained(iterables)
+    for iterable in iterables:
+        yield from iterable
 
 
 @implements(itertools.starmap)

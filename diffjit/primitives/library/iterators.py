@@ -1,0 +1,199 @@
+"""Iterators that know their place: what Python makes of sequences, of generators, of `zip` and its like.
+
+A loop that goes through all of an iterator needs none of them. They are for programs that take some items here and some
+there, by `next`, by `send`, by a loop that goes on where another one was left.
+"""
+
+from __future__ import annotations
+
+DONE = -1  # the place of a generator that has ended
+PLACE, RESULT = ":place", ":result"  # attributes of a generator beside its variables
+
+
+class Ended(Exception):
+    """A generator has come to its end, which is a StopIteration outside of it."""
+
+
+class Resumed:
+    """A generator: its variables are attributes, and `step` goes on to the next `yield` (see `syntax.machines`)."""
+
+    def __init__(self, step):
+        """At the beginning."""
+        self.step = step
+        setattr(self, PLACE, 0)
+        setattr(self, RESULT, None)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        """The next item."""
+        return self.step(self, None)
+
+
+class Generator(Resumed):
+    """A generator of the program's, which may be given values."""
+
+    def send(self, value):
+        """The next item; the `yield` that it was left by gives the value."""
+        if getattr(self, PLACE) == 0 and value is not None:
+            raise TypeError("can't send non-None value to a just-started generator")
+        return self.step(self, value)
+
+    def close(self):
+        """End it where it is."""
+        setattr(self, PLACE, DONE)
+
+
+class Cursor:
+    """What `iter` makes of a sequence."""
+
+    def __init__(self, items):
+        """At the first item."""
+        self.items = items
+        self.place = 0
+
+    def __iter__(self):
+        """The items from here on."""
+        while self.place < len(self.items):
+            self.place += 1
+            yield self.items[self.place - 1]
+
+    def __next__(self):
+        """The item at the place."""
+        if self.place >= len(self.items):
+            raise StopIteration
+        self.place += 1
+        return self.items[self.place - 1]
+
+    def more(self, given=None):
+        """Whether there is another item."""
+        if given is not None:
+            raise AttributeError("an iterator of a sequence has no attribute 'send'")
+        return self.place < len(self.items)
+
+    def take(self):
+        """The next item, which there is."""
+        self.place += 1
+        return self.items[self.place - 1]
+
+    def outcome(self):
+        """What it has returned."""
+        return
+
+
+class Ahead:
+    """An iterator as a loop within a generator goes through it: first whether there is another item, then which."""
+
+    def __init__(self, source):
+        """Before the first item."""
+        self.source = source
+
+    def more(self, given=None):
+        """Whether there is another item, once the value was sent."""
+        try:
+            self.item = self.source.__next__() if given is None else self.source.send(given)
+        except StopIteration:
+            return False
+        return True
+
+    def take(self):
+        """That item."""
+        return self.item
+
+    def outcome(self):
+        """What it has returned, where it is a generator."""
+        return getattr(self.source, RESULT) if isinstance(self.source, Generator) else None
+
+
+def place_of(generator):
+    """Where it goes on: `frontend.objects.resumable` answers."""
+    return getattr(generator, PLACE)
+
+
+def begun(iterable):
+    """A Cursor, or what looks Ahead: `frontend.objects.resumable` makes it."""
+    raise NotImplementedError
+
+
+def kept(owner, name, value):
+    """`name := value` of a generator's variable."""
+    setattr(owner, name, value)
+    return value
+
+
+def enumerated(iterable, start):
+    """What `enumerate` gives."""
+    number = start
+    for item in iterable:
+        yield number, item
+        number += 1
+
+
+def zipped(*iterables):
+    """What `zip` gives. Those before one that has ended have been drawn from, as Python does it."""
+    columns = [begun(i) for i in iterables]
+    while len(columns) > 0:
+        given = 0
+        for k in range(len(columns)):
+            if given == k and columns[k].more():
+                given += 1
+        if given < len(columns):
+            for k in range(len(columns)):
+                if k < given:
+                    columns[k].take()
+            return
+        yield tuple([column.take() for column in columns])
+
+
+def chained(iterables):
+    """What `itertools.chain` gives."""
+    columns = [begun(i) for i in iterables]
+    while True:
+        found = False
+        for k in range(len(columns)):
+            if not found and columns[k].more():
+                item = columns[k].take()
+                found = True
+        if not found:
+            return
+        yield item
+
+
+def mapped(function, *iterables):
+    """What `map` gives."""
+    for row in zipped(*iterables):
+        yield function(*row)
+
+
+def filtered(function, iterable):
+    """What `filter` gives."""
+    for item in iterable:
+        if item if function is None else function(item):
+            yield item
+
+
+def backwards(sequence):
+    """What `reversed` gives."""
+    place = len(sequence)
+    while place > 0:
+        place -= 1
+        yield sequence[place]
+
+
+def cycled(iterable):
+    """What `itertools.cycle` gives."""
+    items, place = list(iterable), 0
+    while len(items) > 0:
+        yield items[place]
+        place = (place + 1) % len(items)
+
+
+def accumulated(iterable, function, initial):
+    """What `itertools.accumulate` gives."""
+    total, begins = initial, initial is None
+    if not begins:
+        yield total
+    for item in iterable:
+        total, begins = (item, False) if begins else (function(total, item), False)
+        yield total
