@@ -55,7 +55,7 @@ class Indexing(Mixin):
             if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind not in "OUS":
                 owner = self.lift_constant(owner.obj)
             elif isinstance(index, Static):
-                return self.lift_static(owner.obj[index.obj])
+                return self.lift_static(self._known_item(owner.obj, index.obj, node))
             elif isinstance(index, av.Slice):
                 return Static(owner.obj[self.static_slice(index, node)])
             elif isinstance(owner.obj, str):
@@ -96,6 +96,17 @@ class Indexing(Mixin):
             raise self.letters([owner], "an index", node)
         problem = f"{describe(owner)} cannot be indexed"
         raise self.type_problem("DJ314", problem, node, python=self.wrong_type(owner))
+
+    def _known_item(self, obj: Any, key: Any, node: Any) -> Any:
+        """A letter of a text, a member of an enum, an item of an array of objects; or what Python raises."""
+        try:
+            return obj[key]
+        except KeyError:
+            self.out_of_range(Static(key), KeyError)
+        except IndexError as error:
+            self.out_of_range(str(error))
+        except TypeError as error:
+            raise self.type_problem("DJ314", str(error), node, python=TypeError) from None
 
     @for_each
     def set_item(self, owner: Any, index: Any, value: Any, node: Any = None) -> None:
