@@ -96,6 +96,8 @@ class NumpyMethods(Mixin):
             return self.resize_in_place(self.array(a), shape, node)
         if name in ("conj", "conjugate") and not args and self.array(a).type.dtype.kind != "c":
             return self.array(a)  # NumPy's function makes a copy, the method does not
+        if name == "conjugate" and not args and self.is_weak(a):
+            return self.as_weak(self.ew("conjugate", a))
         if name in BETWEEN_SIDES:
             return self.between_sides(a, name, *args, **kwargs)
         if name == "view":

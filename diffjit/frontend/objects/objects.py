@@ -237,7 +237,9 @@ class Objects(Mixin):
         if name == "_make" and hasattr(obj, "_fields"):
             return av.Iter("spread", (Static(obj),))
         if isinstance(obj, types.ModuleType) and not _is_library(obj):
-            return self.lift_name_in(vars(obj), name)
+            if name in vars(obj):
+                return self.lift_name_in(vars(obj), name)
+            return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)  # its __getattr__
         if (
             isinstance(obj, type)
             and not _is_library(obj)
