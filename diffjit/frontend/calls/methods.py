@@ -111,7 +111,7 @@ class Methods(Mixin):
             return self.call(own, [*self.first_given(instance, found), *args], kwargs, node)
         if not tree.is_function(getattr(found, "__func__", found)):
             raise self.unsupported("DJ118", f"super().{name} of `{base.__name__}`, which has no source", node)
-        function = self.method_fn(getattr(found, "__func__", found), base)
+        function = self.generated_init(base, found) or self.method_fn(getattr(found, "__func__", found), base)
         return self.call(function, [*self.first_given(instance, found), *args], kwargs, node)
 
     def init_exception(self, instance: Any, args: list[Any]) -> Any:

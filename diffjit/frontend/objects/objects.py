@@ -230,6 +230,8 @@ class Objects(Mixin):
             value = getattr(obj, name)
         except AttributeError as error:
             raise self.type_problem("DJ317", str(error), node, python=AttributeError) from error
+        if isinstance(obj, type) and (init := self.generated_init(obj, value)) is not None:
+            return init
         if isinstance(value, av.Member):
             if isinstance(obj, enum.Enum):
                 return self.member_attribute(Static(obj), value, type(obj), name)

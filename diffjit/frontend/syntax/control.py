@@ -333,6 +333,8 @@ class Control(Mixin):
             if a is b or key[0] == "used":
                 new[key] = b if a is UNBOUND else a
                 continue
+            if key[0] == "v" and key[1] in first.left and key[1] in second.left:
+                continue  # nobody reads it; what it refers to is joined where somebody does
             template = self._template(joiner, key, a, b, first, second)
             wider = self._same_attributes(a, b) if contains_bad(template) and zero_trips is None else None
             if wider is not None:
