@@ -83,7 +83,22 @@ def none_or_two_numbers(x, n):
     return best * x[0] + (0.0 if best is None else 1.0)
 
 
+def stacked(x, n):
+    """A table that begins without rows, and is a vector after the first turn."""
+    rows, now = np.array([]), x
+    for _ in range(4):
+        change = np.zeros(3)
+        change[0] = x[0] * now[1] - now[0]
+        now = now + 0.2 * n * change
+        if rows.size == 0:
+            rows = now
+        else:
+            rows = np.vstack([rows, now])
+    return np.sum(np.array(rows)[-1] ** 2)
+
+
 PROGRAMS = [
+    stacked,
     ints_or_floats,
     number_or_array,
     in_a_loop,
@@ -111,6 +126,12 @@ def agrees(program, backend, n):
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_derivatives(program, backend, n):
     agrees(program, backend, n)
+
+
+def test_lengths_of_what_holds_nothing(monkeypatch):
+    """Where compiled code tests what it relies on, an array that stands for nothing has the length of its type."""
+    monkeypatch.setattr(dj.settings, "checked", True)
+    agrees(stacked, "numba", 2.0)
 
 
 def test_lanes():

@@ -199,3 +199,46 @@ def test_lanes():
     for program in (an_object_of_three, a_dict, an_argument):
         slopes = dj.vmap(dj.grad(program, backend="python"), backend="python")(xs)
         np.testing.assert_allclose(slopes, [dj.grad(program, backend="python")(x) for x in xs], rtol=1e-13)
+
+
+def last_of_a_loop(x):
+    def last(x, first, n):
+        body = Body(x * x)
+        for k in range(n):
+            body = first
+            body.mass = 2.0 * x + k
+        return body
+
+    first = Body(x)
+    body = last(x, first, int(x + 1.5))
+    body.mass = 5.0 * x * x
+    return first.mass * 10.0 + body.mass
+
+
+def last_list_of_a_loop(x):
+    first, found = [x, 1.0], [2.0, x]
+    for _ in range(3):
+        found = first
+        found[0] = 2.0 * x
+    found[1] = 5.0 * x * x
+    return first[0] + first[1] * 10.0 + found[1]
+
+
+def last_dict_of_a_loop(x):
+    first, found, k = {"a": x}, {"a": 1.0}, 0
+    while k < x:
+        found = first
+        found["a"] = found["a"] * 2.0
+        k += 1
+    found["a"] += x
+    return first["a"] * 10.0 + found["a"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("program", [last_of_a_loop, last_list_of_a_loop, last_dict_of_a_loop])
+def test_two_names_after_a_loop_that_changes_one(program, backend):
+    both = dj.value_and_grad(program, backend=backend)
+    for x in (0.7, 1.7, 2.7):
+        value, slope = both(x)
+        assert value == pytest.approx(program(x), rel=1e-13)
+        assert slope == pytest.approx((program(x + 1e-6) - program(x - 1e-6)) / 2e-6, rel=1e-7)
