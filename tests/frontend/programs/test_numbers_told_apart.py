@@ -90,7 +90,7 @@ def stacked(x, n):
         change = np.zeros(3)
         change[0] = x[0] * now[1] - now[0]
         now = now + 0.2 * n * change
-        if rows.size == 0:
+        if rows.size == 0:  # noqa: SIM108 - two paths
             rows = now
         else:
             rows = np.vstack([rows, now])
