@@ -97,8 +97,35 @@ def stacked(x, n):
     return np.sum(np.array(rows)[-1] ** 2)
 
 
+def gone_through(x, n):
+    r = x if n > 2.5 else np.outer(x, x)
+    total = 0.0
+    for v in r:
+        total += np.sum(v**2)
+    for k, (a, v) in enumerate(zip(x, r, strict=True)):
+        if np.sum(v) < 0.1:
+            break
+        total += k * a * np.sum(v)
+    else:
+        total += 3.0 * x[0] * x[1]
+    return total
+
+
+def left_from_a_loop(x, n):
+    def first(r):
+        for k, v in enumerate(reversed(r)):
+            if np.sum(v) < 0.6:
+                return np.sum(v) * k
+        return 7.0 * np.sum(r[0])
+
+    r = x if n > 2.5 else np.outer(x, x)
+    return first(r) + sum(np.sum(v) for v in r) + max(np.sum(v) for v in r)
+
+
 PROGRAMS = [
     stacked,
+    gone_through,
+    left_from_a_loop,
     ints_or_floats,
     number_or_array,
     in_a_loop,
