@@ -32,7 +32,7 @@ _LIBRARY = {
     "scipy.integrate": "diffjit.solvers.scipy.integrate",
     "scipy.optimize": "diffjit.solvers.scipy.optimize",
     "scipy.fftpack": "diffjit.primitives.library.transforms.pack",
-    "numpy.ma": "diffjit.primitives.library.subclasses.masking",
+    "numpy.ma": "diffjit.primitives.library.subclasses.joined_masks",
     "pandas": "diffjit.primitives.library.labelled.tables",
     "xarray": "diffjit.primitives.library.labelled.dimensions",
 }

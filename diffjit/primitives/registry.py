@@ -237,7 +237,7 @@ ADVICE = frozenset({
     "options", "callback_type", "store_outer_Av", "prepend_outer_v", "discard_C", "vectorized", "jac",
     "jac_sparsity", "lband", "uband", "min_step", "Dfun", "col_deriv", "ml", "mu", "tcrit", "hmin", "ixpr", "mxstep",
     "mxhnil", "mxordn", "mxords", "printmessg", "maxp1", "limlst", "cache_size", "quadrature", "tr_options",
-    "lsmr_maxiter", "irlen",
+    "lsmr_maxiter", "irlen", "writeable",
 })  # fmt: skip
 
 

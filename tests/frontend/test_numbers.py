@@ -1,11 +1,14 @@
 """Numbers at their edges: what Python and NumPy say of them, `jit` says on both backends."""
 
+import cmath
 import math
+import types
 
 import numpy as np
 import pytest
 
 import diffjit as dj
+from diffjit.errors import TypeProblem
 
 LEAST, MOST = -(2**63), 2**63 - 1
 NAN, INF = math.nan, math.inf
@@ -251,3 +254,47 @@ def test_fsum_loses_nothing(backend):
     value, slope = dj.value_and_grad(program, backend=backend)(x)
     assert value == math.fsum(x) == 1.5
     assert np.array_equal(slope, np.ones(4))
+
+
+SINGLE = np.arange(3, dtype=np.float32)
+
+
+def conjugate(x):
+    return complex(x, 1.0).conjugate().imag * SINGLE
+
+
+def from_polar(x):
+    return cmath.rect(x, 1.0).real * SINGLE
+
+
+def power_series(x):
+    return np.polyval([1.0, x], 2.0) * SINGLE
+
+
+def single_series(x):
+    return np.polyval([1.0, 2.0], SINGLE) * x
+
+
+@pytest.mark.parametrize("function", [conjugate, from_polar, power_series, single_series])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_whose_number_it_is(function, backend):
+    """Python's numbers leave arrays of single precision as they are, NumPy's do not."""
+    found, wanted = dj.jit(function, backend=backend)(0.7), function(0.7)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def late_name(name):
+    """A module's attribute that its `__getattr__` gives."""
+    if name == "spring":
+        return lambda x: 0.5 * x**2
+    raise AttributeError(name)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_module_that_gives_names_when_they_are_asked_for(backend):
+    module = types.ModuleType("late")
+    module.__getattr__ = late_name
+    assert dj.grad(lambda x: module.spring(x), backend=backend)(3.0) == 3.0  # noqa: PLW0108
+    with pytest.raises(TypeProblem, match="spring_of_air"):
+        dj.grad(lambda x: module.spring_of_air(x), backend=backend)(3.0)  # noqa: PLW0108

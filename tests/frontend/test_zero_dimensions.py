@@ -415,3 +415,30 @@ def test_reductions_over_the_axis_that_a_number_does_not_have():
     ):  # fmt: skip
         with pytest.raises((np.exceptions.AxisError, dj.TypeProblem), match="out of bounds"):
             dj.jit(fails, backend="python")(3.0)
+
+
+def clipped(x):
+    """For numbers and arrays: NumPy's numbers can be read by a mask, not be written to."""
+    y, steep = np.sin(x), np.abs(x) <= 0.5
+    try:
+        y[steep] = np.sign(x[steep]) * 7.0 * x[steep] ** 2
+    except TypeError:
+        if steep:
+            y = np.sign(x) * 7.0 * x**2
+    return np.sum(y * 2.0)
+
+
+def read_by_a_mask(x):
+    y = np.asarray(np.sin(x))
+    found = y[x > 0.5]
+    return np.sum(found**2) + found.size + len(np.sin(x)[x > 0.1])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("program", [clipped, read_by_a_mask])
+def test_a_bool_as_the_mask_of_a_number(program, backend):
+    for x in (np.float64(0.3), np.float64(0.9), np.array([0.3, 0.9])):
+        value, slope = dj.value_and_grad(program, backend=backend)(x)
+        assert value == pytest.approx(program(x), rel=1e-14)
+        wanted = (program(x + 1e-6) - program(x - 1e-6)) / 2e-6
+        assert np.sum(slope) == pytest.approx(wanted, rel=1e-8, abs=1e-9)

@@ -203,3 +203,40 @@ def test_a_result_that_does_not_count():
 def test_refused(function):
     with pytest.raises(dj.DiffjitError):
         dj.jit(function, backend="python")(MASKED)
+
+
+def same_but_for_none(found, wanted):
+    """Values and masks; where nothing is masked, NumPy may have no mask."""
+    np.testing.assert_array_equal(ma.getmaskarray(found), ma.getmaskarray(wanted))
+    np.testing.assert_allclose(found.filled(0.0), wanted.filled(0.0), rtol=1e-14)
+
+
+MOVED = {
+    "atleast_1d": lambda m: ma.atleast_1d(m[0], m)[0],
+    "atleast_2d": lambda m: ma.atleast_2d(m[1]),
+    "atleast_3d": ma.atleast_3d,
+    "vstack": lambda m: ma.vstack([m, m[0] * 2.0]),
+    "hstack": lambda m: ma.hstack((m[0], m[1].data)),
+    "dstack": lambda m: ma.dstack([m, m]),
+    "column_stack": lambda m: ma.column_stack([m[:, 0], m[:, 1]]),
+    "stack": lambda m: ma.stack([m, m * m], axis=1),
+    "concatenate": lambda m: ma.concatenate([m, m**2], axis=1),
+    "append": lambda m: ma.append(m, m[0]),
+    "squeeze": lambda m: ma.squeeze(m[None]),
+    "reshape": lambda m: ma.reshape(m, (2, 6)),
+    "transpose": ma.transpose,
+    "swapaxes": lambda m: ma.swapaxes(m, 0, 1),
+    "where": lambda m: ma.where(m > 0.0, m * 2.0, m.data),
+    "fix_invalid": lambda m: ma.fix_invalid(1.0 / m, fill_value=3.0),
+    "ptp": lambda m: ma.atleast_1d(ma.ptp(m) + ma.median(m)),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_moved(name):
+    f = MOVED[name]
+    same_but_for_none(dj.jit(f, backend="python")(MASKED), f(MASKED))
+    total = lambda x: np.sum(f(ma.array(x, mask=HIDDEN)) ** 2)
+    slope = (total(X + 1e-6 * WEIGHTS) - total(X - 1e-6 * WEIGHTS)) / 2e-6
+    for mode in ("python", "numba") if name in ("where", "vstack") else ("python",):
+        assert np.sum(dj.grad(total, backend=mode)(X) * WEIGHTS) == pytest.approx(slope, rel=1e-6)

@@ -79,6 +79,9 @@ row("block_array", lambda p, v: sp.block_array([[sp.csr_array(p), sp.diags_array
     of=sp.block_array)  # fmt: skip
 row("triangles", lambda p: sp.triu(p, k=1).toarray() + sp.tril(sp.csr_matrix(p), format="csc").toarray() ** 2, P,
     of=(sp.triu, sp.tril))  # fmt: skip
+FROM, TO = np.array([[0.0, 1.0, 2.0, 1.0], [2.0, 0.0, 1.0, 0.0]])  # of a table of numbers
+row("places that are floats", lambda v: (sp.csr_matrix((v, (range(4), TO)), (4, 3)).T @ sp.coo_matrix(
+    (v**2, (FROM, TO)), (4, 3)) + sp.csc_matrix((v, FROM, [0.0, 2.0, 3.0, 4.0]), (3, 3))).toarray(), V)  # fmt: skip
 row("find", lambda p: sp.find(sp.coo_matrix(p))[2], P, of=sp.find)
 
 # Parts of spectra -----------------------------------------------------------------------------------------------------

@@ -299,3 +299,21 @@ def test_what_a_lane_prints_before_lengths_disagree_is_printed(capsys):
     with pytest.raises(ValueError):
         dj.vmap(shown, (0, None), backend="python")(np.ones((3, 5)), np.ones((4, 6)))
     assert capsys.readouterr().out == "lane\n"
+
+
+POWERS = RNG.standard_normal((5, 4))
+
+
+def of_one_time(t):
+    """A lane's matrix has one column: it stands in memory by rows and by columns alike."""
+    a = np.dot(POWERS, np.vstack((np.ones(t.shape), t, t * t, t**3)))
+    return np.sum(np.sin(a)) * t[0]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_matrices_of_one_column(backend):
+    times = np.array([[1.5], [2.5], [3.5]])
+    np.testing.assert_allclose(dj.vmap(of_one_time, backend=backend)(times), [of_one_time(t) for t in times])
+    slopes = dj.vmap(dj.grad(of_one_time, backend=backend), backend=backend)(times)
+    wanted = [(of_one_time(t + 1e-6) - of_one_time(t - 1e-6)) / 2e-6 for t in times]
+    np.testing.assert_allclose(slopes[:, 0], wanted, rtol=1e-6)

@@ -51,8 +51,8 @@ class Complexes(Mixin):
 
     @core(cmath.rect)
     def cm_rect(self, r: Any, phi: Any) -> Any:
-        real = self.ew("multiply", r, self.ew("cos", phi))
-        return self.py_complex(real, self.ew("multiply", r, self.ew("sin", phi)))
+        real, imag = (self.ew("multiply", r, self.ew(kind, phi)) for kind in ("cos", "sin"))
+        return self.as_weak(self.py_complex(real, imag))
 
     @core(cmath.polar)
     def cm_polar(self, x: Any) -> Any:

@@ -18,6 +18,11 @@ OPTIONS = "__diffjit_dataclass__"  # of a local class: the decorator's arguments
 GENERATED = "__create_fn__.<locals>."  # with this begins what `dataclasses` calls the code that it writes
 
 
+def _init_of(cls: type, *args: Any, **kwargs: Any) -> None:
+    """The `__init__` that `dataclasses` wrote for a class."""
+    cls.__init__(*args, **kwargs)
+
+
 class DataclassCalls(Mixin):
     """Mixin of the interpreter: dataclasses."""
 
@@ -75,9 +80,23 @@ class DataclassCalls(Mixin):
         if unknown or missing or len(args) > len(names):
             problem = f"needs the field `{missing[0]}`" if missing else f"has no field `{(unknown or ['...'])[0]}`"
             raise self.type_problem("DJ306", f"`{cls.__name__}` {problem}", node, python=TypeError)
-        self.write(ref, av.ObjC(cls, values))
+        held = self.contents(ref)
+        self.write(ref, dataclasses.replace(held, fields={**held.fields, **values}))
         if self.class_has(cls, "__post_init__"):
             self.call_method(ref, "__post_init__", [])
+
+    def generated_init(self, cls: type, function: Any) -> Any:
+        """The `__init__` that `dataclasses` wrote for a class or one of its bases; None of other functions."""
+        code = getattr(function, "__code__", None)
+        if code is None or code.co_name != "__init__" or not code.co_qualname.startswith(GENERATED):
+            return None
+        home = next(c for c in cls.__mro__ if vars(c).get("__init__") is function)
+        return av.Partial(Static(_init_of), (Static(home),), {})
+
+    @core(_init_of)
+    def dc_init(self, cls: Any, ref: Any, *args: Any, **kwargs: Any) -> Any:
+        self.dataclass_init(ref, cls.obj, list(args), kwargs, None)
+        return NONE
 
     def compares_by_fields(self, cls: type, kind: str) -> bool:
         """Whether a dataclass's generated method decides a comparison."""
@@ -134,7 +153,9 @@ class DataclassCalls(Mixin):
     def dc_fields(self, class_or_instance: Any) -> Any:
         plain = isinstance(class_or_instance, Static)
         cls = class_or_instance.obj if plain else self.dataclass_object(class_or_instance, "fields")
-        return av.Tup(tuple(Static(types.SimpleNamespace(name=name)) for name in self.dataclass_fields(cls)))
+        if hasattr(cls, OPTIONS):
+            return av.Tup(tuple(Static(types.SimpleNamespace(name=name)) for name in self.dataclass_fields(cls)))
+        return av.Tup(tuple(map(Static, dataclasses.fields(cls))))  # pyright: ignore[reportArgumentType]
 
     @core(dataclasses.is_dataclass)
     def dc_is_dataclass(self, obj: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.frontend.objects.sets import SET_METHODS
+from diffjit.frontend.objects.sets import CHANGING, SET_METHODS
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
@@ -62,6 +62,8 @@ class Methods(Mixin):
         held = self.contents(receiver) if isinstance(receiver, av.Ref) else receiver
         if name in SET_METHODS and isinstance(held, av.DictC) and held.is_set:
             return self.set_method(receiver, name, *args)
+        if name in CHANGING and isinstance(held, av.DictC) and held.is_set:
+            return self.change_set(receiver, name, *args)
         family = "dict" if isinstance(held, av.DictC) else "tuple" if isinstance(held, av.Tup) else "list"
         method = getattr(self, f"{family}_{name.strip('_')}", None) if name in _KNOWN[family] else None
         if method is None:
@@ -111,7 +113,7 @@ class Methods(Mixin):
             return self.call(own, [*self.first_given(instance, found), *args], kwargs, node)
         if not tree.is_function(getattr(found, "__func__", found)):
             raise self.unsupported("DJ118", f"super().{name} of `{base.__name__}`, which has no source", node)
-        function = self.method_fn(getattr(found, "__func__", found), base)
+        function = self.generated_init(base, found) or self.method_fn(getattr(found, "__func__", found), base)
         return self.call(function, [*self.first_given(instance, found), *args], kwargs, node)
 
     def init_exception(self, instance: Any, args: list[Any]) -> Any:
@@ -269,14 +271,28 @@ class Methods(Mixin):
             self.write(ref, replace(held, items={**held.items, key: default}))
         return self.contents(ref).items[key]
 
-    def dict_update(self, ref: av.Ref, other: Any = None, **kwargs: Any) -> Any:
-        held = self.contents(ref)
-        if held.is_set:
-            more = self.contents(self.py_set(other)).items
-        else:
-            more = self.contents(self.py_dict(other, **kwargs)).items
-        self.write(ref, replace(held, items={**held.items, **more}))
+    def dict_update(self, ref: av.Ref, *others: Any, **kwargs: Any) -> Any:
+        if self.contents(ref).is_set:
+            add = lambda item: self.builtin_method_of(ref, "add", item)  # noqa: E731
+            for k, other in enumerate(others):
+                self.iterate(self.unordered(other), add, None, key=("update", k, self.place()))
+            return NONE
+        for other in map(self.plain_dict, others):
+            if isinstance(other, av.Ref) and isinstance(self.contents(other), av.DictC):
+                self._enter_known(ref, self.contents(other).items)
+            else:
+                pairs = self.call_method(other, "items", []) if self.is_table(other) else self.cut_to_known(other)
+                enter = lambda pair: self.set_item(ref, *self.sequence_items(pair, None))  # noqa: E731
+                self.iterate(pairs, enter, None, key=("update", self.place()))
+        if self.is_table(ref):
+            return self.call_method(ref, "update", [], kwargs)
+        self._enter_known(ref, kwargs)
         return NONE
+
+    def _enter_known(self, ref: av.Ref, items: dict[Any, Any]) -> None:
+        """Enter items whose keys are known."""
+        held = self.contents(ref)
+        self.write(ref, replace(held, items={**held.items, **items}))
 
     def dict_copy(self, ref: av.Ref) -> Any:
         return self.new(replace(self.contents(ref), frozen=""))

@@ -87,6 +87,7 @@ def plain_number(value: Any) -> None:
         raise UnsupportedSyntax("DJ113", what, cure="pass float(...) of it, or an object that holds the number")
 
 
+ONLY_READ = "is a mappingproxy, which is only read"
 _READS = ("__getitem__", "__iter__", "__len__", "__contains__")
 _READS_OF_DICTS = ("get", "items", "values", "keys", "__missing__")
 
@@ -236,17 +237,18 @@ class Lifting(Mixin):
                 av.ListC(tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))),
                 (key, value, getter),
             )
-        if isinstance(value, (dict, set, frozenset)):
+        if isinstance(value, (dict, set, frozenset, types.MappingProxyType)):
             keys = tuple(value)
             self._guard_container(key, Keys(getter), keys, Kind(getter))
-            if not isinstance(value, dict):
+            if isinstance(value, set | frozenset):
                 place = (key, value, getter)
                 return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True), place)
             items = {
                 k: self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
                 for k in keys
             }
-            return self.outside(av.DictC(items), (key, value, getter))
+            shown = isinstance(value, types.MappingProxyType)
+            return self.outside(av.DictC(items, frozen=ONLY_READ if shown else ""), (key, value, getter))
         if streams.is_stream(value):
             return self.lift_stream(key, value, getter, hint)
         self.guards[key] = Guard(getter, value)
@@ -312,6 +314,8 @@ class Lifting(Mixin):
             if isinstance(value, tuple):
                 return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
             return self.new(av.ListC(items))
+        if isinstance(value, types.MappingProxyType):
+            return self.lift_object(value)
         if isinstance(value, dict):
             return self.new(av.DictC({k: self.lift_static(v) for k, v in value.items()}))
         if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":

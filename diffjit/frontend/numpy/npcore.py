@@ -205,7 +205,7 @@ class NumpyCore(Mixin):
                     cure="use int(...); ints and floats in one list that grows become floats",
                 )
             return (shape,)
-        return tuple(self.sequence_items(shape, None))
+        return tuple(map(self.known_object, self.sequence_items(shape, None)))
 
     def known_dims(self, lengths: tuple[Any, ...]) -> tuple[Dim, ...]:
         """What is known of lengths given as values: constants, and the lengths of other arrays."""

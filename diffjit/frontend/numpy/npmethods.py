@@ -53,6 +53,8 @@ class NumpyMethods(Mixin):
             return self.flat(value)
         if name == "itemsize":
             return Static(value.type.dtype.itemsize)
+        if name == "strides" and is_array:
+            return self.strides_of(value)
         if name == "nbytes":
             return self.ew("multiply", self.np_size(value), Static(value.type.dtype.itemsize))
         own = ("astype", "item", "tolist", "view", "setflags", "is_integer", *BETWEEN_SIDES)
@@ -60,6 +62,16 @@ class NumpyMethods(Mixin):
             return av.Method(a if isinstance(a, Static) else value, name)
         python = None if hasattr(self.class_of(a), name) else AttributeError
         raise self.type_problem("DJ317", f"an array's attribute `{name}` is not supported", node, python=python)
+
+    def strides_of(self, array: Value) -> Any:
+        """How many bytes each axis takes from one entry to the next, of an array in C's order."""
+        step: Any = Static(array.type.dtype.itemsize)
+        steps: list[Any] = []
+        for axis in range(array.type.ndim)[::-1]:
+            steps.insert(0, step)
+            step = self.ew("multiply", step, self.dim(array, axis))
+        self.ask_for_rows(array)
+        return av.Tup(tuple(steps))
 
     def array_method(self, a: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A method of an array or number."""
@@ -96,6 +108,8 @@ class NumpyMethods(Mixin):
             return self.resize_in_place(self.array(a), shape, node)
         if name in ("conj", "conjugate") and not args and self.array(a).type.dtype.kind != "c":
             return self.array(a)  # NumPy's function makes a copy, the method does not
+        if name == "conjugate" and not args and self.is_weak(a):
+            return self.as_weak(self.ew("conjugate", a))
         if name in BETWEEN_SIDES:
             return self.between_sides(a, name, *args, **kwargs)
         if name == "view":

@@ -34,6 +34,14 @@ class ReadOnly(Mixin):
         """The array, with a mark in the program."""
         return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim, constant=taken)
 
+    @core(windows.row_by_row)
+    def ask_for_rows(self, a: Any) -> Any:
+        """The array, of whose steps in memory the program knows."""
+        if a.type.layout != "C":
+            cure = "take np.ascontiguousarray(...) of it first"
+            raise self.unsupported("DJ118", "steps in memory of an array that may not be in C's order", None, cure)
+        return a
+
     @core(windows.written_through)
     def mark_written(self, shown: Any) -> Any:
         """A diagonal that is no read-only one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.loops import Loop
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.sums import sum_in
 from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Op, Value
@@ -24,6 +26,7 @@ from diffjit.ir.walk import callees, walk
 from diffjit.primitives.opaque import acts
 
 UNROLL_LIMIT = 4096
+_SPREAD = ("zip", "enumerate", "reversed", "iter")  # iterators of others
 
 
 class UnknownLength(Exception):
@@ -58,6 +61,10 @@ class Iteration(Mixin):
         if isinstance(iterable, av.Opt):
             iterable = self.not_none(iterable)
         iterable = self.claim(self.as_iterable(iterable))
+        if (found := self._one_of_several(iterable)) is not None:
+            chosen, place = found
+            turn = {"key": key, "assigned": assigned, "break_uid": break_uid}
+            return self.each(chosen, lambda v: self.iterate(place(v), body, node, **turn))
         budget = None
         if isinstance(iterable, av.Iter) and iterable.kind == "checkpointed":
             iterable, budget = iterable.parts
@@ -93,6 +100,17 @@ class Iteration(Mixin):
             self.unroll.add(site)
             self.cells, self.dead = saved, False
             return self._unrolled(self.getters(iterable, node), body, break_uid)
+
+    def _one_of_several(self, iterable: Any) -> Any:
+        """What is gone through, or a part of it, where that is one of several arrays, and what is made of each."""
+        if (found := sum_in(iterable)) is not None or not isinstance(iterable, av.Iter) or iterable.kind not in _SPREAD:
+            return found
+        parts = list(map(self._one_of_several, iterable.parts))
+        k = next((k for k, found in enumerate(parts) if found is not None), None)
+        if k is None:
+            return None
+        (chosen, place), before, after = parts[k], iterable.parts[:k], iterable.parts[k + 1 :]
+        return chosen, lambda v: replace(iterable, parts=(*before, place(v), *after))
 
     def _refuse_uncounted(self, iterable: Any, node: Any) -> None:
         """Steps of a checkpointed loop are run again by their number."""

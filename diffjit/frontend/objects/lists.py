@@ -196,8 +196,12 @@ class Lists(Mixin):
         if isinstance(left, (Value,)) and kind == "add":
             return None
         if kind == "add":
-            if isinstance(right, Value) or (isinstance(right, Static) and not self.is_sequence(right)):
+            plain = [self.is_sequence(v) for v in (left, right)]
+            if any(isinstance(v, Value | Static) and not p for v, p in zip((left, right), plain, strict=True)):
                 return None
+            if not all(plain):
+                message = f"Python has no `add` of {self.in_words(left)} and {self.in_words(right)}"
+                raise self.type_problem("DJ309", message, node, cure="make a list of it first", python=TypeError)
             if (isinstance(left, av.Ref) and isinstance(self.contents(left), DynList)) or (
                 isinstance(right, av.Ref) and isinstance(self.contents(right), DynList)
             ):

@@ -231,6 +231,8 @@ class Objects(Mixin):
             value = getattr(obj, name)
         except AttributeError as error:
             raise self.type_problem("DJ317", str(error), node, python=AttributeError) from error
+        if isinstance(obj, type) and (init := self.generated_init(obj, value)) is not None:
+            return init
         if isinstance(value, av.Member):
             if isinstance(obj, enum.Enum):
                 return self.member_attribute(Static(obj), value, type(obj), name)
@@ -238,7 +240,9 @@ class Objects(Mixin):
         if name == "_make" and hasattr(obj, "_fields"):
             return av.Iter("spread", (Static(obj),))
         if isinstance(obj, types.ModuleType) and not _is_library(obj):
-            return self.lift_name_in(vars(obj), name)
+            if name in vars(obj):
+                return self.lift_name_in(vars(obj), name)
+            return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)  # its __getattr__
         if (
             isinstance(obj, type)
             and not _is_library(obj)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.templates import Learn
+from diffjit.frontend.values.values import NONE, Static
 
 _OPERATORS = {
     "bitwise_or": "union", "bitwise_and": "intersection", "subtract": "difference",
@@ -14,6 +16,7 @@ _OPERATORS = {
     "greater": "__gt__", "greater_equal": "__ge__",
 }  # fmt: skip
 SET_METHODS = frozenset({*list(_OPERATORS.values())[:4], "issubset", "issuperset", "isdisjoint"})
+CHANGING = {f"{name}_update": name for name in ("intersection", "difference", "symmetric_difference")}
 
 
 class SetOperators(Mixin):
@@ -23,6 +26,22 @@ class SetOperators(Mixin):
         """The contents of a dict or set; None for anything else."""
         held = self.contents(value) if isinstance(value, av.Ref) else None
         return held if isinstance(held, av.DictC) else None
+
+    def met_keys(self, left: Any, right: Any) -> tuple[Any, Any]:
+        """Operands, of which a dict or set has keys of the run where the other one has."""
+        return self._as_other(left, right), self._as_other(right, left)
+
+    def _as_other(self, value: Any, other: Any) -> Any:
+        held = self.keyed(value)
+        if held is not None and (self.is_run_time_set(other) if held.is_set else self.is_table(other)):
+            return self.tabulated(held)
+        return value
+
+    def mind_keys_of(self, ref: av.Ref, other: Any) -> None:
+        """A dict or set that changes by another one with keys of the run has such keys as well."""
+        site = self.contents(ref).site
+        if self._as_other(ref, other) is not ref and self.may_tabulate(site):
+            raise Learn("tables", {site: False})
 
     def combine_sets(self, kind: str, left: Any, right: Any) -> Any:
         """`|`, `&`, `-` and `^`; None where they are not those of sets and dicts."""
@@ -35,11 +54,23 @@ class SetOperators(Mixin):
 
     def set_method(self, ref: av.Ref, name: str, *others: Any) -> Any:
         """What Python's own sets of these keys give: another set, or a truth value."""
-        held = [self.contents(s).items for s in (ref, *map(self.py_set, others))]
+        sets = [ref, *map(self.py_set, others)]
+        if any(map(self.is_run_time_set, sets)):
+            return self.call_method(self.tabulated(self.contents(ref)), name, sets[1:])
+        held = [self.contents(s).items for s in sets]
         found = getattr(set(held[0]), name)(*map(set, held[1:]))
         if isinstance(found, bool):
             return Static(found)
         return self.new(av.DictC({k: next(items[k] for items in held if k in items) for k in found}, is_set=True))
+
+    def change_set(self, ref: av.Ref, name: str, *others: Any) -> Any:
+        """`intersection_update` and the like."""
+        sets = tuple(map(self.py_set, others))
+        for other in sets:
+            self.mind_keys_of(ref, other)
+        made = self.set_method(ref, CHANGING[name], *sets)
+        self.write(ref, replace(self.contents(ref), items=self.contents(made).items))
+        return NONE
 
     def compare_keyed(self, kind: str, left: Any, right: Any, node: Any) -> Any:
         """A comparison of sets, or of dicts; None for anything else."""

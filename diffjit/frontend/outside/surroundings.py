@@ -21,9 +21,10 @@ from diffjit.primitives.opaque.acts import StreamMethod
 
 _MODULES = frozenset({
     "_datetime", "_io", "_thread", "_warnings", "csv", "_csv", "datetime", "gc", "genericpath", "getpass", "glob",
-    "gzip", "io", "json", "logging", "matplotlib", "mpl_toolkits", "multiprocessing", "nt", "ntpath", "os", "pathlib",
-    "pickle", "_pickle", "platform", "posix", "posixpath", "pprint", "resource", "shutil", "signal", "socket",
-    "subprocess", "sys", "tempfile", "textwrap", "threading", "time", "traceback", "tracemalloc", "uuid",
+    "gzip", "importlib", "io", "json", "logging", "matplotlib", "mpl_toolkits", "multiprocessing", "nt", "ntpath",
+    "os", "pathlib", "pickle", "_pickle", "pkgutil", "platform", "posix", "posixpath", "pprint", "resource",
+    "shutil", "signal", "socket", "subprocess", "sys", "tempfile", "textwrap", "threading", "time", "traceback",
+    "tracemalloc", "uuid",
 })  # fmt: skip
 
 # What a clock gives: a number without a derivative.

@@ -8,6 +8,7 @@ into the other branch, and no flag is tested.
 from __future__ import annotations
 
 import operator
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -332,6 +333,8 @@ class Control(Mixin):
             if a is b or key[0] == "used":
                 new[key] = b if a is UNBOUND else a
                 continue
+            if key[0] == "v" and key[1] in first.left and key[1] in second.left:
+                continue  # nobody reads it; what it refers to is joined where somebody does
             template = self._template(joiner, key, a, b, first, second)
             wider = self._same_attributes(a, b) if contains_bad(template) and zero_trips is None else None
             if wider is not None:
@@ -351,10 +354,15 @@ class Control(Mixin):
         if not (isinstance(a, av.ObjC) and isinstance(b, av.ObjC) and a.cls is b.cls) or a.origin or b.origin:
             return None  # of objects from outside, attributes are known as they are read
         names, apart = a.fields.keys() | b.fields.keys(), a.fields.keys() ^ b.fields.keys()
-        if not apart or any(self.class_has(a.cls, n) for n in ("__getattr__", *sorted(apart))):
+        if not apart or self.class_has(a.cls, "__getattr__") or any(self._has_default(a.cls, n) for n in apart):
             return None  # the class's own is found instead
         first, second = (replace(o, fields={n: o.fields.get(n, UNBOUND) for n in sorted(names)}) for o in (a, b))
         return first, second
+
+    def _has_default(self, cls: type, name: str) -> bool:
+        """Whether a class has something where its object has no such attribute; an empty slot is nothing."""
+        slot = isinstance(self.class_lookup(cls, name), types.MemberDescriptorType)
+        return self.class_has(cls, name) and not slot
 
     def _unbound_behind(self, joiner: Joiner, a: Any, b: Any) -> tuple[Any, Any]:
         """A template in which what has another form on the second path is unbound there; and the value there."""

@@ -15,6 +15,7 @@ from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.numpy.index_tricks import is_index_trick
 from diffjit.frontend.objects.lists import split_slice
 from diffjit.frontend.outside.surroundings import is_surroundings
+from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.loops import whole
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -56,7 +57,7 @@ class Indexing(Mixin):
             if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind not in "OUS":
                 owner = self.lift_constant(owner.obj)
             elif isinstance(index, Static):
-                return self.lift_static(owner.obj[index.obj])
+                return self.lift_static(self._known_item(owner.obj, index.obj, node))
             elif isinstance(index, av.Slice):
                 return Static(owner.obj[self.static_slice(index, node)])
             elif isinstance(owner.obj, str):
@@ -70,7 +71,7 @@ class Indexing(Mixin):
         if isinstance(owner, Value):
             if isinstance(index, av.Tup) and not index.items:
                 return self.own_number(owner)
-            if not owner.type.weak and self._only_axes(index):  # a NumPy scalar is an array without axes there
+            if not owner.type.weak and (self._only_axes(index) or self._is_bool(index)):  # as an array without axes
                 return self.array_get(self.array_from(owner), index, node)
             raise self.type_problem("DJ314", "a number cannot be indexed", node, python=TypeError)
         if isinstance(owner, av.Tup) and owner.cls is not None:
@@ -97,6 +98,17 @@ class Indexing(Mixin):
             raise self.letters([owner], "an index", node)
         problem = f"{describe(owner)} cannot be indexed"
         raise self.type_problem("DJ314", problem, node, python=self.wrong_type(owner))
+
+    def _known_item(self, obj: Any, key: Any, node: Any) -> Any:
+        """A letter of a text, a member of an enum, an item of an array of objects; or what Python raises."""
+        try:
+            return obj[key]
+        except KeyError:
+            self.out_of_range(Static(key), KeyError)
+        except IndexError as error:
+            self.out_of_range(str(error))
+        except TypeError as error:
+            raise self.type_problem("DJ314", str(error), node, python=TypeError) from None
 
     @for_each
     def set_item(self, owner: Any, index: Any, value: Any, node: Any = None) -> None:
@@ -352,16 +364,18 @@ class Indexing(Mixin):
                 return item
             if isinstance(item.type, Scalar) and item.type.dtype.kind == "b":
                 raise self.unsupported("DJ126", "a bool as an index", node, "use int(...) or a mask array")
-        raise self.type_problem(
-            "DJ314",
-            f"{describe(item)} cannot be an index",
-            node,
-            cure="indices are ints, slices, masks and int arrays",
-            python=IndexError if isinstance(item, Static | Value) else None,
-        )
+        python = IndexError if isinstance(item, Static | Value) else None
+        problem, cure = f"{describe(item)} cannot be an index", "indices are ints, slices, masks and int arrays"
+        error = self.type_problem("DJ314", problem, node, cure=cure, python=python)
+        turns = [loop.site for loop in self.loops if loop.can_unroll]
+        if turns and isinstance(item, Value) and isinstance(item.type, Scalar):  # an int of a list that gets floats
+            raise NeedStatic(error, [("loop", whole(turns[-1]))])
+        raise error
 
     def array_get(self, array: Value, index: Any, node: Any = None) -> Any:
         """`array[index]`."""
+        if array.type.ndim == 0 and self._is_bool(index):  # the mask of an array without axes
+            return self.mask_get(self.array_get(array, NONE), self.array_from(av.Tup((index,))))
         items = self.index_items(array, index, node)
         arrays = [i for i in items if isinstance(i, Value) and isinstance(i.type, Array)]
         if not arrays:

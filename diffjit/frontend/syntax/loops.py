@@ -288,7 +288,7 @@ class Loops(Mixin):
             if not known or not equal(carried[key], new) or not _same_lengths(carried[key], new):
                 carried[key] = new
                 changed = True
-        return self._freeze_shared_ends(start, attempt, first, again) or changed
+        return self._freeze_shared_ends(start, carried, attempt, first, again) or changed
 
     def _owned(self, template: Any, attempt: Attempt) -> Any:
         """The template with objects made in this iteration carried by their contents."""
@@ -324,8 +324,10 @@ class Loops(Mixin):
         reason = "one of several objects, some of which the loop makes"
         return Bad(reason, kinds=kinds_among(*made)) if made else None
 
-    def _freeze_shared_ends(self, start: Cells, attempt: Attempt, *joiners: Joiner) -> bool:
-        """An object from outside the loop that a carried variable comes to stand for must not change."""
+    def _freeze_shared_ends(
+        self, start: Cells, carried: dict[Any, Template], attempt: Attempt, *joiners: Joiner
+    ) -> bool:
+        """An object from outside the loop that a carried variable comes to stand for must not change, nor in it."""
         alive: set[int] | None = None
         changed = False
         for joiner in joiners:
@@ -335,7 +337,11 @@ class Loops(Mixin):
                 alive = reachable(attempt.begin) if alive is None else alive
                 held = start.get(("h", b))
                 if b in alive and held is not None and not isinstance(held, (DynList, ItemOf)) and not held.frozen:
-                    self.freeze(start, b, self.why_shared((start, b)))
+                    reason = self.why_shared((start, b))
+                    self.freeze(start, b, reason)
+                    inside = carried.get(("h", b))
+                    if isinstance(inside, Node):
+                        carried["h", b] = replace(inside, like=replace(inside.like, frozen=reason))
                     changed = True
         return changed
 

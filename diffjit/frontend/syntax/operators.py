@@ -80,7 +80,7 @@ class Operators(Mixin):
         """A binary operator on any two values."""
         if all(isinstance(v, Static) and not isinstance(v.obj, np.ndarray) for v in (left, right)):
             return self.static_binary(kind, left, right, node)
-        left, right = self.certain(left), self.certain(right)
+        left, right = self.met_keys(self.certain(left), self.certain(right))
         user = self.user_operator(kind, left, right)
         if user is not None:
             return user
@@ -210,6 +210,7 @@ class Operators(Mixin):
             return Static(outcome) if not isinstance(outcome, np.ndarray) else self.lift_constant(outcome)
         if self.is_text(left) and self.is_text(right):
             raise self.letters([left, right], "a comparison of texts", node)
+        left, right = self.met_keys(left, right)
         user = self.compare_objects(kind, left, right, node)
         if user is not None:
             return user

@@ -264,6 +264,7 @@ class Statements(Mixin):
                 self.repeat_in_place(current, value, node)
                 return current
             if isinstance(held, av.DictC):
+                self.mind_keys_of(current, value)
                 joined = self.combine_sets(kind, current, value)
                 if joined is not None:
                     self.write(current, dataclasses.replace(held, items=self.contents(joined).items))

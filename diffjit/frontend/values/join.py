@@ -111,6 +111,10 @@ class Joiner:
             site, frozen = (getattr(ta, what, None) or getattr(tb, what, None) for what in ("site", "frozen"))
             return elem if isinstance(elem, Bad) else Dyn(elem, site, frozen or "")
         reason = f"{describe(ta)} on one path and {describe(tb)} on another"
+        if leaf_a is not None or leaf_b is not None:  # a number, and a tuple or text
+            self.sites.clashes = True
+            if self.sites.sums:
+                ta, tb = leaf_a or ta, leaf_b or tb
         return (
             self._sum(ta, tb)
             or self._or_nothing(ta, tb)

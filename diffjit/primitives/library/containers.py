@@ -14,6 +14,7 @@ import weakref
 import numpy as np
 
 from diffjit.primitives.library.shaping import common_shape
+from diffjit.primitives.library.tables import alike
 from diffjit.primitives.registry import implements
 
 
@@ -112,7 +113,7 @@ def concatenated(arrays, axis):
 
 
 @implements(collections.deque)
-class Deque:
+class Deque:  # noqa: PLW1641 - no deque is a key
     """A list that forgets what does not fit."""
 
     def __init__(self, iterable=(), maxlen=None):
@@ -165,6 +166,44 @@ class Deque:
     def copy(self):
         """Another deque of the same items."""
         return Deque(self.items, self.maxlen)
+
+    def remove(self, item):
+        """Take out the first item that equals one."""
+        self.items.remove(item)
+
+    def repeat(self, n):
+        """Have all items n times."""
+        items = self.items.copy()
+        self.items.clear()
+        for _ in range(n):
+            self.extend(items)
+        return self
+
+    def __iadd__(self, other):
+        self.extend(list(other))
+        return self
+
+    def __imul__(self, n):
+        return self.repeat(n)
+
+    def __add__(self, other):
+        if not isinstance(other, Deque):
+            raise TypeError("can only concatenate deque to deque")
+        both = self.copy()
+        both.extend(other.items)
+        return both
+
+    def __mul__(self, n):
+        return self.copy().repeat(n)
+
+    def __rmul__(self, n):
+        return self.copy().repeat(n)
+
+    def __eq__(self, other):
+        return isinstance(other, Deque) and alike(self.items, other.items)
+
+    def __delitem__(self, index):
+        del self.items[index]
 
     def reverse(self):
         """Reverse in place."""

@@ -15,9 +15,9 @@ from diffjit.primitives.registry import implements
 @implements(np.polyval)
 def polyval(p, x):
     """A polynomial by Horner's rule, highest power first."""
-    value = x * 0
+    value = np.multiply(x, 0)
     for coefficient in p:
-        value = value * x + coefficient
+        value = value * x + np.add(coefficient, 0)  # NumPy's number, as an array's item is
     return value
 
 

@@ -235,21 +235,53 @@ class RunTimeSet:  # noqa: PLW1641 - no set is a key
         both.update(*others)
         return both
 
-    def intersection(self, other):
-        """The items of both."""
-        both = RunTimeSet()
-        for item in self.kept_keys:
-            if item in other:
-                both.kept_keys.append(item)
+    def intersection(self, *others):
+        """The items of all."""
+        both = self.copy()
+        both.intersection_update(*others)
         return both
 
-    def difference(self, other):
+    def difference(self, *others):
         """The items of this one alone."""
-        rest = RunTimeSet()
-        for item in self.kept_keys:
-            if item not in other:
-                rest.kept_keys.append(item)
+        rest = self.copy()
+        rest.difference_update(*others)
         return rest
+
+    def symmetric_difference(self, other):
+        """The items of one, but not of both."""
+        rest = self.copy()
+        rest.symmetric_difference_update(other)
+        return rest
+
+    def intersection_update(self, *others):
+        """Keep what others have as well."""
+        for other in others:
+            self.keep(other, True)
+
+    def difference_update(self, *others):
+        """Keep what no other one has."""
+        for other in others:
+            self.keep(other, False)
+
+    def symmetric_difference_update(self, other):
+        """Take out what another one has too, and enter what it has alone."""
+        new = growing()
+        for item in entries(other):
+            if item not in self and place(new, item) < 0:
+                new.append(item)
+        self.keep(other, False)
+        for item in new:
+            self.kept_keys.append(item)
+
+    def keep(self, other, wanted):
+        """Keep the items that another one has, or those that it has not."""
+        kept = growing()
+        for item in self.kept_keys:
+            if (item in other) == wanted:
+                kept.append(item)
+        self.kept_keys.clear()
+        for item in kept:
+            self.kept_keys.append(item)
 
     def issubset(self, other):
         """Whether the other one has all its items."""
@@ -273,21 +305,35 @@ class RunTimeSet:  # noqa: PLW1641 - no set is a key
         return self.difference(other)
 
     def __xor__(self, other):
-        rest = self.difference(other)
-        for item in entries(other):
-            if item not in self:
-                rest.kept_keys.append(item)
-        return rest
+        return self.symmetric_difference(other)
 
     def __ior__(self, other):
         self.update(other)
         return self
 
+    def __iand__(self, other):
+        self.intersection_update(other)
+        return self
+
+    def __isub__(self, other):
+        self.difference_update(other)
+        return self
+
+    def __ixor__(self, other):
+        self.symmetric_difference_update(other)
+        return self
+
     def __le__(self, other):
         return self.issubset(other)
 
+    def __lt__(self, other):
+        return len(self) < len(other) and self.issubset(other)
+
     def __ge__(self, other):
         return self.issuperset(other)
+
+    def __gt__(self, other):
+        return len(self) > len(other) and self.issuperset(other)
 
     def __eq__(self, other):
         return len(self) == len(other) and self.issubset(other)
@@ -299,7 +345,7 @@ def entries(iterable):
 
 
 @implements(collections.Counter)
-class Counter(Table):
+class Counter(Table):  # noqa: PLW1641 - no dict is a key
     """How often each item occurs."""
 
     def __init__(self, iterable=()):
@@ -315,12 +361,89 @@ class Counter(Table):
 
     def update(self, other=()):
         """Count more items."""
+        self.count(other, 1)
+
+    def subtract(self, other=()):
+        """Count fewer items."""
+        self.count(other, -1)
+
+    def count(self, other, sign):
+        """Count items of another one, or its own counts."""
         if hasattr(other, "items"):
             for key, value in other.items():
-                self[key] += value
+                self[key] += sign * value
         else:
             for key in other:
-                self[key] += 1
+                self[key] += sign
+
+    def copy(self):
+        """Another one of the same counts."""
+        other = Counter()
+        other.kept_keys = self.kept_keys.copy()
+        other.kept_values = self.kept_values.copy()
+        return other
+
+    def positive(self):
+        """Forget what does not occur."""
+        keys, values = growing(), growing()
+        for key, value in self.items():
+            if value > 0:
+                keys.append(key)
+                values.append(value)
+        self.clear()
+        for key, value in zip(keys, values):  # noqa: B905 - of one length
+            self.enter(key, value)
+        return self
+
+    def __pos__(self):
+        return self.copy().positive()
+
+    def __neg__(self):
+        return Counter() - self
+
+    def __iadd__(self, other):
+        self.count(other, 1)
+        return self.positive()
+
+    def __isub__(self, other):
+        self.count(other, -1)
+        return self.positive()
+
+    def __ior__(self, other):
+        for key, value in other.items():
+            self[key] = max(self[key], value)
+        return self.positive()
+
+    def __iand__(self, other):
+        for k in range(len(self.kept_keys)):
+            value = other[self.kept_keys[k]]
+            self.kept_values[k] = min(self.kept_values[k], value)
+        return self.positive()
+
+    def __add__(self, other):
+        both = self.copy()
+        both += other
+        return both
+
+    def __sub__(self, other):
+        rest = self.copy()
+        rest -= other
+        return rest
+
+    def __or__(self, other):
+        both = self.copy()
+        both |= other
+        return both
+
+    def __and__(self, other):
+        both = self.copy()
+        both &= other
+        return both
+
+    def __eq__(self, other):
+        return all(other[key] == self[key] for key in self.kept_keys) and all(
+            self[key] == other[key] for key in other.kept_keys
+        )
 
     def most_common(self, n=None):
         """Items with their counts, the most frequent first."""

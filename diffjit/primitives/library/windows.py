@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from diffjit.primitives.library.axes import one_axis
+from diffjit.primitives.library.axes import one_axis, places
 from diffjit.primitives.registry import implements
 
 
 def unchanging(a):
     """The array; the frontend refuses programs that write to it later."""
+    return a
+
+
+def row_by_row(a):
+    """The array; the frontend refuses one that may stand in memory otherwise."""
     return a
 
 
@@ -49,6 +54,23 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
     for k, length in zip(axes, lengths):  # noqa: B905 - NumPy takes as many of each
         x = window(x, one_axis(k, ndim), length)
     return unchanging(x)
+
+
+@implements(np.lib.stride_tricks.as_strided)
+def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
+    """Entries at steps of so many bytes, each axis with a step of its own: a copy, that nobody writes to."""
+    x = unchanging(row_by_row(np.asarray(x)))
+    flat = np.ravel(x)
+    lengths = x.shape if shape is None else shape if isinstance(shape, (tuple, list)) else (shape,)
+    steps = x.strides if strides is None else strides if isinstance(strides, (tuple, list)) else (strides,)
+    if len(lengths) != len(steps):
+        raise ValueError("mismatch in length of strides and shape")
+    at = np.zeros((1,) * len(lengths), np.int64)
+    for k in places(len(lengths)):
+        at = at + np.reshape(np.arange(lengths[k]) * steps[k], (-1,) + (1,) * (len(lengths) - 1 - k))
+    if np.any(at % x.itemsize != 0) or np.any(at < 0) or np.any(at >= flat.size * x.itemsize):
+        raise NotImplementedError("as_strided: entries outside the array, or between its entries")
+    return unchanging(flat[at // x.itemsize])
 
 
 def from_diagonal(a, offset):

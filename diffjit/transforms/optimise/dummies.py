@@ -41,7 +41,24 @@ def define_dummies(function: Function) -> None:
             continue
         touched.add(v)
         todo += sources.get(v, ())
-    _define_in(function.body, touched, _lengths_of(function.params, {}))
+    empty = _still_empty([op.out for op in undefined if op.out not in touched], sources)
+    _define_in(function.body, touched, empty, _lengths_of(function.params, {}))
+
+
+def _still_empty(undefined: list[Value], sources: dict[Value, list[Value]]) -> set[Value]:
+    """What may hold nothing afterwards, so that it has no length to be read."""
+    into: dict[Value, list[Value]] = {}
+    for v, found in sources.items():
+        for source in found:
+            into.setdefault(source, []).append(v)
+    empty: set[Value] = set()
+    todo = list(undefined)
+    while todo:
+        v = todo.pop()
+        if v not in empty:
+            empty.add(v)
+            todo += into.get(v, ())
+    return empty
 
 
 def joined_from(block: Block) -> dict[Value, list[Value]]:
@@ -63,16 +80,17 @@ def joined_from(block: Block) -> dict[Value, list[Value]]:
     return found
 
 
-def _define_in(block: Block, touched: set[Value], known: Lengths) -> None:
+def _define_in(block: Block, touched: set[Value], empty: set[Value], known: Lengths) -> None:
     """Define the dummies of a block; `known`: arrays whose lengths are there to be read before it."""
+    known = _lengths_of((a for a in block.args if a not in empty), dict(known))
     for op in list(block.ops):
         for region in op.regions:
-            _define_in(region, touched, dict(known))
+            _define_in(region, touched, empty, known)
         if op.kind == "undef":
             if op.out in touched:
                 _define(op, block, known)
-        elif not op.row.control:
-            _lengths_of(op.outputs, known)
+        else:
+            _lengths_of((v for v in op.outputs if v not in empty), known)
 
 
 def _lengths_of(values: Iterable[Value], known: Lengths) -> Lengths:

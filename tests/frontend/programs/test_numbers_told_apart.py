@@ -83,7 +83,49 @@ def none_or_two_numbers(x, n):
     return best * x[0] + (0.0 if best is None else 1.0)
 
 
+def stacked(x, n):
+    """A table that begins without rows, and is a vector after the first turn."""
+    rows, now = np.array([]), x
+    for _ in range(4):
+        change = np.zeros(3)
+        change[0] = x[0] * now[1] - now[0]
+        now = now + 0.2 * n * change
+        if rows.size == 0:  # noqa: SIM108 - two paths
+            rows = now
+        else:
+            rows = np.vstack([rows, now])
+    return np.sum(np.array(rows)[-1] ** 2)
+
+
+def gone_through(x, n):
+    r = x if n > 2.5 else np.outer(x, x)
+    total = 0.0
+    for v in r:
+        total += np.sum(v**2)
+    for k, (a, v) in enumerate(zip(x, r, strict=True)):
+        if np.sum(v) < 0.1:
+            break
+        total += k * a * np.sum(v)
+    else:
+        total += 3.0 * x[0] * x[1]
+    return total
+
+
+def left_from_a_loop(x, n):
+    def first(r):
+        for k, v in enumerate(reversed(r)):
+            if np.sum(v) < 0.6:
+                return np.sum(v) * k
+        return 7.0 * np.sum(r[0])
+
+    r = x if n > 2.5 else np.outer(x, x)
+    return first(r) + sum(np.sum(v) for v in r) + max(np.sum(v) for v in r)
+
+
 PROGRAMS = [
+    stacked,
+    gone_through,
+    left_from_a_loop,
     ints_or_floats,
     number_or_array,
     in_a_loop,
@@ -111,6 +153,12 @@ def agrees(program, backend, n):
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_derivatives(program, backend, n):
     agrees(program, backend, n)
+
+
+def test_lengths_of_what_holds_nothing(monkeypatch):
+    """Where compiled code tests what it relies on, an array that stands for nothing has the length of its type."""
+    monkeypatch.setattr(dj.settings, "checked", True)
+    agrees(stacked, "numba", 2.0)
 
 
 def test_lanes():

@@ -51,6 +51,35 @@ def set_on_one_path(x, steps):
     return total
 
 
+class Slotted:
+    __slots__ = ("double", "failed", "x")
+
+
+def check(thing):
+    if np.sum(thing.x) < 0.0:
+        thing.failed = "below zero"
+        return False
+    thing.double = 2.0 * thing.x
+    return True
+
+
+def set_in_a_slot(x, steps):
+    thing = Slotted()
+    thing.x = x
+    if check(thing):
+        return np.sum(thing.double**3) + steps
+    thing.double = thing.x
+    return np.sum(thing.double**2) * len(thing.failed)
+
+
+def asked_of_a_slot(x, steps):
+    thing = Slotted()
+    thing.x = x
+    check(thing)
+    thing.x = x * steps
+    return np.sum(thing.double**2 if hasattr(thing, "double") else thing.x**3)
+
+
 def asked_for(x, steps):
     thing = Plain()
     thing.x = x
@@ -68,7 +97,15 @@ def while_it_grows(x, steps):
     return np.sum(thing.last * thing.x)
 
 
-PROGRAMS = [trained, trained_thrice, set_on_one_path, asked_for, while_it_grows]
+PROGRAMS = [
+    trained,
+    trained_thrice,
+    set_on_one_path,
+    set_in_a_slot,
+    asked_of_a_slot,
+    asked_for,
+    while_it_grows,
+]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -1,5 +1,7 @@
 """What cannot work on one path, and what only one of several forms allows: it fails where that path is taken."""
 
+import enum
+
 import numpy as np
 import pytest
 
@@ -137,3 +139,45 @@ def test_a_range_is_an_array_beside_one(backend):
         return np.sum(((x + range(len(x))) / len(x)) ** 2)
 
     np.testing.assert_allclose(dj.grad(positions, backend=backend)(X), 2 * (X + np.arange(3)) / 9, rtol=1e-14)
+
+
+def given_by_letters(a, b):
+    """Which of the numbers are given is a text, which is empty where none are."""
+    letters = ""
+    if a > 0.0 and b > 0.0:
+        letters = "ab"
+    elif b > 0.0:
+        letters = "bb"
+    given = {"a": a, "b": b}
+    return given[letters[0]] * given[letters[1]] ** 2
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_letter_that_is_not_there(backend):
+    f = dj.value_and_grad(given_by_letters, argnums=(0, 1), backend=backend)
+    assert f(2.0, 3.0) == (18.0, (9.0, 12.0))
+    assert f(-2.0, 3.0) == (27.0, (0.0, 27.0))
+    with pytest.raises(IndexError, match="string index out of range"):
+        f(-2.0, -3.0)
+
+
+class Kind(enum.Enum):
+    LINEAR = 1.0
+    SQUARE = 2.0
+
+
+def by_name(x, name):
+    try:
+        return x ** Kind[name].value
+    except KeyError:
+        return -x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_member_that_is_not_there(backend):
+    grad = dj.grad(by_name, backend=backend)
+    assert [grad(3.0, name) for name in ("SQUARE", "CUBE")] == [6.0, -1.0]
+    with pytest.raises(KeyError, match="CUBE"):
+        dj.grad(lambda x: x * Kind["CUBE"].value, backend=backend)(3.0)
+    with pytest.raises(TypeError, match="string indices must be integers"):
+        dj.grad(lambda x, key: x * len("abc"[key]), backend=backend)(3.0, "b")

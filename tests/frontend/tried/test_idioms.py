@@ -1,6 +1,8 @@
 """What programs do beside their mathematics: assertions of NumPy, options in texts, results that nobody reads."""
 
+import dataclasses
 import re
+import types
 from ast import literal_eval
 
 import numpy as np
@@ -172,3 +174,131 @@ def test_a_class_of_arrays_is_refused_in_a_branch_too():
     with pytest.raises(NotImplementedError, match="DJ118"):
         dj.grad(program, backend="python")(X)
     np.testing.assert_allclose(dj.grad(program, backend="python")(-X), np.ones(3))
+
+
+@dataclasses.dataclass
+class Market:
+    sigma: float
+    rate: float = dataclasses.field(default=0.03, metadata={"kind": "rate"})
+    steps: int = dataclasses.field(default=3, metadata={"kind": "numerical"})
+    history: list = dataclasses.field(default_factory=list, init=False)
+
+    def parameters(self):
+        fields = dataclasses.fields(self)
+        return {f.name: getattr(self, f.name) for f in fields if f.init and f.metadata.get("kind") != "numerical"}
+
+    def moved(self, **changes):
+        given = self.parameters()
+        given.update(changes)
+        return type(self)(**given)
+
+
+class Smile(Market):
+    """A class with an `__init__` of its own, above the one that `dataclasses` wrote."""
+
+    def __init__(self, sigma, skew, **kwargs):
+        super().__init__(sigma, **kwargs)
+        self.skew = skew
+
+
+@dataclasses.dataclass(frozen=True)
+class Strike:
+    value: float
+    factor: float = 2.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "scaled", self.value * self.factor)
+
+
+class Own(Strike):
+    def __init__(self, value):
+        Strike.__init__(self, value, factor=3.0 * value)
+
+
+def of_fields(x):
+    moved = Market(x[0]).moved(sigma=x[1] ** 2, rate=x[2])
+    return moved.sigma * moved.rate + len(moved.history) + sum(Market(x[2]).parameters().values())
+
+
+def of_generated_inits(x):
+    smile = Smile(x[0] ** 2, x[1], rate=x[2])
+    return smile.sigma * smile.skew * smile.rate + smile.steps + Own(x[0]).scaled * Strike(x[1]).scaled
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("function", [of_fields, of_generated_inits])
+def test_dataclasses_from_outside(function, backend):
+    value, slope = dj.value_and_grad(function, backend=backend)(X)
+    assert value == pytest.approx(function(X), rel=1e-14)
+    wanted = [(function(X + h) - function(X - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(slope, wanted, rtol=1e-7, atol=1e-9)
+
+
+SETTINGS = {"w": 3.0, "kind": "rate"}
+SHOWN = types.MappingProxyType(SETTINGS)
+
+
+def test_what_a_mapping_proxy_shows_is_read_at_each_call(monkeypatch):
+    def function(x):
+        total = x[0] * SHOWN["w"] if SHOWN.get("kind") == "rate" else x[1]
+        return total + len(SHOWN) + sum(1.0 for key in SHOWN if key in SHOWN)
+
+    grad = dj.grad(function, backend="python")
+    assert grad(X)[0] == 3.0
+    monkeypatch.setitem(SETTINGS, "w", 5.0)
+    assert grad(X)[0] == 5.0
+    monkeypatch.setitem(SETTINGS, "kind", "yield")
+    np.testing.assert_array_equal(grad(X), [0.0, 1.0, 0.0])
+
+    def written(x):
+        SHOWN["w"] = x[0]
+        return x[0]
+
+    with pytest.raises(dj.DiffjitError):
+        dj.jit(written, backend="python")(X)
+
+
+def rolling(x, n=4):
+    frames = np.lib.stride_tricks.as_strided(x, shape=(len(x) - n + 1, n), strides=x.strides * 2)
+    return np.sum(np.std(frames, -1) * np.arange(frames.shape[0]))
+
+
+def frames(x, width=4):
+    count = (len(x) - width) // 2 + 1
+    shown = np.lib.stride_tricks.as_strided(x, (count, width), (x.itemsize * 2, x.itemsize), writeable=False)
+    return np.sum(np.tile(np.hanning(width), (shown.shape[0], 1)) * shown**2)
+
+
+def patches(x):
+    image = np.reshape(x, (3, 4))
+    steps = image.strides
+    shown = np.lib.stride_tricks.as_strided(image, (2, 3, 2, 2), steps + steps)
+    return np.sum(shown.max(axis=(2, 3)) ** 2) + np.sum(np.lib.stride_tricks.as_strided(image, (3, 3), (steps[0], 0)))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("function", [rolling, frames, patches])
+def test_steps_in_memory(function, backend):
+    x = np.random.default_rng(3).normal(size=12)
+    value, slope = dj.value_and_grad(function, backend=backend)(x)
+    assert value == pytest.approx(function(x), rel=1e-13)
+    wanted = (function(x + 1e-6 * np.cos(x)) - function(x - 1e-6 * np.cos(x))) / 2e-6
+    assert np.sum(slope * np.cos(x)) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_steps_in_memory_that_lead_elsewhere():
+    x = np.arange(12.0)
+    show = np.lib.stride_tricks.as_strided
+    with pytest.raises(NotImplementedError, match="outside the array"):
+        dj.jit(lambda x: show(x, (30,), (8,)).sum(), backend="python")(x)
+    with pytest.raises(dj.DiffjitError, match="DJ118"):
+        dj.jit(lambda x: show(x[::2], (3,), (16,)).sum(), backend="python")(x)
+
+    def written(x):
+        y = x * 2.0
+        shown = show(y, (3,), (16,))
+        y[0] = 3.0
+        return np.sum(shown)
+
+    with pytest.raises(dj.DiffjitError, match="DJ404"):
+        dj.jit(written, backend="python")(x)

@@ -207,3 +207,19 @@ def test_lists_outside_get_them(item, backend):
     assert found == expected
     assert dj.grad(program, backend=backend)(2.0, 1.5) == 1.5
     assert not HISTORY
+
+
+def in_order(x):
+    """The places of a list become what stands there, one by one."""
+    order = [2, 0, 1]
+    for k in range(3):
+        order[k] = x[order[k]]
+    return order[0] + 2.0 * order[1] ** 2 + 3.0 * order[2]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_ints_of_a_list_become_floats(backend):
+    x = np.array([1.5, -2.0, 3.0])
+    value, slope = dj.value_and_grad(in_order, backend=backend)(x)
+    assert value == in_order(x)
+    np.testing.assert_allclose(slope, [4.0 * x[0], 3.0, 1.0])

@@ -17,6 +17,12 @@ from diffjit.primitives.library.axes import as_float, one_axis
 from diffjit.primitives.registry import implements
 
 
+def positions(numbers):
+    """Where entries stand; SciPy takes floats, of tables of numbers, as integers."""
+    numbers = np.asarray(numbers)
+    return numbers.astype(np.int64) if numbers.dtype.kind == "f" else numbers
+
+
 def summed(data, row, col, width):
     """Entries by rows and columns, in order; those at one place as one."""
     key = row.astype(np.int64) * width + col
@@ -334,7 +340,8 @@ class Compressed(Sparse):
     def __init__(self, arg1, shape=None, dtype=None, copy=False):
         without_dtype(dtype)
         if isinstance(arg1, tuple) and len(arg1) == 3:
-            self.data, self.indices, self.indptr = (np.asarray(a) for a in arg1)
+            data, indices, indptr = arg1
+            self.data, self.indices, self.indptr = np.asarray(data), positions(indices), positions(indptr)
             width = np.max(self.indices, initial=-1) + 1 if shape is None else 0
             outer = self.indptr.shape[0] - 1
             self.shape = shape if shape is not None else ((outer, width) if self.form == "csr" else (width, outer))
@@ -378,7 +385,7 @@ def parts(arg1, shape):
         return np.zeros(0), none, none, arg1
     if isinstance(arg1, tuple) and len(arg1) == 2:
         data, (row, col) = arg1
-        data, row, col = as_float(np.asarray(data)), np.asarray(row), np.asarray(col)
+        data, row, col = as_float(np.asarray(data)), positions(row), positions(col)
         if shape is None:
             shape = (int(np.max(row)) + 1, int(np.max(col)) + 1)
         return data, row, col, shape

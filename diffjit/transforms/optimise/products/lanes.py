@@ -29,7 +29,7 @@ from diffjit.ir.checks import fitting
 from diffjit.ir.nodes import LANES, Block, Function, Op, Value, const_of, is_view, without_labels
 from diffjit.ir.ops import Reads
 from diffjit.ir.raising import inner_lengths_agree
-from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Type, is_ref
+from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Type, is_ref, permuted_layout
 from diffjit.ir.walk import blocks, has_exit, initial, walk
 from diffjit.transforms.lengths import Lengths, as_dim
 
@@ -375,9 +375,10 @@ class Split:
     def transposed(self, v: Value) -> Value:
         """All axes in the other order."""
         ty = v.type
-        layout = {"C": "F", "F": "C"}.get(ty.layout, "A")
+        assert isinstance(ty, Array)
         perm = tuple(reversed(range(ty.ndim)))
-        return self.build.value("transpose", [v], Array(ty.dtype, ty.dims[::-1], layout), perm=perm)
+        made = Array(ty.dtype, ty.dims[::-1], permuted_layout(ty, perm))
+        return self.build.value("transpose", [v], made, perm=perm)
 
     def again(self, v: Value, at: Value) -> Value:
         """A value of the first loop, in the second."""

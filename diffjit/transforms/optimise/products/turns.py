@@ -21,7 +21,7 @@ from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of, without_labels
 from diffjit.ir.raising import inner_lengths_agree
-from diffjit.ir.types import Array, Dim, is_ref
+from diffjit.ir.types import Array, Dim, is_ref, permuted_layout
 from diffjit.ir.walk import blocks, walk
 
 _SMALL = 8  # a length known to be at most this is no reason for a product of matrices
@@ -97,8 +97,9 @@ def _turned(build: Builder, factor: _Factor, axis: int, inner: set[Op]) -> Value
     base = _ahead(build, factor.base, inner)
     if base.type.ndim == 1 or factor.shared == axis:
         return base
-    layout = {"C": "F", "F": "C"}.get(base.type.layout, "A")
-    return build.value("transpose", [base], Array(base.type.dtype, base.type.dims[::-1], layout), perm=(1, 0))
+    assert isinstance(base.type, Array)
+    made = Array(base.type.dtype, base.type.dims[::-1], permuted_layout(base.type, (1, 0)))
+    return build.value("transpose", [base], made, perm=(1, 0))
 
 
 def _ahead(build: Builder, v: Value, inner: set[Op]) -> Value:
