@@ -51,15 +51,17 @@ def dj110_no_source():
     dj.grad(namespace["model"])(1.0)
 
 
-def dj101_sent_value():
+def dj101_yield_in_try():
     def powers(x):
-        y = yield x
-        yield y * x
+        try:
+            yield x
+            yield x * x
+        finally:
+            x = 0.0
 
     def model(x):
         products = powers(x)
-        next(products)
-        return products.send(2.0)
+        return next(products) + next(products)
 
     dj.grad(model)(2.0)
 
@@ -93,14 +95,6 @@ def dj115_iteration():
         return total
 
     dj.grad(model)(2.0)
-
-
-def dj115_iterator_used_twice():
-    def model(xs):
-        squares = (x * x for x in xs)
-        return max(squares) + sum(squares)
-
-    dj.grad(model)(np.ones(3))
 
 
 def dj116_long_list():

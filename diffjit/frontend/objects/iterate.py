@@ -483,7 +483,9 @@ class Iteration(Mixin):
         def body(item: Any) -> None:
             self.cells[name] = step(self.cells[name], item)
 
+        block, first = self.build.block, len(self.build.block.ops)
         self.iterate(iterable, body, None, key=key)
+        self.refuse_endless(block.ops[first:], iterable, None, in_turn=False)
         return self.cells.pop(name)
 
 
