@@ -24,7 +24,8 @@ from diffjit.frontend.values.templates import Const, DynList, SumT, describe, re
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
-from diffjit.primitives.library import containers, iterators, numbers
+from diffjit.primitives.library import containers, numbers
+from diffjit.primitives.library.resumed import iterators
 from diffjit.primitives.opaque.acts import STREAMS
 
 _WRITTEN_OUT = 8  # elements of an array: of more than these, `max` and `min` are loops

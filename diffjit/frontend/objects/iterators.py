@@ -20,7 +20,7 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 from diffjit.primitives.library import containers
-from diffjit.primitives.library.iterators import Cursor, accumulated
+from diffjit.primitives.library.resumed.iterators import Cursor, accumulated
 
 Body = Callable[[Any], Any]
 

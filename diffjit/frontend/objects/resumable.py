@@ -2,7 +2,7 @@
 
 An iterator is gone through where it is consumed, its loop around the consumer's body (`objects.iterators`). Where one
 is used twice, or made before a loop and used in it, or given values, the program is interpreted again, with an object
-of a class in plain Python at the place where it was made (`primitives.library.iterators`).
+of a class in plain Python at the place where it was made (`primitives.library.resumed.iterators`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import Static
-from diffjit.primitives.library import containers, iterators
+from diffjit.primitives.library import containers
+from diffjit.primitives.library.resumed import iterators
 
 ESCAPED = "generator raised StopIteration"
 # What is written otherwise to be left at each item.

@@ -23,7 +23,7 @@ from typing import Any
 import gast
 
 from diffjit.frontend.entry.subset import assigned_names, local_names, own_nodes
-from diffjit.primitives.library import iterators
+from diffjit.primitives.library.resumed import iterators
 
 OWN, SENT, AT = "own_", "sent_", "at_"  # parameters and a variable, or names like these that nothing else has
 DONE = iterators.DONE

@@ -4,6 +4,8 @@ A loop that goes through all of an iterator needs none of them. They are for pro
 there, by `next`, by `send`, by a loop that goes on where another one was left.
 """
 
+# pyright: basic, reportArgumentType=false, reportUnboundVariable=false
+
 from __future__ import annotations
 
 DONE = -1  # the place of a generator that has ended

@@ -1,0 +1,1 @@
+"""What is left in the middle and gone on with."""
