@@ -143,3 +143,18 @@ def test_a_method_of_the_object_that_an_index_picks(backend):
     slopes = [(chained(x + h * e) - chained(x - h * e)) / (2 * h) for e in np.eye(2)]
     assert dj.grad(chained, backend=backend)(x) == pytest.approx(slopes, rel=1e-8)
     assert dj.jvp(chained, (x,), (np.ones(2),), backend=backend)[1] == pytest.approx(sum(slopes), rel=1e-8)
+
+
+def picked(x, n):
+    place, v, turns, total = 0, x, 0, 0.0
+    while v < 1.1 and turns < n:
+        total, turns = total + 0.2 * v, turns + 1
+        place = (place + 1) % 3
+        v = [x, 0.5, x * x][place]
+    return total * v
+
+
+@BACKENDS
+def test_a_number_that_an_index_picks_in_a_while(backend):
+    slope = (picked(0.4 + 1e-6, 5) - picked(0.4 - 1e-6, 5)) / 2e-6
+    assert dj.grad(picked, backend=backend)(0.4, 5) == pytest.approx(slope, rel=1e-8)

@@ -215,7 +215,8 @@ class LoweredPrinter(OpPrinter):
             tree = self._expression(op, list(args))
         except DiffjitError as error:
             raise error.at(op.loc) from None
-        tree.origin = op  # type: ignore[attr-defined] - the place of a failure
+        if not any(tree is a and hasattr(a, "origin") for a in args):  # what changes nothing makes no check
+            tree.origin = op  # type: ignore[attr-defined] - the place of a failure
         return tree
 
     def _expression(self, op: Op, args: list[ast.expr]) -> ast.expr:
