@@ -238,9 +238,44 @@ def names_of_its_own(x, n):
     return total
 
 
+def consumed(iterator, n):
+    return sum(next(iterator) for _ in range(n))
+
+
+def under_two_names(x, n):
+    g = steps(x, 0.2)
+    h = g
+    return next(g) * next(h) + consumed(g, 2) * consumed(h, n)
+
+
+def what_is_left(x, n):
+    g = (x * k for k in range(n + 3))
+    first = next(g)
+    u, *rest = itertools.islice(g, 1, 4)
+    return first + u * sum(sorted(rest, reverse=True)) + max(g) + sum(list(g))
+
+
+def of_itertools(x, n):
+    pairs = itertools.pairwise([x, x * x, x**3])
+    rows = itertools.product([x, 1.0], [2.0, x * n])
+    sums = itertools.accumulate([x, 2.0 * x, 3.0 * x], lambda a, b: a * b)
+    total = next(pairs)[1] + next(pairs)[1] + next(rows)[1] + next(rows)[1] * next(rows)[0]
+    return total + next(sums) * next(sums) + next(sums)
+
+
+def a_list_of_them(x, n):
+    generators = [steps(x, 0.1), steps(2.0 * x, 0.3)]
+    total = 0.0
+    for k in range(n):
+        for g in generators:
+            total += next(g) * (k + 1)
+    return total
+
+
 PROGRAMS = [
     several, in_a_loop, until, sent, side_by_side, in_an_object, counted, cycled, epochs, partial_passes, delegated,
-    windows, ends, returned, closed, drawn_too_far, arrays, names_of_its_own,
+    windows, under_two_names, what_is_left, of_itertools, returned, closed, drawn_too_far, arrays, names_of_its_own,
+    a_list_of_them, ends,
 ]  # fmt: skip
 
 

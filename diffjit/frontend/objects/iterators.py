@@ -244,8 +244,8 @@ class Iterators(Mixin):
         columns = tuple(self._kept(self.countable(i, None)) for i in iterables) * self.static_int(repeat, "`repeat`")
         known: list[Any] = [self.known_items(c) for c in columns]
         if all(items is not None for items in known):
-            return av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in itertools.product(*known))),))
-        return self.nested(columns)
+            return self.iterator(av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in itertools.product(*known))),)))
+        return self.iterator(self.nested(columns))
 
     def _kept(self, iterable: Any) -> Any:
         """What itertools lists before it gives anything: later changes of an array or list are not seen."""
@@ -299,7 +299,8 @@ class Iterators(Mixin):
                 items = self.unpack(iterable, None, None)
             else:
                 return self.call_plain(generator, self._kept(iterable), node=None)
-        return av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in getattr(itertools, kind)(items, number))),))
+        rows = tuple(av.Tup(row) for row in getattr(itertools, kind)(items, number))
+        return self.iterator(av.Iter("iter", (av.Tup(rows),)))
 
     @core(itertools.groupby)
     def it_groupby(self, iterable: Any, key: Any = NONE) -> Any:
@@ -312,7 +313,7 @@ class Iterators(Mixin):
             return self.call_plain(containers.groupby, source, key, node=None)
         runs = [list(run) for _, run in itertools.groupby(range(len(items)), lambda n: keys[n].obj)]
         groups = (av.Tup((keys[run[0]], av.Iter("iter", (av.Tup(tuple(items[n] for n in run)),)))) for run in runs)
-        return av.Iter("iter", (av.Tup(tuple(groups)),))
+        return self.iterator(av.Iter("iter", (av.Tup(tuple(groups)),)))
 
     @core(itertools.pairwise)
     def it_pairwise(self, iterable: Any) -> Any:
@@ -322,11 +323,11 @@ class Iterators(Mixin):
             return self.call_plain(containers.neighbours, source, node=None)
         if self.is_list_of_known_length(source):
             later = av.Range(Static(1), self.length(source), Static(1))
-            return av.Iter("zip", (source, av.Iter("map", (av.Method(source, "__getitem__"), later))))
+            return self.iterator(av.Iter("zip", (source, av.Iter("map", (av.Method(source, "__getitem__"), later)))))
         if not isinstance(source, Value):
             source = self.py_list(source)
         first = self.get_item(source, av.Slice(NONE, Static(-1), NONE))
-        return av.Iter("zip", (first, self.get_item(source, av.Slice(Static(1), NONE, NONE))))
+        return self.iterator(av.Iter("zip", (first, self.get_item(source, av.Slice(Static(1), NONE, NONE)))))
 
     def is_list_of_known_length(self, value: Any) -> bool:
         """A list that a loop over it would write out."""
