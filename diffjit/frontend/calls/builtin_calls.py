@@ -170,17 +170,20 @@ class BuiltinCalls(Mixin):
     def py_zip(self, *iterables: Any, strict: Any = Static(False)) -> Any:
         given = self.taken_in_turn([self.certain(i) for i in iterables])
         parts = tuple(map(self.as_iterable, given))
-        if any(self.drawn_from(part) is not None for part in parts) and not self.static_truth(strict, "`strict`"):
-            return self.call_plain(iterators.zipped, *parts, node=None)  # none is drawn from once another has ended
-        if not self.static_truth(strict, "`strict`") or len(parts) < 2:
-            return self.iterator(av.Iter("zip", parts), lambda: self.drawn_by(iterators.zipped, *parts))
+        zipped = lambda: self.iterator(av.Iter("zip", parts), lambda: self.drawn_by(iterators.zipped, *parts))  # noqa: E731
+        if not self.static_truth(strict, "`strict`"):
+            if any(self.drawn_from(part) is not None for part in parts):
+                return self.call_plain(iterators.zipped, *parts, node=None)  # none is drawn from once another has ended
+            return zipped()
+        if len(parts) < 2:
+            return zipped()
         if self.catches(ValueError) or any(map(self.is_lazy, parts)):
             return self.call_plain(containers.zipped_strictly, *parts, node=None)
         first, *others = (self.folded(self.alongside(part, None).length) for part in parts)
         for other in others:
             differ = self.logical_not(self.same(first, other))
             self.raise_if(differ, ValueError, av.inexact("zip() arguments differ in length"))
-        return self.iterator(av.Iter("zip", parts), lambda: self.drawn_by(iterators.zipped, *parts))
+        return zipped()
 
     @core(builtins.reversed)
     def py_reversed(self, sequence: Any) -> Any:

@@ -17,13 +17,18 @@ def local_names(node: gast.AST) -> tuple[frozenset[str], frozenset[str]]:
     """The local names of a function, and those it declares nonlocal or global."""
     local: set[str] = set()
     outer: set[str] = set()
-    spec = node.args
-    every = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg)
-    local.update(a.id for a in every if a is not None)
+    local.update(parameters(node))
     body = node.body if isinstance(node.body, list) else [node.body]
     for statement in body:
         _collect(statement, local, outer)
     return frozenset(local - outer), frozenset(outer)
+
+
+def parameters(node: gast.AST) -> list[str]:
+    """The names of a function's parameters."""
+    spec = node.args
+    every = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg)
+    return [a.id for a in every if a is not None]
 
 
 def assigned_names(statements: list[Any]) -> set[str]:
@@ -78,12 +83,29 @@ def harmless_contexts() -> tuple[type, ...]:
 
 def own_nodes(node: gast.AST) -> Iterator[gast.AST]:
     """The nodes of a function's own body, without those of nested functions."""
-    todo = list(node.body) if isinstance(node.body, list) else [node.body]
+    return nodes_in(node.body if isinstance(node.body, list) else [node.body])
+
+
+def nodes_in(parts: list[gast.AST]) -> Iterator[gast.AST]:
+    """Parts of a function and the nodes in them, without those of nested functions."""
+    todo = list(parts)
     while todo:
         part = todo.pop()
         yield part
         if not isinstance(part, (gast.FunctionDef, gast.Lambda, gast.ClassDef)):
             todo.extend(gast.iter_child_nodes(part))
+
+
+def jumps_in(statements: list[gast.AST]) -> Iterator[gast.AST]:
+    """The `break` and `continue` of a loop around some statements."""
+    for statement in statements:
+        if isinstance(statement, (gast.Break, gast.Continue)):
+            yield statement
+        elif isinstance(statement, (gast.For, gast.While)):
+            yield from jumps_in(statement.orelse)
+        elif not isinstance(statement, (gast.FunctionDef, gast.ClassDef)):
+            for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+                yield from jumps_in(getattr(statement, name, []))
 
 
 @functools.cache

@@ -281,7 +281,8 @@ class Objects(Mixin):
         if name in held.fields:
             value = held.fields[name]
             if value is av.UNBOUND:
-                return self.unset(name)
+                inside = bool(self.loops) and self.forks > self.loops[-1].forks  # an earlier turn may have set it
+                raise self.unbound(variable(name), later=inside)
             return self.bound(value, variable(name)) if isinstance(value, av.Maybe) else value
         if name == "__dict__":
             made = self.new(

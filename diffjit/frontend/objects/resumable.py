@@ -13,7 +13,6 @@ from typing import Any
 
 from diffjit.frontend.syntax.frames import Frame
 from diffjit.frontend.syntax.handlers import core
-from diffjit.frontend.syntax.loops import whole
 from diffjit.frontend.syntax.machines import (
     FIRST,
     NoMachine,
@@ -22,7 +21,6 @@ from diffjit.frontend.syntax.machines import (
     is_machine,
     machine,
     object_of,
-    variable,
     variables,
 )
 from diffjit.frontend.syntax.mixin import Mixin
@@ -101,15 +99,6 @@ class Resumable(Mixin):
         self.write(made, replace(held, fields={**held.fields, **dict.fromkeys(variables(node), av.UNBOUND), **given}))
         return made
 
-    def unset(self, name: str) -> Any:
-        """A generator's variable that has no value yet."""
-        name = variable(name)
-        if self.loops and self.forks > self.loops[-1].forks:  # an earlier turn may have given it one
-            unbound = av.inexact(f"variable `{name}` is read before it has a value [DJ303]")
-            self.raise_if(Static(True), UnboundLocalError, unbound)
-        cure = f"give `{name}` a value on every path before"
-        raise self.type_problem("DJ303", f"variable `{name}` is not bound here", cure=cure, python=UnboundLocalError)
-
     def draws(self, iterator: Any) -> av.Iter:
         """What goes through the items that an object with __next__ still has."""
         fn = self.fn_of(containers.drawn)
@@ -158,9 +147,8 @@ class Resumable(Mixin):
     def lib_place_of(self, generator: Any) -> Any:
         """Where a generator is: known behind its first `yield`, often, if a loop's first turn is written out."""
         place = self.get_attribute(generator, iterators.PLACE)
-        around = whole(self.loops[-1].site) if self.loops else None
-        if around is not None and not isinstance(place, Static) and not self.learned.peels.get(around, 0):
-            raise Learn("peels", {around: 1})
+        if not isinstance(place, Static) and (first := self.first_turn()) is not None:
+            raise first
         return place
 
     @core(iterators.begun)

@@ -16,6 +16,7 @@ from typing import Any
 import gast
 
 from diffjit.errors import DiffjitError
+from diffjit.frontend.entry.subset import jumps_in
 from diffjit.frontend.objects.resumable import ESCAPED
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -388,7 +389,7 @@ class Exceptions(Mixin):
             self.exceptions.pop()
 
     def _with_finally(self, node: gast.AST) -> None:
-        jump = next(_jumps(node.finalbody), None)
+        jump = next(jumps_in(node.finalbody), None)
         if jump is not None:  # it would take back what is on its way, as Python does
             what = f"`{type(jump).__name__.lower()}` in a `finally` block"
             raise self.unsupported("DJ124", what, jump, "leave the loop after the `try` statement")
@@ -464,15 +465,3 @@ def _opposite(a: Any, b: Any) -> bool:
         return False
     place = a.op.outputs.index
     return all(_opposite(region.results[place(a)], region.results[place(b)]) for region in a.op.regions)
-
-
-def _jumps(statements: list[gast.AST]) -> Iterator[gast.AST]:
-    """The `break` and `continue` of a loop around some statements."""
-    for statement in statements:
-        if isinstance(statement, (gast.Break, gast.Continue)):
-            yield statement
-        elif isinstance(statement, (gast.For, gast.While)):
-            yield from _jumps(statement.orelse)
-        elif not isinstance(statement, (gast.FunctionDef, gast.ClassDef)):
-            for name in ("body", "orelse", "handlers", "finalbody"):
-                yield from _jumps(getattr(statement, name, []))

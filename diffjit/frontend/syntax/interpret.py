@@ -211,16 +211,7 @@ class Interpreter(
         if value is UNBOUND and self.recursions and self.recursions[-1].result is None:
             raise Bottom  # bound where the function calls itself, of which nothing is known yet
         if value is UNBOUND:
-            if uid == self.frames[-1].uid and self.bound_in_other_turns(name):
-                unbound = av.inexact(f"variable `{name}` is read before it has a value [DJ303]")
-                self.raise_if(Static(True), UnboundLocalError, unbound)
-            raise self.type_problem(
-                "DJ303",
-                f"variable `{name}` is not bound here",
-                node,
-                cure=f"give `{name}` a value on every path before",
-                python=UnboundLocalError,
-            )
+            raise self.unbound(name, node, later=uid == self.frames[-1].uid and self.bound_in_other_turns(name))
         if isinstance(value, av.Maybe):
             value = self.bound(value, name)
             self.cells["v", uid, name] = value
@@ -234,12 +225,23 @@ class Interpreter(
         """Whether the place is in a branch inside of a loop that binds a name: an earlier turn may have bound it."""
         return bool(self.loops) and name in self.loops[-1].assigned and self.forks > self.loops[-1].forks
 
+    def unbound(self, name: str, node: gast.AST | None = None, *, later: bool) -> TypeProblem:
+        """The error of a variable without a value; `later`: the program raises when it runs, if it comes here."""
+        if later:
+            self.raise_unbound(Static(True), name)
+        cure = f"give `{name}` a value on every path before"
+        return self.type_problem(
+            "DJ303", f"variable `{name}` is not bound here", node, cure=cure, python=UnboundLocalError
+        )
+
+    def raise_unbound(self, missing: Any, name: str) -> None:
+        """Fail where a variable has no value."""
+        unbound = av.inexact(f"variable `{name}` is read before it has a value [DJ303]")
+        self.raise_if(missing, UnboundLocalError, unbound)
+
     def bound(self, value: av.Maybe, name: str = "a variable") -> Any:
         """The value of a variable that may be unbound: checked when the program runs."""
-        missing = self.build.value("logical_not", [value.bound], BOOL)
-        self.raise_if(
-            missing, UnboundLocalError, av.inexact(f"variable `{name}` is read before it has a value [DJ303]")
-        )
+        self.raise_unbound(self.build.value("logical_not", [value.bound], BOOL), name)
         return value.value
 
     def not_none(self, value: av.Opt) -> Any:

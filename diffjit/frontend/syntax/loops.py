@@ -470,6 +470,11 @@ class Loops(Mixin):
         found = self.in_arenas(value.kinds, error)
         return NeedStatic(error, numbers) if found is error and numbers else found
 
+    def first_turn(self) -> Learn | None:
+        """What to learn where writing out the first iteration of the loop around may help; None if it is."""
+        around = whole(self.loops[-1].site) if self.loops else None
+        return None if around is None or self.learned.peels.get(around, 0) else Learn("peels", {around: 1})
+
     def unusable(self, value: av.Poison, error: DiffjitError) -> Exception:
         """What to raise when a value without a common form is used: perhaps another attempt gives it one."""
         if any(self.may_tabulate(site) for site in value.tables):
@@ -477,8 +482,8 @@ class Loops(Mixin):
         if value.turns:
             return Learn("cursors", set(value.turns))
         loop = whole(value.loop)
-        if loop is None and self.loops and not self.learned.peels.get(around := whole(self.loops[-1].site), 0):
-            return Learn("peels", {around: 1})  # of paths that only the first iteration takes
+        if loop is None and (first := self.first_turn()) is not None:
+            return first  # of paths that only the first iteration takes
         tail = isinstance(loop, tuple) and loop[0] == "tail"
         peeled = self.learned.peels.get(loop, 0)
         if loop is None or peeled >= (1 if tail else WHOLE if loop in self.known_tests else MAX_PEELS):

@@ -8,21 +8,21 @@
                                              own_.place = 1
                                              return own_.x
 
-The generator's variables are attributes of an object that knows its place. Statements are cut into
-blocks where a `yield` leaves and where loops and branches around one meet. Blocks stand in an order in which most lead
-to later ones: only a loop that may turn without a `yield` becomes a loop over blocks. The attributes begin with a dot:
-methods have other names.
+The generator's variables are attributes of an object that knows its place. Statements are cut into blocks where a
+`yield` leaves and where loops and branches around one meet. Blocks stand in an order in which most lead to later ones:
+only a loop that may turn without a `yield` becomes a loop over blocks. The attributes begin with a dot: methods have
+other names.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import gast
 
-from diffjit.frontend.entry.subset import assigned_names, local_names, own_nodes
+from diffjit.frontend.entry.subset import assigned_names, jumps_in, local_names, nodes_in, own_nodes, parameters
 from diffjit.primitives.library.resumed import iterators
 
 OWN, SENT, AT = "own_", "sent_", "at_"  # parameters and a variable, or names like these that nothing else has
@@ -30,8 +30,6 @@ DONE = iterators.DONE
 _JUMPS = (gast.Break, gast.Continue)
 _YIELDS = (gast.Yield, gast.YieldFrom)
 _LOOPS = (gast.For, gast.While)
-_SCOPES = (gast.FunctionDef, gast.Lambda, gast.ClassDef)
-_COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 
 
 class NoMachine(Exception):
@@ -139,7 +137,7 @@ class _Machine:
         self.after: list[list[int]] = [[]]  # where blocks lead to without leaving
         self.labels: list[tuple[Any, int]] = []  # numbers of blocks in the tree
         self.entries = [0]  # blocks at which the generator begins or goes on
-        self.loops: list[tuple[Any, int, int]] = []  # loops that were cut, and where their `continue` and `break` lead
+        self.loops: list[tuple[int, int]] = []  # of loops that were cut: where their `continue` and `break` lead
         self.here: Any = node
         self.fresh: list[str] = []  # attributes for what has no name in the program
 
@@ -173,7 +171,7 @@ class _Machine:
         behind = self.block()
         self.entries.append(behind)
         self.add(at, _assign(self.renamed.own(iterators.PLACE, gast.Store), self.label(behind)))
-        self.add(at, gast.Return(value=_constant(None) if value is None else self.renamed.visit(value)))
+        self.add(at, gast.Return(value=value))
         return behind
 
     # Statements: each gives the block in which the program goes on, None where it does not
@@ -191,7 +189,7 @@ class _Machine:
         if isinstance(statement, gast.Return):
             return self._return(statement, at)
         if isinstance(statement, _JUMPS):
-            self.jump(at, self.loops[-1][1 if isinstance(statement, gast.Continue) else 2])
+            self.jump(at, self.loops[-1][0 if isinstance(statement, gast.Continue) else 1])
             return None
         yielded = self._yielded(statement)
         if yielded is not None:
@@ -210,12 +208,12 @@ class _Machine:
 
     def _is_cut(self, statement: Any) -> bool:
         """Whether blocks begin or end within a statement."""
-        inside = list(_own_nodes(statement))
+        inside = list(nodes_in([statement]))
         if any(isinstance(n, _YIELDS) for n in inside):
             return True
         if any(isinstance(n, gast.Return) for n in inside) and any(isinstance(n, gast.Try) for n in inside):
             return True  # a handler would catch what ends the generator
-        return bool(self.loops) and any(True for _ in _jumps(statement))
+        return bool(self.loops) and any(True for _ in jumps_in([statement]))
 
     def _yielded(self, statement: Any) -> Any:
         """The `yield` that is all of the right-hand side."""
@@ -227,7 +225,8 @@ class _Machine:
         if isinstance(yielded, gast.YieldFrom):
             at, value = self._yield_from(yielded, at)
         else:
-            at, value = self.leave(at, yielded.value), _name(self.sent)
+            item = _constant(None) if yielded.value is None else self.renamed.visit(yielded.value)
+            at, value = self.leave(at, item), _name(self.sent)
         if not isinstance(statement, gast.Expr):
             targets = statement.targets if isinstance(statement, gast.Assign) else [statement.target]
             made = gast.Assign(targets=[self.renamed.visit(t) for t in targets], value=value, type_comment=None)
@@ -235,24 +234,22 @@ class _Machine:
         return at
 
     def _yield_from(self, yielded: Any, at: int) -> tuple[int, Any]:
-        source, given = self._fresh("source"), self._fresh("given")
-        begun = _call(_constant(iterators.begun), self.renamed.visit(yielded.value))
-        self.add(at, _assign(self.renamed.own(source, gast.Store), begun))
+        source, given = self._begun(yielded.value, at), self._fresh("given")
         self.add(at, _assign(self.renamed.own(given, gast.Store), _constant(None)))
         head, item, end = self.block(), self.block(), self.block()
         self.jump(at, head)
-        more = _call(
-            gast.Attribute(value=self.renamed.own(source), attr="more", ctx=gast.Load()), self.renamed.own(given)
-        )
-        self.fork(head, more, item, end)
-        taken = _call(gast.Attribute(value=self.renamed.own(source), attr="take", ctx=gast.Load()))
-        behind = self.block()
-        self.entries.append(behind)
-        self.add(item, _assign(self.renamed.own(iterators.PLACE, gast.Store), self.label(behind)))
-        self.add(item, gast.Return(value=taken))
+        self.fork(head, self._asked(source, "more", self.renamed.own(given)), item, end)
+        behind = self.leave(item, self._asked(source, "take"))
         self.add(behind, _assign(self.renamed.own(given, gast.Store), _name(self.sent)))
         self.jump(behind, head)
         return end, self._asked(source, "outcome")
+
+    def _begun(self, iterable: Any, at: int) -> str:
+        """Where what a loop goes through is kept."""
+        source = self._fresh("source")
+        begun = _call(_constant(iterators.begun), self.renamed.visit(iterable))
+        self.add(at, _assign(self.renamed.own(source, gast.Store), begun))
+        return source
 
     def _asked(self, source: str, method: str, *args: Any) -> Any:
         """A method of what a loop goes through."""
@@ -288,21 +285,16 @@ class _Machine:
         return self._loop(statement, (head, body, other, end))
 
     def _for(self, statement: Any, at: int) -> int:
-        source = self._fresh("source")
-        begun = _call(_constant(iterators.begun), self.renamed.visit(statement.iter))
-        self.add(at, _assign(self.renamed.own(source, gast.Store), begun))
+        source = self._begun(statement.iter, at)
         head, body, other, end = (self.block() for _ in range(4))
         self.jump(at, head)
-        self.fork(
-            head, _call(gast.Attribute(value=self.renamed.own(source), attr="more", ctx=gast.Load())), body, other
-        )
-        taken = _call(gast.Attribute(value=self.renamed.own(source), attr="take", ctx=gast.Load()))
-        self.add(body, _assign(self.renamed.visit(statement.target), taken))
+        self.fork(head, self._asked(source, "more"), body, other)
+        self.add(body, _assign(self.renamed.visit(statement.target), self._asked(source, "take")))
         return self._loop(statement, (head, body, other, end))
 
     def _loop(self, statement: Any, labels: tuple[int, int, int, int]) -> int:
         head, body, other, end = labels
-        self.loops.append((statement, head, end))
+        self.loops.append((head, end))
         last = self.all_of(statement.body, body)
         self.loops.pop()
         if last is not None:
@@ -376,9 +368,7 @@ class _Machine:
 
     def _localise(self) -> None:
         """Variables that no `yield` finds in use are the function's own."""
-        spec = self.node.args
-        every = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg)
-        self.kept = {attribute(name) for name in {a.id for a in every if a is not None} | self.renamed.captured}
+        self.kept = {attribute(name) for name in (*parameters(self.node), *self.renamed.captured)}
         bound = [set[str]() for _ in self.blocks]
         alive = [self._asked_of(block, bound[at]) for at, block in enumerate(self.blocks)]
         changed = True
@@ -473,24 +463,6 @@ _WORDS: dict[type, str] = {
 }  # fmt: skip
 
 
-def _own_nodes(node: Any) -> Iterator[Any]:
-    """A statement and what is in it, without nested functions."""
-    yield node
-    if not isinstance(node, _SCOPES):
-        for child in gast.iter_child_nodes(node):
-            yield from _own_nodes(child)
-
-
-def _jumps(node: Any) -> Iterator[Any]:
-    """The `break` and `continue` of the loop around a statement."""
-    if isinstance(node, _JUMPS):
-        yield node
-    elif not isinstance(node, _SCOPES):
-        inside = node.orelse if isinstance(node, _LOOPS) else gast.iter_child_nodes(node)
-        for child in inside:
-            yield from _jumps(child)
-
-
 class _Renamed:
     """Copies of trees in which a generator's variables are attributes of its object."""
 
@@ -519,7 +491,7 @@ class _Renamed:
         if isinstance(node, (gast.Global, gast.Nonlocal)):
             return [node]
         bound: list[str] = []
-        for part in _own_nodes(node):
+        for part in nodes_in([node]):
             if isinstance(part, (gast.ClassDef, gast.MatchAs, gast.MatchStar, gast.MatchMapping)):
                 raise NoMachine("a class or a pattern", part)
             if isinstance(part, gast.FunctionDef):
@@ -609,6 +581,3 @@ class _Renamed:
         made = self._comprehension_of(node)
         self.depth -= 1
         return made
-
-
-__all__ = ["NoMachine", "as_function", "attribute", "machine", "own_nodes"]

@@ -57,16 +57,14 @@ class Cursor:
 
     def __iter__(self):
         """The items from here on."""
-        while self.place < len(self.items):
-            self.place += 1
-            yield self.items[self.place - 1]
+        while self.more():
+            yield self.take()
 
     def __next__(self):
         """The item at the place."""
-        if self.place >= len(self.items):
+        if not self.more():
             raise StopIteration
-        self.place += 1
-        return self.items[self.place - 1]
+        return self.take()
 
     def more(self, given=None):
         """Whether there is another item."""
