@@ -570,6 +570,22 @@ MUTATIONS = (
         "    return op.row.linked",
         "tests/lowering/test_tiers.py -k traces",
     ),
+    Mutation(
+        "rows of tables may be changed under another name",
+        "frontend/objects/rows.py",
+        """            for x in items:
+                self.freeze(self.cells, x.uid, ROW)
+""",
+        "",
+        "tests/containers/test_rows.py -k rows_are_no_copies",
+    ),
+    Mutation(
+        "lists that long loops go through may be changed in them",
+        "frontend/objects/iterate.py",
+        "if not long or all(map(operator.is_, contents, self.known_contents(iterable))):",
+        "if True:",
+        "tests/containers/test_rows.py -k rows_are_no_copies",
+    ),
     # Nothing wrong, but slow
     Mutation(
         "loops are not made vectors",

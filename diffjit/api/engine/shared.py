@@ -166,7 +166,9 @@ def _placed(getter: Any, same: dict[Any, Any]) -> Any:
             return getter
         case places.Item():
             return places.Item(_placed(getter.owner, same), getter.key)
-        case places.Length() | places.Kind() | places.Keys() | places.Shape() | places.Sign() | places.AsArray():
+        case places.Column():
+            return replace(getter, owner=_placed(getter.owner, same))
+        case places.Part():
             return type(getter)(_placed(getter.owner, same))
         case _:
             raise _Elsewhere

@@ -122,6 +122,12 @@ class Kind(Part):
     of = type
 
 
+class Forms(Part):
+    """The classes and lengths of the containers in a container."""
+
+    of = staticmethod(lambda items: {(type(item), len(item)) for item in items})  # pyright: ignore[reportUnknownLambdaType]
+
+
 class Keys(Part):
     """The keys of a dict, or the members of a set."""
 
@@ -150,6 +156,29 @@ class AsFloats(Part):
     """A list of floats that grows."""
 
     of = staticmethod(lambda items: np.array(items, float))  # pyright: ignore[reportUnknownLambdaType]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """Numbers of one class at several places of a container: `owner[before][place][after]`, as an array."""
+
+    owner: Getter
+    before: tuple[int, ...]
+    places: tuple[int, ...] | range  # or all from one to another
+    after: tuple[int, ...]
+    kind: type
+
+    def __call__(self) -> Any:
+        found = self.owner()
+        for k in self.before:
+            found = found[k]
+        places = self.places
+        items = found[places.start : places.stop] if isinstance(places, range) else [found[k] for k in places]
+        for k in self.after:
+            items = list(map(operator.itemgetter(k), items))
+        if set(map(type, items)) != {self.kind}:
+            raise TypeError("numbers of several classes")
+        return np.array(items)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

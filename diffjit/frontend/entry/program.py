@@ -76,28 +76,26 @@ def specialise(
             fixed |= wanted  # there are only so many axes
         except NeedStatic as need:
             arguments = _to_fix(need, fixed, learned)
-            if arguments is None:
-                if without is not None:
-                    return without
+            resort = _without_tables(learned)
+            if arguments is not None:
+                fixed |= arguments
+            elif without is not None:
+                return without
+            elif resort is None:
                 raise need.error from None
-            fixed |= arguments
+            else:
+                learned, idle = resort, idle + 1
         except DiffjitError as error:
             if without is not None:
                 return without
-            doubtful = {site: doubt for site, doubt in learned.tables.items() if doubt}
-            if doubtful:  # the keys of these dicts can be made known, which allows values of different types
-                learned = replace(Learned(), spelled=learned.spelled | doubtful, **_kept(learned))
-                refused, idle = refused or error, idle + 1
-                continue
-            resort = _resort(learned, error)
-            if resort is not None:
-                learned, refused, idle = resort, refused or error, idle + 1
-                continue
-            error = refused or error
-            code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
-            if code is not None:
-                error.at(Loc(*place_of(code), 0, 0, code.co_name))
-            raise error from error.__cause__
+            resort = _without_tables(learned)
+            if resort is None:
+                refused = refused or error
+                resort = _resort(learned, error)
+            if resort is None:
+                error = _placed(refused or error, function)
+                raise error from error.__cause__
+            learned, idle = resort, idle + 1
         except Related:
             fixed, idle = fixed | {tree.RELATED}, idle + 1
         except Learn as found:
@@ -110,6 +108,12 @@ def specialise(
     if without is not None:
         return without
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
+
+
+def _placed(error: DiffjitError, function: Callable[..., Any]) -> DiffjitError:
+    """An error that at least tells the function."""
+    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+    return error if code is None else error.at(Loc(*place_of(code), 0, 0, code.co_name))
 
 
 def _in_parts(
@@ -166,17 +170,33 @@ def _to_fix(need: NeedStatic, fixed: frozenset[int], learned: Learned) -> set[in
 
 def _kept(learned: Learned) -> dict[str, Any]:
     """What specialisation still knows when it starts from the beginning."""
-    return {"sums": learned.sums, "given_up": learned.given_up}
+    return {
+        "sums": learned.sums,
+        "given_up": learned.given_up,
+        "written": learned.written,
+        "tables_allowed": learned.tables_allowed,
+    }
+
+
+def _without_tables(learned: Learned) -> Learned | None:
+    """Write all loops out whose items are known one by one; None where they are."""
+    if not learned.long or not learned.tables_allowed:
+        return None
+    return replace(Learned(), spelled=learned.spelled, **_kept(learned) | {"tables_allowed": False})
 
 
 def _resort(learned: Learned, error: DiffjitError) -> Learned | None:
     """What else can be tried with a program that is refused; None when nothing is left.
 
+    The keys of some dicts can be made known, which allows values of different types.
     Numbers and arrays that have no type in common are told apart at run time. What is refused in a branch is refused
     when that branch is taken.
     """
+    doubtful = {site: doubt for site, doubt in learned.tables.items() if doubt}
+    if doubtful:
+        return replace(Learned(), spelled=learned.spelled | doubtful, **_kept(learned))
     if learned.clashes and not learned.sums:
-        return replace(Learned(), spelled=learned.spelled, given_up=learned.given_up, sums=True)
+        return replace(Learned(), spelled=learned.spelled, **_kept(learned) | {"sums": True})
     if error.branch is None or error.branch in learned.given_up or len(learned.given_up) >= MOST_GIVEN_UP:
         return None
     kept = _kept(learned) | {"given_up": learned.given_up | {error.branch}}
@@ -321,7 +341,7 @@ def _interpreted(
                 changes = _changes(interpreter, given, outs)
     body.results = outs
     interpreter.finish_body(body)
-    captures = list(interpreter.captures.values())
+    captures = interpreter.read_at_calls(body)
     _make_identifiers([*params, *(c.param for c in captures)])
     ir = Function(
         identifier(getattr(function, "__name__", "program").replace("<lambda>", "lambda_")),

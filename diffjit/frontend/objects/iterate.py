@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.dataclass import dataclass
-from diffjit.errors import UnsupportedSyntax
+from diffjit.errors import DiffjitError, UnsupportedSyntax
 from diffjit.frontend.objects.sets import in_order_of_a_set
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.loops import Loop
@@ -56,8 +57,12 @@ class Iteration(Mixin):
         key: Any = None,
         assigned: frozenset[str] = frozenset(),
         break_uid: Any = None,
+        in_turn: bool = False,
     ) -> Any:
-        """Run `body` for each item; returns whether `break` ended the loop."""
+        """Run `body` for each item; returns whether `break` ended the loop.
+
+        `in_turn`: how many items there are need not be known behind it.
+        """
         if isinstance(iterable, av.Opt):
             iterable = self.not_none(iterable)
         iterable = self.claim(self.as_iterable(iterable))
@@ -74,32 +79,52 @@ class Iteration(Mixin):
             return self.land("break", break_uid)
         site = (self.call_path, self.place() if key is None else key)
         items = self.static_items(iterable, node)
+        may = in_turn and self.may_be_long(site)
         if items is not None:
-            return self._unrolled(items, self._watched(iterable, body), break_uid)
-        if isinstance(iterable, (av.Ref, av.Iter)) and site in self.growing:
+            turn = self._watched(iterable, body)
+            if self._written_out(site, iterable, items, turn, may_be_long=may):
+                return self.land("break", break_uid)
+        elif isinstance(iterable, (av.Ref, av.Iter)) and site in self.growing:
             return self._while_it_grows(iterable, body, site, node, assigned, break_uid)
-        can_unroll = self.can_unroll(iterable)
-        if can_unroll and (site in self.unroll or len(self.getters(iterable, node)) == 1):
-            return self._unrolled(self.getters(iterable, node), body, break_uid)
-        indexed = self.indexed(iterable, node)
+        loop = Loop(site, "for", [], body, None, assigned, break_uid, node, items is not None, budget)
+        return self._by_index(iterable, loop, may_be_long=may)
+
+    def _by_index(self, iterable: Any, loop: Loop, *, may_be_long: bool) -> Any:
+        """A loop over an index, unless what its body needs to know is only known item by item."""
+        site, node = loop.site, loop.node
+        loop.can_unroll = self.can_unroll(iterable)
+        known = self.getters(iterable, node) if loop.can_unroll else []
+        must = site in self.unroll or len(known) == 1
+        if loop.can_unroll and must and self._written_out(site, iterable, known, loop.body, may_be_long=may_be_long):
+            return self.land("break", loop.break_uid)
+        saved, block, first, body = dict(self.cells), self.build.block, len(self.build.block.ops), loop.body
+        indexed = self.indexed(iterable, node, tables=True)
         if indexed is None:
             raise self.not_iterable(iterable, node)
-        loop = Loop(site, "for", [], body, None, assigned, break_uid, node, can_unroll, budget)
-        saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
+        long = site in self.learned.long
+        contents = self.known_contents(iterable) if long else []
         try:
             broke = self._counted(indexed, body, loop)
-            if not self._grows_inside(iterable, block.ops[first:], node):
+            if self._grows_inside(iterable, block.ops[first:], node):
+                self.growing.add(site)
+                self.cells, self.dead = saved, False
+                del block.ops[first:]
+                return self._while_it_grows(iterable, body, site, node, loop.assigned, loop.break_uid)
+            if not long or all(map(operator.is_, contents, self.known_contents(iterable))):
                 return broke
-            self.growing.add(site)
-            self.cells, self.dead = saved, False
-            del block.ops[first:]
-            return self._while_it_grows(iterable, body, site, node, assigned, break_uid)
         except NeedStatic as need:
-            if not can_unroll or ("loop", site) not in need.sources:
+            if not loop.can_unroll or ("loop", site) not in need.sources:
                 raise
-            self.unroll.add(site)
-            self.cells, self.dead = saved, False
-            return self._unrolled(self.getters(iterable, node), body, break_uid)
+        except DiffjitError:
+            if not long:
+                raise
+        self.unroll.add(site)
+        if long:
+            self.learned.written.add(site)
+        self.cells, self.dead = saved, False
+        del block.ops[first:]
+        loop.body, loop.bounds = body, []
+        return self._by_index(iterable, loop, may_be_long=may_be_long and not long)
 
     def _one_of_several(self, iterable: Any) -> Any:
         """What is gone through, or a part of it, where that is one of several arrays, and what is made of each."""
@@ -221,12 +246,33 @@ class Iteration(Mixin):
             return False
         return True
 
-    def _unrolled(self, items: list[Callable[[], Any]], body: Callable[[Any], Any], break_uid: Any) -> Any:
+    def _written_out(
+        self,
+        site: Any,
+        iterable: Any,
+        items: list[Callable[[], Any]],
+        body: Callable[[Any], Any],
+        *,
+        may_be_long: bool,
+    ) -> bool:
+        """Write a loop out, unless that is long, and the loop may be another."""
+        begun = 0
+        if may_be_long and not self.is_few(items):
+            if site in self.learned.long:
+                return False
+            saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
+            self._unroll_from(items[:1], 0, body)
+            if not self.jumped() and self.is_long(block.ops[first:], len(items)) and self.is_uniform(iterable):
+                self.learned.long.add(site)
+                self.cells, self.dead = saved, False
+                del block.ops[first:]
+                return False
+            begun = 1
         if len(items) > UNROLL_LIMIT:
             message = f"a loop over {len(items)} items known while specialising would be written out"
             raise self.unsupported("DJ116", message, None, "use an array")
-        self._unroll_from(items, 0, body)
-        return self.land("break", break_uid)
+        self._unroll_from(items, begun, body)
+        return True
 
     def _unroll_from(self, items: list[Callable[[], Any]], k: int, body: Callable[[Any], Any]) -> None:
         while k < len(items):
@@ -360,9 +406,12 @@ class Iteration(Mixin):
             return self.view_getters(*parts)
         raise UnknownLength
 
-    def indexed(self, iterable: Any, node: Any) -> Indexed | None:
-        """An iterable as length and item getter, for a counted loop."""
+    def indexed(self, iterable: Any, node: Any, *, tables: bool = False) -> Indexed | None:
+        """An iterable as length and item getter, for a counted loop; `tables`: items known one by one may be in one."""
         iterable = self.as_iterable(iterable)
+        if tables and (items := self.listed(iterable)) is not None:
+            get = self.column(items)
+            return get and Indexed(self.number(Static(len(items))), get)
         if isinstance(iterable, Static) and isinstance(iterable.obj, np.ndarray):
             iterable = self.lift_constant(iterable.obj)
         if isinstance(iterable, av.Range):
@@ -376,7 +425,7 @@ class Iteration(Mixin):
             ref = iterable
             return Indexed(self.number(self.length(ref)), lambda i: self.dyn_get(ref, i))
         if isinstance(iterable, av.Iter):
-            return self._indexed_iter(iterable, node)
+            return self._indexed_iter(iterable, node, tables=tables)
         return None
 
     def _maker(self, iterable: av.Iter, node: Any) -> Callable[[list[Any]], Any]:
@@ -385,28 +434,28 @@ class Iteration(Mixin):
             return lambda row: av.Tup(tuple(row))
         return lambda row: self.call(iterable.parts[0], row, {}, node)
 
-    def _indexed_iter(self, iterable: av.Iter, node: Any) -> Indexed | None:
+    def _indexed_iter(self, iterable: av.Iter, node: Any, *, tables: bool) -> Indexed | None:
         parts = iterable.parts
         if iterable.kind == "enumerate":
-            inner = self.indexed(parts[0], node)
+            inner = self.indexed(parts[0], node, tables=tables)
             return inner and Indexed(
                 inner.length,
                 lambda i: av.Tup((self.ew("add", i, parts[1]) if not _zero(parts[1]) else i, inner.item(i))),
             )
         if iterable.kind in ("zip", "map"):
-            inners: list[Any] = [self.indexed(p, node) for p in self.iter_sources(iterable)]
+            inners: list[Any] = [self.indexed(p, node, tables=tables) for p in self.iter_sources(iterable)]
             if any(i is None for i in inners):
                 return None
             length = inners[0].length
             for inner in inners[1:]:
                 if inner.length is not length:
-                    length = self.number(self.py_min_max("minimum", length, inner.length))
+                    length = self.number(self.py_min_max("minimum", self.folded(length), self.folded(inner.length)))
             make = self._maker(iterable, node)
             return Indexed(length, lambda i: make([inner.item(i) for inner in inners]))
         if iterable.kind == "iter":
-            return self.indexed(parts[0], node)
+            return self.indexed(parts[0], node, tables=tables)
         if iterable.kind == "reversed":
-            inner = self.indexed(parts[0], node)
+            inner = self.indexed(parts[0], node, tables=tables)
             if inner is None:
                 return None
             last = self.ew("subtract", inner.length, Static(1))

@@ -80,7 +80,8 @@ class Comprehensions(Mixin):
             self.assign_target(generator.target, item)
             self._where(generator.ifs, deeper)
 
-        self.iterate(self.written_out(iterable), body, node, key=(id(node), depth))
+        in_turn = type(node).__name__ == "GeneratorExp"
+        self.iterate(self.written_out(iterable), body, node, key=(id(node), depth), in_turn=in_turn)
 
     def _where(self, tests: list[Any], action: Callable[[], None]) -> None:
         """Run `action` where all tests hold."""

@@ -55,6 +55,9 @@ class Learned:
     classes: dict[Any, type] = field(default_factory=dict)  # where a class inside a function is made -> its stand-in
     early: set[Any] = field(default_factory=set)  # those whose `__init__` puts the object into others
     peels: dict[Any, int] = field(default_factory=dict)  # loop -> how many first iterations are written out
+    long: set[Any] = field(default_factory=set)  # loops over known items that would be long if they were written out
+    written: set[Any] = field(default_factory=set)  # those of them that are written out, however long
+    tables_allowed: bool = True  # whether there may be others
     sums: bool = False  # whether numbers and arrays without a common type are told apart at run time
     clashes: bool = False  # whether there are such
     dead: bool = False  # whether the program raises for certain

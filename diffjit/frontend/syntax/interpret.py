@@ -58,6 +58,7 @@ from diffjit.frontend.objects.lists import Lists
 from diffjit.frontend.objects.objects import Objects
 from diffjit.frontend.objects.protocols import Protocols
 from diffjit.frontend.objects.resumable import Resumable
+from diffjit.frontend.objects.rows import Rows
 from diffjit.frontend.objects.sets import SetOperators
 from diffjit.frontend.objects.tables import Tables
 from diffjit.frontend.objects.text import Text
@@ -99,7 +100,7 @@ class Interpreter(
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
     RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols,
     SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
-    ChangedOutside, Blocks, Launches,
+    ChangedOutside, Blocks, Launches, Rows,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -147,6 +148,7 @@ class Interpreter(
         self.launches = []
         self.noted = None
         self.init_lifting()
+        self.init_rows()
         self.init_opaque()
         self.init_changed()
 

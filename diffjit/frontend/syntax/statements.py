@@ -384,7 +384,7 @@ class Statements(Mixin):
             self.unless_jumped(lambda: self.loop_body(node, uid))
 
         assigned = frozenset(assigned_names([node.target, *node.body]))
-        broke = self.iterate(iterable, body, node, key=id(node), assigned=assigned, break_uid=uid)
+        broke = self.iterate(iterable, body, node, key=id(node), assigned=assigned, break_uid=uid, in_turn=True)
         self.loop_else(broke, node)
 
     def loop_body(self, node: gast.AST, uid: Any) -> None:
