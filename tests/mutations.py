@@ -582,7 +582,7 @@ MUTATIONS = (
     Mutation(
         "lists that long loops go through may be changed in them",
         "frontend/objects/iterate.py",
-        "if not long or all(map(operator.is_, contents, self.known_contents(iterable))):",
+        "if not long or _same_objects(contents, self.known_contents(iterable)):",
         "if True:",
         "tests/containers/test_rows.py -k rows_are_no_copies",
     ),

@@ -128,6 +128,7 @@ class Writer(Lines):
         for q in self.own:
             ways += [lambda q=q: self.line(depth, f"{q}[{self.pick((0, -1, 1))}] = {self.value(*given)}")]
             ways += [lambda q=q: self.line(depth, f"{q} = [v * 0.5 for v in {q}]")]
+            ways += [lambda q=q: self.line(depth, f"if {self.value(*given)} > 0.5: {q}[-1] = {self.value(*given)}")]
             if self.chance(0.2):
                 ways += [lambda q=q: self.line(depth, f"{q} = {q} + [{self.value(*given)}]")]
         for q in self.rows:

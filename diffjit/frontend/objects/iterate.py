@@ -95,8 +95,10 @@ class Iteration(Mixin):
         loop.can_unroll = self.can_unroll(iterable)
         known = self.getters(iterable, node) if loop.can_unroll else []
         must = site in self.unroll or len(known) == 1
-        if loop.can_unroll and must and self._written_out(site, iterable, known, loop.body, may_be_long=may_be_long):
-            return self.land("break", loop.break_uid)
+        if loop.can_unroll and must:
+            turn = self._watched(iterable, loop.body)
+            if self._written_out(site, iterable, known, turn, may_be_long=may_be_long):
+                return self.land("break", loop.break_uid)
         saved, block, first, body = dict(self.cells), self.build.block, len(self.build.block.ops), loop.body
         indexed = self.indexed(iterable, node, tables=True)
         if indexed is None:
@@ -110,7 +112,7 @@ class Iteration(Mixin):
                 self.cells, self.dead = saved, False
                 del block.ops[first:]
                 return self._while_it_grows(iterable, body, site, node, loop.assigned, loop.break_uid)
-            if not long or all(map(operator.is_, contents, self.known_contents(iterable))):
+            if not long or _same_objects(contents, self.known_contents(iterable)):
                 return broke
         except NeedStatic as need:
             if not loop.can_unroll or ("loop", site) not in need.sources:
@@ -536,6 +538,10 @@ class Iteration(Mixin):
         self.iterate(iterable, body, None, key=key)
         self.refuse_endless(block.ops[first:], iterable, None, in_turn=False)
         return self.cells.pop(name)
+
+
+def _same_objects(some: list[Any], others: list[Any]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _zero(value: Any) -> bool:
