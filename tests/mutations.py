@@ -564,11 +564,11 @@ MUTATIONS = (
         "tests/lowering/test_tiers.py -k long_run",
     ),
     Mutation(
-        "what prints may start again",
-        "ir/raising.py",
-        """    return op.row.linked or (op.row.effect and op.row.raises is not Raises.ALWAYS)""",
-        "    return op.row.linked",
-        "tests/lowering/test_tiers.py -k traces",
+        "what was printed is printed again",
+        "lowering/calls/failures.py",
+        "        _printed.left = _printed.count",
+        "        _printed.left = 0",
+        "tests/lowering/test_tiers.py -k printed",
     ),
     Mutation(
         "rows of tables may be changed under another name",

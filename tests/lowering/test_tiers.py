@@ -160,9 +160,37 @@ def test_an_exception_is_the_same_before_and_after(jobs):
     np.testing.assert_array_equal(gradient(np.ones(3), 1), [1.0, 4.0, 1.0])
 
 
-def prints(x):
-    print(x[0])  # noqa: T201 - that is what is tested
-    return x[0] * x[0]
+def test_what_was_printed_is_not_printed_again(jobs, monkeypatch, capsys):
+    def told(x, n):
+        total = 0.0
+        for k in range(n):
+            for i in range(len(x)):
+                total += np.sin(x[i] * k) * x[i] ** 2
+            if k % (n // 8) == 0:
+                print(k, total)  # noqa: T201 - that is what is tested
+        return total
+
+    begun = threading.Event()
+    attempted = outside.attempted
+
+    def after_a_while(*args, beside=False, **kwargs):
+        if beside:
+            begun.wait()
+            time.sleep(0.3)
+        return attempted(*args, beside=beside, **kwargs)
+
+    call = tiers.Job.call
+    monkeypatch.setattr(tiers.Job, "call", lambda *args: (begun.set(), call(*args))[1])
+    monkeypatch.setattr(outside, "attempted", after_a_while)
+    monkeypatch.setattr(tiers, "PATIENCE", 0.0)
+    x = np.linspace(0.1, 1.0, 1000)
+    compiled = dj.jit(told)
+    first = compiled(x, 30_000)  # seconds
+    lines = capsys.readouterr().out
+    assert [job.left for job in jobs] == [1]
+    assert compiled(x, 30_000) == first
+    assert capsys.readouterr().out == lines
+    assert len(lines.splitlines()) == 8
 
 
 def changes(x):
@@ -174,8 +202,8 @@ def calls_itself(x, n=5):
     return x[0] if n == 0 else x[0] * calls_itself(x, n - 1)
 
 
-@pytest.mark.parametrize("function", [prints, changes, calls_itself])
-def test_what_leaves_traces_or_takes_stack_waits_for_the_fast_code(function, jobs, capsys):
+@pytest.mark.parametrize("function", [changes, calls_itself])
+def test_what_leaves_traces_or_takes_stack_waits_for_the_fast_code(function, jobs):
     dj.jit(function)(np.array([3.0, 4.0]))
     assert jobs == []
 

@@ -185,6 +185,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 def leaves_no_traces(function: Function) -> bool:
     """Whether a program may be left and started again: nobody sees what it has done before.
 
+    What it has printed is not printed again (`failures.counted_prints`).
     Nor does it call itself, as quick code takes much of the stack.
     """
     functions = callees(function)
@@ -192,7 +193,7 @@ def leaves_no_traces(function: Function) -> bool:
     return (
         not recursive_ones(functions)
         and not any(isinstance(p.type, (Array, List, Stack)) and memory.written(p) for p in function.params)
-        and not any(leaves_traces(op) for f in functions for op in walk(f.body))
+        and not any(op.kind != "print" and leaves_traces(op) for f in functions for op in walk(f.body))
     )
 
 

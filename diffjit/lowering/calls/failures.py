@@ -13,6 +13,7 @@ import ctypes
 import math
 import struct
 import threading
+from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from diffjit.ir.types import Array, Type
 from diffjit.lowering.calls import interrupts, records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from diffjit.ir.nodes import Loc
 
@@ -74,7 +75,35 @@ def keep(error: BaseException) -> None:
     _record.raised = error
 
 
+class _Printed(threading.local):
+    """What programs have printed in a thread."""
+
+    count = 0  # since the run at hand has begun
+    left = 0  # and how much of what it will print a run has printed that was left for it
+
+
+_printed = _Printed()
+
+
+@contextmanager
+def counted_prints() -> Iterator[Callable[[], None]]:
+    """Count what a run prints; to be called before it is made again, with the same values: that stays unsaid then."""
+
+    def again() -> None:
+        _printed.left = _printed.count
+
+    _printed.count = _printed.left = 0
+    try:
+        yield again
+    finally:
+        _printed.left = 0
+
+
 def _print(module: int, line: int, count: int, payload: Any) -> None:
+    if _printed.left:
+        _printed.left -= 1
+        return
+    _printed.count += 1
     words = SITES[module].words[line]
     print(render(words, tuple(payload[i] for i in range(count))), end="")  # noqa: T201 - the user's own print
 

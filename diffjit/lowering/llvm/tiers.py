@@ -9,7 +9,7 @@ instructions is quick (docs/decisions/0061).
 
 A light run that is still under way when the fast code is there leaves at its next look (`interrupts`), and the call
 starts again with the fast code: so no call takes much longer than with the fast code alone. For that a program has to
-leave no traces: nothing that it prints, calls or changes outside.
+leave no traces: nothing that it calls or changes outside. What it has printed it does not print again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 from diffjit.dataclass import dataclass
 from diffjit.lowering.calls import interrupts, records
-from diffjit.lowering.calls.failures import Stopped
+from diffjit.lowering.calls.failures import Stopped, counted_prints
 from diffjit.lowering.calls.native import SUPPORTED, UNRESOLVED
 from diffjit.lowering.llvm import outside
 from diffjit.settings import settings
@@ -102,21 +102,23 @@ class Job:
                 self.runs[own] = time.monotonic()
         if ready is not None:
             return ready(*args)
-        try:
-            return light(*args)
-        except Stopped:
-            if interrupts.leaving() != own:
-                raise
-        finally:
-            with _changed:
-                del self.runs[own]
-                if interrupts.leaving() == own:
-                    interrupts.leave(0)
-                _changed.notify_all()
-        self.left += 1
-        records.forget()  # what it may have noted on its way out; the fast code notes it again
-        assert self.ready is not None, "nobody leaves before there is something else to run"
-        return self.ready(*args)
+        with counted_prints() as again:
+            try:
+                return light(*args)
+            except Stopped:
+                if interrupts.leaving() != own:
+                    raise
+            finally:
+                with _changed:
+                    del self.runs[own]
+                    if interrupts.leaving() == own:
+                        interrupts.leave(0)
+                    _changed.notify_all()
+            self.left += 1
+            records.forget()  # what it may have noted on its way out; the fast code notes it again
+            again()
+            assert self.ready is not None, "nobody leaves before there is something else to run"
+            return self.ready(*args)
 
     def make(self) -> None:
         """Make the fast code (in the thread that does)."""
