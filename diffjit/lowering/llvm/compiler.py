@@ -330,9 +330,11 @@ class LeanCompiler(CompilerBase):
             super().__init__(*args, **kwargs)
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
-        """Compile a function."""
+        """Compile a function; nobody reads the bytecode of one that there is a tree of."""
         with numba_internals.populated():
-            return super().compile_extra(func)
+            if trees.tree_of(func) is None:
+                return super().compile_extra(func)
+            return self.without_bytecode(func)
 
     def define_pipelines(self) -> list[PassManager]:
         """Only what generated text needs."""

@@ -35,6 +35,7 @@ installed.check("llvmlite", llvmlite.__version__)
 import llvmlite.binding as llvm
 from numba.core import (
     analysis,
+    bytecode,
     callconv,
     codegen,
     compiler,
@@ -50,7 +51,6 @@ from numba.core import (
     typeinfer,
     untyped_passes,
 )
-from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.cpu import CPUContext
 from numba.core.datamodel import models
@@ -164,6 +164,16 @@ def _uses_and_definitions(blocks: Any) -> Any:
                 elif target not in own:
                     used.add(target)
     return _UsesAndDefinitions(uses, made)
+
+
+class CompilerBase(compiler.CompilerBase):
+    """What takes a function through the passes."""
+
+    def without_bytecode(self, function: Callable[..., Any]) -> Any:
+        """Compile a function whose bytecode no pass asks for."""
+        self.state.func_id = bytecode.FunctionIdentity.from_function(function)
+        self.state.lifted, self.state.lifted_from = (), None
+        return self._compile_bytecode()
 
 
 # Passes and types -----------------------------------------------------------------------------------------------------
@@ -363,7 +373,13 @@ class ReferenceCounts(NRTContext):
 
     def holds_references(self, ty: Any) -> bool:
         """Whether values of a type refer to memory that is counted."""
-        return self._context.data_model_manager[ty].contains_nrt_meminfo()
+        found = _HOLDING.get(ty)
+        if found is None:
+            found = _HOLDING[ty] = self._context.data_model_manager[ty].contains_nrt_meminfo()
+        return found
+
+
+_HOLDING: dict[Any, bool] = {}
 
 
 class PythonInterface(PythonAPI):
@@ -552,7 +568,6 @@ def asked(name: str) -> Any:
 
 
 __all__ = [
-    "CompilerBase",
     "Dispatcher",
     "PassManager",
     "models",
