@@ -1,9 +1,12 @@
 """Random programs over lists, dicts, tuples and objects against exact slopes; and what they have found."""
 
+# ruff: noqa: PERF401 - programs as people write them
+
 import numpy as np
 import pytest
 
 import diffjit as dj
+from diffjit.frontend.entry import program
 from tests.containers.programs import check
 
 BACKENDS = pytest.mark.parametrize("backend", ["python", "numba"])
@@ -158,3 +161,32 @@ def picked(x, n):
 def test_a_number_that_an_index_picks_in_a_while(backend):
     slope = (picked(0.4 + 1e-6, 5) - picked(0.4 - 1e-6, 5)) / 2e-6
     assert dj.grad(picked, backend=backend)(0.4, 5) == pytest.approx(slope, rel=1e-8)
+
+
+class Journey:
+    def __init__(self):
+        self.a, self.b, self.c, self.d, self.e = 0, 0, 0, 0, 0
+
+
+def set_one_by_one(x, n):
+    journeys = []
+    for _ in range(n):
+        journeys.append(Journey())
+    for p in journeys:
+        p.a = x
+        p.b = x * x
+        p.c = 2.0 * x
+        p.d = x + 1
+        p.e = p.a * p.b
+    return sum(p.a * p.b + p.c * p.d + p.e for p in journeys)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_what_items_have_to_hold_is_learnt_at_once(backend, monkeypatch):
+    attempts = []
+    attempt = program._specialise
+    monkeypatch.setattr(program, "_specialise", lambda *a, **k: (attempts.append(a), attempt(*a, **k))[1])
+    x, h = 0.7, 1e-6
+    slope = (set_one_by_one(x + h, 4) - set_one_by_one(x - h, 4)) / (2 * h)
+    assert dj.grad(set_one_by_one, backend=backend)(x, 4) == pytest.approx(slope, rel=1e-7)
+    assert len(attempts) <= 4

@@ -268,11 +268,18 @@ def _specialise(
     """The program, and what should be known of the lengths of arguments."""
     interpreter = Interpreter(learned=learned)
     try:
-        return _interpreted(interpreter, function, args, kwargs, fixed, with_changes=with_changes)
+        made = _interpreted(interpreter, function, args, kwargs, fixed, with_changes=with_changes)
+    except Exception:
+        if not interpreter.wider_lists:
+            raise
+        made = None
     finally:
         learned.clashes = learned.clashes or interpreter.sites.clashes
         learned.dead = interpreter.dead
         learned.repeated = interpreter.repeated
+    if made is None or interpreter.wider_lists:
+        raise Learn("lists", interpreter.wider_lists)
+    return made
 
 
 def _interpreted(

@@ -162,7 +162,8 @@ class Arenas(Mixin):
             raise self.type_problem("DJ304", problem, cure="give the attribute one type")
         if not same_items(child, form.children[k]):
             children = (*form.children[:k], child, *form.children[k + 1 :])
-            raise Learn("lists", {held.site: Boxed(with_parts(form, children))})
+            self.note_wider(held.site, Boxed(with_parts(form, children)))
+            return
         side = Side(self.cells, self.build, self.sites)
         for target, leaf in zip(held.lists[place], convert(value, child, side), strict=True):
             self.build.op("list_set", [target, leaf, owner.index])

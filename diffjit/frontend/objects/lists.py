@@ -171,6 +171,8 @@ class Lists(Mixin):
     def write_item(self, ref: av.Ref, item: ItemOf, contents: Any) -> None:
         """Change those parts of an item that are not what was read last."""
         held, before = self.contents(item.owner), self.last_read[ref.uid]
+        if self.learn_wider(held, self._unnamed(contents)):
+            return
         old, new = ([*self.elem_leaves(held, self._unnamed(c))] for c in (before, contents))
         for target, a, b in zip(held.lists, old, new, strict=True):
             if a is not b:
@@ -308,17 +310,39 @@ class Lists(Mixin):
             self.write(ref, replace(held, items=(*held.items, value)))
         else:
             self.changes_list(held)
+            if self.learn_wider(held, value):
+                return NONE
             for target, leaf in zip(held.lists, self.elem_leaves(held, value), strict=True):
                 self.build.op("list_append", [target, leaf])
         return NONE
 
-    def elem_leaves(self, held: DynList, value: Any) -> list[Value]:
-        """A value as an item of a growing list; one of another type starts specialisation again with a wider list."""
-        elem = join_items(held.elem, item_template(value, self.cells, self.sites))
+    def learn_wider(self, held: DynList, value: Any) -> bool:
+        """Whether a list must be able to hold other items to hold this one: specialisation will start again with those.
+
+        This attempt goes on, without the item, to learn what else lists must hold.
+        """
+        elem = self.common_items(held.elem, item_template(value, self.cells, self.sites))
+        if same_items(elem, held.elem):
+            return False
+        self.note_wider(held.site, elem)
+        return True
+
+    def note_wider(self, site: Any, elem: Any) -> None:
+        """Items that the lists made at a place turn out to have to hold."""
+        known = self.wider_lists.get(site)
+        self.wider_lists[site] = elem if known is None else self.common_items(known, elem)
+
+    def common_items(self, first: Any, second: Any) -> Any:
+        elem = join_items(first, second)
         if isinstance(elem, Bad):
             cure = "keep one type of item per list"
             error = self.type_problem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure)
             raise self.in_arenas(elem.kinds, error)
+        return elem
+
+    def elem_leaves(self, held: DynList, value: Any) -> list[Value]:
+        """A value as an item of a growing list; one of another type starts specialisation again with a wider list."""
+        elem = self.common_items(held.elem, item_template(value, self.cells, self.sites))
         if not same_items(elem, held.elem):
             raise Learn("lists", {held.site: elem})
         side = Side(self.cells, self.build, self.sites)
@@ -333,11 +357,7 @@ class Lists(Mixin):
             return held
         site = self.sites.of.get(ref.uid)
         elem = join_all(item_template(i, self.cells, self.sites) for i in held.items)
-        elem = join_items(elem, self.sites.hints.get(site))
-        if isinstance(elem, Bad):
-            cure = "keep one type of item per list"
-            error = self.type_problem("DJ304", f"the items of a growing list differ: {elem.reason}", cure=cure)
-            raise self.in_arenas(elem.kinds, error)
+        elem = self.common_items(elem, self.sites.hints.get(site))
         self.write(ref, self.dynamic(held.items, elem, site))
         return self.contents(ref)
 

@@ -134,6 +134,7 @@ class Interpreter(
         self.loop_hints: dict[Any, Any] = {}
         self.unroll: set[Any] = set()
         self.known_tests: set[Any] = set()  # loops that went on after an iteration for certain
+        self.wider_lists: dict[Any, Any] = {}  # where a list is made -> items that it turns out to have to hold
         self.growing: set[Any] = set()  # loops over a list that their body changes
         self.iv_loops: dict[Value, Any] = {}
         self.arg_loops: dict[Value, Any] = {}

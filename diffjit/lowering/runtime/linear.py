@@ -8,8 +8,8 @@ from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
 from diffjit.lowering.calls import blas
-from diffjit.lowering.calls.failures import LENGTH, NO_CONVERGENCE, NOT_POSITIVE, SINGULAR
-from diffjit.lowering.llvm.elements import DATA, SHAPE
+from diffjit.lowering.calls.failures import LENGTH, NO_CONVERGENCE, NOT_POSITIVE, PROMISED, SINGULAR
+from diffjit.lowering.llvm.elements import DATA, SHAPE, to_int64
 from diffjit.lowering.marks import nest, parallel
 from diffjit.lowering.runtime.arithmetic import plus
 from diffjit.lowering.runtime.build import (
@@ -19,10 +19,8 @@ from diffjit.lowering.runtime.build import (
     call_python,
     declared,
     fail_if,
-    helper,
     operation,
     outlined,
-    relies_on,
 )
 from diffjit.lowering.runtime.choices import minimum
 from diffjit.lowering.runtime.memory import lengths_of, strides_of
@@ -117,17 +115,22 @@ def _emit_gemm(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
 gemm = operation("gemm", 3, lambda a, b, _o: types.none if _is_blas(a) and _is_blas(b) else None, _emit_gemm)
 
 
-@helper
-def shaped(a: Any, n: Any, m: Any) -> None:
-    """What a helper relies on: a matrix is n by m."""
-    relies_on(a.shape[0] == n, LENGTH, a.shape[0], n)
-    relies_on(a.shape[1] == m, LENGTH, a.shape[1], m)
+def _emit_lengths(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """No function of its own, which Numba would compile for each type of array."""
+    array, *wanted = args
+    for found, kind, n in zip(lengths_of(builder, array, len(wanted)), kinds[1:], wanted, strict=True):
+        length = to_int64(builder, kind, n)
+        fail_if(context, builder, builder.icmp_signed("!=", found, length), PROMISED, I64(LENGTH), found, length)
+    return context.get_dummy_value()
 
 
-@helper
-def long(x: Any, n: Any) -> None:
-    """And a vector has n elements."""
-    relies_on(x.shape[0] == n, LENGTH, x.shape[0], n)
+def _has_lengths(array: Any, *lengths: Any) -> Any:
+    return types.none if isinstance(array, types.Array) and array.ndim == len(lengths) else None
+
+
+# What a helper relies on: `shaped(a, n, m)`, a matrix is n by m; `long(x, n)`, and a vector has n elements.
+shaped = operation("shaped", 3, _has_lengths, _emit_lengths)
+long = operation("long", 2, _has_lengths, _emit_lengths)
 
 
 @outlined
