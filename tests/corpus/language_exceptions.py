@@ -218,3 +218,26 @@ def raises_in_comprehension_and_call(x, y):
     except KeyError as missing:
         total += values["a"] ** len(missing.args)
     return total
+
+
+def species_of(x, limit):
+    """A dictionary that has a key more where a number is large."""
+    found = {"water": x}
+    if x > limit:
+        found["ash"] = x - limit
+    return found
+
+
+@program(args=lambda: (np.array([1.4, 0.3]), 0.5), wrt=("x", "limit"), tags=("language", "exceptions"))
+def keys_of_the_run_where_names_may_be_missing(x, limit):
+    """A dictionary whose keys are those of the run, within a `try` that catches NameError, and no more."""
+    total = 0.0
+    for k in range(2):
+        try:
+            found = species_of(x[k] ** 2, limit)
+            if found["water"] > 1.0:
+                found["left"] = found["ash"] * limit
+        except NameError:
+            total -= 100.0
+        total += sum([found[name] * (i + 1) for i, name in enumerate(sorted(found))])
+    return total

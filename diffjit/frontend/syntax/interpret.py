@@ -392,7 +392,7 @@ class Interpreter(
         result = self.cells.pop(("ret", frame.uid), NONE)
         flag = self.flag_value(self.cells.pop(("jump", "return", frame.uid), None))
         if isinstance(result, av.Maybe):
-            result = result.value if isinstance(flag, Value) else self.bound(result, "the result")
+            result = result.value  # where the flag holds, a path has returned it
         if isinstance(flag, Value) and not self.dead and not self.raised_unless(flag):
             return self.join_fall_through(flag, result)
         return result
