@@ -110,7 +110,7 @@ _NOT_FOLLOWED = (
 )  # fmt: skip
 _LIBRARIES = frozenset({
     "builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "contextlib", "warnings", "_thread", "typing",
-    "types", "ctypes", "_ctypes", "uarray",
+    "types", "ctypes", "_ctypes", "uarray", "operator",
 })  # fmt: skip
 
 

@@ -108,7 +108,7 @@ class Lists(Mixin):
             return False
         for name, value in contents.items.items():
             if held.items.get(name) is not value:
-                self.object_setattr(owner, Static(name), value)
+                self.set_own_attribute(owner, name, value)
         self.cells["h", ref.uid] = replace(contents, frozen=held.frozen)
         return True
 
