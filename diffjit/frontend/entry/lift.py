@@ -242,7 +242,8 @@ class Lifting(Mixin):
             self._guard_container(key, Keys(getter), keys, Kind(getter))
             if isinstance(value, set | frozenset):
                 place = (key, value, getter)
-                return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True), place)
+                cls = frozenset if isinstance(value, frozenset) else None
+                return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True, cls=cls), place)
             items = {
                 k: self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
                 for k in keys
