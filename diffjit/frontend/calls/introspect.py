@@ -82,7 +82,8 @@ class Introspection(Mixin):
         if isinstance(value, av.Ref):
             held = self.contents(value)
             if isinstance(held, av.ObjC):
-                return getattr(held.cls, "stands_for", None) or _pythons_own(held.cls)
+                known = _pythons_own(held.cls)
+                return known or getattr(held.cls, "stands_for", held.cls)
             if isinstance(held, av.DictC):
                 return held.cls or (set if held.is_set else collections.defaultdict if held.factory else dict)
             if getattr(held, "frozen", "") == OR_EMPTY_TUPLE:
@@ -186,9 +187,9 @@ class Introspection(Mixin):
 
 
 @functools.cache
-def _pythons_own(cls: type) -> type:
-    """The class that one of the library's is written for, as that of deques; others are themselves."""
-    return next((known for known, plain in COMPOSITES.items() if plain is cls and isinstance(known, type)), cls)
+def _pythons_own(cls: type) -> type | None:
+    """The class that one of the library's is written for, as that of deques; None of others."""
+    return next((known for known, plain in COMPOSITES.items() if plain is cls and isinstance(known, type)), None)
 
 
 @functools.cache  # what is known of a place in the program hangs on its node

@@ -89,13 +89,16 @@ def plain_number(value: Any) -> None:
 
 ONLY_READ = "is a mappingproxy, which is only read"
 _READS = ("__getitem__", "__iter__", "__len__", "__contains__")
+_OF_TUPLES = (
+    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__call__", "__float__", "__int__",
+    "__abs__",
+)  # fmt: skip
 _READS_OF_DICTS = ("get", "items", "values", "keys", "__missing__")
 
 
-def plain_container(value: Any) -> None:
-    """Refuse a tuple, list or dict of a class of its own that says itself what its items are."""
-    cls = type(value)
-    names = (*_READS, *_READS_OF_DICTS) if isinstance(value, dict) else _READS
+def plain_container(cls: type) -> None:
+    """Refuse a class of tuples, lists or dicts that says itself what their items are, or how tuples compare."""
+    names = (*_READS, *(_READS_OF_DICTS if issubclass(cls, dict) else _OF_TUPLES if issubclass(cls, tuple) else ()))
     if cls.__module__.split(".")[0] in sys.stdlib_module_names:
         return
     found = next((name for name in names if tree.is_function(getattr(cls, name, None))), None)
@@ -217,7 +220,7 @@ class Lifting(Mixin):
                 return self.capture(key, Array(ty.dtype, value.shape, ty.layout), getter, hint)
             return self.capture(key, array_type(value), getter, hint)
         if isinstance(value, (tuple, list, dict)):
-            plain_container(value)
+            plain_container(type(value))
         if isinstance(value, tuple):
             items = tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))
             self._guard_container(key, Length(getter), len(value), Kind(getter))

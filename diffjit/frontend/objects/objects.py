@@ -14,6 +14,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
+from diffjit.frontend.entry.lift import plain_container
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.machines import variable
 from diffjit.frontend.syntax.managers import is_manager
@@ -45,6 +46,10 @@ class Objects(Mixin):
             return ref
         if issubclass(cls, np.generic):
             return self.cast_to(cls, args, node)
+        if issubclass(cls, enum.Enum) and len(args) == 1 and not isinstance(args[0], Static):
+            return self.member_of_value(cls, args[0])
+        if issubclass(cls, enum.Enum | enum.auto):
+            return Static(self.evaluated(cls, *(a.obj for a in args)))
         built = next((b for b in _CONTAINERS if issubclass(cls, b)), None)
         if (
             built is not None
@@ -57,15 +62,12 @@ class Objects(Mixin):
         if isinstance(maker, staticmethod) and self.is_of_users(maker.__func__):
             return self.made_anew(cls, maker.__func__, args, kwargs, node)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+            plain_container(cls)
             bound = dict(zip(cls._fields, args, strict=False))  # pyright: ignore[reportAttributeAccessIssue]
             bound.update(kwargs)
             for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
                 bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
             return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
-        if issubclass(cls, enum.Enum) and len(args) == 1 and not isinstance(args[0], Static):
-            return self.member_of_value(cls, args[0])
-        if issubclass(cls, enum.Enum | enum.auto):
-            return Static(self.evaluated(cls, *(a.obj for a in args)))
         if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in _OF_CONSTANTS:
             if all(isinstance(a, Static) for a in (*args, *kwargs.values())):
                 return Static(self.evaluated(cls, *(a.obj for a in args), **{k: v.obj for k, v in kwargs.items()}))
@@ -103,6 +105,7 @@ class Objects(Mixin):
         if not hasattr(cls.obj, "_fields"):
             cure = "give it fields: a namedtuple"
             raise self.unsupported("DJ113", f"`{cls.obj.__name__}`, a class of tuples", None, cure)
+        plain_container(cls.obj)
         return av.Tup(tuple(self.sequence_items(items, None)), cls.obj)
 
     def initialised(self, ref: Any, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:

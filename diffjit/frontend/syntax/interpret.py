@@ -120,6 +120,7 @@ class Interpreter(
         self.handlers: list[Any] = []
         self.awaited: list[frozenset[int]] = []  # the frames around each `finally` and `__exit__` that is still to run
         self.handler_frames: dict[Any, frozenset[int]] = {}  # the frames around each `try`
+        self.memos: dict[int, dict[Any, Any]] = {}  # of deep copies, by the dicts that stand for them
         self.described: dict[type, dict[str, Any]] = {}  # the descriptors of their own that classes have
         self.accesses: dict[tuple[type, str], Any] = {}  # `__setattr__` and its kin, of classes that have their own
         self.last_read: dict[int, Any] = {}  # items of live lists -> their contents as read last
