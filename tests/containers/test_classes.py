@@ -67,10 +67,10 @@ NAMES = ("__call__", "__iter__", "__next__", "__len__", "__getitem__", "__float_
          "send", "shape", "func", "__self__", "move_to_end", "appendleft")  # fmt: skip
 CLASSES = (
     float, int, np.floating, np.ndarray, list, tuple, dict, set, frozenset, str, range, slice, zip, map, enumerate,
-    collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque, types.FunctionType, types.MethodType,
-    types.BuiltinFunctionType, types.GeneratorType, functools.partial, collections.abc.Iterator,
-    collections.abc.Iterable, collections.abc.Sequence, collections.abc.Mapping, collections.abc.Sized,
-    collections.abc.Callable, collections.abc.KeysView, collections.abc.MutableSet,
+    collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque,
+    types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.GeneratorType, functools.partial,
+    collections.abc.Iterator, collections.abc.Iterable, collections.abc.Sequence, collections.abc.Mapping,
+    collections.abc.Sized, collections.abc.Callable, collections.abc.KeysView, collections.abc.MutableSet,
 )  # fmt: skip
 
 

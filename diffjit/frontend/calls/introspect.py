@@ -82,7 +82,7 @@ class Introspection(Mixin):
         if isinstance(value, av.Ref):
             held = self.contents(value)
             if isinstance(held, av.ObjC):
-                known = _pythons_own(held.cls)
+                known = None if self.in_library() else _pythons_own(held.cls)
                 return known or getattr(held.cls, "stands_for", held.cls)
             if isinstance(held, av.DictC):
                 return held.cls or (set if held.is_set else collections.defaultdict if held.factory else dict)
@@ -167,7 +167,7 @@ class Introspection(Mixin):
             there = self.py_hasattr(value.value, name)
             return self.choose(value.is_none, lambda: Static(hasattr(None, name.obj)), lambda: there)
         held = self.object_form(value) if isinstance(value, av.Ref) else None
-        if isinstance(held, av.ObjC) and self.class_of(value) is held.cls:
+        if isinstance(held, av.ObjC) and (self.in_library() or self.class_of(value) is held.cls):
             if isinstance(found := held.fields.get(name.obj), av.Maybe):
                 if (held.cls, name.obj) not in self.lost:
                     return found.bound

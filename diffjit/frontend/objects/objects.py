@@ -366,7 +366,7 @@ class Objects(Mixin):
         if found is object.__getattribute__ or found is object.__setattr__:
             return av.Bound(owner, Static(found))
         if tree.is_of_numba(found):
-            return av.Bound(owner, self.fn_of(found.py_func))  # pyright: ignore[reportFunctionMemberAccess]
+            return av.Bound(owner, self.fn_of(found.py_func))  # pyright: ignore[reportFunctionMemberAccess, reportAttributeAccessIssue]
         if isinstance(found, types.MethodDescriptorType) and (origin := self.contents(owner).origin) is not None:
             return Static(getattr(origin[0], name))  # of a class without source: Python calls it on the object itself
         return self.static_attribute(cls, name, node)
