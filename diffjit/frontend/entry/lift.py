@@ -96,12 +96,16 @@ _OF_TUPLES = (
 _READS_OF_DICTS = ("get", "items", "values", "keys", "__missing__")
 
 
-def plain_container(cls: type) -> None:
-    """Refuse a class of tuples, lists or dicts that says itself what their items are, or how tuples compare."""
+def plain_container(cls: type, *followed: str) -> None:
+    """Refuse a class of tuples, lists or dicts that says itself what their items are, or how tuples compare.
+
+    Methods that are `followed` are called.
+    """
     names = (*_READS, *(_READS_OF_DICTS if issubclass(cls, dict) else _OF_TUPLES if issubclass(cls, tuple) else ()))
     if cls.__module__.split(".")[0] in sys.stdlib_module_names:
         return
-    found = next((name for name in names if tree.is_function(getattr(cls, name, None))), None)
+    own = (name for name in names if name not in followed and tree.is_function(getattr(cls, name, None)))
+    found = next(own, None)
     if found is not None:
         what = f"a {cls.__bases__[0].__name__} of class `{cls.__name__}`, which has a `{found}` of its own"
         raise UnsupportedSyntax("DJ113", what, cure="keep what it holds in an attribute of an object")

@@ -428,7 +428,7 @@ def _containers(interpreter: Interpreter, value: Any) -> Any:
     if isinstance(value, (Value, Static, av.Ref, av.Tup)):
         return value
     if isinstance(value, tuple):
-        plain_container(type(value))
+        plain_container(type(value), "__getitem__")
         items = tuple(_containers(interpreter, v) for v in value)
         return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
     if isinstance(value, list):

@@ -62,7 +62,7 @@ class Objects(Mixin):
         if isinstance(maker, staticmethod) and self.is_of_users(maker.__func__):
             return self.made_anew(cls, maker.__func__, args, kwargs, node)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-            plain_container(cls)
+            plain_container(cls, "__getitem__")
             bound = dict(zip(cls._fields, args, strict=False))  # pyright: ignore[reportAttributeAccessIssue]
             bound.update(kwargs)
             for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
@@ -105,7 +105,7 @@ class Objects(Mixin):
         if not hasattr(cls.obj, "_fields"):
             cure = "give it fields: a namedtuple"
             raise self.unsupported("DJ113", f"`{cls.obj.__name__}`, a class of tuples", None, cure)
-        plain_container(cls.obj)
+        plain_container(cls.obj, "__getitem__")
         return av.Tup(tuple(self.sequence_items(items, None)), cls.obj)
 
     def initialised(self, ref: Any, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
