@@ -99,7 +99,7 @@ def make_object(cls: type, fields: dict[str, Any]) -> Any:
     """An instance with these attributes, made without running __init__."""
     obj = object.__new__(cls)
     for name, value in fields.items():
-        object.__setattr__(obj, name, value)
+        set_attribute(obj, name, value)
     return obj
 
 
@@ -206,7 +206,18 @@ def attribute(value: Any, name: str) -> Any:
     known = stored(type(value))
     if known is not None:
         return known.read(value)[name]
-    return object.__getattribute__(value, name) if reads_itself(type(value)) else getattr(value, name)
+    if reads_itself(type(value)):
+        return object.__getattribute__(value, name)
+    own = getattr(value, "__dict__", {})  # first: descriptors of its class may answer for an attribute
+    return own[name] if name in own else getattr(value, name)
+
+
+def set_attribute(value: Any, name: str, new: Any) -> None:
+    """Set one attribute of a record, whatever its class does instead."""
+    if name in slots(type(value)) or not hasattr(value, "__dict__"):
+        object.__setattr__(value, name, new)
+    else:
+        vars(value)[name] = new
 
 
 def reads_itself(cls: type) -> bool:

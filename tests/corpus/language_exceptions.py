@@ -1,5 +1,6 @@
 """Exceptions as control flow, assertions, error states of NumPy, and output on the side."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -217,4 +218,86 @@ def raises_in_comprehension_and_call(x, y):
         total *= values["b"]
     except KeyError as missing:
         total += values["a"] ** len(missing.args)
+    return total
+
+
+def species_of(x, limit):
+    """A dictionary that has a key more where a number is large."""
+    found = {"water": x}
+    if x > limit:
+        found["ash"] = x - limit
+    return found
+
+
+@program(args=lambda: (np.array([1.4, 0.3]), 0.5), wrt=("x", "limit"), tags=("language", "exceptions"))
+def keys_of_the_run_where_names_may_be_missing(x, limit):
+    """A dictionary whose keys are those of the run, within a `try` that catches NameError, and no more."""
+    total = 0.0
+    for k in range(2):
+        try:
+            found = species_of(x[k] ** 2, limit)
+            if found["water"] > 1.0:
+                found["left"] = found["ash"] * limit
+        except NameError:
+            total -= 100.0
+        total += sum([found[name] * (i + 1) for i, name in enumerate(sorted(found))])
+    return total
+
+
+class Beam:
+    """Tests what it is made of."""
+
+    def __init__(self, width, height):
+        self.width = self.positive(width)
+        self.height = self.positive(height)
+        self.area = self.width * self.height
+
+    def positive(self, length):
+        if length <= 0.0:
+            raise ValueError("a length is negative")
+        return length
+
+
+@dataclasses.dataclass
+class Load:
+    size: float
+    kept: list = dataclasses.field(default_factory=list)
+
+    def __post_init__(self):
+        self.size = self.size * 2.0
+        self.kept.append(self.size)
+        if self.size > 4.0:
+            raise OverflowError
+
+
+class TooLarge(ValueError):
+    def __init__(self, value, limit):
+        if limit < 0.0:
+            raise KeyError(limit)
+        super().__init__("too large")
+        self.excess = value - limit
+
+
+@program(args=lambda: (np.array([0.5, 1.2, -0.8, 1.9]), 1.5), wrt=("x", "limit"), tags=("language", "exceptions"))
+def objects_that_refuse_to_be_made(x, limit):
+    """Constructors that may raise, within the `try` that catches it: what they set before is set once."""
+    total = 0.0
+    for k in range(3):
+        try:
+            total += Beam(x[k], x[k + 1]).area * Beam(x[k + 1], limit).height
+        except ValueError:
+            total -= x[k] ** 2
+        try:
+            load = Load(x[k + 1] * limit)
+            total += load.size * load.kept[0] + len(load.kept)
+        except OverflowError:
+            total += 0.1 * x[k]
+        try:
+            if x[k] > 0.6:
+                raise TooLarge(x[k], limit - 1.0)
+            raise TooLarge(x[k + 1], x[k + 1] - limit)
+        except TooLarge as error:
+            total *= 1.0 + error.excess
+        except KeyError:
+            total += limit * x[k]
     return total

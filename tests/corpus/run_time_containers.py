@@ -286,3 +286,25 @@ def matrices_of_a_growing_list_in_one_row(x):
         matrices.append(np.outer(x[:2], x[2:4]) * (k + 1))
     flat = np.concatenate(matrices, axis=None)
     return np.sum(np.concatenate(rows) ** 2) + np.sum(flat * np.arange(flat.size)) + np.concatenate(matrices, 1)[1, -1]
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def parts_of_lists_of_unknown_length(x):
+    """Parts of lists of known length become as many items as there turn out to be."""
+    large = [v * v for v in x if v > 0.4]
+    points = [[None] * 2 for _ in range(2)]
+    points[0][:] = [p * x[0] for p in x.tolist()]
+    points[1][1:] = (p + q for p, q in zip(points[0], large))
+    points[1][:1] = large
+    row = [x[0], x[1], "a name", x[2]]
+    row[1:3] = large
+    shared = other = [x[3], x[4]]
+    shared[:] = shared[::-1] + large
+    shared[5:2] = large
+    alternate = [x[0], 2.0, x[1], 3.0, x[2]]
+    alternate[::2] = large
+    try:
+        alternate[::3] = [1.0]
+    except ValueError:
+        alternate.append(x[5])
+    return sum(k * v for found in (*points, row, other, alternate) for k, v in enumerate(found)) + len(row) * row[-1]

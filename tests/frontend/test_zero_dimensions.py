@@ -442,3 +442,49 @@ def test_a_bool_as_the_mask_of_a_number(program, backend):
         assert value == pytest.approx(program(x), rel=1e-14)
         wanted = (program(x + 1e-6) - program(x - 1e-6)) / 2e-6
         assert np.sum(slope) == pytest.approx(wanted, rel=1e-8, abs=1e-9)
+
+
+def by_its_own_mask(x, limit):
+    """Written for arrays of any shape: a mask of a number chooses it or nothing."""
+    x = np.asarray(x)
+    out, large = np.empty_like(x), x > limit
+    out[large] = -np.log(x[large]) * limit
+    out[~large] = x[~large] ** 2
+    out[x > 2 * limit] += 3.0 * limit
+    return np.sum(out * x)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("x", [1.7, 0.4, np.array([0.3, 1.7, 3.1])])
+def test_masks_of_numbers(backend, x):
+    args, step = (x, 1.0), 1e-6
+    assert np.isclose(dj.jit(by_its_own_mask, backend=backend)(*args), by_its_own_mask(*args))
+    slope = (by_its_own_mask(x + step, 1.0) - by_its_own_mask(x - step, 1.0)) / (2 * step)
+    grad = dj.grad(by_its_own_mask, argnums=(0, 1), backend=backend)
+    assert np.isclose(np.sum(grad(*args)[0]), slope)
+    ones = np.ones_like(x)
+    tangents = (ones, 0.5)
+    assert np.isclose(dj.jvp(by_its_own_mask, args, tangents, backend=backend)[1], slope + 0.5 * grad(*args)[1])
+    moved = [np.sum(grad(x + d, 1.0)[0]) for d in (step, -step)]
+    second = dj.hvp(by_its_own_mask, args, (ones, 0.0), argnums=(0, 1), backend=backend)[0]
+    assert np.isclose(np.sum(second), (moved[0] - moved[1]) / (2 * step))
+
+
+def written_by_a_mask(x, chosen, values):
+    out = np.array(x)
+    out[chosen > 0] = values
+    return out * 2.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("chosen", [0.0, 1.0])
+def test_as_many_values_as_the_mask_of_a_number_takes(backend, chosen, count):
+    args = (1.5, chosen, np.arange(3.0, 3.0 + count))
+    found = []
+    for f in (written_by_a_mask, dj.jit(written_by_a_mask, backend=backend)):
+        try:
+            found.append(float(f(*args)))
+        except ValueError as error:
+            found.append(str(error))
+    assert found[0] == found[1]

@@ -7,7 +7,7 @@ import copy as copy_module
 import functools
 import math
 import operator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -458,6 +458,8 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.id)
     def py_id(self, value: Any) -> Any:
+        if self.memos and isinstance(value, av.Ref) and not isinstance(value, av.Handle):
+            return Static(Identity(value.uid))  # a key of the memo of a deep copy
         raise self.unsupported("DJ121", "id() of a value", None, "compare with `is`")
 
     @core(builtins.super)
@@ -496,12 +498,18 @@ class BuiltinCalls(Mixin):
             return self.copy(value)
         if isinstance(value, av.Ref):
             held = self.contents(value)
+            if self.has_own_copy(held, "__copy__"):
+                return self.call_method(value, "__copy__", [])
             return self.copy_list(value) if isinstance(held, DynList) else self.settled_in(self.new(self.copied(held)))
         return value
 
     @core(copy_module.deepcopy)
-    def cp_deepcopy(self, value: Any) -> Any:
-        return self._deep_copy(value, {})
+    def cp_deepcopy(self, value: Any, memo: Any = NONE) -> Any:
+        if not isinstance(memo, av.Ref):
+            return self._deep_copy(value, {})
+        made = self.memos.setdefault(memo.uid, {})
+        made.update((k.uid, v) for k, v in self.contents(memo).items.items() if isinstance(k, Identity))
+        return self._deep_copy(value, made)
 
     def _deep_copy(self, value: Any, made: dict[Any, Any], *, inside: bool = False) -> Any:
         """A copy in which what was one object is one object again; `inside` an item of a growing list."""
@@ -527,6 +535,11 @@ class BuiltinCalls(Mixin):
             if isinstance(held, DynList):
                 made[value.uid] = self._deep_copy_of_list(value, held)
                 return made[value.uid]
+            if self.has_own_copy(held, "__deepcopy__"):
+                memo = self.new(av.DictC({}))
+                self.memos[memo.uid] = made
+                made[value.uid] = self.call_method(value, "__deepcopy__", [memo])
+                return made[value.uid]
             if isinstance(held, av.ObjC):
                 self.check_copied(held.cls)
             if isinstance(held, av.ObjC) and held.origin is not None:
@@ -548,6 +561,13 @@ class BuiltinCalls(Mixin):
 
 
 __all__ = ["INT", "BuiltinCalls"]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What `id` of an object is, of which nothing is asked but whether it is that of another one."""
+
+    uid: int
 
 
 def _known_order(keys: Any, *, falling: bool) -> list[int] | None:

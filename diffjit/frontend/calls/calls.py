@@ -38,6 +38,7 @@ def _called_through_cache(function: Any) -> Any:
     raise NotImplementedError
 
 
+_FETCHERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 _dispatching: Any = functools.singledispatch(abs)
 _DISPATCHER = _dispatching.__code__
 
@@ -90,6 +91,8 @@ class Calls(Mixin):
                 return self.call_c_function(obj, args, kwargs, node)
             return self.call(self.lift_object(obj), args, kwargs, node)
         learn(obj)
+        if isinstance(obj, _FETCHERS):
+            return self.call(self.fetcher(obj, node), args, kwargs, node)
         if streams.is_stream(getattr(obj, "__self__", None)):
             return self.call(self.get_attribute(self.owner_of(obj), obj.__name__, node), args, kwargs, node)
         users = (tree.is_function(obj) or isinstance(obj, type)) and not self.has_handler(obj) and obj not in COMPOSITES
@@ -173,6 +176,11 @@ class Calls(Mixin):
             return self.call(self.lift_object(obj), args, kwargs, node)
         return self.call_unknown(obj, args, kwargs, node)
 
+    def fetcher(self, obj: Any, node: Any) -> Any:
+        """`operator.itemgetter(1)` and its like, made outside."""
+        maker, given = obj.__reduce__()
+        return self.call(self.lift_static(maker), [self.lift_static(v) for v in given], {}, node)
+
     def call_composite(self, obj: Any, plain: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A function of the library, by its plain Python version."""
         self.demand_read(obj, plain, args, kwargs, node)
@@ -206,20 +214,23 @@ class Calls(Mixin):
         whole = numbers and isinstance(numbers[0], Scalar) and numbers[0].dtype.kind in "iu"
         return obj in COMPOSITES and obj not in REAL and not whole
 
-    def dispatched(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        """A call of what functools.singledispatch made: the class of the first argument chooses."""
+    def dispatched(
+        self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any, owner: tuple[Any, ...] = ()
+    ) -> Any:
+        """A call of what functools.singledispatch made: the class of the first argument chooses; of `owner`."""
         if isinstance(args[0], av.Sum):
-            return self.each(args[0], lambda v: self.dispatched(function, [v, *args[1:]], kwargs, node))
+            return self.each(args[0], lambda v: self.dispatched(function, [v, *args[1:]], kwargs, node, owner))
         if isinstance(args[0], av.Opt):
             none, some = (
-                lambda v=v: self.dispatched(function, [v, *args[1:]], kwargs, node) for v in (NONE, args[0].value)
+                lambda v=v: self.dispatched(function, [v, *args[1:]], kwargs, node, owner)
+                for v in (NONE, args[0].value)
             )
             return self.choose(args[0].is_none, none, some)
         found = self.ask(args[0], function.dispatch)
         cls, self.portable = self.class_of(args[0]), False
         self.guards["dispatch", id(function), cls] = Guard(lambda: function.dispatch(cls), found)
         self.keep_alive.append(function)
-        return self.call(self.lift_static(found), args, kwargs, node)
+        return self.call(self.lift_static(found), [*owner, *args], kwargs, node)
 
     def call_scipy(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A function of SciPy without a rule, by its source; where that does not do, it is refused by its name."""

@@ -52,6 +52,9 @@ class Classes(Mixin):
             self.frames.pop()
         held = {n: self.cells.pop(("v", frame.uid, n), UNBOUND) for n in sorted(names)}
         given = {n: v for n, v in held.items() if v is not UNBOUND and n != "__slots__"}
+        for name in [n for n, v in given.items() if self.is_descriptor(v)]:
+            problem, cure = f"descriptor `{name}` of a class that is defined inside", "define the class at module level"
+            raise self.unsupported("DJ113", problem, node, cure)
         if len(bases) < len(node.bases):
             result: Any = Static(self.named_tuple_class(node.name, frame.annotated, given, node))
         elif any(issubclass(b, enum.Enum) for b in bases):

@@ -124,7 +124,14 @@ class ContainerCalls(Mixin):
         self.set_factory(ref, default_factory)
         return ref
 
-    @core(builtins.set, builtins.frozenset)
+    @core(builtins.frozenset)
+    def py_frozenset(self, iterable: Any = None) -> Any:
+        made = self.py_set(iterable)
+        if isinstance(held := self.contents(made), av.DictC):  # known before the program runs
+            self.write(made, replace(held, cls=frozenset))
+        return made
+
+    @core(builtins.set)
     def py_set(self, iterable: Any = None) -> Any:
         if self.is_run_time_set(iterable):
             return self.call_method(iterable, "copy", [])

@@ -80,8 +80,10 @@ class DataclassCalls(Mixin):
         if unknown or missing or len(args) > len(names):
             problem = f"needs the field `{missing[0]}`" if missing else f"has no field `{(unknown or ['...'])[0]}`"
             raise self.type_problem("DJ306", f"`{cls.__name__}` {problem}", node, python=TypeError)
-        held = self.contents(ref)
-        self.write(ref, dataclasses.replace(held, fields={**held.fields, **values}))
+        held, own = self.contents(ref), {n: v for n, v in values.items() if self.descriptor(cls, n, "__set__") is None}
+        self.once(lambda: self.write(ref, dataclasses.replace(held, fields={**held.fields, **own})))
+        for name in [n for n in values if n not in own]:
+            self.call_method(self.descriptor(cls, name, "__set__"), "__set__", [ref, values[name]])
         if self.class_has(cls, "__post_init__"):
             self.call_method(ref, "__post_init__", [])
 

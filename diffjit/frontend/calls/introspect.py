@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import collections
+import collections.abc
 import functools
 import inspect
 import types
@@ -20,6 +22,20 @@ from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.registry import COMPOSITES
+
+_ITERATORS = {
+    "enumerate": enumerate, "zip": zip, "map": map, "filter": filter, "reversed": type(reversed([])),
+    "generator": types.GeneratorType, "genexp": types.GeneratorType, "keys": type({}.keys()),
+    "values": type({}.values()), "items": type({}.items()),
+}  # fmt: skip
+_CALLABLES: dict[Any, type] = {
+    av.Bound: types.MethodType, av.Method: types.BuiltinFunctionType, av.Partial: functools.partial, av.Format: str,
+}  # fmt: skip
+
+
+class SomeIterator(collections.abc.Iterator[Any]):
+    """The class of an iterator of which no more is known."""
 
 
 class Introspection(Mixin):
@@ -66,9 +82,10 @@ class Introspection(Mixin):
         if isinstance(value, av.Ref):
             held = self.contents(value)
             if isinstance(held, av.ObjC):
-                return getattr(held.cls, "stands_for", held.cls)
+                known = None if self.in_library() else _pythons_own(held.cls)
+                return known or getattr(held.cls, "stands_for", held.cls)
             if isinstance(held, av.DictC):
-                return set if held.is_set else dict
+                return held.cls or (set if held.is_set else collections.defaultdict if held.factory else dict)
             if getattr(held, "frozen", "") == OR_EMPTY_TUPLE:
                 problem = f"whether this is a list hangs on the path taken: it {OR_EMPTY_TUPLE}"
                 raise self.type_problem("DJ304", problem, cure="give `[]` in place of `()`")
@@ -80,7 +97,10 @@ class Introspection(Mixin):
         if isinstance(value, av.Opt | av.Sum | av.Maybe):
             cure = "test `is None` before, or use isinstance"
             raise self.type_problem("DJ304", f"what {describe(value)} is hangs on the path taken", cure=cure)
-        return type(lambda: None)
+        if isinstance(value, av.Iter):
+            kind = value.parts[1].obj if value.kind == "view" else value.kind
+            return _ITERATORS.get(kind, types.FunctionType if kind in ("item", "spread") else SomeIterator)
+        return next((cls for kind, cls in _CALLABLES.items() if isinstance(value, kind)), types.FunctionType)
 
     @core(builtins.type)
     @for_each
@@ -146,7 +166,8 @@ class Introspection(Mixin):
         if isinstance(value, av.Opt):
             there = self.py_hasattr(value.value, name)
             return self.choose(value.is_none, lambda: Static(hasattr(None, name.obj)), lambda: there)
-        if isinstance(value, av.Ref) and isinstance(held := self.object_form(value), av.ObjC):
+        held = self.object_form(value) if isinstance(value, av.Ref) else None
+        if isinstance(held, av.ObjC) and (self.in_library() or self.class_of(value) is held.cls):
             if isinstance(found := held.fields.get(name.obj), av.Maybe):
                 if (held.cls, name.obj) not in self.lost:
                     return found.bound
@@ -161,8 +182,14 @@ class Introspection(Mixin):
         return Static(
             hasattr(value.obj, name.obj)
             if isinstance(value, Static)
-            else self.ask(value, lambda cls: hasattr(cls, name.obj))
+            else self.ask(value, lambda cls: any(name.obj in vars(base) for base in cls.__mro__))
         )
+
+
+@functools.cache
+def _pythons_own(cls: type) -> type | None:
+    """The class that one of the library's is written for, as that of deques; None of others."""
+    return next((known for known, plain in COMPOSITES.items() if plain is cls and isinstance(known, type)), None)
 
 
 @functools.cache  # what is known of a place in the program hangs on its node

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from dataclasses import replace
 from typing import Any
 
@@ -85,11 +87,15 @@ class Methods(Mixin):
         """super().name: a property's value, a constant of the class, or a method that is about to be called."""
         instance, base, found = self.behind(receiver, name)
         if isinstance(found, property):
-            return self.call(self.method_fn(found.fget, base), [instance], {}, node)
+            return self.call(self.accessor(found.fget, base), [instance], {}, node)
+        if (own := self.descriptor(base, name)) is not None:
+            return self.from_descriptor(own, instance, self.class_of(instance))
         if isinstance(found, av.Member):
             return self.member_attribute(instance, found, base, name)
         if found is None or callable(found) or hasattr(found, "__func__"):
             return av.Method(receiver, name)
+        if isinstance(found, functools.partialmethod):
+            return self.class_attribute(instance, base, name, node)
         return self.static_attribute(base, name, node)
 
     def super_method(self, receiver: av.Iter, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -106,11 +112,15 @@ class Methods(Mixin):
         if isinstance(found, av.Member):
             return self.call(self.member_attribute(instance, found, base, name), args, kwargs, node)
         if isinstance(found, property):
-            return self.call(self.method_fn(found.fget, base), [instance], {}, node)
+            return self.call(self.accessor(found.fget, base), [instance], {}, node)
         if base is tuple and isinstance(instance, av.Tup):
             return self.builtin_method(av.Tup(instance.items), name, args, kwargs, node)
         if (own := self.inherited(base, found)) is not None:
             return self.call(own, [*self.first_given(instance, found), *args], kwargs, node)
+        if (got := self.descriptor(base, name)) is not None:
+            return self.call(self.from_descriptor(got, instance, self.class_of(instance)), args, kwargs, node)
+        if isinstance(found, types.MethodType) or not hasattr(type(found), "__get__"):  # no method of this object
+            return self.call(self.lift_static(found), args, kwargs, node)
         if not tree.is_function(getattr(found, "__func__", found)):
             raise self.unsupported("DJ118", f"super().{name} of `{base.__name__}`, which has no source", node)
         function = self.generated_init(base, found) or self.method_fn(getattr(found, "__func__", found), base)

@@ -89,16 +89,23 @@ def plain_number(value: Any) -> None:
 
 ONLY_READ = "is a mappingproxy, which is only read"
 _READS = ("__getitem__", "__iter__", "__len__", "__contains__")
+_OF_TUPLES = (
+    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__call__", "__float__", "__int__",
+    "__abs__",
+)  # fmt: skip
 _READS_OF_DICTS = ("get", "items", "values", "keys", "__missing__")
 
 
-def plain_container(value: Any) -> None:
-    """Refuse a tuple, list or dict of a class of its own that says itself what its items are."""
-    cls = type(value)
-    names = (*_READS, *_READS_OF_DICTS) if isinstance(value, dict) else _READS
+def plain_container(cls: type, *followed: str) -> None:
+    """Refuse a class of tuples, lists or dicts that says itself what their items are, or how tuples compare.
+
+    Methods that are `followed` are called.
+    """
+    names = (*_READS, *(_READS_OF_DICTS if issubclass(cls, dict) else _OF_TUPLES if issubclass(cls, tuple) else ()))
     if cls.__module__.split(".")[0] in sys.stdlib_module_names:
         return
-    found = next((name for name in names if tree.is_function(getattr(cls, name, None))), None)
+    own = (name for name in names if name not in followed and tree.is_function(getattr(cls, name, None)))
+    found = next(own, None)
     if found is not None:
         what = f"a {cls.__bases__[0].__name__} of class `{cls.__name__}`, which has a `{found}` of its own"
         raise UnsupportedSyntax("DJ113", what, cure="keep what it holds in an attribute of an object")
@@ -110,7 +117,7 @@ _NOT_FOLLOWED = (
 )  # fmt: skip
 _LIBRARIES = frozenset({
     "builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "contextlib", "warnings", "_thread", "typing",
-    "types", "ctypes", "_ctypes", "uarray",
+    "types", "ctypes", "_ctypes", "uarray", "operator",
 })  # fmt: skip
 
 
@@ -217,7 +224,7 @@ class Lifting(Mixin):
                 return self.capture(key, Array(ty.dtype, value.shape, ty.layout), getter, hint)
             return self.capture(key, array_type(value), getter, hint)
         if isinstance(value, (tuple, list, dict)):
-            plain_container(value)
+            plain_container(type(value))
         if isinstance(value, tuple):
             items = tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))
             self._guard_container(key, Length(getter), len(value), Kind(getter))
@@ -242,7 +249,8 @@ class Lifting(Mixin):
             self._guard_container(key, Keys(getter), keys, Kind(getter))
             if isinstance(value, set | frozenset):
                 place = (key, value, getter)
-                return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True), place)
+                cls = frozenset if isinstance(value, frozenset) else None
+                return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True, cls=cls), place)
             items = {
                 k: self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
                 for k in keys

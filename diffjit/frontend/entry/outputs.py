@@ -191,12 +191,12 @@ def write_back(changes: list[Change], arguments: Any, rebuild: Any) -> None:
                     setattr(target, "cell_contents" if isinstance(target, types.CellType) else name, value)
         elif change.kind == "attributes":
             for name, value in contents.items():
-                object.__setattr__(target, name, value)
+                tree.set_attribute(target, name, value)
         elif change.kind == "object":
             for name in [n for n in vars(target) if n not in contents]:
                 delattr(target, name)
             for name, value in contents.items():
-                object.__setattr__(target, name, value)
+                tree.set_attribute(target, name, value)
         else:
             target.clear()
             target.update(contents)

@@ -17,7 +17,7 @@ import optree
 from diffjit import streams, tree
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.repeated import LONG, is_shorter, size
-from diffjit.frontend.entry.lift import array_type, plain_number
+from diffjit.frontend.entry.lift import array_type, plain_container, plain_number
 from diffjit.frontend.entry.outputs import Change
 from diffjit.frontend.entry.results import Program, output
 from diffjit.frontend.entry.source import note_lines, place_of
@@ -435,6 +435,7 @@ def _containers(interpreter: Interpreter, value: Any) -> Any:
     if isinstance(value, (Value, Static, av.Ref, av.Tup)):
         return value
     if isinstance(value, tuple):
+        plain_container(type(value), "__getitem__")
         items = tuple(_containers(interpreter, v) for v in value)
         return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
     if isinstance(value, list):

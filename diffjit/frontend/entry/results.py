@@ -101,7 +101,7 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
     if isinstance(held, av.DictC):
         items = {k: output(interpreter, v, outs) for k, v in held.items.items()}
         if held.is_set:
-            return set(items)
+            return (held.cls or set)(items)
         return OrderedDict(items) if held.cls is OrderedDict else items
     if isinstance(held, av.ObjC) and ITEMS in held.fields:
         raise TypeProblem(

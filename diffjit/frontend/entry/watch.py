@@ -15,7 +15,7 @@ from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Absent, Attribute, Global, Keys
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import Static
 from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.stored import stored
 
@@ -79,7 +79,7 @@ class Watching(Mixin):
         own = getattr(obj, "__dict__", {}) if known is None else known.read(obj)
         if own and known is None:
             self.guards["names", id(obj)] = Guard(Keys(lambda: vars(getter())), tuple(own))
-        return {name: self.object_attribute(NONE, held, name, None) for name in own} | fields
+        return {name: self.outside_attribute(held, name) for name in own} | fields
 
     def object_has(self, held: Any, name: str) -> bool:
         """Whether an object has an attribute that its class has not."""

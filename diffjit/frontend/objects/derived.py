@@ -14,6 +14,7 @@ from diffjit.frontend.values import values as av
 from diffjit.primitives.library.derived import dicts
 
 _IN_ORDER = frozenset({"copy", "__eq__", "__ne__"})  # of which an OrderedDict has others
+_STATES = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what makes copies of an object
 # What Python asks an object whose items it takes over, where its class has one of its own
 _READS = ("__iter__", "keys", "__getitem__")
 
@@ -71,14 +72,26 @@ class Derived(Mixin):
     def check_copied(self, cls: type) -> None:
         """Refuse a copy for which Python would call the class, or a method of its own."""
         own = issubclass(cls, collections.OrderedDict) or tree.is_function(self.class_lookup(cls, "__setitem__"))
+        stated = next((name for name in _STATES if tree.is_function(self.class_lookup(cls, name))), None)
+        if stated is not None and not cls.__module__.startswith("diffjit."):
+            cure = "make another object, and set its attributes"
+            raise self.unsupported(
+                "DJ118", f"a copy of `{cls.__name__}`, which has a `{stated}` of its own", None, cure
+            )
         if self.is_of_dicts(cls) and own:
             cure = "make another one, and enter the items"
             raise self.unsupported("DJ118", f"a copy of `{cls.__name__}`, a class of dicts", None, cure)
 
+    def has_own_copy(self, held: Any, name: str) -> bool:
+        """Whether an object has a `__copy__` or `__deepcopy__` of the user's."""
+        user = isinstance(held, av.ObjC) and not held.cls.__module__.startswith("diffjit.")
+        return user and self.class_has(held.cls, name) and self.class_lookup(held.cls, name) is not None
+
     def copied(self, held: Any) -> Any:
         """The contents of a shallow copy."""
-        if isinstance(held, av.ObjC) and dicts.ITEMS in held.fields:
+        if isinstance(held, av.ObjC):
             self.check_copied(held.cls)
+        if isinstance(held, av.ObjC) and dicts.ITEMS in held.fields:
             items = self.new(self.contents(held.fields[dicts.ITEMS]))
             return replace(held, fields={**held.fields, dicts.ITEMS: items})
         return held

@@ -108,7 +108,7 @@ class Lists(Mixin):
             return False
         for name, value in contents.items.items():
             if held.items.get(name) is not value:
-                self.object_setattr(owner, Static(name), value)
+                self.set_own_attribute(owner, name, value)
         self.cells["h", ref.uid] = replace(contents, frozen=held.frozen)
         return True
 
@@ -410,7 +410,14 @@ class Lists(Mixin):
         """`list[index] = value`."""
         items = list(held.items)
         if isinstance(index, av.Slice):
-            items[self.static_slice(index, node)] = self.sequence_items(value, node)
+            part = self.static_slice(index, node)
+            try:
+                items[part] = self.sequence_items(value, node)
+            except UnknownLength:
+                self.set_part(ref, part, index, self.collect(value, node), node)
+                return
+            except ValueError as error:
+                self.out_of_range(str(error), ValueError)
         elif isinstance(index, Value):
             if self.can_be_static(index):
                 self.static_int(index, "this index into a list", node)
@@ -423,6 +430,19 @@ class Lists(Mixin):
                 self.out_of_range("list assignment index out of range")
             items[k] = value
         self.write(ref, replace(held, items=tuple(items)))
+
+    def set_part(self, ref: av.Ref, part: slice, index: av.Slice, new: av.Ref, node: Any) -> None:
+        """`list[index] = new`, where nobody knows how many items are new."""
+        held = self.contents(ref)
+        start, stop, step = part.indices(len(held.items))
+        if step != 1:
+            self.make_dynamic(ref)
+            self.dyn_set(ref, index, new, node)
+            return
+        self.write(ref, replace(held, items=held.items[:start]))
+        self.list_extend(ref, new, node)
+        for item in held.items[max(start, stop) :]:
+            self.list_append(ref, item)
 
     def out_of_range(self, message: Any, exception: type = IndexError) -> None:
         """A failure that is certain: Python would raise here."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
+from diffjit.frontend.entry.lift import plain_container
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.machines import variable
 from diffjit.frontend.syntax.managers import is_manager
@@ -39,12 +40,16 @@ class Objects(Mixin):
     def instantiate(self, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Create an object of a user's class."""
         if issubclass(cls, BaseException):
-            ref = self.exception_object(cls, *args)
+            ref = self.once(lambda: self.exception_object(cls, *args))
             if isinstance(self.class_lookup(cls, "__init__"), (types.FunctionType, av.Member)):
                 self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
             return ref
         if issubclass(cls, np.generic):
             return self.cast_to(cls, args, node)
+        if issubclass(cls, enum.Enum) and len(args) == 1 and not isinstance(args[0], Static):
+            return self.member_of_value(cls, args[0])
+        if issubclass(cls, enum.Enum | enum.auto):
+            return Static(self.evaluated(cls, *(a.obj for a in args)))
         built = next((b for b in _CONTAINERS if issubclass(cls, b)), None)
         if (
             built is not None
@@ -57,22 +62,19 @@ class Objects(Mixin):
         if isinstance(maker, staticmethod) and self.is_of_users(maker.__func__):
             return self.made_anew(cls, maker.__func__, args, kwargs, node)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+            plain_container(cls, "__getitem__")
             bound = dict(zip(cls._fields, args, strict=False))  # pyright: ignore[reportAttributeAccessIssue]
             bound.update(kwargs)
             for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
                 bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
             return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
-        if issubclass(cls, enum.Enum) and len(args) == 1 and not isinstance(args[0], Static):
-            return self.member_of_value(cls, args[0])
-        if issubclass(cls, enum.Enum | enum.auto):
-            return Static(self.evaluated(cls, *(a.obj for a in args)))
         if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in _OF_CONSTANTS:
             if all(isinstance(a, Static) for a in (*args, *kwargs.values())):
                 return Static(self.evaluated(cls, *(a.obj for a in args), **{k: v.obj for k, v in kwargs.items()}))
             raise self.no_rule(cls, node)
         if cls is types.SimpleNamespace and not args:
             return self.new(av.ObjC(cls, dict(kwargs)))
-        ref = self.unfinished(cls) or self.blank(cls)
+        ref = self.once(lambda: self.unfinished(cls) or self.blank(cls))
         return self.initialised(ref, cls, args, kwargs, node)
 
     def is_of_users(self, function: Any) -> bool:
@@ -103,6 +105,7 @@ class Objects(Mixin):
         if not hasattr(cls.obj, "_fields"):
             cure = "give it fields: a namedtuple"
             raise self.unsupported("DJ113", f"`{cls.obj.__name__}`, a class of tuples", None, cure)
+        plain_container(cls.obj, "__getitem__")
         return av.Tup(tuple(self.sequence_items(items, None)), cls.obj)
 
     def initialised(self, ref: Any, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -155,6 +158,10 @@ class Objects(Mixin):
         homes = (c for c in owner.__mro__ if any(function is getattr(h, "__func__", h) for h in vars(c).values()))
         return dataclasses.replace(fn, owner=next(homes, owner))
 
+    def accessor(self, function: Any, owner: type) -> Any:
+        """What a property calls: a function of its class, or what else it was given, as another object's method."""
+        return self.method_fn(function, owner) if tree.is_function(function) else self.lift_static(function)
+
     def call_method(self, ref: av.Ref, name: str, args: list[Any], kwargs: dict[str, Any] | None = None) -> Any:
         """Call a method of an object by name."""
         return self.call(self.get_attribute(ref, name), args, kwargs or {})
@@ -166,6 +173,8 @@ class Objects(Mixin):
         """`owner.name`."""
         if isinstance(owner, av.Opt):
             return self.get_attribute(self.not_none(owner), name, node)
+        if name == "__get__" and self.is_function(owner):
+            return av.Bound(owner, Static(types.FunctionType.__get__))
         if isinstance(owner, Value):
             if isinstance(owner.type, (Array, Scalar)):
                 self.long_list(owner, name)
@@ -278,6 +287,8 @@ class Objects(Mixin):
 
     def plain_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
         """An attribute as `object` finds it."""
+        if self.described_first(held.cls, name):
+            return self.class_attribute(owner, held.cls, name, node)
         if name in held.fields:
             value = held.fields[name]
             if value is av.UNBOUND:
@@ -291,17 +302,24 @@ class Objects(Mixin):
             self.dict_owners[made.uid] = owner
             return made
         if held.origin is not None:
-            obj, getter = held.origin
+            obj = held.origin[0]
             if name in tree.attributes(obj):
-                held_now = tree.attribute(obj, name)
-                return self.lift_at(("attr", id(obj), name), held_now, lambda: tree.attribute(getter(), name), keep=obj)
+                return self.outside_attribute(held, name)
             self.watch_object(obj, name, inspect.getattr_static(held.cls, name, None))
         return self.class_attribute(owner, held.cls, name, node)
+
+    def outside_attribute(self, held: av.ObjC, name: str) -> Any:
+        """What an object from outside holds under a name."""
+        obj, getter = held.origin  # pyright: ignore[reportGeneralTypeIssues] - of one that is made inside there is none
+        held_now = tree.attribute(obj, name)
+        return self.lift_at(("attr", id(obj), name), held_now, lambda: tree.attribute(getter(), name), keep=obj)
 
     def class_attribute(self, owner: Any, cls: type, name: str, node: Any) -> Any:
         """An attribute found on an object's class."""
         if name == "__class__":
             return Static(cls)
+        if (own := self.descriptor(cls, name)) is not None:
+            return self.from_descriptor(own, owner, cls)
         found = self.class_lookup(cls, name)
         if found is None and not hasattr(cls, name):
             asked = self.class_lookup(cls, "__getattr__")
@@ -319,12 +337,18 @@ class Objects(Mixin):
         if (own := self.inherited(cls, found)) is not None:
             return av.Bound(owner, own)
         if isinstance(found, property):
-            return self.call(self.method_fn(found.fget, cls), [owner], {}, node)
+            return self.call(self.accessor(found.fget, cls), [owner], {}, node)
         if isinstance(found, functools.cached_property):
-            value = self.call(self.method_fn(found.func, cls), [owner], {}, node)
+            value = self.call(self.accessor(found.func, cls), [owner], {}, node)
             held = self.contents(owner)
             self.cells["h", owner.uid] = dataclasses.replace(held, fields={**held.fields, name: value})
             return value
+        if isinstance(found, functools.partialmethod) and tree.is_function(found.func):
+            given = tuple(self.lift_member(found, ("args", k), a) for k, a in enumerate(found.args))
+            named = {k: self.lift_member(found, ("keywords", k), v) for k, v in found.keywords.items()}
+            return av.Partial(av.Bound(owner, self.method_fn(found.func, cls)), given, named)
+        if isinstance(found, functools.singledispatchmethod):
+            return av.Partial(Static(functools.singledispatchmethod.__get__), (Static(found), owner), {})
         if isinstance(found, staticmethod):
             return self.lift_static(found.__func__)
         if isinstance(found, classmethod):
@@ -342,24 +366,32 @@ class Objects(Mixin):
         if found is object.__getattribute__ or found is object.__setattr__:
             return av.Bound(owner, Static(found))
         if tree.is_of_numba(found):
-            return av.Bound(owner, self.fn_of(found.py_func))  # pyright: ignore[reportFunctionMemberAccess]
+            return av.Bound(owner, self.fn_of(found.py_func))  # pyright: ignore[reportFunctionMemberAccess, reportAttributeAccessIssue]
         if isinstance(found, types.MethodDescriptorType) and (origin := self.contents(owner).origin) is not None:
             return Static(getattr(origin[0], name))  # of a class without source: Python calls it on the object itself
         return self.static_attribute(cls, name, node)
 
     def set_plain_attribute(self, owner: av.Ref, held: av.ObjC, name: str, value: Any, node: Any) -> None:
         """`owner.name = value` as `object` does it."""
+        if (own := self.descriptor(held.cls, name, "__set__")) is not None:
+            self.call_method(own, "__set__", [owner, value])
+            return
         setter = self.class_lookup(held.cls, name)
         if self.set_member(owner, setter, name, value):
             return
         if isinstance(setter, property):
             if setter.fset is None:
                 raise self.type_problem("DJ317", f"property `{name}` has no setter", node, python=AttributeError)
-            self.call(self.method_fn(setter.fset, held.cls), [owner, value], {}, node)
+            self.call(self.accessor(setter.fset, held.cls), [owner, value], {}, node)
             return
+        self.set_own_attribute(owner, name, value)
+
+    def set_own_attribute(self, owner: av.Ref, name: str, value: Any) -> None:
+        """Set what an object holds itself, whatever its class says."""
         if isinstance(owner, av.Handle):
             self.set_handle_attribute(owner, name, value)
             return
+        held = self.contents(owner)
         self.write(owner, dataclasses.replace(held, fields={**held.fields, name: value}))
         self.update_dicts(owner, name, value)
 

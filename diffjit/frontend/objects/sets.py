@@ -61,7 +61,8 @@ class SetOperators(Mixin):
         found = getattr(set(held[0]), name)(*map(set, held[1:]))
         if isinstance(found, bool):
             return Static(found)
-        return self.new(av.DictC({k: next(items[k] for items in held if k in items) for k in found}, is_set=True))
+        kept = {k: next(items[k] for items in held if k in items) for k in found}
+        return self.new(av.DictC(kept, is_set=True, cls=self.contents(ref).cls))
 
     def change_set(self, ref: av.Ref, name: str, *others: Any) -> Any:
         """`intersection_update` and the like."""

@@ -360,9 +360,12 @@ class Control(Mixin):
         return first, second
 
     def _has_default(self, cls: type, name: str) -> bool:
-        """Whether a class has something where its object has no such attribute; an empty slot is nothing."""
+        """Whether a class has something where its object has no such attribute.
+
+        An empty slot is nothing, and what goes before an object's own attribute is found whether there is one or not.
+        """
         slot = isinstance(self.class_lookup(cls, name), types.MemberDescriptorType)
-        return self.class_has(cls, name) and not slot
+        return self.class_has(cls, name) and not slot and not self.described_first(cls, name)
 
     def _unbound_behind(self, joiner: Joiner, a: Any, b: Any) -> tuple[Any, Any]:
         """A template in which what has another form on the second path is unbound there; and the value there."""

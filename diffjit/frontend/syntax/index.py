@@ -406,6 +406,11 @@ class Indexing(Mixin):
     def array_set(self, array: Value, index: Any, value: Any, node: Any = None) -> None:
         """`array[index] = value`."""
         if array.type.ndim == 0 and self._is_bool(index):  # the mask of an array without axes
+            value = self.stored_value(value, node, array)
+            if isinstance(value.type, Array) and value.type.ndim > 0:
+                row = self.basic_get(array, [None], scalar_ok=False)
+                self.array_set(row, self.array_from(av.Tup((index,))), value, node)
+                return
             self.when(index, lambda: self.array_set(array, av.Tup(()), value, node))
             return
         items = self.index_items(array, index, node)

@@ -52,6 +52,7 @@ from diffjit.frontend.numpy.read_only import ReadOnly
 from diffjit.frontend.numpy.warned import Warned
 from diffjit.frontend.objects.arenas import Arenas
 from diffjit.frontend.objects.derived import Derived
+from diffjit.frontend.objects.descriptors import Descriptors
 from diffjit.frontend.objects.iterate import Iteration
 from diffjit.frontend.objects.iterators import Iterators
 from diffjit.frontend.objects.lists import Lists
@@ -100,7 +101,7 @@ class Interpreter(
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
     RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols,
     SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
-    ChangedOutside, Blocks, Launches, Rows,
+    ChangedOutside, Blocks, Launches, Rows, Descriptors,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -119,6 +120,8 @@ class Interpreter(
         self.handlers: list[Any] = []
         self.awaited: list[frozenset[int]] = []  # the frames around each `finally` and `__exit__` that is still to run
         self.handler_frames: dict[Any, frozenset[int]] = {}  # the frames around each `try`
+        self.memos: dict[int, dict[Any, Any]] = {}  # of deep copies, by the dicts that stand for them
+        self.described: dict[type, dict[str, Any]] = {}  # the descriptors of their own that classes have
         self.accesses: dict[tuple[type, str], Any] = {}  # `__setattr__` and its kin, of classes that have their own
         self.last_read: dict[int, Any] = {}  # items of live lists -> their contents as read last
         self.recursions: list[Any] = []  # recursive functions under interpretation, innermost last
@@ -393,7 +396,7 @@ class Interpreter(
         result = self.cells.pop(("ret", frame.uid), NONE)
         flag = self.flag_value(self.cells.pop(("jump", "return", frame.uid), None))
         if isinstance(result, av.Maybe):
-            result = result.value if isinstance(flag, Value) else self.bound(result, "the result")
+            result = result.value  # where the flag holds, a path has returned it
         if isinstance(flag, Value) and not self.dead and not self.raised_unless(flag):
             return self.join_fall_through(flag, result)
         return result

@@ -52,6 +52,8 @@ class Operators(Mixin):
         if isinstance(operand, av.Ref):
             return self.call_method(operand, f"__{DUNDER[kind]}__", [])
         if isinstance(operand, av.Tup):
+            if operand.cls is not None and self.class_has(operand.cls, f"__{DUNDER[kind]}__"):
+                return self.call_method(operand, f"__{DUNDER[kind]}__", [])
             raise self.type_problem("DJ309", f"Python has no `{kind}` of {self.in_words(operand)}", python=TypeError)
         if (
             kind == "invert"
@@ -158,15 +160,23 @@ class Operators(Mixin):
         if name is None:
             return None
         for receiver, other, prefix in ((left, right, ""), (right, left, "r")):
-            if isinstance(receiver, av.Ref) and isinstance(self.contents(receiver), av.ObjC):
+            cls = self.operating_class(receiver)
+            if cls is not None:
                 dunder = f"__{REFLECTED.get(name, name) if prefix and name in REFLECTED else prefix + name}__"
-                cls = self.contents(receiver).cls
-                own = self.class_has(cls, dunder) and getattr(object, dunder, None) is not getattr(cls, dunder)
+                plain = getattr(tuple if isinstance(receiver, av.Tup) else object, dunder, None)
+                own = self.class_has(cls, dunder) and plain is not getattr(cls, dunder)
                 if own and (not prefix or self.takes_over(cls, dunder, left)):
                     return self.call_method(receiver, dunder, [other])
                 if prefix and self.class_has(cls, "__array_ufunc__") and self.is_numpys(left):
                     return self.call_protocol(getattr(np, kind), [left, right], {})
         return None
+
+    def operating_class(self, value: Any) -> type | None:
+        """The class of a value whose operators may be the user's own: of an object, or a named tuple."""
+        if isinstance(value, av.Tup):
+            return value.cls
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        return held.cls if isinstance(held, av.ObjC) else None
 
     def eval_Compare(self, node: gast.AST) -> Any:
         return self.compare_chain(self.eval(node.left), list(zip(node.ops, node.comparators, strict=True)), node)

@@ -269,10 +269,9 @@ class Statements(Mixin):
                 if joined is not None:
                     self.write(current, dataclasses.replace(held, items=self.contents(joined).items))
                     return current
-            if isinstance(held, av.ObjC):
-                dunder = f"__i{DUNDER[kind]}__"
-                if self.class_has(held.cls, dunder):
-                    return self.call_method(current, dunder, [value])
+        cls, dunder = self.operating_class(current), f"__i{DUNDER.get(kind)}__"
+        if cls is not None and self.class_has(cls, dunder):
+            return self.call_method(current, dunder, [value])
         return self.binary(kind, current, value, node)
 
     def receive(self, target: Value, value: Any, node: gast.AST | None) -> None:

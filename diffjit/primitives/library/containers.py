@@ -368,6 +368,27 @@ def itemgetter(item, /, *items):
     return (lambda owner: tuple([owner[k] for k in (item, *items)])) if items else lambda owner: owner[item]
 
 
+def attribute_of(owner, path):
+    """An attribute of an attribute, and so on."""
+    for name in path.split("."):
+        owner = getattr(owner, name)
+    return owner
+
+
+@implements(operator.attrgetter)
+def attrgetter(attr, /, *attrs):
+    """A function that looks attributes up."""
+    if attrs:
+        return lambda owner: tuple([attribute_of(owner, name) for name in (attr, *attrs)])
+    return lambda owner: attribute_of(owner, attr)
+
+
+@implements(operator.methodcaller)
+def methodcaller(name, /, *args, **kwargs):
+    """A function that calls a method."""
+    return lambda owner: getattr(owner, name)(*args, **kwargs)
+
+
 @implements(itertools.takewhile)
 def takewhile(predicate, iterable):
     """Items as long as they satisfy a condition."""
