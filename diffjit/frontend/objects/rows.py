@@ -22,7 +22,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Block, Op, Value
-from diffjit.ir.types import Array
+from diffjit.ir.types import BOOL, Array
 from diffjit.ir.walk import free_values, walk
 
 LONG = 64  # operations that a loop is written out to, at most
@@ -180,6 +180,8 @@ class Rows(Mixin):
             self.capture(key, Array(dtype, (len(items),), "C"), column, hint)
         return self.captures[key].param
 
+    # Indices of the run
+
     def of_long_loops(self, index: Value) -> bool:
         """Whether an index would be known if long loops were written out."""
         sources = self.static_sources(index)
@@ -190,13 +192,27 @@ class Rows(Mixin):
         get = self.column(items)
         if get is None:
             return Unlike()
-        if self._is_within(index, len(items)):
-            return get(index)
-        count = Static(len(items))
-        low = self.compare_kind("less", index, Static(-len(items)))
-        high = self.compare_kind("greater_equal", index, count)
+        return get(index if self._is_within(index, len(items)) else self._place(index, len(items)))
+
+    def _place(self, index: Value, count: int) -> Any:
+        """An index of the run into so many items, counted from the first; IndexError where there is no such item."""
+        low = self.build.value("less", [index, self.build.const(-count)], BOOL)
+        high = self.build.value("greater_equal", [index, self.build.const(count)], BOOL)
         self.raise_if(self.ew("logical_or", low, high), IndexError, av.inexact("list index out of range"))
-        return get(self.ew("remainder", index, count))
+        return self.ew("remainder", index, Static(count))
+
+    def select_any(self, items: list[Any], index: Value, node: Any) -> Any:
+        """A run-time index into a container of unlike things: a chain of branches."""
+        del node
+        wrapped = self._place(index, len(items))
+
+        def pick(k: int) -> Any:
+            if k == len(items) - 1:
+                return items[k]
+            hit = self.ew("equal", wrapped, Static(k))
+            return self.fork(hit, lambda: items[k], lambda: pick(k + 1))
+
+        return pick(0)
 
     def _is_within(self, index: Value, count: int) -> bool:
         """Whether an index is the counter of a loop that only takes places of so many."""

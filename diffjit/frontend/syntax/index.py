@@ -211,23 +211,6 @@ class Indexing(Mixin):
             return (value.type.dtype, value.type.weak)
         return None
 
-    def select_any(self, items: list[Any], index: Value, node: Any) -> Any:
-        """A run-time index into a container of unlike things: a chain of branches."""
-        del node
-        count = self.build.const(len(items))
-        low = self.build.value("less", [index, self.build.const(-len(items))], BOOL)
-        high = self.build.value("greater_equal", [index, count], BOOL)
-        self.raise_if(self.ew("logical_or", low, high), IndexError, av.inexact("list index out of range"))
-        wrapped = self.ew("remainder", index, Static(len(items)))
-
-        def pick(k: int) -> Any:
-            if k == len(items) - 1:
-                return items[k]
-            hit = self.ew("equal", wrapped, Static(k))
-            return self.fork(hit, lambda: items[k], lambda: pick(k + 1))
-
-        return pick(0)
-
     def can_be_static(self, value: Value) -> bool:
         """Whether unrolling a loop or fixing an argument would make a number known."""
         return bool(self.static_sources(value))
