@@ -120,7 +120,7 @@ SUM = "cotangents"  # attribute of an addition that adds up cotangents: its orde
 
 TRIED = "tried"  # attribute of an operation inside a `try`: its result may not be finite, and is thrown away then
 
-OVERFLOWS = "overflows"  # attribute of an exponential: where it is infinite, the cotangent that comes to it is 0
+OVERFLOWS = "overflows"  # attribute of an exponential and what is made of it: where it is infinite, its cotangent is 0
 
 BARS = "bars"  # attribute of a branch on the way back: cotangents come out of it, and their derivatives
 

@@ -167,3 +167,29 @@ def test_the_side_of_a_branch_cut(f, backend):
             np.testing.assert_allclose(dj.jvp(part, (z, c), one, backend=backend)[1], slope, rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(np.real(g(z, c)), slope, rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(np.real(dj.jvp(g, (z, c), one, backend=backend)[1]), bend, rtol=1e-4, atol=1e-5)
+
+
+CHOSEN = [
+    lambda x: np.where(x > 500, x, np.exp(x)),
+    lambda x: np.where(x > 500, x, x * np.exp(x)),
+    lambda x: np.where(x > 500, x, np.exp(x) / (x + 1) + np.sinh(x)),
+    lambda x: np.clip(np.exp(x), 0.0, 1e6),
+    lambda x: np.minimum(np.exp(x) * x, 1e6),
+    lambda x: np.where(x > 500, x, np.log(np.cosh(x))),
+    lambda x: np.where(x > 500, x, np.exp(x) ** 2),
+    lambda x: np.where(x > 500, x, np.where(x < 2, np.exp(2 * x), 3 * x)),
+    lambda x: np.select([x > 500], [x], np.exp(x)),
+    lambda x: np.where((x > 500)[:, None], x[:, None], np.exp(x)[:, None]),
+]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("f", CHOSEN, ids=range(len(CHOSEN)))
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_what_is_not_chosen_may_overflow(f, backend):
+    x, h = np.array([1.0, 700.0, 720.0, 800.0]), 1e-5
+    slopes = ((f(x + h) - f(x - h)) / (2 * h)).ravel()
+    assert dj.grad(lambda v: np.sum(f(v)), backend=backend)(x) == pytest.approx(slopes, rel=1e-7)
+    ours = dj.grad(lambda v: np.sum(f(v)), backend=backend)
+    bends = (ours(x + h) - ours(x - h)) / (2 * h)
+    assert np.diag(dj.hessian(lambda v: np.sum(f(v)), backend=backend)(x)) == pytest.approx(bends, rel=1e-6, abs=1e-9)

@@ -9,7 +9,9 @@ is a function of v that is 1 there, smooth to every order (`primitives.transcend
 where memory is written in between, nothing is changed.
 
 Quotients c / (d + exp(v)), as the logistic function, go to 0 where exp overflows, and so does what comes back to the
-exponential: it is marked, so that this 0 stays 0.
+exponential: it is marked, so that this 0 stays 0. So is what a choice of elements is made among, from exponentials on:
+
+    np.where(v > 500, v, v * np.exp(v))      the product's and the exponential's cotangents are 0 where v > 500
 """
 
 from __future__ import annotations
@@ -18,29 +20,62 @@ import math
 from collections.abc import Iterator
 
 from diffjit.analysis.memory import Memory
-from diffjit.ir.nodes import OVERFLOWS, Block, Function, Op, Value, const_of
+from diffjit.ir.nodes import OVERFLOWS, Block, Function, Op, Value, const_of, is_view
 from diffjit.ir.types import FLOAT, Array, Scalar
+from diffjit.primitives.registry import ELEMENTWISE
 
 
 def reroute(function: Function, memory: Memory) -> None:
     """Insert `rerouted` behind the logarithms that it is for, and mark exponentials below fractions."""
-    _mark(function.body)
+    _mark(function.body, set(), set())
     logarithms = list(_logarithms(function.body))
     found = {op: (exponential, shift) for op, exponential, shift in logarithms if _holds(op, exponential, memory)}
     if found:
         _insert(function.body, found, {})
 
 
-def _mark(block: Block) -> None:
-    """Mark exponentials in denominators."""
+def _mark(block: Block, reached: set[Op], overflowing: set[Op]) -> None:
+    """Mark exponentials in denominators, and what is computed from them where elements are chosen."""
     for op in block.ops:
         for region in op.regions:
-            _mark(region)
+            _mark(region, reached, overflowing)
         below = op.inputs[1].op if op.kind == "divide" else None
         if below is not None and below.kind in ("add", "subtract"):
             for v in below.inputs:
                 if v.op is not None and v.op.kind in ("exp", "exp2", "expm1"):
                     v.op.attrs[OVERFLOWS] = True
+        if op.kind in _CHOICES:
+            for v in op.inputs[_CHOICES[op.kind] :]:
+                _mark_from(v.op, reached, overflowing)
+
+
+_CHOICES = {
+    "where": 1,
+    "select": 1,
+    "minimum": 0,
+    "maximum": 0,
+    "fmin": 0,
+    "fmax": 0,
+}  # where what is chosen among begins
+
+
+def _mark_from(start: Op | None, reached: set[Op], overflowing: set[Op]) -> None:
+    """Mark what numbers are computed by, element by element, from exponentials on."""
+    todo: list[tuple[Op | None, bool]] = [(start, False)]
+    while todo:
+        op, behind = todo.pop()
+        if op is None or not (op.kind in ELEMENTWISE or op.kind == "cast" or is_view(op)):
+            continue
+        row = ELEMENTWISE.get(op.kind)
+        if behind:
+            if (row is not None and row.overflows) or any(v.op in overflowing for v in op.inputs):
+                overflowing.add(op)
+                if row is not None:
+                    op.attrs[OVERFLOWS] = True
+        elif op not in reached:
+            reached.add(op)
+            todo.append((op, True))
+            todo += [(v.op, False) for v in op.inputs]
 
 
 def _logarithms(block: Block) -> Iterator[tuple[Op, Op, float]]:
