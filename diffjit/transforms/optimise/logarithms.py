@@ -44,19 +44,17 @@ def _mark(block: Block, reached: set[Op], overflowing: set[Op]) -> None:
             for v in below.inputs:
                 if v.op is not None and v.op.kind in ("exp", "exp2", "expm1"):
                     v.op.attrs[OVERFLOWS] = True
-        if op.kind in _CHOICES:
-            for v in op.inputs[_CHOICES[op.kind] :]:
-                _mark_from(v.op, reached, overflowing)
+        for v in _chosen_among(op):
+            _mark_from(v.op, reached, overflowing)
 
 
-_CHOICES = {
-    "where": 1,
-    "select": 1,
-    "minimum": 0,
-    "maximum": 0,
-    "fmin": 0,
-    "fmax": 0,
-}  # where what is chosen among begins
+def _chosen_among(op: Op) -> list[Value]:
+    """The operands that an operation takes elements of: the partials by the others are 0 there."""
+    if op.kind in ("where", "select"):
+        return op.inputs[1:]
+    row = ELEMENTWISE.get(op.kind)
+    partials = () if row is None else row.partials
+    return op.inputs if partials and all(p is not None and p.startswith("where(") for p in partials) else []
 
 
 def _mark_from(start: Op | None, reached: set[Op], overflowing: set[Op]) -> None:
