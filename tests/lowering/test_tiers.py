@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.lowering.calls import interrupts
+from diffjit.lowering.calls import failures, interrupts
 from diffjit.lowering.llvm import outside, tiers
 from tests.modes import PROGRAMS
 from tests.test_corpus import COMPILED, NOT_YET
@@ -170,18 +170,10 @@ def test_what_was_printed_is_not_printed_again(jobs, monkeypatch, capsys):
                 print(k, total)  # noqa: T201 - that is what is tested
         return total
 
-    begun = threading.Event()
-    attempted = outside.attempted
-
-    def after_a_while(*args, beside=False, **kwargs):
-        if beside:
-            begun.wait()
-            time.sleep(0.3)
-        return attempted(*args, beside=beside, **kwargs)
-
-    call = tiers.Job.call
-    monkeypatch.setattr(tiers.Job, "call", lambda *args: (begun.set(), call(*args))[1])
-    monkeypatch.setattr(outside, "attempted", after_a_while)
+    there = threading.Event()
+    hasten, render = tiers.Job.hasten, failures.render
+    monkeypatch.setattr(tiers.Job, "hasten", lambda job: (there.set(), hasten(job))[1])
+    monkeypatch.setattr(failures, "render", lambda *args: (there.wait(60.0), render(*args))[1])  # the first print waits
     monkeypatch.setattr(tiers, "PATIENCE", 0.0)
     x = np.linspace(0.1, 1.0, 1000)
     compiled = dj.jit(told)
