@@ -86,7 +86,7 @@ class Iteration(Mixin):
                 return self.land("break", break_uid)
         elif isinstance(iterable, (av.Ref, av.Iter)) and site in self.growing:
             return self._while_it_grows(iterable, body, site, node, assigned, break_uid)
-        loop = Loop(site, "for", [], body, None, assigned, break_uid, node, items is not None, budget)
+        loop = Loop(site, "for", [], body, None, assigned, break_uid, node, budget=budget)
         return self._by_index(iterable, loop, may_be_long=may)
 
     def _by_index(self, iterable: Any, loop: Loop, *, may_be_long: bool) -> Any:
@@ -99,7 +99,7 @@ class Iteration(Mixin):
             turn = self._watched(iterable, loop.body)
             if self._written_out(site, iterable, known, turn, may_be_long=may_be_long):
                 return self.land("break", loop.break_uid)
-        saved, block, first, body = dict(self.cells), self.build.block, len(self.build.block.ops), loop.body
+        body, block, first, go_back = loop.body, self.build.block, len(self.build.block.ops), self._way_back()
         indexed = self.indexed(iterable, node, tables=True)
         if indexed is None:
             raise self.not_iterable(iterable, node)
@@ -109,8 +109,7 @@ class Iteration(Mixin):
             broke = self._counted(indexed, body, loop)
             if self._grows_inside(iterable, block.ops[first:], node):
                 self.growing.add(site)
-                self.cells, self.dead = saved, False
-                del block.ops[first:]
+                go_back()
                 return self._while_it_grows(iterable, body, site, node, loop.assigned, loop.break_uid)
             if not long or _same_objects(contents, self.known_contents(iterable)):
                 return broke
@@ -123,8 +122,7 @@ class Iteration(Mixin):
         self.unroll.add(site)
         if long:
             self.learned.written.add(site)
-        self.cells, self.dead = saved, False
-        del block.ops[first:]
+        go_back()
         loop.body, loop.bounds = body, []
         return self._by_index(iterable, loop, may_be_long=may_be_long and not long)
 
@@ -248,6 +246,16 @@ class Iteration(Mixin):
             return False
         return True
 
+    def _way_back(self) -> Callable[[], None]:
+        """How to undo what is interpreted from here on, in this block."""
+        saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
+
+        def go_back() -> None:
+            self.cells, self.dead = saved, False
+            del block.ops[first:]
+
+        return go_back
+
     def _written_out(
         self,
         site: Any,
@@ -262,12 +270,11 @@ class Iteration(Mixin):
         if may_be_long and not self.is_few(items):
             if site in self.learned.long:
                 return False
-            saved, block, first = dict(self.cells), self.build.block, len(self.build.block.ops)
+            block, first, go_back = self.build.block, len(self.build.block.ops), self._way_back()
             self._unroll_from(items[:1], 0, body)
             if not self.jumped() and self.is_long(block.ops[first:], len(items)) and self.is_uniform(iterable):
                 self.learned.long.add(site)
-                self.cells, self.dead = saved, False
-                del block.ops[first:]
+                go_back()
                 return False
             begun = 1
         if len(items) > UNROLL_LIMIT:

@@ -171,9 +171,10 @@ class Lists(Mixin):
     def write_item(self, ref: av.Ref, item: ItemOf, contents: Any) -> None:
         """Change those parts of an item that are not what was read last."""
         held, before = self.contents(item.owner), self.last_read[ref.uid]
-        if self.learn_wider(held, self._unnamed(contents)):
+        new = self.leaves_or_wider(held, self._unnamed(contents))
+        if new is None:
             return
-        old, new = ([*self.elem_leaves(held, self._unnamed(c))] for c in (before, contents))
+        old = self.elem_leaves(held, self._unnamed(before))
         for target, a, b in zip(held.lists, old, new, strict=True):
             if a is not b:
                 self.build.op("list_set", [target, b, item.index])
@@ -310,22 +311,25 @@ class Lists(Mixin):
             self.write(ref, replace(held, items=(*held.items, value)))
         else:
             self.changes_list(held)
-            if self.learn_wider(held, value):
-                return NONE
-            for target, leaf in zip(held.lists, self.elem_leaves(held, value), strict=True):
+            leaves = self.leaves_or_wider(held, value)
+            for target, leaf in zip(held.lists, leaves, strict=True) if leaves is not None else ():
                 self.build.op("list_append", [target, leaf])
         return NONE
 
-    def learn_wider(self, held: DynList, value: Any) -> bool:
-        """Whether a list must be able to hold other items to hold this one: specialisation will start again with those.
+    def leaves_or_wider(self, held: DynList, value: Any) -> list[Value] | None:
+        """A value as an item of a growing list; None where the list must be able to hold other items to hold it.
 
-        This attempt goes on, without the item, to learn what else lists must hold.
+        Specialisation will start again with those. This attempt goes on, without the item, to learn what else lists
+        must hold.
         """
         elem = self.common_items(held.elem, item_template(value, self.cells, self.sites))
-        if same_items(elem, held.elem):
-            return False
-        self.note_wider(held.site, elem)
-        return True
+        if not same_items(elem, held.elem):
+            self.note_wider(held.site, elem)
+            return None
+        side = Side(self.cells, self.build, self.sites)
+        leaves = item_leaves(value, elem, side)
+        self.part_with(self.cells, side.copied, live=self.is_live(held))
+        return leaves
 
     def note_wider(self, site: Any, elem: Any) -> None:
         """Items that the lists made at a place turn out to have to hold."""
@@ -341,13 +345,10 @@ class Lists(Mixin):
         return elem
 
     def elem_leaves(self, held: DynList, value: Any) -> list[Value]:
-        """A value as an item of a growing list; one of another type starts specialisation again with a wider list."""
-        elem = self.common_items(held.elem, item_template(value, self.cells, self.sites))
-        if not same_items(elem, held.elem):
-            raise Learn("lists", {held.site: elem})
-        side = Side(self.cells, self.build, self.sites)
-        leaves = item_leaves(value, elem, side)
-        self.part_with(self.cells, side.copied, live=self.is_live(held))
+        """A value as an item of a growing list, without which the attempt cannot go on."""
+        leaves = self.leaves_or_wider(held, value)
+        if leaves is None:
+            raise Learn("lists", {held.site: self.wider_lists[held.site]})
         return leaves
 
     def make_dynamic(self, ref: av.Ref) -> DynList:

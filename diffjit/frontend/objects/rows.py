@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.dataclass import dataclass
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Column, Forms, Item
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import same_object
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.types import BOOL, Array
@@ -30,11 +30,6 @@ ROW = "is a row of a table that a loop goes through"
 FEW = 5  # items that are written out whatever they take
 
 Get = Callable[[Any], Any]  # from an index to the item there
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Unlike:
-    """Items that no table holds."""
 
 
 class Rows(Mixin):
@@ -188,11 +183,9 @@ class Rows(Mixin):
         return bool(sources) and all(kind == "loop" and site in self.learned.long for kind, site in sources)
 
     def table_item(self, items: Sequence[Any], index: Value) -> Any:
-        """An item of one kind, or `Unlike()`, at an index that only a long loop knows."""
-        get = self.column(items)
-        if get is None:
-            return Unlike()
-        return get(index if self._is_within(index, len(items)) else self._place(index, len(items)))
+        """An item at an index that only a long loop knows; None for others, and where no table holds the items."""
+        get = self.column(items) if self.of_long_loops(index) else None
+        return get and get(index if self._is_within(index, len(items)) else self._place(index, len(items)))
 
     def _place(self, index: Value, count: int) -> Any:
         """An index of the run into so many items, counted from the first; IndexError where there is no such item."""
@@ -224,11 +217,9 @@ class Rows(Mixin):
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two items are one thing, or texts or numbers that nobody tells apart."""
-    if isinstance(one, Static) and isinstance(other, Static):
-        a, b = one.obj, other.obj
-        return a is b or (type(a) is type(b) and isinstance(a, str | int) and a == b)
-    return one is other
+    """Whether two items are one thing, or things that nobody tells apart."""
+    both = isinstance(one, Static) and isinstance(other, Static)
+    return same_object(one.obj, other.obj) if both else one is other
 
 
 def _alike(rows: Any, items: Sequence[Any]) -> bool:

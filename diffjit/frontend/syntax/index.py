@@ -14,7 +14,6 @@ from diffjit.frontend.kernels.words import is_kernel
 from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.numpy.index_tricks import is_index_trick
 from diffjit.frontend.objects.lists import split_slice
-from diffjit.frontend.objects.rows import Unlike
 from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.loops import whole
@@ -190,7 +189,7 @@ class Indexing(Mixin):
     def select_item(self, items: list[Any], index: Value, node: Any) -> Any:
         """A run-time index into a container of known length: numbers of one kind become a small array."""
         if self.can_be_static(index) or not items:
-            if items and self.of_long_loops(index) and not isinstance(found := self.table_item(items, index), Unlike):
+            if (found := self.table_item(items, index)) is not None:
                 return found
             error = TypeProblem(
                 "DJ307", "this index into a list or tuple must be known before the program runs", cure="use an array"
