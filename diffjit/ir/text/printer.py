@@ -122,6 +122,6 @@ def _helpers(used: set[str], prelude: Mapping[str, str]) -> list[str]:
 def _rename(statements: Iterable[ast.stmt], names: Mapping[str, str]) -> None:
     """Rename builtins, modules and helpers that share their name with a parameter."""
     for statement in statements:
-        for node in ast.walk(statement):
+        for node in syntax.nodes(statement):
             if isinstance(node, ast.Name) and not isinstance(node, syntax.Variable) and node.id in names:
                 node.id = names[node.id]

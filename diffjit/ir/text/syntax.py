@@ -25,6 +25,38 @@ class Variable(ast.Name):
 Variable.__name__ = "Name"  # printers of syntax trees choose by the class's name
 
 
+_NO_NODES = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment", "module", "level"})  # none we look for
+_PARTS: dict[type, tuple[str, ...]] = {}  # class of nodes -> the fields with nodes in them
+
+
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    """The nodes of a tree in the order of `ast.walk`, three times as fast, without those for contexts and operators."""
+    found = [tree]
+    for node in found:  # which grows
+        kind = node.__class__
+        parts = _PARTS.get(kind)
+        if parts is None:
+            parts = _PARTS[kind] = tuple(f for f in kind._fields if f not in _NO_NODES)
+        values = node.__dict__
+        for part in parts:
+            value = values.get(part)
+            if isinstance(value, list):
+                found += [v for v in cast("list[object]", value) if isinstance(v, ast.AST)]
+            elif isinstance(value, ast.AST):
+                found.append(value)
+    return found
+
+
+def all_statements(tree: ast.stmt) -> list[ast.stmt]:
+    """A statement and those within it."""
+    found = [tree]
+    for statement in found:  # which grows
+        values = statement.__dict__
+        found += values.get("body") or ()
+        found += values.get("orelse") or ()
+    return found
+
+
 def name(text: str) -> ast.Name:
     """A module, builtin or helper, read."""
     return ast.Name(id=text, ctx=LOAD)

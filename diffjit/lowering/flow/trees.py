@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from diffjit.ir.text import syntax
 from diffjit.ir.text.names import BUILTINS
 from diffjit.lowering.llvm.numba_internals import IR
 
@@ -72,7 +73,7 @@ class _Writer:
         self.blocks: dict[int, Any] = {}
         self.definitions: dict[str, list[Any]] = defaultdict(list)
         self.locals = {a.arg for a in tree.args.args}
-        self.locals |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.locals |= {n.id for n in syntax.nodes(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         self.count = 0
         self.loops: list[tuple[int, int]] = []  # where `continue` and `break` go
         self.block: Any = None  # None: no way leads here

@@ -183,34 +183,28 @@ class BytecodePass(numba_internals.TranslateByteCode):
             state["func_ir"] = trees.interpreted(state["func_id"], tree)
         else:
             state["bc"].labels = frozenset(state["bc"].labels)  # asked for each instruction whether it is among them
-            with numba_internals.faster_lifetimes(lifetimes):
-                state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
+            state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
         facts.take_out(state["func_ir"])
         webs.split(state["func_ir"])
         return True
 
 
-class _FastLifetimes:
-    """Passes that ask which variables are alive: as Numba's, with a faster analysis (the compiler lock is held)."""
-
-    def run_pass(self, state: Any) -> bool:
-        """Run the pass."""
-        with numba_internals.faster_lifetimes(lifetimes):
-            return super().run_pass(state)  # pyright: ignore[reportAttributeAccessIssue]
-
-
 @register_pass(mutates_CFG=True, analysis_only=False)
-class ProcessingPass(_FastLifetimes, numba_internals.IRProcessing):  # pyright: ignore[reportIncompatibleMethodOverride]
-    """Marks where variables end."""
+class LifetimesPass(numba_internals.AnalysisPass):
+    """Marks where variables end that hold references, once types are known."""
 
-    _name = "diffjit_processing"
+    _name = "diffjit_lifetimes"
 
+    def __init__(self) -> None:
+        super().__init__()
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class LegalizationPass(_FastLifetimes, numba_internals.IRLegalization):  # pyright: ignore[reportIncompatibleMethodOverride]
-    """Marks it again, once types are known."""
-
-    _name = "diffjit_legalization"
+    def run_pass(self, state: Any) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Mark them in one function."""
+        function, models = state.func_ir, state.targetctx.data_model_manager
+        function.blocks = numba_internals.with_one_way_back(function.blocks)
+        counted = {name for name, ty in state.typemap.items() if models[ty].contains_nrt_meminfo()}
+        lifetimes.mark_ends(function.blocks, counted)
+        return True
 
 
 # Typing ---------------------------------------------------------------------------------------------------------------
@@ -340,8 +334,8 @@ class LeanCompiler(CompilerBase):
         """Only what generated text needs."""
         passes = PassManager("diffjit")
         for number, stage in enumerate((
-            BytecodePass, numba_internals.FixupArgs, ProcessingPass, TypingPass,
-            LegalizationPass, LowerPass, numba_internals.NoPythonBackend,
+            BytecodePass, numba_internals.FixupArgs, TypingPass, LifetimesPass, LowerPass,
+            numba_internals.NoPythonBackend,
         )):  # fmt: skip
             passes.add_pass(stage, f"stage {number}")
         passes.finalize()

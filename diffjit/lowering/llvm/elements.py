@@ -77,27 +77,24 @@ def wrapped(builder: Any, index: Any, length: Any) -> Any:
 
 def checked(context: Any, builder: Any, index: Any, length: Any, axis: int) -> Any:
     """An index with negative ones wrapped; IndexError when it is out of range."""
-    from diffjit.lowering.llvm.exits import fail
+    from diffjit.lowering.llvm.exits import fail_if
 
     if isinstance(index, llvm_ir.Constant):
         place = index if index.constant >= 0 else builder.add(index, length)
     else:
         place = wrapped(builder, index, length)
-    with builder.if_then(builder.icmp_unsigned(">=", place, length), likely=False):
-        fail(context, builder, INDEX, index, I64(axis), length)
-        with_dead_end(builder)
+    fail_if(context, builder, builder.icmp_unsigned(">=", place, length), INDEX, index, I64(axis), length)
     return place
 
 
 def promised(context: Any, builder: Any, index: Any, length: Any, axis: int, checks: Checks) -> Any:
     """An index that needs no test, which is tested."""
-    from diffjit.lowering.llvm.exits import fail
+    from diffjit.lowering.llvm.exits import fail_if
 
     wraps = checks == "promised wrap"
     place = wrapped(builder, index, length) if wraps else index
-    with builder.if_then(builder.icmp_unsigned(">=", place, length), likely=False):
-        fail(context, builder, PROMISED, I64(WRAPPED_PLACE if wraps else PLACE), index, I64(axis), length)
-        with_dead_end(builder)
+    what = I64(WRAPPED_PLACE if wraps else PLACE)
+    fail_if(context, builder, builder.icmp_unsigned(">=", place, length), PROMISED, what, index, I64(axis), length)
     return place
 
 

@@ -20,7 +20,7 @@ from diffjit.lowering.calls import failures
 from diffjit.lowering.flow import facts, registers
 from diffjit.lowering.llvm import elements, numba_internals, polls, slices, unused, vectors
 from diffjit.lowering.llvm.elements import I64
-from diffjit.lowering.llvm.exits import REFERENCE, SLOT, Context, releaser
+from diffjit.lowering.llvm.exits import REFERENCE, SLOT, Context, dropper, releaser
 from diffjit.lowering.llvm.numba_internals import ERROR_CODE, IR, control_flow
 from diffjit.lowering.llvm.operations import Operation, OperationType
 from diffjit.lowering.llvm.scopes import Distinct, Scopes, distinct
@@ -125,7 +125,7 @@ class Lower(numba_internals.FunctionLowering):
 
     def _test_arguments(self, block: Any) -> None:
         """Arguments that are said to be apart are, where one is written (`settings.checked`)."""
-        from diffjit.lowering.runtime.memory import share_arguments
+        from diffjit.lowering.runtime.overlap import share_arguments
 
         self.loc = block.body[0].loc
         share_arguments(self.context, self.builder, self.scopes, self.fndesc.argtypes, self.fnargs)
@@ -149,6 +149,7 @@ class Lower(numba_internals.FunctionLowering):
         self.stop_block = fn.append_basic_block("stop")
         self.lent = registers.lent(self.func_ir.blocks, self.facts, self.in_registers)
         self.places: dict[str, int] = {}  # variable -> its first place among the noted references
+        self.found_places: dict[int, Any] = {}  # place -> its address
         count = 0
         for name, ty in self.fndesc.typemap.items():
             if (references := self._references(ty)) > 0 and name not in self.lent:
@@ -218,14 +219,26 @@ class Lower(numba_internals.FunctionLowering):
 
     def delvar(self, name: str) -> None:
         """Delete a variable: where it holds no reference, that is nothing to do."""
-        if name in self.places:
-            super().delvar(name)
-            self._note(name, [llvm_ir.Constant(REFERENCE, None)] * self._references(self.typeof(name)))
+        if name not in self.places:
+            return
+        if self.has_register(name):
+            held = self.context.nrt.get_meminfos(self.builder, self.typeof(name), self.loadvar(name))
+            for k, (_, pointer) in enumerate(held, self.places[name]):
+                self.builder.call(dropper(self.module), [self.builder.bitcast(pointer, REFERENCE), self._place(k)])
+            return
+        super().delvar(name)
+        self._note(name, [llvm_ir.Constant(REFERENCE, None)] * self._references(self.typeof(name)))
 
     def _note(self, name: str, pointers: Any) -> None:
         for k, pointer in enumerate(pointers, self.places[name]):
-            place = self.builder.gep(self.noted, [I64(0), I64(k)])
-            self.builder.store(self.builder.bitcast(pointer, REFERENCE), place)
+            self.builder.store(self.builder.bitcast(pointer, REFERENCE), self._place(k))
+
+    def _place(self, k: int) -> Any:
+        """Where a reference is noted."""
+        if k not in self.found_places:
+            with self.builder.goto_entry_block():
+                self.found_places[k] = self.builder.gep(self.noted, [I64(0), I64(k)])
+        return self.found_places[k]
 
     @property
     def checks(self) -> elements.Checks:
@@ -427,6 +440,9 @@ class Lower(numba_internals.FunctionLowering):
 
     def lower_inst(self, inst: Any) -> Any:
         """Constant indices of stores take the same way as others; `raise error()` has left already."""
+        if isinstance(inst, IR.Assign) and not self.debugs:  # most are; Numba would print each for its log
+            self.storevar(self.lower_assign(self.typeof(inst.target.name), inst), inst.target.name, _number(inst.value))
+            return None
         self.known = self.facts.of.get(id(inst), facts.NOTHING)
         if isinstance(inst, IR.Raise):  # pyright: ignore[reportPrivateImportUsage]
             self.builder.unreachable()
@@ -438,13 +454,13 @@ class Lower(numba_internals.FunctionLowering):
         if isinstance(inst, IR.Jump):
             self._lower_jump(inst)
             return None
-        head = self.polls.heads.get(self.labels[id(self.current)])
         if isinstance(inst, IR.Branch):
             self._look_before(inst.truebr, inst.falsebr)
-        if isinstance(inst, IR.Branch) and head in self.polls.counters:
-            ended = polls.between(self, head, self.blkmap[inst.falsebr])
-            self.builder.cbranch(self.loadvar(inst.cond.name), self.blkmap[inst.truebr], ended)
-            return None
+            head = self.polls.heads.get(self.labels[id(self.current)])
+            if head in self.polls.counters:
+                ended = polls.between(self, head, self.blkmap[inst.falsebr])
+                self.builder.cbranch(self.loadvar(inst.cond.name), self.blkmap[inst.truebr], ended)
+                return None
         return super().lower_inst(inst)
 
     def _look_before(self, *heads: Any) -> None:
@@ -481,6 +497,11 @@ class Lower(numba_internals.FunctionLowering):
                 self._accessed("store", target_var.name)
                 return None
         return super().lower_setitem(target_var, index_var, value_var, signature)
+
+
+def _number(value: Any) -> int | None:
+    """Which argument this is, counted from one."""
+    return value.index + 1 if isinstance(value, IR.Arg) else None
 
 
 def _loop_mark(module: Any, group: Any, *, scalar: bool) -> Any:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from diffjit.lowering.calls import records
 from diffjit.lowering.calls.boxing import Boxing
 from diffjit.lowering.calls.failures import NO_MEMORY, Stopped
-from diffjit.lowering.llvm import numba_internals
+from diffjit.lowering.llvm import numba_internals, unused
 from diffjit.lowering.llvm.elements import I64, MEMINFO
 
 if TYPE_CHECKING:
@@ -27,6 +27,13 @@ ROOM, CAPACITY = 0, 1  # parts of a slot
 MEMINFO_DATA = 3  # the word of Numba's MemInfo that points to the memory (`NRT_MemInfo_data_fast`),
 MEMINFO_SIZE = 4  # and that of its size
 SLOT = llvm_ir.LiteralStructType([REFERENCE, I64])  # memory that a place of a function uses again and again
+
+
+class Failing(NamedTuple):
+    """How a call has ended that left its exception where the caller leaves its own."""
+
+    code: Any
+    is_error: Any
 
 
 class CleanExits(numba_internals.CallingConvention):
@@ -42,9 +49,23 @@ class CleanExits(numba_internals.CallingConvention):
         self.set_static_user_exc(builder, exc, exc_args=exc_args, loc=loc, func_name=func_name)
         self.leave(builder, numba_internals.USER_ERROR)
 
+    def call_function(self, builder: Any, callee: Any, resty: Any, argtys: Any, args: Any, attrs: Any = None) -> Any:
+        """Call a function: what it fails with goes where ours would leave it, and there is one test. Its result.
+
+        Numba sets up a place of its own for both at each call, and tells six kinds of failure apart: a third of the
+        code of long programs.
+        """
+        if not hasattr(builder.function, "diffjit_exit") or isinstance(resty, types.Optional):
+            return super().call_function(builder, callee, resty, argtys, args, attrs)
+        place, given = result_place(builder, self.result_type(callee)), self.packed(argtys, builder, args)
+        code = builder.call(callee, [place, self.exception_place(builder.function), *given])
+        result = self.context.get_returned_value(builder, resty, builder.load(place))
+        return Failing(code, builder.icmp_signed("!=", code, code.type(0))), result
+
     def return_status_propagate(self, builder: Any, status: Any) -> None:
         """Leave because a callee failed; a caller made from user code notes its own line."""
-        builder.store(status.excinfoptr, self.exception_place(builder.function))
+        if not isinstance(status, Failing):
+            builder.store(status.excinfoptr, self.exception_place(builder.function))
         lower = self.context.lower
         if lower.module_key and builder.function is lower.function:
             trace = cgutils.get_or_insert_function(
@@ -113,6 +134,30 @@ def fail(context: Any, builder: Any, kind: int, *payload: Any) -> None:
     builder.branch(lower.stop_block)
 
 
+def stop_if(context: Any, builder: Any, condition: Any) -> None:
+    """Emit: clean up and leave where the condition holds; what failed has been noted."""
+    go_on = builder.append_basic_block("go")
+    _unlikely(builder, condition, context.lower.stop_block, go_on)
+    builder.position_at_end(go_on)
+
+
+def fail_if(context: Any, builder: Any, condition: Any, kind: int, *payload: Any) -> None:
+    """Emit: leave with a recorded failure where the condition holds."""
+    failed, go_on = builder.append_basic_block("no"), builder.append_basic_block("go")
+    _unlikely(builder, condition, failed, go_on)
+    builder.position_at_end(failed)
+    fail(context, builder, kind, *payload)
+    builder.position_at_end(go_on)
+
+
+def _unlikely(builder: Any, condition: Any, then: Any, other: Any) -> None:
+    branch, known = builder.cbranch(condition, then, other), vars(builder.module)
+    if "unlikely" not in known:
+        branch.set_weights([1, 99])
+        known["unlikely"] = branch.metadata["prof"]
+    branch.set_metadata("prof", known["unlikely"])
+
+
 def _recorder(module: Any, count: int) -> Any:
     """A function of the LLVM module that packs the payload and calls `dj_fail`: out of line, it keeps checks small."""
     name = f"diffjit_fail_{count}"
@@ -172,6 +217,44 @@ def outline(context: Any, builder: Any, name: str, result: Any, arguments: list[
     fn.attributes.add("noinline")
     emit(llvm_ir.IRBuilder(fn.append_basic_block()), *fn.args)
     return fn
+
+
+def result_place(builder: Any, kind: Any) -> Any:
+    """Where what is called leaves a result of a type, for the caller to read at once: one place of each type."""
+    places = vars(builder.function).setdefault("results", {})
+    if kind not in places:
+        places[kind] = cgutils.alloca_once(builder, kind)
+    return places[kind]
+
+
+def inlined(module: Any, name: str, result: Any, arguments: list[Any], emit: Any) -> Any:
+    """A function of the LLVM module for what is written again and again: LLVM puts its body where it is called.
+
+    `arguments` are types. To write a call is a tenth of the work of writing a body, and LLVM does the rest faster.
+    It returns a number or an address: structs that come by two ways LLVM leaves as they are, and learns nothing of.
+    """
+    found = module.globals.get(name)
+    if found is not None:
+        return found
+    fn = llvm_ir.Function(module, llvm_ir.FunctionType(result, arguments), name)
+    fn.linkage = "linkonce_odr"
+    fn.attributes.add("alwaysinline")
+    emit(unused.Builder(fn.append_basic_block()), *fn.args)
+    return fn
+
+
+def dropper(module: Any) -> Any:
+    """A function of the LLVM module that gives a noted reference up: the reference, and the place of the note."""
+
+    def emit(b: Any, reference: Any, place: Any) -> None:
+        void = llvm_ir.VoidType()
+        b.call(
+            cgutils.get_or_insert_function(module, llvm_ir.FunctionType(void, [REFERENCE]), "NRT_decref"), [reference]
+        )
+        b.store(llvm_ir.Constant(REFERENCE, None), place)
+        b.ret_void()
+
+    return inlined(module, "diffjit_drop", llvm_ir.VoidType(), [REFERENCE, REFERENCE.as_pointer()], emit)
 
 
 def site(context: Any) -> list[Any]:

@@ -37,6 +37,7 @@ from numba.core import (
     analysis,
     bytecode,
     callconv,
+    cgutils,
     codegen,
     compiler,
     config,
@@ -47,11 +48,12 @@ from numba.core import (
     lowering,
     registry,
     serialize,
+    transforms,
     typed_passes,
     typeinfer,
     untyped_passes,
 )
-from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.compiler_machinery import AnalysisPass, PassManager, register_pass
 from numba.core.cpu import CPUContext
 from numba.core.datamodel import models
 from numba.core.dispatcher import Dispatcher
@@ -86,7 +88,7 @@ with replaced(linalg, "ensure_blas", lambda: None):
 
 IR: Any = lowering.ir  # pyright: ignore[reportPrivateImportUsage]
 control_flow: Any = analysis.compute_cfg_from_blocks
-_UsesAndDefinitions: Any = analysis._use_defs_result
+with_one_way_back: Any = transforms.canonicalize_cfg  # blocks whose loops go back to their heads in one place each
 always_in_slots: Any = analysis.must_use_alloca
 
 
@@ -136,36 +138,6 @@ def insert(builder: Any, instruction: Any) -> None:
     builder._insert(instruction)
 
 
-@contextmanager
-def faster_lifetimes(lifetimes: Any) -> Iterator[None]:
-    """For a while, other analyses of which variables are alive, from what is read and made in each block."""
-    with (
-        replaced(analysis, "compute_live_map", lifetimes.live_map),
-        replaced(analysis, "compute_dead_maps", lifetimes.dead_maps),
-        replaced(analysis, "compute_live_variables", lifetimes.entry_variables),
-        replaced(analysis, "compute_use_defs", _uses_and_definitions),
-    ):
-        yield
-
-
-def _uses_and_definitions(blocks: Any) -> Any:
-    """What each block reads before it has made it, and what it makes."""
-    uses: dict[Any, set[str]] = {}
-    made: dict[Any, set[str]] = {}
-    for label, block in blocks.items():
-        used, own = uses[label], made[label] = set[str](), set[str]()
-        for inst in block.body:
-            target = inst.target.name if isinstance(inst, IR.Assign) else None
-            read = names_read(inst)
-            used.update(name for name in read if name not in own)
-            if target is not None:
-                if target not in read:
-                    own.add(target)
-                elif target not in own:
-                    used.add(target)
-    return _UsesAndDefinitions(uses, made)
-
-
 class CompilerBase(compiler.CompilerBase):
     """What takes a function through the passes."""
 
@@ -181,8 +153,6 @@ class CompilerBase(compiler.CompilerBase):
 Interpreter = interpreter.Interpreter
 TranslateByteCode = untyped_passes.TranslateByteCode
 FixupArgs = untyped_passes.FixupArgs
-IRProcessing = untyped_passes.IRProcessing
-IRLegalization = typed_passes.IRLegalization
 NoPythonBackend = typed_passes.NoPythonBackend
 NopythonTypeInference = typed_passes.NopythonTypeInference
 NativeLowering = typed_passes.BaseNativeLowering
@@ -331,6 +301,18 @@ class FunctionLowering(lowering.Lower):
             raise
         self.post_block(block)
 
+    @property
+    def debugs(self) -> bool:
+        """Whether places are noted for a debugger."""
+        return bool(self.flags and self.flags.debuginfo)
+
+    def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
+        """Assign to a variable."""
+        if name in self._singly_assigned_vars:
+            self._blk_local_varmap[name] = value
+        else:
+            super().storevar(value, name, argidx)
+
     def decref(self, typ: Any, val: Any) -> None:
         """Give up the references that a value holds."""
         self.context.nrt.decref(self.builder, typ, val)
@@ -343,6 +325,10 @@ class FunctionLowering(lowering.Lower):
     def in_registers(self) -> set[str]:
         """The variables that are no stack slots."""
         return self._singly_assigned_vars
+
+    def has_register(self, name: str) -> bool:
+        """Whether a variable is no stack slot, and has been assigned."""
+        return name in self._singly_assigned_vars and name in self._blk_local_varmap
 
 
 ERROR_CODE = callconv.errcode_t
@@ -363,6 +349,14 @@ class CallingConvention(callconv.CPUCallConv):
     def exception_place(self, function: Any) -> Any:
         """The argument that points to where a function leaves its exception."""
         return self._get_excinfo_argument(function)
+
+    def result_type(self, function: Any) -> Any:
+        """The type of what a function leaves as its result."""
+        return self._get_return_argument(function.function_type).pointee
+
+    def packed(self, kinds: Any, builder: Any, values: Any) -> list[Any]:
+        """Arguments of a call, in parts."""
+        return list(self._get_arg_packer(kinds).as_arguments(builder, values))
 
     def _return_errcode_raw(self, builder: Any, code: Any) -> None:
         self.leave(builder, code)
@@ -401,6 +395,17 @@ class ListInside(ListInstance):
     def payload(self) -> Any:
         """What the list holds in memory: `size`, and for how many items there is room, `allocated`."""
         return self._payload
+
+    def with_room(self, room: Any) -> Any:
+        """Get memory for some items, those that are there kept: null where there is none, and the list is as before."""
+        context, builder = self._context, self._builder
+        head = context.get_abi_sizeof(context.get_data_type(numba.types.ListPayload(self._ty))) - self._itemsize
+        size, too_big = cgutils.muladd_with_overflow(builder, room, room.type(self._itemsize), room.type(head))
+        most = builder.select(too_big, room.type((1 << 63) - 1), size)  # refused by whoever has the memory
+        found = context.nrt.meminfo_varsize_realloc_unchecked(builder, self.meminfo, most)
+        with builder.if_then(cgutils.is_not_null(builder, found)):
+            self.payload.allocated = room
+        return found
 
 
 # Modules of LLVM ------------------------------------------------------------------------------------------------------
@@ -568,6 +573,7 @@ def asked(name: str) -> Any:
 
 
 __all__ = [
+    "AnalysisPass",
     "Dispatcher",
     "PassManager",
     "models",

@@ -13,7 +13,7 @@ from typing import Any
 from numba.core import types
 from numba.extending import models, register_model, typeof_impl
 
-from diffjit.lowering.llvm.numba_internals import defined, signature  # pyright: ignore[reportPrivateImportUsage]
+from diffjit.lowering.llvm.numba_internals import defined, signature_of
 
 
 class Operation:
@@ -34,7 +34,7 @@ class Operation:
         plain = tuple(types.unliteral(t) for t in operands)  # pyright: ignore[reportArgumentType]
         if plain not in self.known:
             result = self.typing(*plain) if len(plain) == self.arity else None
-            self.known[plain] = None if result is None else signature(result, *plain)
+            self.known[plain] = None if result is None else signature_of(result, *plain)
             if result is not None:
                 defined(self, plain, self._implementation)
         return self.known[plain]

@@ -14,7 +14,7 @@ _WITHOUT_EFFECT = frozenset({
 
 
 class Builder(llvm_ir.IRBuilder):
-    """Writes LLVM; a part of what is put together is the part itself."""
+    """Writes LLVM; a part of what is put together is the part itself, and a part is taken out once."""
 
     def extract_value(self, agg: Any, idx: Any, name: str = "") -> Any:
         """A part of a struct or an array."""
@@ -27,7 +27,22 @@ class Builder(llvm_ir.IRBuilder):
             if at[: len(wanted)] == wanted or wanted[: len(at)] == at:  # a part of a part
                 break
             whole = whole.aggregate
-        return super().extract_value(agg, idx, name)
+        return self._taken_out(agg, idx, name)
+
+    def _taken_out(self, agg: Any, idx: Any, name: str) -> Any:
+        """A part, taken out in the block that makes the whole: wherever the whole can be read, so can the part."""
+        home = agg.parent if isinstance(agg, llvm_ir.Instruction) else None
+        if home is None or (home is not self.block and not home.is_terminated):
+            return super().extract_value(agg, idx, name)
+        found = vars(self.function).setdefault("parts", {})
+        key = agg, tuple(idx) if isinstance(idx, (tuple, list)) else (idx,)
+        if key not in found:
+            if home is self.block:
+                found[key] = super().extract_value(agg, idx, name)
+            else:
+                found[key] = llvm_ir.ExtractValue(home, agg, list(key[1]), name)
+                home.instructions.insert(len(home.instructions) - 1, found[key])
+        return found[key]
 
 
 def drop(function: Any) -> None:

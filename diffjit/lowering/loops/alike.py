@@ -52,7 +52,7 @@ def merge(
 
 def _rename(body: list[ast.stmt], same: dict[str, str]) -> None:
     for statement in body if same else ():
-        for node in ast.walk(statement):
+        for node in syntax.nodes(statement):
             if isinstance(node, ast.Name):
                 node.id = same.get(node.id, node.id)
 
@@ -86,7 +86,7 @@ class _Names:
 
     def __init__(self, part: Part) -> None:
         self.place = {name: k for k, name in enumerate(part.parameters)}
-        nodes = (n for s in part.body for n in ast.walk(s) if isinstance(n, ast.Name))
+        nodes = (n for s in part.body for n in syntax.nodes(s) if isinstance(n, ast.Name))
         self.made = {n.id for n in nodes if isinstance(n.ctx, ast.Store)}
 
     def write(self, node: Any, found: list[Any]) -> None:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.separate import SUMS
 from diffjit.ir.nodes import Op, Value, const_of
+from diffjit.ir.text import syntax
 from diffjit.ir.walk import walk
 from diffjit.lowering.loops import fuse, sharing, told
 from diffjit.lowering.loops.outlined import MOST
@@ -103,7 +104,7 @@ def add_up(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value
                 lines.add(f"add_into({n}, {row})")
     made = lines.parse()
     for statement in made:
-        for node in ast.walk(statement):
+        for node in syntax.nodes(statement):
             if isinstance(node, (ast.stmt, ast.Call)):
                 node.origin = op  # type: ignore[attr-defined] - the place of a failure
     return made

@@ -114,9 +114,10 @@ def _has_value(v: Value) -> bool:
 
 def outline(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
     """The call that runs a loop."""
-    made = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    made = {n.id for n in syntax.nodes(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     results = [n for n in dict.fromkeys(map(name, op.outputs)) if n is not None and n in made]
-    bounds = [n.id for n in ast.walk(loop.iter) if isinstance(n, ast.Name)]  # read once: the body may use their names
+    # Bounds are read once: the body may use their names.
+    bounds = [n.id for n in syntax.nodes(loop.iter) if isinstance(n, ast.Name)]
     carried = list(dict.fromkeys([*results, *(n for n in bounds if n in made)]))
     behind: dict[str, list[Value]] = {}
     for inner in walk(op.regions[0]):
@@ -126,7 +127,7 @@ def outline(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Valu
                 behind.setdefault(known, []).append(v)
     if len(free_names([loop], set())) > MOST:
         return [loop]
-    rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in ast.walk(loop))
+    rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in syntax.nodes(loop))
     printer.rooms -= rooms
     return call_of(printer, [loop], results=results, carried=carried, behind=behind, rooms=rooms, origin=op)
 

@@ -59,7 +59,7 @@ def part_of(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Valu
     body: list[ast.stmt] = [loop, *syntax.stmts("return 0")]
     free = given_names(printer, body, {low, high})
     groups = (0, 0, *groups_of(free, arrays_behind(op, free, name), printer.roots))
-    rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in ast.walk(loop))
+    rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in syntax.nodes(loop))
     printer.rooms -= rooms
     part = Part(printer.part_name(), [low, high, *free], groups, body, rooms)
     printer.parts.append(part)

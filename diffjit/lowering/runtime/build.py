@@ -11,8 +11,7 @@ from numba.core import types
 
 from diffjit.lowering.calls.failures import PROMISED
 from diffjit.lowering.llvm.compiler import OPTIONS
-from diffjit.lowering.llvm.elements import with_dead_end
-from diffjit.lowering.llvm.exits import fail
+from diffjit.lowering.llvm.exits import fail_if
 from diffjit.lowering.llvm.operations import operation
 
 I1, I8, I32, I64 = (llvm_ir.IntType(n) for n in (1, 8, 32, 64))
@@ -37,13 +36,6 @@ def call_python(context: Any, builder: Any, function: Any, arg_types: Any, args:
     context.add_linking_libs(getattr(implementation, "libs", ()))
     values = [context.cast(builder, a, t, s) for a, t, s in zip(args, arg_types, signature.args, strict=True)]
     return implementation(builder, values)
-
-
-def fail_if(context: Any, builder: Any, condition: Any, kind: int, *payload: Any) -> None:
-    """Leave with a recorded failure if the condition holds."""
-    with builder.if_then(condition, likely=False):
-        fail(context, builder, kind, *payload)
-        with_dead_end(builder)
 
 
 def _emit_relies_on(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:

@@ -1,83 +1,150 @@
-"""Lists and stacks: Numba's own lists inside compiled functions, with Python's errors."""
+"""Lists and stacks: Numba's own lists inside compiled functions, with Python's errors.
+
+What programs do with lists all the time is a function of the LLVM module for each type of items, which LLVM puts where
+it is called; what is rare in them is a function that stays one.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
+from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
-from diffjit.lowering.calls.failures import EMPTY_POP, LIST_INDEX
-from diffjit.lowering.llvm.elements import wrapped
-from diffjit.lowering.llvm.numba_internals import ListInside, signature_of
-from diffjit.lowering.runtime.build import I64, call_python, fail_if, operation, outlined
+from diffjit.lowering.calls.failures import EMPTY_POP, LIST_INDEX, NO_MEMORY
+from diffjit.lowering.llvm.elements import with_dead_end, wrapped
+from diffjit.lowering.llvm.exits import inlined, note_failure, outline, result_place, site, stop_if
+from diffjit.lowering.llvm.numba_internals import ListInside
+from diffjit.lowering.runtime.build import I1, I64, operation
 from diffjit.lowering.runtime.typespec import numba_type
+
+_FIRST = 16  # items that a new list has room for
+
+
+def _call(context: Any, builder: Any, what: str, ty: Any, result: Any, args: list[Any], emit: Any) -> Any:
+    """Call a function for lists of a type: `emit(builder, where, *args)` writes it, once in a module."""
+
+    def body(b: Any, *given: Any) -> None:
+        emit(b, list(given[:2]), *given[2:])
+
+    arguments = [*site(context), *args]
+    fn = inlined(builder.module, f"diffjit_{what}_{ty.dtype}", result, [a.type for a in arguments], body)
+    return builder.call(fn, arguments)
+
+
+def _refused(b: Any, condition: Any, where: list[Any], kind: int, *payload: Any, given: Any = cgutils.true_bit) -> None:
+    """In such a function: where the condition holds, note a failure and return what says so."""
+    with b.if_then(condition, likely=False):
+        note_failure(b, where, kind, *payload)
+        b.ret(given)
+        with_dead_end(b)
+
+
+# Room -----------------------------------------------------------------------------------------------------------------
+
+
+def _made(context: Any, builder: Any, ty: Any, room: Any, size: Any) -> Any:
+    """A list with room for some items, of a size; its items are zero."""
+    kind = context.get_value_type(ty)
+
+    def emit(b: Any, *args: Any) -> None:
+        there_is, made = ListInside.allocate_ex(context, b, ty, args[2])
+        _refused(b, b.not_(there_is), list(args[:2]), NO_MEMORY, given=llvm_ir.Constant(kind, None))
+        made.size = args[3]
+        b.ret(made.value)
+
+    arguments = [*site(context), room, size]
+    made = builder.call(outline(context, builder, f"diffjit_list_{ty.dtype}", kind, arguments, emit), arguments)
+    stop_if(context, builder, cgutils.is_null(builder, builder.extract_value(made, 0)))
+    return made
 
 
 @cache
 def new_list(spec: str) -> Any:
     """`new_list()`: an empty list of one type."""
     ty = types.List(numba_type(spec), reflected=False)
-
-    def emit(context: Any, builder: Any, _kinds: Any, _args: Any) -> Any:
-        made = ListInside.allocate(context, builder, ty, 16)
-        made.size = I64(0)
-        return made.value
-
-    make = operation("make", 0, lambda: ty, emit)
-
-    @outlined
-    def made_list() -> Any:
-        return make()
-
-    return operation("new_list", 0, lambda: ty, lambda c, b, _k, _a: call_python(c, b, made_list, (), ()))
+    return operation("new_list", 0, lambda: ty, lambda c, b, _k, _a: _made(c, b, ty, I64(_FIRST), I64(0)))
 
 
-def _emit_grow(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    made = ListInside(context, builder, kinds[0], args[0])
-    size = made.size
-    made.resize(builder.add(builder.shl(size, I64(1)), I64(16)))
-    made.size = size
-    return context.get_dummy_value()
+def _grown(context: Any, b: Any, where: list[Any], ty: Any, items: Any) -> Any:
+    """Make room; whether there is memory for it. Rare, and much code, so not put where a list is appended to."""
+
+    def emit(inner: Any, *args: Any) -> None:
+        made = ListInside(context, inner, ty, args[2])
+        size = made.size
+        room = inner.add(inner.shl(size, I64(1)), I64(_FIRST))
+        refused = cgutils.is_null(inner, made.with_room(room))
+        _refused(inner, refused, list(args[:2]), NO_MEMORY, given=cgutils.false_bit)
+        made.zfill(size, room)
+        inner.ret(cgutils.true_bit)
+
+    arguments = [*where, items]
+    return b.call(outline(context, b, f"diffjit_grow_{ty.dtype}", I1, arguments, emit), arguments)
 
 
-_grow_in_place = operation("grow_in_place", 1, lambda _l: types.none, _emit_grow)
+def _room_for_one(context: Any, b: Any, where: list[Any], ty: Any, items: Any) -> Any:
+    """In a function that tells whether there was no memory: room for one more item. How many there are."""
+    payload = ListInside(context, b, ty, items).payload
+    size = payload.size
+    full = b.icmp_signed(">=", size, payload.allocated)
+    with b.if_then(full, likely=False), b.if_then(b.not_(_grown(context, b, where, ty, items)), likely=False):
+        b.ret(cgutils.true_bit)
+        with_dead_end(b)
+    return size
 
 
-@outlined
-def _grow(items: Any) -> Any:
-    """Make room: rare, and much code, so not inlined where a list is appended to."""
-    _grow_in_place(items)
+# Items ----------------------------------------------------------------------------------------------------------------
 
 
 def _emit_append(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     (ty, kind), (items, value) = kinds, args
-    made = ListInside(context, builder, ty, items)
-    payload = made.payload
-    size = payload.size
-    with builder.if_then(builder.icmp_signed(">=", size, payload.allocated), likely=False):
-        call_python(context, builder, _grow, (ty,), (items,))
-    made.inititem(size, context.cast(builder, value, kind, ty.dtype))
-    made.size = builder.add(size, I64(1))
+
+    def emit(b: Any, where: list[Any], whole: Any, item: Any) -> None:
+        made = ListInside(context, b, ty, whole)
+        size = _room_for_one(context, b, where, ty, whole)
+        made.inititem(size, item)
+        made.size = b.add(size, I64(1))
+        b.ret(cgutils.false_bit)
+
+    given = [items, context.cast(builder, value, kind, ty.dtype)]
+    stop_if(context, builder, _call(context, builder, "append", ty, I1, given, emit))
     return context.get_dummy_value()
 
 
 append = operation("append", 2, lambda _l, _v: types.none, _emit_append)
 
 
-def _element(context: Any, builder: Any, ty: Any, items: Any, index: Any, kind: int, *payload: Any) -> tuple[Any, Any]:
-    made = ListInside(context, builder, ty, items)
-    size = made.size
-    place = wrapped(builder, index, size)
-    fail_if(context, builder, builder.icmp_unsigned(">=", place, size), kind, *payload)
-    return made, place
+def _place(b: Any, where: list[Any], size: Any, index: Any) -> Any:
+    """In a function that tells whether it has failed: where an item stands."""
+    at = wrapped(b, index, size)
+    _refused(b, b.icmp_unsigned(">=", at, size), where, LIST_INDEX)
+    return at
+
+
+def _item_or_stop(context: Any, builder: Any, what: str, ty: Any, args: list[Any], emit: Any) -> Any:
+    """Call a function that gives an item, or fails."""
+    kind = context.get_value_type(ty.dtype)
+
+    def body(b: Any, where: list[Any], *given: Any) -> None:
+        b.store(emit(b, where, *given[:-1]), given[-1])
+        b.ret(cgutils.false_bit)
+
+    place = result_place(builder, kind)
+    stop_if(context, builder, _call(context, builder, what, ty, I1, [*args, place], body))
+    return builder.load(place)
 
 
 def _emit_item(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    made, place = _element(context, builder, kinds[0], args[0], args[1], LIST_INDEX)
-    value = made.getitem(place)
-    context.nrt.incref(builder, kinds[0].dtype, value)
-    return value
+    ty = kinds[0]
+
+    def emit(b: Any, where: list[Any], whole: Any, index: Any) -> Any:
+        made = ListInside(context, b, ty, whole)
+        value = made.getitem(_place(b, where, made.size, index))
+        context.nrt.incref(b, ty.dtype, value)
+        return value
+
+    return _item_or_stop(context, builder, "item", ty, list(args), emit)
 
 
 item_of = operation("item_of", 2, lambda ty, _i: ty.dtype, _emit_item)
@@ -85,8 +152,14 @@ item_of = operation("item_of", 2, lambda ty, _i: ty.dtype, _emit_item)
 
 def _emit_put(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     (ty, kind, _), (items, value, index) = kinds, args
-    made, place = _element(context, builder, ty, items, index, LIST_INDEX)
-    made.setitem(place, context.cast(builder, value, kind, ty.dtype), incref=True)
+
+    def emit(b: Any, where: list[Any], whole: Any, item: Any, at: Any) -> None:
+        made = ListInside(context, b, ty, whole)
+        made.setitem(_place(b, where, made.size, at), item, incref=True)
+        b.ret(cgutils.false_bit)
+
+    given = [items, context.cast(builder, value, kind, ty.dtype), index]
+    stop_if(context, builder, _call(context, builder, "put", ty, I1, given, emit))
     return context.get_dummy_value()
 
 
@@ -95,13 +168,18 @@ put_item = operation("put_item", 3, lambda _l, _v, _i: types.none, _emit_put)
 
 def _emit_pop_last(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     """Take the last element out; the list keeps its room."""
-    made = ListInside(context, builder, kinds[0], args[0])
-    size = made.size
-    fail_if(context, builder, builder.icmp_signed("==", size, I64(0)), EMPTY_POP)
-    last = builder.sub(size, I64(1))
-    value = made.getitem(last)  # its reference moves to the caller
-    made.size = last
-    return value
+    ty = kinds[0]
+
+    def emit(b: Any, where: list[Any], whole: Any) -> Any:
+        made = ListInside(context, b, ty, whole)
+        size = made.size
+        _refused(b, b.icmp_signed("==", size, I64(0)), where, EMPTY_POP)
+        last = b.sub(size, I64(1))
+        value = made.getitem(last)  # its reference moves to the caller
+        made.size = last
+        return value
+
+    return _item_or_stop(context, builder, "pop", ty, list(args), emit)
 
 
 pop_last = operation("pop_last", 1, lambda ty: ty.dtype, _emit_pop_last)
@@ -109,11 +187,20 @@ pop_last = operation("pop_last", 1, lambda ty: ty.dtype, _emit_pop_last)
 
 def _emit_pop_at(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     ty = kinds[0]
-    size = ListInside(context, builder, ty, args[0]).size
-    some = builder.select(builder.icmp_signed(">", size, I64(0)), I64(1), I64(0))
-    _element(context, builder, ty, args[0], args[1], EMPTY_POP, some)
-    pop = context.get_function("list.pop", signature_of(ty.dtype, ty, types.int64))
-    return pop(builder, args)
+
+    def emit(b: Any, where: list[Any], whole: Any, index: Any) -> Any:
+        made = ListInside(context, b, ty, whole)
+        size = made.size
+        some = b.select(b.icmp_signed(">", size, I64(0)), I64(1), I64(0))
+        at = wrapped(b, index, size)
+        _refused(b, b.icmp_unsigned(">=", at, size), where, EMPTY_POP, some)
+        value = made.getitem(at)  # its reference moves to the caller
+        last, behind = b.sub(size, I64(1)), b.add(at, I64(1))
+        made.move(at, behind, b.sub(last, at))
+        made.size = last
+        return value
+
+    return _item_or_stop(context, builder, "pop_at", ty, list(args), emit)
 
 
 pop_at = operation("pop_at", 2, lambda ty, _i: ty.dtype, _emit_pop_at)
@@ -121,29 +208,50 @@ pop_at = operation("pop_at", 2, lambda ty, _i: ty.dtype, _emit_pop_at)
 
 def _emit_insert(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     (ty, kind, _), (items, value, index) = kinds, args
-    insert = context.get_function("list.insert", signature_of(types.none, ty, types.int64, ty.dtype))
-    return insert(builder, (items, index, context.cast(builder, value, kind, ty.dtype)))
+
+    def emit(b: Any, where: list[Any], whole: Any, item: Any, asked: Any) -> None:
+        made = ListInside(context, b, ty, whole)
+        size = _room_for_one(context, b, where, ty, whole)
+        at = wrapped(b, asked, size)
+        at = b.select(b.icmp_signed("<", at, I64(0)), I64(0), at)
+        at = b.select(b.icmp_signed(">", at, size), size, at)
+        made.move(b.add(at, I64(1)), at, b.sub(size, at))
+        made.inititem(at, item)
+        made.size = b.add(size, I64(1))
+        b.ret(cgutils.false_bit)
+
+    given = [items, context.cast(builder, value, kind, ty.dtype), index]
+    stop_if(context, builder, _call(context, builder, "insert", ty, I1, given, emit))
+    return context.get_dummy_value()
 
 
 insert_item = operation("insert_item", 3, lambda _l, _v, _i: types.none, _emit_insert)
 
 
 def _emit_copy(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    ty = kinds[0]
-    old = ListInside(context, builder, ty, args[0])
-    size = old.size
-    made = ListInside.allocate(context, builder, ty, size)
-    made.size = size
-    with cgutils.for_range(builder, size) as loop:
-        made.setitem(loop.index, old.getitem(loop.index), incref=True, decref_old_value=False)
-    return made.value
+    ty, whole = kinds[0], args[0]
+    made = _made(context, builder, ty, *[_emit_size(context, builder, kinds, args)] * 2)
+
+    def emit(b: Any, _where: list[Any], source: Any, target: Any) -> None:
+        old, new = ListInside(context, b, ty, source), ListInside(context, b, ty, target)
+        with cgutils.for_range(b, old.size) as loop:
+            new.setitem(loop.index, old.getitem(loop.index), incref=True, decref_old_value=False)
+        b.ret_void()
+
+    _call(context, builder, "copy", ty, llvm_ir.VoidType(), [whole, made], emit)
+    return made
 
 
 copy_list = operation("copy_list", 1, lambda ty: ty, _emit_copy)
 
 
 def _emit_size(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    return ListInside(context, builder, kinds[0], args[0]).size
+    ty = kinds[0]
+
+    def emit(b: Any, _where: list[Any], whole: Any) -> None:
+        b.ret(ListInside(context, b, ty, whole).size)
+
+    return _call(context, builder, "size", ty, I64, list(args), emit)
 
 
 list_size = operation("list_size", 1, lambda _ty: types.int64, _emit_size)

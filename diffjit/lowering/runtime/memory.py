@@ -1,4 +1,4 @@
-"""Arrays: allocation, views, shapes, and tests for shared memory, as LLVM."""
+"""Arrays: allocation, views and shapes, as LLVM."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numba.core import cgutils, types
 
 from diffjit.lowering.calls import guards, reserve
 from diffjit.lowering.calls.failures import (
-    APART,
     ASSIGN_SHAPE,
     BROADCAST_TO,
     GATHER_SHAPES,
@@ -18,7 +17,6 @@ from diffjit.lowering.calls.failures import (
     INSERT_SHAPE,
     NEGATIVE_LENGTH,
     NO_MEMORY,
-    PROMISED,
     RESHAPE,
     SHAPES,
     TOO_BIG,
@@ -37,7 +35,17 @@ from diffjit.lowering.llvm.elements import (
     with_dead_end,
     wrapped,
 )
-from diffjit.lowering.llvm.exits import CAPACITY, REFERENCE, ROOM, note_failure, outline, site
+from diffjit.lowering.llvm.exits import (
+    CAPACITY,
+    REFERENCE,
+    ROOM,
+    inlined,
+    note_failure,
+    outline,
+    result_place,
+    site,
+    stop_if,
+)
 from diffjit.lowering.runtime.build import I8, I32, I64, declared, fail_if, operation
 from diffjit.lowering.runtime.typespec import numba_type
 
@@ -78,13 +86,14 @@ def moved(builder: Any, data: Any, offset: Any) -> Any:
 
 def allocated(context: Any, builder: Any, ty: Any, shape: list[Any]) -> Any:
     """A new contiguous array."""
-    place = site(context)
-    size = I64(context.get_abi_sizeof(context.get_data_type(ty.dtype)))
-    meminfo = _block(context, builder, place, size, shape)
-    with builder.if_then(cgutils.is_null(builder, meminfo), likely=False):
-        builder.branch(context.lower.stop_block)
-        with_dead_end(builder)
+    size = _item_size(context, ty)
+    meminfo = _block(context, builder, site(context), size, shape)
+    stop_if(context, builder, cgutils.is_null(builder, meminfo))
     return _contiguous(context, builder, ty, meminfo, size, shape)
+
+
+def _item_size(context: Any, ty: Any) -> Any:
+    return I64(context.get_abi_sizeof(context.get_data_type(ty.dtype)))
 
 
 def _contiguous(
@@ -195,40 +204,47 @@ def room(spec: str, order: str = "C") -> Any:
         (kind,) = kinds
         shape = _tuple_items(builder, kind, args[0])
         ty = types.Array(dtype, len(shape), order)
-        slot = context.lower.room()
-        size = I64(context.get_abi_sizeof(context.get_data_type(dtype)))
-        total, fits = size, cgutils.true_bit
-        for length in shape:
-            total = builder.mul(total, length)
-            fits = builder.and_(fits, builder.icmp_unsigned("<", length, I64(1 << (58 // len(shape)))))
-        room_for = builder.load(builder.gep(slot, [I64(0), I32(CAPACITY)]))
-        fits = builder.and_(fits, builder.icmp_unsigned("<=", total, room_for))
-        own = builder.load(builder.gep(slot, [I64(0), I32(ROOM)]))
-        fits = builder.and_(fits, cgutils.is_not_null(builder, own))  # an empty array fits where there is no room yet
-        before = builder.block
-        with builder.if_then(builder.not_(fits), likely=False):
-            arguments = [*site(context), size, slot, *shape]
-            name = f"diffjit_room_{len(shape)}{allocation.mode(context)}"
-            made = builder.call(outline(context, builder, name, _MADE, arguments, _grow(context)), arguments)
-            new, new_own = builder.extract_value(made, 0), builder.extract_value(made, 1)
-            with builder.if_then(cgutils.is_null(builder, new), likely=False):
-                builder.branch(context.lower.stop_block)
-                with_dead_end(builder)
-            grown = builder.block
-        memory, counted = builder.phi(REFERENCE), builder.phi(REFERENCE)
-        null = llvm_ir.Constant(REFERENCE, None)
-        for phi, old, other in ((memory, own, new), (counted, null, new_own)):
-            phi.add_incoming(old, before)
-            phi.add_incoming(other, grown)
+        counted = result_place(builder, REFERENCE)
+        arguments = [*site(context), _item_size(context, ty), context.lower.room(), counted, *shape]
+        name = f"diffjit_room_{len(shape)}{allocation.mode(context)}"
+        body = _room(context)
+        memory = builder.call(inlined(builder.module, name, REFERENCE, [a.type for a in arguments], body), arguments)
+        stop_if(context, builder, cgutils.is_null(builder, memory))
         data = context.nrt.meminfo_data(builder, memory)
-        if checks(context):
-            allocation.fill_fresh(builder, data, total)
-        return _contiguous(context, builder, ty, counted, size, shape, data)
+        return _contiguous(context, builder, ty, builder.load(counted), arguments[2], shape, data)
 
     def typing(kind: Any) -> Any:
         return types.Array(dtype, len(kind), order) if isinstance(kind, types.BaseTuple) else None
 
     return operation(f"room_{spec}", 1, typing, emit)
+
+
+def _room(context: Any) -> Any:
+    """Emits: memory for an array, a slot's if it is enough; and where it belongs to the array, the reference to it."""
+
+    def emit(b: Any, *args: Any) -> None:
+        where, size, slot, counted, shape = list(args[:2]), *args[2:5], list(args[5:])
+        total, fits = size, cgutils.true_bit
+        for length in shape:
+            total = b.mul(total, length)
+            fits = b.and_(fits, b.icmp_unsigned("<", length, I64(1 << (58 // len(shape)))))
+        room_for = b.load(b.gep(slot, [I64(0), I32(CAPACITY)]))
+        fits = b.and_(fits, b.icmp_unsigned("<=", total, room_for))
+        own = b.load(b.gep(slot, [I64(0), I32(ROOM)]))
+        fits = b.and_(fits, cgutils.is_not_null(b, own))  # an empty array fits where there is no room yet
+        b.store(llvm_ir.Constant(REFERENCE, None), counted)
+        with b.if_then(b.not_(fits), likely=False):
+            arguments = [*where, size, slot, *shape]
+            name = f"diffjit_grow_{len(shape)}{allocation.mode(context)}"
+            made = b.call(outline(context, b, name, _MADE, arguments, _grow(context)), arguments)
+            b.store(b.extract_value(made, 1), counted)
+            b.ret(b.extract_value(made, 0))
+            with_dead_end(b)
+        if checks(context):
+            allocation.fill_fresh(b, context.nrt.meminfo_data(b, own), total)
+        b.ret(own)
+
+    return emit
 
 
 _MADE = llvm_ir.LiteralStructType([REFERENCE, REFERENCE])
@@ -532,7 +548,7 @@ def _repeated(context: Any, builder: Any, ty: Any, array: Any, target: list[Any]
             note_failure(b, where, failure, *payload)
             b.ret(nothing_)
             with_dead_end(b)
-        size = I64(context.get_abi_sizeof(context.get_data_type(ty.dtype)))
+        size = _item_size(context, ty)
         meminfo = _block(context, b, where, size, shape)
         with b.if_then(cgutils.is_null(b, meminfo), likely=False):
             b.ret(nothing_)
@@ -548,9 +564,7 @@ def _repeated(context: Any, builder: Any, ty: Any, array: Any, target: list[Any]
     name = f"diffjit_repeat_{failure}_{ty.dtype}_{ty.ndim}{ty.layout}_{len(target)}"
     name += "_checked" if checks(context) else ""
     made = builder.call(outline(context, builder, name, kind, arguments, emit), arguments)
-    with builder.if_then(cgutils.is_null(builder, builder.extract_value(made, MEMINFO)), likely=False):
-        builder.branch(context.lower.stop_block)
-        with_dead_end(builder)
+    stop_if(context, builder, cgutils.is_null(builder, builder.extract_value(made, MEMINFO)))
     return made
 
 
@@ -568,46 +582,6 @@ def _emit_place(context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
 place = operation("place", 3, lambda *_k: types.int64, _emit_place)
 
 
-def extent(builder: Any, array: Any, ndim: int) -> tuple[Any, Any]:
-    """The first address of an array's memory and the one behind the last."""
-    start = builder.ptrtoint(builder.extract_value(array, DATA), I64)
-    low, high = start, builder.add(start, builder.extract_value(array, ITEMSIZE))
-    empty_ = cgutils.false_bit
-    for n, s in zip(lengths_of(builder, array, ndim), strides_of(builder, array, ndim), strict=True):
-        reach = builder.mul(builder.sub(n, I64(1)), s)
-        back = builder.icmp_signed("<", reach, I64(0))
-        low = builder.select(back, builder.add(low, reach), low)
-        high = builder.select(back, high, builder.add(high, reach))
-        empty_ = builder.or_(empty_, builder.icmp_signed("==", n, I64(0)))
-    return low, builder.select(empty_, low, high)
-
-
-def _emit_share(_context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    (low_a, high_a), (low_b, high_b) = (extent(builder, a, k.ndim) for a, k in zip(args, kinds, strict=True))
-    overlap = builder.and_(builder.icmp_unsigned("<", low_a, high_b), builder.icmp_unsigned("<", low_b, high_a))
-    some = builder.and_(builder.icmp_unsigned("<", low_a, high_a), builder.icmp_unsigned("<", low_b, high_b))
-    return builder.and_(overlap, some)
-
-
-share_memory = operation("share_memory", 2, lambda _a, _b: types.boolean, _emit_share)
-
-
-def _emit_apart(_context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    overlap = _emit_share(_context, builder, kinds, args)
-    (ty, other), (a, b) = kinds, args
-    if ty.ndim != other.ndim:
-        return builder.not_(overlap)
-    same = builder.icmp_unsigned("==", *(builder.ptrtoint(builder.extract_value(x, DATA), I64) for x in args))
-    for values in (lengths_of, strides_of):
-        for n, m in zip(values(builder, a, ty.ndim), values(builder, b, ty.ndim), strict=True):
-            same = builder.and_(same, builder.icmp_signed("==", n, m))
-    return builder.or_(same, builder.not_(overlap))
-
-
-# Whether two arrays are the same elements in the same order, or have none in common.
-apart_or_same = operation("apart_or_same", 2, lambda _a, _b: types.boolean, _emit_apart)
-
-
 @cache
 def require(kind_of_failure: int, count: int) -> Any:
     """`require_x(condition, payload...)`: leave with a failure unless the condition holds."""
@@ -617,13 +591,3 @@ def require(kind_of_failure: int, count: int) -> Any:
         return context.get_dummy_value()
 
     return operation("require", count + 1, lambda *_k: types.none, emit)
-
-
-def share_arguments(context: Any, builder: Any, scopes: Any, kinds: Any, args: Any) -> None:
-    """Leave with a failure where two arguments overlap though they are said to be apart, and one is written."""
-    arrays = [k for k, ty in enumerate(kinds) if isinstance(ty, types.Array)]
-    for n, j in enumerate(arrays):
-        for k in arrays[:n]:
-            if scopes.separates(j, k) and (scopes.writes(j) or scopes.writes(k)):
-                overlap = _emit_share(context, builder, (kinds[j], kinds[k]), (args[j], args[k]))
-                fail_if(context, builder, overlap, PROMISED, I64(APART))

@@ -15,6 +15,7 @@ from diffjit.lowering.runtime import (
     lists,
     memory,
     moves,
+    overlap,
     scalars,
     special,
     spread,
@@ -23,8 +24,8 @@ from diffjit.lowering.runtime import (
 )
 
 _MODULES = (
-    scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, linear, fourier, tape,
-    vecmath,
+    scalars, choices, arithmetic, special, spread, lane_parts, memory, overlap, moves, lists, lanes, linear, fourier,
+    tape, vecmath,
 )  # fmt: skip
 _KINDS = (Operation, Intrinsic, Dispatcher, float)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from diffjit.ir.nodes import Op
+from diffjit.ir.text import syntax
 from diffjit.lowering.marks import INSIDE, NEST, RANGE, TESTED
 
 _FEW = 8  # loops of fixed length up to this are for LLVM to unroll
@@ -26,18 +27,11 @@ def said(array: ast.expr, fact: str) -> ast.expr:
     return ast.Attribute(value=array, attr=fact, ctx=ast.Load())
 
 
-class _Said(ast.NodeTransformer):
-    """Says of each subscript of an array of which nothing is said what is known of its line."""
-
-    def __init__(self, fact: str) -> None:
-        self.fact = fact
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """`a[i]`, but not `a.shape[k]`."""
-        self.generic_visit(node)
-        if not isinstance(node.value, ast.Attribute):
-            node.value = said(node.value, self.fact)
-        return node
+def _say(tree: ast.AST, fact: str) -> None:
+    """Say of each subscript of an array of which nothing is said what is known of its line (`a.shape[k]` is none)."""
+    for node in syntax.nodes(tree):
+        if isinstance(node, ast.Subscript) and not isinstance(node.value, ast.Attribute):
+            node.value = said(node.value, fact)
 
 
 class _Printed(ast.NodeTransformer):
@@ -48,7 +42,8 @@ class _Printed(ast.NodeTransformer):
 
 def printed(statement: ast.stmt) -> ast.stmt:
     """A statement as it is printed: where an index is tested, nothing is said."""
-    return _Printed().visit(statement)
+    tested = any(isinstance(node, ast.Attribute) and node.attr == TESTED for node in syntax.nodes(statement))
+    return _Printed().visit(statement) if tested else statement
 
 
 class Temporaries:
@@ -134,17 +129,11 @@ class Lines:
     def parse(self) -> list[ast.stmt]:
         """The statements, with what is known of their subscripts; those of a known operation carry `origin`."""
         tree = ast.parse("\n".join(self.lines))
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.stmt):
-                continue
+        for node in [inner for s in tree.body for inner in syntax.all_statements(s)]:
             if node.lineno in self.origins:
                 node.origin = self.origins[node.lineno]  # type: ignore[attr-defined]
             if node.lineno in self.facts:
-                say = _Said(self.facts[node.lineno])
-                if isinstance(node, ast.If):
-                    node.test = say.visit(node.test)
-                else:
-                    say.visit(node)
+                _say(node.test if isinstance(node, ast.If) else node, self.facts[node.lineno])
         return tree.body
 
 

@@ -270,7 +270,7 @@ def _origin(s: ast.stmt) -> Op | None:
     if own is not None:
         return own
     for part in head(s):
-        for node in ast.walk(part):
+        for node in syntax.nodes(part):
             found = getattr(node, "origin", None)
             if found is not None and found.loc is not None:
                 return found
@@ -287,7 +287,7 @@ def _noted(s: ast.stmt) -> tuple[Loc | None, str] | None:
 
 def _promised(s: ast.stmt) -> str:
     """Who says that the indices of a line are within bounds."""
-    ops = [getattr(node, "origin", None) for part in head(s) for node in ast.walk(part)]
+    ops = [getattr(node, "origin", None) for part in head(s) for node in syntax.nodes(part)]
     return ", ".join(sorted({str(op.attrs["inbounds"]) for op in ops if op is not None and "inbounds" in op.attrs}))
 
 

@@ -12,6 +12,7 @@ import ast
 from typing import Any
 
 from diffjit.ir.nodes import Op, Value, const_of
+from diffjit.ir.text import syntax
 from diffjit.ir.types import Array
 
 
@@ -46,7 +47,7 @@ def named(body: list[ast.stmt], parameters: list[str], given: frozenset[str] = f
     """The variables that only views with unit rows are assigned to; `given`: parameters that are such views."""
     found = {name: name in given for name in parameters}
     for statement in body:
-        for node in ast.walk(statement):
+        for node in syntax.nodes(statement):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     own = isinstance(target, ast.Name) and bool(getattr(node.value, "unit_rows", False))
@@ -58,4 +59,4 @@ def named(body: list[ast.stmt], parameters: list[str], given: frozenset[str] = f
 
 
 def _names(target: ast.expr) -> list[str]:
-    return [n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return [n.id for n in syntax.nodes(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]

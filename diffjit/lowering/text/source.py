@@ -263,11 +263,11 @@ class LoweredPrinter(OpPrinter):
             raise error.at(op.loc) from None
         made = lines.parse()
         for statement in made:
-            for node in ast.walk(statement):
-                if isinstance(node, ast.stmt) and not hasattr(node, "origin"):
+            for node in syntax.all_statements(statement):
+                if not hasattr(node, "origin"):
                     node.origin = op  # type: ignore[attr-defined]
         if made and settings.verify_passes:
-            inner = [getattr(n, "origin", None) for a in args for n in ast.walk(a)]
+            inner = [getattr(n, "origin", None) for a in args for n in syntax.nodes(a)]
             made[0].operands = [o for o in inner if o is not None]  # type: ignore[attr-defined] - printed as text
         return made
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Op, Value
+from diffjit.ir.text import syntax
 from diffjit.ir.text.names import BUILTINS
 from diffjit.ir.types import Array
 from diffjit.lowering.loops import fuse, told
@@ -271,7 +272,7 @@ def given_names(printer: LoweredPrinter, body: list[ast.stmt], given: set[str]) 
 
 def free_names(body: list[ast.stmt], given: set[str]) -> list[str]:
     """The variables that statements read and do not make, in their order."""
-    nodes = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
+    nodes = [n for s in body for n in syntax.nodes(s) if isinstance(n, ast.Name)]
     made = {n.id for n in nodes if isinstance(n.ctx, ast.Store)}
     names = dict.fromkeys(n.id for n in nodes if n.id not in made | given)
     return [n for n in names if n not in RUNTIME_NAMES and n not in BUILTINS]
