@@ -175,6 +175,9 @@ class Memory(Classes):
             if held(op) is not None and isinstance(op.inputs[0].type, List):
                 self.shared.add(self.element(op.inputs[0]))
                 self.shared.add(self.find(op.inputs[0]))
+            elif op.kind == "list_copy" and is_ref(op.out.type.elem):  # pyright: ignore[reportAttributeAccessIssue]
+                # A copy that is only copied again holds what others hold, too.
+                self.shared |= {self.element(op.out), self.find(op.out), self.find(op.inputs[0])}
         while self._share_tapes():
             pass
 

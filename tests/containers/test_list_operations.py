@@ -73,7 +73,7 @@ def _counted():
 
 @pytest.mark.usefixtures("_counted")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(12), 131, 192])
 def test_as_python(seed, kind, tmp_path, monkeypatch):
     text = Program(seed, kind).text()
     (tmp_path / f"lists_{kind}_{seed}.py").write_text(text)
