@@ -257,8 +257,86 @@ class MemoTyping(numba_internals.TypingContext):
 GIVEN: WeakKeyDictionary[Any, tuple[str, ...]] = WeakKeyDictionary()  # functions -> types of what they give
 
 
+class _Network(numba_internals.ConstraintNetwork):
+    """What is known of types, each run again only where something that it looks at has got another type since.
+
+    Numba runs all of them again until nothing changes. In text, types follow one another: the second time nothing does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[frozenset[str]] = []  # the variables that each looks at
+        self.ran: list[int] = []  # when each was run, by the inferer's clock
+
+    def propagate(self, typeinfer: _Inferer) -> list[Exception]:
+        """Run all that may find something; what fails may yet be mended by what another finds."""
+        failed: list[Exception] = []
+        for k, constraint in enumerate(self.constraints):
+            if k == len(self.ran):
+                self.names.append(_looked_at(constraint))
+                self.ran.append(-1)
+            if self.ran[k] >= max((typeinfer.changed.get(n, 0) for n in self.names[k]), default=0):
+                continue
+            try:
+                constraint(typeinfer)
+                self.ran[k] = -1 if typeinfer.calls_function(constraint) else typeinfer.clock
+            except numba_internals.TYPING_ERRORS as error:
+                self.ran[k] = -1
+                failed.append(error)
+        return failed
+
+
+def _looked_at(constraint: Any) -> frozenset[str]:
+    """The variables that a constraint looks at, or types."""
+    found: set[str] = set()
+    todo = list(vars(constraint).values())
+    while todo:
+        part = todo.pop()
+        if isinstance(part, IR.Var):
+            found.add(part.name)
+        elif isinstance(part, str):
+            found.add(part)
+        elif isinstance(part, (list, tuple)):
+            todo += part
+        elif isinstance(part, dict):
+            todo += part.values()
+    return frozenset(found)
+
+
 class _Inferer(numba_internals.TypeInferer):
     """Read-only arguments are typed as others: the IR says what is written, and the wrapper checks those arguments."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.constraints = _Network()
+        self.clock = 0
+        self.changed: dict[str, int] = {}  # variable -> when it got its type
+
+    def add_type(self, var: str, tp: Any, loc: Any, unless_locked: bool = False) -> None:
+        """A variable has a type, among others maybe."""
+        variable = self.typevars[var]
+        before = variable.type
+        super().add_type(var, tp, loc, unless_locked)
+        self._note(var, before, variable.type)
+
+    def copy_type(self, src_var: str, dest_var: str, loc: Any) -> None:
+        """A variable has the type of another one."""
+        variable = self.typevars[dest_var]
+        before = variable.type
+        super().copy_type(src_var, dest_var, loc)
+        self._note(dest_var, before, variable.type)
+
+    def calls_function(self, constraint: Any) -> bool:
+        """Whether a constraint is a call of a compiled function: that may go back to what is being typed."""
+        if not isinstance(constraint, numba_internals.CallConstraint):
+            return False
+        variable = self.typevars.get(constraint.func)
+        return variable is not None and isinstance(variable.type, (types.Dispatcher, types.RecursiveCall))
+
+    def _note(self, name: str, before: Any, after: Any) -> None:
+        if before is not after and before != after:
+            self.clock += 1
+            self.changed[name] = self.clock
 
     def constrain_statement(self, inst: Any) -> None:
         """`raise` says nothing about types."""

@@ -160,6 +160,11 @@ TypingContext = typing_context.Context
 TargetContext = CPUContext
 
 
+ConstraintNetwork: Any = typeinfer.ConstraintNetwork
+CallConstraint: Any = typeinfer.CallConstraint
+TYPING_ERRORS = errors.TypingError, errors.ForceLiteralArg
+
+
 class TypeInferer(typeinfer.TypeInferer):
     """Numba's inference of the types of variables."""
 
