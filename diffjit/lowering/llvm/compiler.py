@@ -265,21 +265,26 @@ class _Network(numba_internals.ConstraintNetwork):
 
     def __init__(self) -> None:
         super().__init__()
-        self.names: list[frozenset[str]] = []  # the variables that each looks at
-        self.ran: list[int] = []  # when each was run, by the inferer's clock
+        self.read: list[frozenset[str]] = []  # the variables that each looks at
+        self.typed: list[str | None] = []  # the one that it types
+        self.ran: list[int] = []  # up to when each knows of all changes, by the inferer's clock
 
     def propagate(self, typeinfer: _Inferer) -> list[Exception]:
         """Run all that may find something; what fails may yet be mended by what another finds."""
         failed: list[Exception] = []
         for k, constraint in enumerate(self.constraints):
             if k == len(self.ran):
-                self.names.append(_looked_at(constraint))
+                self.read.append(_looked_at(constraint))
+                typed = vars(constraint).get("target", vars(constraint).get("dst"))
+                self.typed.append(typed if isinstance(typed, str) else None)
                 self.ran.append(-1)
-            if self.ran[k] >= max((typeinfer.changed.get(n, 0) for n in self.names[k]), default=0):
+            if self.ran[k] >= typeinfer.last_change({*self.read[k], self.typed[k]}):
                 continue
+            begin = typeinfer.clock
             try:
                 constraint(typeinfer)
-                self.ran[k] = -1 if typeinfer.calls_function(constraint) else typeinfer.clock
+                changed = typeinfer.last_change(self.read[k]) > begin  # by itself: `a = a[::2]`
+                self.ran[k] = -1 if typeinfer.calls_function(constraint) else begin if changed else typeinfer.clock
             except numba_internals.TYPING_ERRORS as error:
                 self.ran[k] = -1
                 failed.append(error)
@@ -287,9 +292,10 @@ class _Network(numba_internals.ConstraintNetwork):
 
 
 def _looked_at(constraint: Any) -> frozenset[str]:
-    """The variables that a constraint looks at, or types."""
+    """The variables that a constraint looks at. The one that it types is a name; what it stores to is a variable."""
     found: set[str] = set()
-    todo = list(vars(constraint).values())
+    typed = ("target", "dst")
+    todo = [part for name, part in vars(constraint).items() if name not in typed or not isinstance(part, str)]
     while todo:
         part = todo.pop()
         if isinstance(part, IR.Var):
@@ -325,6 +331,10 @@ class _Inferer(numba_internals.TypeInferer):
         before = variable.type
         super().copy_type(src_var, dest_var, loc)
         self._note(dest_var, before, variable.type)
+
+    def last_change(self, names: Iterable[str | None]) -> int:
+        """When one of these variables last got another type."""
+        return max((self.changed.get(name, 0) for name in names if name is not None), default=0)
 
     def calls_function(self, constraint: Any) -> bool:
         """Whether a constraint is a call of a compiled function: that may go back to what is being typed."""
