@@ -99,7 +99,28 @@ def loops_of_no_name(x, k):
     return total
 
 
-PROGRAMS = [bounds_that_change, sums_of_all_kinds, loops_left_early, lists_and_helpers, arrays_that_are_replaced]
+def names_without_values(x, k):
+    """What a loop gives to a name is carried by the loops around it, and has no value at first."""
+    total, place = 0.0, 0
+    for part in range(2):
+        while place < 3 * (part + 1):
+            place += 1
+            for i in range(x.size):
+                if x[i] * k > 1.7:
+                    break
+                total += x[i] * x[part]
+            total = total * 0.9 + 0.01 * i * k
+    return total + i
+
+
+PROGRAMS = [
+    bounds_that_change,
+    sums_of_all_kinds,
+    loops_left_early,
+    lists_and_helpers,
+    arrays_that_are_replaced,
+    names_without_values,
+]
 
 
 @pytest.mark.parametrize("f", PROGRAMS)
@@ -117,6 +138,14 @@ def test_derivatives(f):
     assert second == pytest.approx(dj.jacrev(dj.grad(f))(X, k), rel=1e-10, abs=1e-10)
     wanted = (dj.grad(f)(X + step, k) - dj.grad(f)(X - step, k)) / (2 * step)
     assert second @ np.ones(7) == pytest.approx(wanted, rel=1e-5, abs=1e-6)
+
+
+def test_what_has_no_value_at_first_is_passed_on_all_the_same():
+    f, step = names_without_values, 1e-6
+    assert "def loops" in dj.source(dj.grad(f), X, 1.3, stage="lowered")
+    assert dj.jit(f)(X, 1.3) == pytest.approx(f(X, 1.3), rel=1e-13)
+    wanted = (f(X + step, 1.3) - f(X - step, 1.3)) / (2 * step)
+    assert np.sum(dj.grad(f)(X, 1.3)) == pytest.approx(wanted, rel=1e-6)
 
 
 @pytest.mark.parametrize("f", [loops_of_no_name, sums_of_all_kinds])

@@ -216,7 +216,7 @@ class Emitter:
             return set()
         read += [self.liveness.variable(v) for v in self.function.body.results if v not in self.folding.folded]
         for op in walk(self.function.body):
-            if op.kind in _COPYING:
+            if op.kind in _COPYING or self.printer.passes_on(op):
                 read += [self.liveness.variable(v) for v in op.inputs if v not in self.folding.folded]
             elif op.kind == "if":  # whichever way that goes, the result is the same
                 read += map(self.liveness.variable, self.liveness.leaves(op.inputs[0]))

@@ -96,6 +96,11 @@ class OpPrinter(ABC):
             return syntax.number(value)
         return syntax.call(f"np.{value.dtype.name}", syntax.number(value.item()))
 
+    def passes_on(self, op: Op) -> bool:
+        """Whether a loop is a call, which is given what the loop carries."""
+        del op
+        return False
+
     def undefined(self, ty: Type) -> ast.expr:
         """What a variable holds that has no value yet but is copied all the same (never read otherwise)."""
         return ast.Constant(value=ty.dtype.type(0).item() if isinstance(ty, Scalar) else None)

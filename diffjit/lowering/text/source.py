@@ -281,6 +281,10 @@ class LoweredPrinter(OpPrinter):
         assert isinstance(ty, Scalar)
         return syntax.expr(scalars.literal(op.attrs["value"], ty.dtype))
 
+    def passes_on(self, op: Op) -> bool:
+        """Loops that become functions."""
+        return op in self._alone
+
     def undefined(self, ty: Type) -> ast.expr:
         """A value of the right type."""
         if isinstance(ty, Scalar):
