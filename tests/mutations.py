@@ -601,4 +601,32 @@ MUTATIONS = (
         "",
         "tests/test_instructions.py",
     ),
+    Mutation(
+        "a variable ends where only one way out needs it no more",
+        "lowering/flow/lifetimes.py",
+        "            at_heads[following] |= here & kept & ~(alive[following] | found.made[following])",
+        "            at_heads[following] |= 0",
+        "tests/lowering/test_lifetimes.py",
+    ),
+    Mutation(
+        "what a constraint changes by itself is not news to it",
+        "lowering/llvm/compiler.py",
+        "else begin if changed else typeinfer.clock",
+        "else typeinfer.clock",
+        "tests/lowering/test_inference.py",
+    ),
+    Mutation(
+        "an item that is taken out is kept in the list, too",
+        "lowering/runtime/lists.py",
+        "        made.move(at, behind, b.sub(last, at))\n        made.size = last\n",
+        "        made.move(at, behind, b.sub(last, at))\n",
+        "tests/containers/test_list_operations.py",
+    ),
+    Mutation(
+        "a list that grows forgets what it holds",
+        "lowering/runtime/lists.py",
+        "        made.zfill(size, room)\n",
+        "        made.zfill(I64(0), room)\n",
+        "tests/containers/test_list_operations.py",
+    ),
 )
