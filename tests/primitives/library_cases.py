@@ -958,3 +958,14 @@ case(np.logaddexp.reduce, E0)
 case(np.logaddexp.reduce, I)
 for f in present(np, "cumulative_sum", "cumulative_prod"):
     case(f, 1.5)
+
+# Complex columns: LAPACK's reflections leave what ends in a real number as it is
+CM = M + 1j * np.roll(M, 2)
+for a in (CM, CM.T, CM[:, :3], np.triu(CM), np.triu(M) + 0j, CM.astype(np.complex64), CM[:1]):
+    for mode in ("reduced", "complete", "r"):
+        case(np.linalg.qr, a, mode)
+    if a.dtype == np.complex128:
+        case(np.linalg.pinv, a)
+        case(np.linalg.lstsq, a, M[0] if a.shape[0] == 4 else CM[: a.shape[0]], None)
+case(np.linalg.pinv, np.outer(CM[0], CM[1, :3]))
+case(np.polyfit, CM[0], V[:4], 1)
