@@ -969,3 +969,8 @@ for a in (CM, CM.T, CM[:, :3], np.triu(CM), np.triu(M) + 0j, CM.astype(np.comple
         case(np.linalg.lstsq, a, M[0] if a.shape[0] == 4 else CM[: a.shape[0]], None)
 case(np.linalg.pinv, np.outer(CM[0], CM[1, :3]))
 case(np.polyfit, CM[0], V[:4], 1)
+case(np.average, INFINITE, returned=True)
+case(np.average, M, axis=0, returned=True)
+for a in (np.zeros((2, 2)), np.ones((2, 2, 2)) * np.array([0.0, 1.0])[:, None, None], S):
+    case(np.linalg.cond, a, -2)
+    case(np.linalg.cond, np.stack([a, a * 0]) if a.ndim == 2 else a * np.eye(2))

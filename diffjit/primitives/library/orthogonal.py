@@ -178,9 +178,12 @@ def lstsq(a, b, rcond=None):
 def cond(x, p=None):
     """Condition number: of singular values, or by a norm of the inverse."""
     if p is None or p in (2, -2):
-        values = svdvals(np.asarray(x))
+        x = np.asarray(x)
+        values = svdvals(x)
         first, last = values[..., 0], values[..., -1]
-        return last / first if p == -2 else first / last
+        ratio = last / first if p == -2 else first / last
+        # 0 / 0 is what a matrix of zeros has: its condition is as bad as can be.
+        return np.where(np.isnan(ratio) & ~np.any(np.isnan(x), axis=(-2, -1)), np.inf, ratio)[()]
     return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
 
 

@@ -80,7 +80,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     a = np.asarray(a)
     if weights is None:
         result = np.mean(a, axis=axis, keepdims=keepdims)
-        scale = result * 0 + count(a, axis)
+        scale = np.ones_like(result) * count(a, axis)
     else:
         weights = np.asarray(weights)
         if weights.ndim < a.ndim:
