@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from diffjit.api.engine.derived import Derived, verb
+from diffjit.api.engine.derived import Derived, selected, verb
 from diffjit.api.engine.programs import Arguments, flatten_call
 
 if TYPE_CHECKING:
@@ -28,18 +28,14 @@ class Gradient(Derived):
         holomorphic: bool = False,
     ) -> None:
         super().__init__(function, backend)
-        self.argnums = argnums
+        self.argnums = selected(argnums)
         self.has_aux = has_aux
         self.with_value = with_value
         self.holomorphic = holomorphic
 
     def form(self) -> tuple[Any, ...] | None:
         """Which gradient."""
-        if isinstance(self.argnums, (int, str)):
-            which: Any = self.argnums
-        else:
-            which = tuple(self.argnums)
-        return ("grad", which, self.has_aux, self.with_value, self.holomorphic)
+        return ("grad", self.argnums, self.has_aux, self.with_value, self.holomorphic)
 
     def transform(self, program: Program, call: Arguments, *, compiled: bool = False) -> Program:
         """The gradient of a program."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.api.engine.composed import Composed, certain
-from diffjit.api.engine.derived import resolve, verb
+from diffjit.api.engine.derived import resolve, selected, verb
 from diffjit.api.engine.engine import is_compiled
 from diffjit.api.engine.inline import inline_jvp, nest, plain
 from diffjit.api.engine.repeated import Repeated
@@ -65,7 +65,7 @@ class Jacobian(Composed):
         super().__init__(function, backend)
         self.mode = mode
         self.holomorphic = holomorphic
-        self.argnums = argnums
+        self.argnums = selected(argnums)
         self.has_aux = has_aux
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:

@@ -16,7 +16,7 @@ import optree
 
 from diffjit.api.coloring import column_colors, star_colors
 from diffjit.api.engine.composed import certain
-from diffjit.api.engine.derived import Derived, resolve, verb
+from diffjit.api.engine.derived import Derived, resolve, selected, verb
 from diffjit.api.engine.engine import executable, is_compiled
 from diffjit.api.engine.programs import Arguments, Building, Compiled, flatten_call
 from diffjit.api.engine.repeated import refuse_streams
@@ -74,7 +74,7 @@ class Sparse(Derived):
         only: bool = False,
     ) -> None:
         super().__init__(function, backend)
-        self.argnums = argnums
+        self.argnums = selected(argnums)
         self.has_aux = has_aux
         self.given = pattern
         self.symmetric = symmetric

@@ -229,8 +229,19 @@ special(
     guarded=True,
 )  # fmt: skip
 special("entr(x)", "-log(x) - 1", guarded=True)
-special("rel_entr(x, y)", "log(x / y) + 1", "-x / y", guarded=True)
-special("kl_div(x, y)", "log(x / y)", "1 - x / y", guarded=True)
+# 0 * log(0 / 0) is 0 by definition: where both are 0, the logarithm has no part in derivatives.
+special(
+    "rel_entr(x, y)",
+    "where(logical_and(x == 0, y == 0), 0.0, log(x / y) + 1)",
+    "-x / where(logical_and(x == 0, y == 0), 1.0, y)",
+    guarded=True,
+)
+special(
+    "kl_div(x, y)",
+    "where(logical_and(x == 0, y == 0), -1.0, log(x / y))",
+    "1 - x / where(logical_and(x == 0, y == 0), 1.0, y)",
+    guarded=True,
+)
 special("huber(d, r)", "maximum(absolute(r) - d, 0.0)", "where(absolute(r) <= d, r, d * sign(r))")
 special(
     "pseudo_huber(d, r)",

@@ -93,7 +93,10 @@ def _zeta(n: int, x: float) -> float:
     """n! zeta(n + 1, x) for n > 0: recurrence to a large argument, then asymptotic series (A&S 6.4.6, 6.4.11)."""
     shifted = 0.0
     while x < 20.0 + n:
-        shifted += 1.0 / x ** (n + 1)
+        power = 1.0 / x  # a power of a small x would be 0, which Python does not divide by
+        for _ in range(n):
+            power *= 1.0 / x
+        shifted += power
         x += 1.0
     square = 1.0 / (x * x)
     factorial = 1.0  # (n - 1)!

@@ -551,3 +551,18 @@ def test_ordered_dicts_stay_ordered_dicts(backend):
     for found in (dj.jit(doubled, backend=backend)(tree), *dj.jvp(doubled, (tree,), (tree,), backend=backend)):
         assert type(found) is OrderedDict
         assert list(found.items()) == [("b", 2.0), ("a", 4.0)]
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_what_argnums_may_be(backend):
+    def f(x, y):
+        return x**2 * y
+
+    for make in (dj.grad, dj.jacobian):
+        assert make(f, argnums=np.int64(1), backend=backend)(3.0, 2.0) == 9.0
+        for which in ([0, 1], np.arange(2), range(2), ("x", np.int32(1))):
+            assert make(f, argnums=which, backend=backend)(3.0, 2.0) == (12.0, 9.0)
+        for which in (None, 1.0, (0, None), {"x": 1}.get):
+            with pytest.raises(dj.UsageError, match=r"DJ505.*which is no position or name of an argument"):
+                make(f, argnums=which, backend=backend)
+    assert dj.hvp(f, (3.0, 2.0), (1.0, 0.5), argnums=np.int64(0), backend=backend) == 4.0 + 3.0

@@ -900,3 +900,77 @@ for f in (scipy.special.jvp, scipy.special.yvp, scipy.special.ivp, scipy.special
         case(f, 1.5, np.abs(V) + 0.5, n)
 for slope in (False, True):
     case(scipy.special.spherical_kn, 2, np.abs(V) + 0.5, slope)
+
+# What infinite, missing and no values give; the precision that is asked for, and that of one precision with another
+INFINITE = np.array([0.5, np.inf, -1.0])
+NANS = N.astype(np.float32)
+COMPLEX_NANS = N + 1j * np.abs(M)
+for a in (INFINITE, INFINITE[:2], -INFINITE, np.array([-np.inf, 1.0, np.inf, 2.0]), I, F):
+    case(np.median, a)
+    case(np.nanmedian, a)
+    for method in ("lower", "higher", "nearest"):
+        case(np.quantile, a, [0.0, 0.3, 1.0], method=method)
+        case(np.nanquantile, a, 0.4, method=method)
+for f in (np.nanmean, np.nanvar, np.nanstd):
+    for a in (NANS, COMPLEX_NANS, COMPLEX_NANS.astype(np.complex64), I, B):
+        case(f, a)
+        case(f, a, axis=0, where=M > -1)
+    case(f, NANS, dtype=np.float64, axis=1)
+for f in (np.nanmax, np.nanmin, np.nanmedian):
+    case(f, I, axis=0)
+    case(f, NANS, axis=1, keepdims=True)
+case(np.nanmax, I, initial=3)
+case(np.nanmedian, E0, axis=1)
+case(np.nanmedian, E0)
+case(np.nanquantile, NANS, [0.2, 0.7], axis=0)
+case(np.nanquantile, E0, 0.4, axis=1)
+for f in (np.mean, np.var, np.std):
+    case(f, F, dtype=np.complex64, where=B)
+    case(f, M, dtype=np.float32, where=B, axis=0)
+    case(f, C.astype(np.complex64), where=V > 0)
+case(np.mean, M, dtype=int)
+case(np.var, M, dtype=np.int32, axis=0)
+case(np.cov, M, ddof=7)
+case(np.cov, V[:, None], aweights=[1.0], ddof=2)
+for f in (np.dot, np.inner):
+    case(f, F, 0.5)
+    case(f, 2, F)
+    case(f, F, np.float32(0.5))
+case(np.polysub, M[0], np.array([3, 200], np.uint8))
+case(np.polysub, np.array([3, 200], np.uint8), 1.5)
+case(np.polyadd, M, M)
+for f in (np.polynomial.polynomial.polyval, np.polynomial.chebyshev.chebval, np.polynomial.laguerre.lagval):
+    case(f, np.array([1.0, np.nan]), 2.0)
+    case(f, np.array([1, 2], np.int8), F[0])
+    case(f, 0.5, 1.5)
+case(np.modf, I)
+for f in (np.vstack, np.hstack):
+    case(f, F, dtype=np.float64)
+case(np.interp, F[0], np.array([-1.0, 2.0], np.float32), F[0, :2])
+case(np.linalg.norm, F[0], 0)
+case(np.linalg.vector_norm, F, axis=0, ord=0)
+case(np.intersect1d, [1, 2, 4], np.array([4.0, 2.5, 1.0]))
+case(np.add.reduce, M, where=B)
+case(np.add.reduce, E0)
+case(np.multiply.reduce, E0, axis=None)
+case(np.maximum.reduce, F, dtype=np.float64)
+case(np.logaddexp.reduce, E0)
+case(np.logaddexp.reduce, I)
+for f in present(np, "cumulative_sum", "cumulative_prod"):
+    case(f, 1.5)
+
+# Complex columns: LAPACK's reflections leave what ends in a real number as it is
+CM = M + 1j * np.roll(M, 2)
+for a in (CM, CM.T, CM[:, :3], np.triu(CM), np.triu(M) + 0j, CM.astype(np.complex64), CM[:1]):
+    for mode in ("reduced", "complete", "r"):
+        case(np.linalg.qr, a, mode)
+    if a.dtype == np.complex128:
+        case(np.linalg.pinv, a)
+        case(np.linalg.lstsq, a, M[0] if a.shape[0] == 4 else CM[: a.shape[0]], None)
+case(np.linalg.pinv, np.outer(CM[0], CM[1, :3]))
+case(np.polyfit, CM[0], V[:4], 1)
+case(np.average, INFINITE, returned=True)
+case(np.average, M, axis=0, returned=True)
+for a in (np.zeros((2, 2)), np.ones((2, 2, 2)) * np.array([0.0, 1.0])[:, None, None], S):
+    case(np.linalg.cond, a, -2)
+    case(np.linalg.cond, np.stack([a, a * 0]) if a.ndim == 2 else a * np.eye(2))

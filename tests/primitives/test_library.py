@@ -52,7 +52,7 @@ def check(actual: Any, expected: Any, *, single: bool = False) -> None:
     assert np.shape(actual) == np.shape(expected)
     if isinstance(expected, (np.ndarray, np.floating)):
         assert np.asarray(actual).dtype == expected.dtype
-    single = single or np.asarray(expected).dtype == np.float32
+    single = single or np.asarray(expected).dtype in (np.float32, np.complex64)
     np.testing.assert_allclose(actual, expected, rtol=3e-5 if single else 1e-10, atol=1e-5 if single else 1e-11)
 
 
@@ -61,7 +61,7 @@ def test_composite_equals_the_original(case: Any) -> None:
     function, args, kwargs = case
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        single = any(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in args)
+        single = any(isinstance(a, np.ndarray) and a.dtype in (np.float32, np.complex64) for a in args)
         check(COMPOSITES[function](*args, **kwargs), function(*args, **kwargs), single=single)
 
 

@@ -36,7 +36,31 @@ def nearest(x):
     return np.sum(solution**2) * rank
 
 
-@pytest.mark.parametrize("program", [one, two, wide, nothing, stacked, nearest], ids=lambda f: f.__name__)
+def complex_of(x):
+    return np.outer(x, np.sin(x[:3]) + 1j * x[1:]) + 1j * W[:4, :3]
+
+
+def complex_triangle(x):
+    q, r = np.linalg.qr(complex_of(x))
+    return np.sum(np.real(q) * W[:4, :3]) + np.sum(np.abs(r) ** 2 * W[:3, :3]) + np.sum(np.imag(r) * W[:3, 3:6])
+
+
+def complex_inverse(x):
+    return np.sum(np.real(np.linalg.pinv(complex_of(x)) * (W[:3, :4] - 2j)))
+
+
+def complex_of_low_rank(x):
+    return np.sum(np.real(np.linalg.pinv(np.outer(np.exp(1j * x), x[:3] - 1j)) * (W[:3, :4] + 1j)))
+
+
+def complex_nearest(x):
+    return np.sum(np.abs(np.linalg.lstsq(complex_of(x), np.cos(x), rcond=None)[0]) ** 2)
+
+
+PROGRAMS = [one, two, wide, nothing, stacked, nearest, complex_triangle, complex_inverse, complex_of_low_rank]
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, complex_nearest], ids=lambda f: f.__name__)
 def test_derivatives(program):
     h = 1e-6
     gradient = dj.grad(program, backend="python")
@@ -48,8 +72,12 @@ def test_derivatives(program):
     np.testing.assert_allclose(dj.hessian(program, backend="python")(X), curvature, rtol=1e-4, atol=1e-4)
 
 
-def test_compiled():
-    np.testing.assert_allclose(dj.grad(two)(X), dj.grad(two, backend="python")(X), rtol=1e-8)
+@pytest.mark.parametrize("program", [two, complex_triangle], ids=lambda f: f.__name__)
+def test_compiled(program):
+    np.testing.assert_allclose(dj.grad(program)(X), dj.grad(program, backend="python")(X), rtol=1e-8)
+
+
+def test_compiled_least_squares():
     found, wanted = (f(np.outer(X, X[:3]), X) for f in (dj.jit(solved), solved))
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)

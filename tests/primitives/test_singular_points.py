@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import special
 
 import diffjit as dj
 import diffjit.primitives
@@ -193,3 +194,30 @@ def test_what_is_not_chosen_may_overflow(f, backend):
     ours = dj.grad(lambda v: np.sum(f(v)), backend=backend)
     bends = (ours(x + h) - ours(x - h)) / (2 * h)
     assert np.diag(dj.hessian(lambda v: np.sum(f(v)), backend=backend)(x)) == pytest.approx(bends, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("f", [special.rel_entr, special.kl_div], ids=["rel_entr", "kl_div"])
+def test_bins_that_are_empty_in_both_distributions(f, backend):
+    p, q, h = np.array([0.0, 0.3, 0.7]), np.array([0.0, 0.6, 0.4]), 1e-5
+
+    def distance(p, q):
+        return np.sum(f(p, q))
+
+    full = np.array([0.0, h, 0.0])
+    by_p, by_q = dj.grad(distance, argnums=(0, 1), backend=backend)(p, q)
+    direction = (np.array([0.0, 1.0, 0.0]), np.array([0.0, 1.0, 0.0]))
+    both = (distance(p + full, q + full) - distance(p - full, q - full)) / (2 * h)
+    assert dj.jvp(distance, (p, q), direction, backend=backend)[1] == pytest.approx(both, rel=1e-8)
+    assert by_p[1] + by_q[1] == pytest.approx(both, rel=1e-8)
+    assert (by_p[0], by_q[0]) == ((0.0, 0.0) if f is special.rel_entr else (-1.0, 1.0))  # as in JAX
+    assert np.all(np.isfinite(dj.hessian(distance, argnums=1, backend=backend)(p, q)))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_next_to_the_pole_of_gamma(backend):
+    x = np.array([1e-300, -1e-200])
+    with np.errstate(all="ignore"):
+        assert dj.grad(lambda x: np.sum(special.gammaln(x)), backend=backend)(x) == pytest.approx([-1e300, 1e200])
+        bends = dj.jvp(special.digamma, (x,), (np.ones(2),), backend=backend)[1]
+    assert np.all(bends == np.inf)

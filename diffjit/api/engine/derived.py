@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import numpy as np
+
 from diffjit.api.engine import shared
 from diffjit.api.engine.programs import Arguments, Building, Compiled, by_shapes, fixed_key, flatten_call, glance, look
 from diffjit.api.engine.tracebacks import P, R, boundary, shorten
@@ -412,6 +414,22 @@ def parameter_position(function: Any, name: str) -> int | None:
         if p.name == name and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
             return k
     return None
+
+
+def selected(argnums: Any) -> Any:
+    """What argnums asks for: a position, a name, or a tuple of these; NumPy's integers are positions, too."""
+    try:
+        if isinstance(argnums, str):
+            return argnums
+        if not np.iterable(argnums):
+            return operator.index(argnums)
+        return tuple(which if isinstance(which, str) else operator.index(which) for which in argnums)
+    except TypeError:
+        raise UsageError(
+            "DJ505",
+            f"argnums is {argnums!r}, which is no position or name of an argument",
+            cure="give an int, a name, or a tuple of these",
+        ) from None
 
 
 def resolve(function: Any, argnums: Any, call: Arguments) -> list[int | str]:

@@ -69,6 +69,11 @@ def merged_first(a, axes):
     return np.reshape(np.transpose(a, axes + kept), (length, *(a.shape[k] for k in kept)))
 
 
+def real_of(dtype):
+    """The dtype of lengths and numbers of elements whose dtype this is: float32 stays float32."""
+    return np.finfo(dtype).dtype if dtype.kind in "fc" else np.dtype(np.float64)
+
+
 def as_float(a):
     """Integers and booleans as float64, the rest unchanged."""
     if a.dtype.kind in "iub":

@@ -124,10 +124,16 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     return np.sum(widths * sums / 2.0, axis=axis)
 
 
+def in_double(a):
+    """Numbers of double precision: `np.interp` computes with no others."""
+    a = np.asarray(a)
+    return a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
+
+
 @implements(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear interpolation; at a knot the derivative is that of the piece to its right."""
-    xp, fp = as_float(np.asarray(xp)), as_float(np.asarray(fp))
+    xp, fp = in_double(xp), in_double(fp)
     if len(xp) != len(fp):
         raise ValueError("fp and xp are not of the same length.")
     if period is not None:
@@ -139,7 +145,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         xp, fp = (xp % period)[order], fp[order]
         xp = np.concatenate((xp[-1:] - period, xp, xp[:1] + period))
         fp = np.concatenate((fp[-1:], fp, fp[:1]))
-    x = as_float(np.asarray(x))
+    x = in_double(x)
     n = xp.shape[0]
     if n == 0:
         raise ValueError("array of sample points is empty")

@@ -59,8 +59,9 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     """Values that are in both."""
     if return_indices:
         raise NotImplementedError("np.intersect1d with return_indices: use np.searchsorted")
-    values = np.unique(ar1)
-    return values[np.isin(values, ar2)]
+    first, second = np.asarray(ar1), np.asarray(ar2)
+    values = np.unique(first.astype(np.result_type(first.dtype, second.dtype)))
+    return values[np.isin(values, second)]
 
 
 @implements(np.setdiff1d)

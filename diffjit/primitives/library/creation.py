@@ -60,6 +60,8 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 @implements(np.geomspace)
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     """Numbers at equal ratios, between ends of one sign."""
+    if np.any(np.equal(start, 0)) or np.any(np.equal(stop, 0)):
+        raise ValueError("Geometric sequence cannot include zero")
     sign = np.sign(start)
     points = sign * np.exp(np.linspace(np.log(start * sign), np.log(stop * sign), num, endpoint=endpoint, axis=axis))
     if num > 0:

@@ -45,7 +45,7 @@ def joined(a, axis):
 def vstack(tup, *, dtype=None, casting="same_kind"):
     """Join rows."""
     if isinstance(tup, np.ndarray):
-        return joined(as_items(tup, 2), 0)
+        return joined(as_items(tup if dtype is None else tup.astype(dtype), 2), 0)
     return np.concatenate([np.atleast_2d(x) for x in tup], axis=0, dtype=dtype)
 
 
@@ -53,7 +53,7 @@ def vstack(tup, *, dtype=None, casting="same_kind"):
 def hstack(tup, *, dtype=None, casting="same_kind"):
     """Join columns, or vectors end to end."""
     if isinstance(tup, np.ndarray):
-        return joined(as_items(tup, 1), 0 if tup.ndim < 3 else 1)
+        return joined(as_items(tup if dtype is None else tup.astype(dtype), 1), 0 if tup.ndim < 3 else 1)
     parts = [np.atleast_1d(x) for x in tup]
     return np.concatenate(parts, axis=0 if parts[0].ndim == 1 else 1, dtype=dtype)
 

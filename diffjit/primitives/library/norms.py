@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from diffjit.primitives.library.axes import all_axes, as_float, magnitude_squared, one_axis, places, root
+from diffjit.primitives.library.axes import all_axes, as_float, magnitude_squared, one_axis, places, real_of, root
 from diffjit.primitives.library.spectral import svdvals
 from diffjit.primitives.registry import implements
 
@@ -41,7 +41,7 @@ def vector_length(x, order, axis, keepdims):
     if order == -math.inf:
         return np.min(np.abs(x), axis=axis, keepdims=keepdims)
     if order == 0:
-        return np.sum(np.not_equal(x, 0), axis=axis, keepdims=keepdims) * 1.0
+        return np.sum(np.not_equal(x, 0), axis=axis, keepdims=keepdims).astype(real_of(x.dtype))
     if order == 1:
         return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
     total = np.sum(np.abs(x) ** order, axis=axis, keepdims=keepdims)

@@ -61,6 +61,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 @implements(np.modf)
 def modf(x, /):
     """Fractional and whole part; the whole part has no derivative."""
+    x = np.multiply(x, 1.0)
     whole = np.trunc(x)
     return np.where(np.isinf(x), 0.0, x - whole), whole
 

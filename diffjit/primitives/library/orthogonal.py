@@ -25,6 +25,9 @@ def reflected(a, b):
     a, b = a.copy(), b.copy()
     steps = min(a.shape[0], a.shape[1])
     signs = np.ones(steps, a.dtype)
+    if a.dtype.kind == "c":
+        reflect_complex(a, b, signs)
+        return a, b, signs
     for k in range(steps):
         v = a[k:, k].copy()
         length = np.sqrt(np.sum(v * v))
@@ -36,6 +39,27 @@ def reflected(a, b):
             a[k:, k:] -= 2 * np.outer(v, v @ a[k:, k:])
             b[k:] -= 2 * np.outer(v, v @ b[k:])
     return a, b, signs
+
+
+def reflect_complex(a, b, signs):
+    """The same for complex columns, in place: LAPACK's reflections turn as well, so that the diagonal becomes real."""
+    for k in range(signs.shape[0]):
+        v = a[k:, k].copy()
+        length = np.sqrt(np.sum(np.real(v) ** 2 + np.imag(v) ** 2))
+        if length > 0:
+            if np.all(v[1:] == 0) and np.imag(v[0]) == 0:
+                signs[k] = -1
+            end = -np.copysign(length, np.real(v[0]))
+            share = (end - np.conjugate(v[0])) / end
+            v[0] -= end
+            v /= v[0]
+            a[k:, k:] -= share * np.outer(v, np.conjugate(v) @ a[k:, k:])
+            b[k:] -= share * np.outer(v, np.conjugate(v) @ b[k:])
+
+
+def adjoint(a):
+    """The conjugated transpose."""
+    return np.conjugate(np.transpose(a)) if a.dtype.kind == "c" else np.transpose(a)
 
 
 @implements(np.linalg.qr)
@@ -51,8 +75,8 @@ def qr(a, mode="reduced"):
     if mode == "r":
         return np.triu(r[:n])
     if mode == "complete":
-        return QRResult(np.transpose(turned), np.triu(r))
-    return QRResult(np.transpose(turned[:n]), np.triu(r[:n]))
+        return QRResult(adjoint(turned), np.triu(r))
+    return QRResult(adjoint(turned[:n]), np.triu(r[:n]))
 
 
 def matrix(a):
@@ -66,7 +90,8 @@ def matrix(a):
 def least_squares(a, b):
     """The x for which a x is nearest to b, for a matrix with independent columns."""
     n = a.shape[1]
-    r, right, _ = reflected(a, np.reshape(b, (b.shape[0], -1)))
+    right = np.reshape(b, (b.shape[0], -1))
+    r, right, _ = reflected(a, right.astype(a.dtype) if a.dtype.kind == "c" else right)
     sizes = np.abs(np.diagonal(r))
     if a.shape[0] < n or not np.min(sizes) > max(a.shape[0], n) * np.finfo(a.dtype).eps * np.max(sizes):
         raise np.linalg.LinAlgError("least squares of a matrix whose columns depend on each other: not differentiable")
@@ -112,7 +137,7 @@ def pseudo_inverse(a):
     if rank == 0:
         return np.zeros((n, m), a.dtype), rank
     if rank < min(m, n):
-        c, r = np.transpose(a)[columns], np.transpose(a)[:, rows]
+        c, r = adjoint(a)[columns], adjoint(a)[:, rows]
         return r @ np.linalg.solve(c @ a @ r, c), rank
     if m >= n:
         return least_squares(a, np.eye(m, dtype=a.dtype)), rank
@@ -153,9 +178,12 @@ def lstsq(a, b, rcond=None):
 def cond(x, p=None):
     """Condition number: of singular values, or by a norm of the inverse."""
     if p is None or p in (2, -2):
-        values = svdvals(np.asarray(x))
+        x = np.asarray(x)
+        values = svdvals(x)
         first, last = values[..., 0], values[..., -1]
-        return last / first if p == -2 else first / last
+        ratio = last / first if p == -2 else first / last
+        # 0 / 0 is what a matrix of zeros has: its condition is as bad as can be.
+        return np.where(np.isnan(ratio) & ~np.any(np.isnan(x), axis=(-2, -1)), np.inf, ratio)[()]
     return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
 
 

@@ -24,18 +24,25 @@ def polyval(p, x):
 @implements(np.polyadd)
 def polyadd(a1, a2):
     """Sum of polynomials."""
-    first, second = np.atleast_1d(a1), np.atleast_1d(a2)
-    n = max(first.shape[0], second.shape[0])
-    total = np.zeros((n,), (first[:1] + second[:1]).dtype)
-    total[n - first.shape[0] :] += first
-    total[n - second.shape[0] :] += second
-    return total
+    first, second = as_long(a1, a2)
+    return first + second
 
 
 @implements(np.polysub)
 def polysub(a1, a2):
     """Difference of polynomials."""
-    return np.polyadd(a1, np.negative(a2))
+    first, second = as_long(a1, a2)
+    return first - second
+
+
+def as_long(a1, a2):
+    """Two polynomials with as many coefficients, the first of the shorter one 0."""
+    first, second = np.atleast_1d(a1), np.atleast_1d(a2)
+    n = max(first.shape[0], second.shape[0])
+    return (
+        np.concatenate((np.zeros((n - first.shape[0], *first.shape[1:]), first.dtype), first)),
+        np.concatenate((np.zeros((n - second.shape[0], *second.shape[1:]), second.dtype), second)),
+    )
 
 
 @implements(np.polymul)
@@ -99,10 +106,11 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
 
 def series(x, c, recurrence, tensor):
     """The sum of c[k] p_k(x); several sums at once for `c` of more dimensions: each at all x, or each at its own."""
-    x, c = np.asarray(x), as_float(np.asarray(c))
+    x, c = np.asarray(x), as_float(np.atleast_1d(c))
+    x = x.astype(np.result_type(x.dtype, c.dtype))
     c = np.reshape(c, c.shape + (1,) * x.ndim) if tensor else c
     n = c.shape[0]
-    value = c[n - 1] * np.ones_like(x)
+    value = c[n - 1] + (x * 0 if n == 1 else np.zeros_like(x))  # NaN shows also where nothing else is added
     following = value * 0
     for k in range(n - 2, -1, -1):
         slope, offset, _ = recurrence(k)

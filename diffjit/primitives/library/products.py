@@ -17,7 +17,7 @@ from diffjit.primitives.registry import implements, present
 def dot(a, b, out=None):
     """Products of scalars, vectors and matrices; of more dimensions, last axis of `a` with last but one of `b`."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return np.multiply(a, b)
+        return np.multiply(np.asarray(a), np.asarray(b))  # a number becomes an array: its dtype counts
     a, b = np.asarray(a), np.asarray(b)
     if b.ndim == 1 or (a.ndim <= 2 and b.ndim == 2):
         return a @ b
@@ -34,7 +34,7 @@ def vdot(a, b, /):
 def inner(a, b, /):
     """Sum of products over the last axes."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return np.multiply(a, b)
+        return np.multiply(np.asarray(a), np.asarray(b))  # a number becomes an array: its dtype counts
     a, b = np.asarray(a), np.asarray(b)
     if b.ndim == 1:
         return a @ b
@@ -116,6 +116,8 @@ def linalg_cross(x1, x2, /, *, axis=-1):
 def vecdot(x1, x2, /, *, axis=-1):
     """Inner products of stacks of vectors, the first conjugated."""
     first, second = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
+    if first.shape[-1] != second.shape[-1]:
+        raise ValueError(f"vecdot: vectors of length {first.shape[-1]} and {second.shape[-1]}")
     return np.sum(np.conjugate(first) * second, axis=-1)
 
 

@@ -227,11 +227,19 @@ def block_diag(*arrs):
     return result
 
 
+def vector(c):
+    """One vector, of a number too."""
+    c = np.atleast_1d(c)
+    if c.ndim != 1:
+        raise NotImplementedError("matrices made of a stack of vectors: loop over the stack")
+    return c
+
+
 @implements(scipy.linalg.toeplitz)
 def toeplitz(c, r=None):
     """A matrix that is constant along its diagonals."""
-    c = np.asarray(c)
-    r = np.conjugate(c) if r is None else np.asarray(r)
+    c = vector(c)
+    r = np.conjugate(c) if r is None else vector(r)
     values = np.concatenate((r[:0:-1], c))
     places = np.arange(c.shape[0])[:, None] - np.arange(r.shape[0])[None, :]
     return values[places + (r.shape[0] - 1)]
@@ -240,8 +248,8 @@ def toeplitz(c, r=None):
 @implements(scipy.linalg.hankel)
 def hankel(c, r=None):
     """A matrix that is constant along its counterdiagonals."""
-    c = np.asarray(c)
-    r = np.zeros_like(c) if r is None else np.asarray(r)
+    c = vector(c)
+    r = np.zeros_like(c) if r is None else vector(r)
     values = np.concatenate((c, r[1:]))
     return values[np.arange(c.shape[0])[:, None] + np.arange(r.shape[0])[None, :]]
 
@@ -249,7 +257,7 @@ def hankel(c, r=None):
 @implements(scipy.linalg.circulant)
 def circulant(c):
     """A matrix whose columns are the first one, turned further by one each."""
-    c = np.asarray(c)
+    c = vector(c)
     n = c.shape[0]
     return c[(np.arange(n)[:, None] - np.arange(n)[None, :]) % n]
 

@@ -20,14 +20,22 @@ from diffjit.primitives.registry import implements
 HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
-def standard(x, loc, scale):
-    """Numbers in units of the scale."""
-    return (np.asarray(x)[()] - loc) / scale
+def allowed(value, holds):
+    """A number, or NaN where parameters make no distribution: so becomes what is computed with it."""
+    return np.where(holds, value, np.nan)[()]
 
 
-def within(inside, value, outside=-math.inf):
-    """The value inside of the support."""
-    return np.where(inside, value, outside)[()]
+def standard(x, loc, scale, *shapes):
+    """Numbers in units of the scale; NaN where it or a shape is not positive."""
+    right = np.greater(scale, 0)
+    for shape in shapes:
+        right = right & np.greater(shape, 0)
+    return (np.asarray(x)[()] - loc) / allowed(scale, right)
+
+
+def within(z, inside, value, outside=-math.inf):
+    """The value inside of the support; NaN is not outside."""
+    return np.where(inside, value, np.where(np.isnan(z), np.nan, outside))[()]
 
 
 # On the whole line ----------------------------------------------------------------------------------------------------
@@ -73,13 +81,13 @@ def norm_logsf(x, loc=0, scale=1):
 @implements(stats.norm.ppf)
 def norm_ppf(q, loc=0, scale=1):
     """Normal: the quantile."""
-    return sc.ndtri(np.asarray(q)[()]) * scale + loc
+    return sc.ndtri(np.asarray(q)[()]) * allowed(scale, np.greater(scale, 0)) + loc
 
 
 @implements(stats.t.logpdf)
 def t_logpdf(x, df, loc=0, scale=1):
     """Student: the logarithm of the density."""
-    z = standard(x, loc, scale)
+    z = standard(x, loc, scale, df)
     front = sc.gammaln(0.5 * (df + 1)) - sc.gammaln(0.5 * df) - 0.5 * np.log(df * math.pi) - np.log(scale)
     return front - 0.5 * (df + 1) * np.log1p(z * z / df)
 
@@ -93,7 +101,7 @@ def t_pdf(x, df, loc=0, scale=1):
 @implements(stats.t.cdf)
 def t_cdf(x, df, loc=0, scale=1):
     """Student: the distribution function."""
-    return sc.stdtr(df, standard(x, loc, scale))
+    return sc.stdtr(df, standard(x, loc, scale, df))
 
 
 @implements(stats.cauchy.logpdf)
@@ -129,28 +137,28 @@ def logistic_cdf(x, loc=0, scale=1):
 def expon_logpdf(x, loc=0, scale=1):
     """Exponential: the logarithm of the density."""
     z = standard(x, loc, scale)
-    return within(z >= 0, -z - np.log(scale))
+    return within(z, z >= 0, -z - np.log(scale))
 
 
 @implements(stats.expon.pdf)
 def expon_pdf(x, loc=0, scale=1):
     """Exponential: the density."""
     z = standard(x, loc, scale)
-    return within(z >= 0, np.exp(-z) / scale, 0.0)
+    return within(z, z >= 0, np.exp(-z) / scale, 0.0)
 
 
 @implements(stats.expon.cdf)
 def expon_cdf(x, loc=0, scale=1):
     """Exponential: the distribution function."""
     z = standard(x, loc, scale)
-    return within(z >= 0, -np.expm1(-z), 0.0)
+    return within(z, z >= 0, -np.expm1(-z), 0.0)
 
 
 @implements(stats.gamma.logpdf)
 def gamma_logpdf(x, a, loc=0, scale=1):
     """Gamma: the logarithm of the density."""
-    z = standard(x, loc, scale)
-    return within(z >= 0, sc.xlogy(a - 1.0, z) - z - sc.gammaln(a) - np.log(scale))
+    z = standard(x, loc, scale, a)
+    return within(z, z >= 0, sc.xlogy(a - 1.0, z) - z - sc.gammaln(a) - np.log(scale))
 
 
 @implements(stats.gamma.pdf)
@@ -162,8 +170,8 @@ def gamma_pdf(x, a, loc=0, scale=1):
 @implements(stats.gamma.cdf)
 def gamma_cdf(x, a, loc=0, scale=1):
     """Gamma: the distribution function."""
-    z = standard(x, loc, scale)
-    return within(z >= 0, sc.gammainc(a, np.where(z >= 0, z, 0.0)), 0.0)
+    z = standard(x, loc, scale, a)
+    return within(z, z >= 0, sc.gammainc(a, np.where(z >= 0, z, 0.0)), 0.0)
 
 
 @implements(stats.chi2.logpdf)
@@ -187,17 +195,17 @@ def chi2_cdf(x, df, loc=0, scale=1):
 @implements(stats.lognorm.logpdf)
 def lognorm_logpdf(x, s, loc=0, scale=1):
     """Log-normal: the logarithm of the density."""
-    z = standard(x, loc, scale)
+    z = standard(x, loc, scale, s)
     log = np.log(np.where(z > 0, z, 1.0))
-    return within(z > 0, -0.5 * (log / s) ** 2 - log - HALF_LOG_TAU - np.log(s) - np.log(scale))
+    return within(z, z > 0, -0.5 * (log / s) ** 2 - log - HALF_LOG_TAU - np.log(s) - np.log(scale))
 
 
 @implements(stats.weibull_min.logpdf)
 def weibull_logpdf(x, c, loc=0, scale=1):
     """Weibull: the logarithm of the density."""
-    z = standard(x, loc, scale)
+    z = standard(x, loc, scale, c)
     safe = np.where(z > 0, z, 1.0)
-    return within(z > 0, np.log(c) + (c - 1.0) * np.log(safe) - safe**c - np.log(scale))
+    return within(z, z > 0, np.log(c) + (c - 1.0) * np.log(safe) - safe**c - np.log(scale))
 
 
 # On an interval -------------------------------------------------------------------------------------------------------
@@ -207,15 +215,15 @@ def weibull_logpdf(x, c, loc=0, scale=1):
 def uniform_logpdf(x, loc=0, scale=1):
     """Uniform: the logarithm of the density."""
     z = standard(x, loc, scale)
-    return within((z >= 0) & (z <= 1), -np.log(scale) + 0.0 * z)
+    return within(z, (z >= 0) & (z <= 1), -np.log(scale) + 0.0 * z)
 
 
 @implements(stats.beta.logpdf)
 def beta_logpdf(x, a, b, loc=0, scale=1):
     """Beta: the logarithm of the density."""
-    z = standard(x, loc, scale)
+    z = standard(x, loc, scale, a, b)
     value = sc.xlogy(a - 1.0, z) + sc.xlog1py(b - 1.0, -z) - sc.betaln(a, b) - np.log(scale)
-    return within((z >= 0) & (z <= 1), value)
+    return within(z, (z >= 0) & (z <= 1), value)
 
 
 @implements(stats.beta.pdf)
@@ -227,7 +235,7 @@ def beta_pdf(x, a, b, loc=0, scale=1):
 @implements(stats.beta.cdf)
 def beta_cdf(x, a, b, loc=0, scale=1):
     """Beta: the distribution function."""
-    return sc.betainc(a, b, np.clip(standard(x, loc, scale), 0.0, 1.0))
+    return sc.betainc(a, b, np.clip(standard(x, loc, scale, a, b), 0.0, 1.0))
 
 
 # Discrete -------------------------------------------------------------------------------------------------------------
@@ -236,8 +244,8 @@ def beta_cdf(x, a, b, loc=0, scale=1):
 @implements(stats.poisson.logpmf)
 def poisson_logpmf(k, mu, loc=0):
     """Poisson: the logarithm of the probability."""
-    k = np.asarray(k)[()] - loc
-    return within((k >= 0) & (k == np.floor(k)), sc.xlogy(k, mu) - sc.gammaln(k + 1.0) - mu)
+    k = allowed(np.asarray(k)[()] - loc, np.greater_equal(mu, 0))
+    return within(k, (k >= 0) & (k == np.floor(k)), sc.xlogy(k, mu) - sc.gammaln(k + 1.0) - mu)
 
 
 @implements(stats.poisson.pmf)
@@ -249,9 +257,10 @@ def poisson_pmf(k, mu, loc=0):
 @implements(stats.binom.logpmf)
 def binom_logpmf(k, n, p, loc=0):
     """Binomial: the logarithm of the probability."""
-    k = np.asarray(k)[()] - loc
+    whole = np.greater_equal(n, 0) & np.equal(n, np.floor(n))
+    k = allowed(np.asarray(k)[()] - loc, whole & np.greater_equal(p, 0) & np.less_equal(p, 1))
     ways = sc.gammaln(n + 1.0) - sc.gammaln(k + 1.0) - sc.gammaln(n - k + 1.0)
-    return within((k >= 0) & (k <= n) & (k == np.floor(k)), ways + sc.xlogy(k, p) + sc.xlog1py(n - k, -p))
+    return within(k, (k >= 0) & (k <= n) & (k == np.floor(k)), ways + sc.xlogy(k, p) + sc.xlog1py(n - k, -p))
 
 
 @implements(stats.bernoulli.logpmf)

@@ -16,14 +16,20 @@ from diffjit.primitives.library.axes import (
     merged_first,
     one_axis,
     places,
+    real_of,
     root,
 )
 from diffjit.primitives.registry import implements, present
 
 
 def count_where(included, axis, keepdims, dtype):
-    """How many elements are included, in the precision of the values: float32 stays float32."""
-    return np.sum(included, axis=axis, keepdims=keepdims, dtype=dtype if dtype.kind == "f" else np.float64)
+    """How many elements are included, in the precision of the values."""
+    return np.sum(included, axis=axis, keepdims=keepdims, dtype=real_of(dtype))
+
+
+def divided(total, number):
+    """A total by a number of elements, in its own dtype: integers that the user asked for stay integers."""
+    return (total / number).astype(total.dtype) if total.dtype.kind in "iub" else total / number
 
 
 @implements(np.mean, np.ndarray.mean)
@@ -33,25 +39,25 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     if dtype is None and a.dtype.kind in "iub":
         dtype = np.float64
     if where is True:
-        return np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims) / count(a, axis)
+        return divided(np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims), count(a, axis))
     included = np.broadcast_to(where, a.shape)
     total = np.sum(np.where(included, a, 0), axis=axis, dtype=dtype, keepdims=keepdims)
-    return total / count_where(included, axis, keepdims, a.dtype)
+    return divided(total, count_where(included, axis, keepdims, total.dtype))
 
 
 @implements(np.var, np.ndarray.var)
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None):
     """Variance, in two passes."""
     a = np.asarray(a)
-    a = as_float(a) if dtype is None else a.astype(dtype)
-    center = np.mean(a, axis=axis, keepdims=True, where=where) if mean is None else mean
+    a = as_float(a)
+    center = np.mean(a, axis=axis, dtype=dtype, keepdims=True, where=where) if mean is None else mean
     squares = magnitude_squared(a - center)
     lost = ddof if correction is None else correction
     if where is True:
-        return np.sum(squares, axis=axis, keepdims=keepdims) / max(count(a, axis) - lost, 0)
+        return divided(np.sum(squares, axis=axis, dtype=dtype, keepdims=keepdims), max(count(a, axis) - lost, 0))
     included = np.broadcast_to(where, a.shape)
-    total = np.sum(np.where(included, squares, 0), axis=axis, keepdims=keepdims)
-    return total / np.maximum(count_where(included, axis, keepdims, a.dtype) - lost, 0)
+    total = np.sum(np.where(included, squares, 0), axis=axis, dtype=dtype, keepdims=keepdims)
+    return divided(total, np.maximum(count_where(included, axis, keepdims, total.dtype) - lost, 0))
 
 
 @implements(np.std, np.ndarray.std)
@@ -74,7 +80,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     a = np.asarray(a)
     if weights is None:
         result = np.mean(a, axis=axis, keepdims=keepdims)
-        scale = result * 0 + count(a, axis)
+        scale = np.ones_like(result) * count(a, axis)
     else:
         weights = np.asarray(weights)
         if weights.ndim < a.ndim:
@@ -98,10 +104,16 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
 @implements(np.median)
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """The middle of the sorted values, or the mean of the two in the middle; NaN if there is one."""
-    a = np.asarray(a)
+    a = as_float(np.asarray(a))
     if count(a, axis) == 0:
-        return np.mean(as_float(a), axis=axis, keepdims=keepdims)
-    return in_order(a, 0.5, axis, "linear", keepdims)
+        return np.mean(a, axis=axis, keepdims=keepdims)
+    axes = all_axes(axis, a.ndim)
+    ordered = np.sort(merged_first(a, axes), axis=0)
+    n = ordered.shape[0]
+    # One value in the middle stands alone: where its neighbour is infinite, a share of 0 of that would be NaN.
+    middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2 if n % 2 == 0 else ordered[n // 2]
+    result = np.where(np.isnan(ordered[n - 1]), np.nan, middle)  # NaN is sorted to the end
+    return np.expand_dims(result, axes) if keepdims else result
 
 
 @implements(np.percentile)
@@ -168,11 +180,16 @@ def quantile_at(a, q, axis, method, keepdims, weights):
 
 def in_order(a, q, axis, method, keepdims):
     """Values at places between the smallest and the largest."""
-    a, q = as_float(np.asarray(a)), np.asarray(q)
+    a, q = np.asarray(a), np.asarray(q)
     axes = all_axes(axis, a.ndim)
     ordered = np.sort(merged_first(a, axes), axis=0)
     n = ordered.shape[0]
     position = rank_of(q, n, method)
+    if method in ROUNDINGS:
+        chosen = ordered[position.astype(np.int64)]
+        result = chosen if a.dtype.kind in "iub" else np.where(np.isnan(ordered[n - 1]), np.nan, chosen)
+        return np.expand_dims(result, tuple(q.ndim + k for k in axes)) if keepdims else result
+    a, ordered = as_float(a), as_float(ordered)
     low = np.floor(position).astype(np.int64)
     high = np.minimum(low + 1, n - 1)
     share = np.reshape(position - low, q.shape + (1,) * (ordered.ndim - 1))
@@ -194,14 +211,14 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         ddof = 0 if bias else 1
     if fweights is None and aweights is None:
         centered = data - np.mean(data, axis=1, keepdims=True)
-        result = centered @ np.conjugate(np.transpose(centered)) / (data.shape[1] - ddof)
+        result = centered @ np.conjugate(np.transpose(centered)) / max(data.shape[1] - ddof, 0)
     else:
         each = np.ones(data.shape[1]) if aweights is None else np.asarray(aweights)
         weights = each if fweights is None else each * fweights
         total = np.sum(weights)
         lost = ddof if aweights is None else ddof * np.sum(weights * each) / total
         centered = data - np.sum(data * weights, axis=1, keepdims=True) / total
-        result = (centered * weights) @ np.conjugate(np.transpose(centered)) / (total - lost)
+        result = (centered * weights) @ np.conjugate(np.transpose(centered)) / np.maximum(total - lost, 0)
     return np.squeeze(result)
 
 
@@ -231,8 +248,10 @@ def count_nonzero(a, axis=None, *, keepdims=False):
 
 def cumulated(scan, x, axis, dtype, first):
     """A running sum or product, with a leading number where one is given."""
-    x = np.asarray(x)
-    axis = 0 if axis is None else axis  # None is allowed for one dimension only
+    x = np.atleast_1d(x)
+    if axis is None and x.ndim > 1:
+        raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+    axis = 0 if axis is None else axis
     total = scan(x, axis=axis, dtype=dtype)
     if first is None:
         return total

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from diffjit.primitives import arithmetic, comparison, special, transcendental  # noqa: F401 - their rows have outers
-from diffjit.primitives.library.axes import all_axes, merged_first
+from diffjit.primitives.library.axes import all_axes, as_float, merged_first
 from diffjit.primitives.registry import COMPOSITES, ELEMENTWISE, implements
 
 # Reductions that NumPy has as functions
 
 
 @implements(np.add.reduce)
-def add_reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+def add_reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=0, where=True):
     """Sum."""
     return np.sum(array, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @implements(np.multiply.reduce)
-def multiply_reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+def multiply_reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=1, where=True):
     """Product."""
     return np.prod(array, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
@@ -31,13 +31,13 @@ def multiply_reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial
 @implements(np.maximum.reduce)
 def maximum_reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     """Largest."""
-    return np.max(array, axis=axis, keepdims=keepdims, initial=initial, where=where)
+    return np.max(np.asarray(array, dtype), axis=axis, keepdims=keepdims, initial=initial, where=where)
 
 
 @implements(np.minimum.reduce)
 def minimum_reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     """Smallest."""
-    return np.min(array, axis=axis, keepdims=keepdims, initial=initial, where=where)
+    return np.min(np.asarray(array, dtype), axis=axis, keepdims=keepdims, initial=initial, where=where)
 
 
 @implements(np.logical_and.reduce)
@@ -55,8 +55,8 @@ def logical_or_reduce(array, axis=0, dtype=None, out=None, keepdims=False, *, wh
 @implements(np.logaddexp.reduce)
 def logaddexp_reduce(array, axis=0, dtype=None, out=None, keepdims=False):
     """Logarithm of the sum of exponentials, shifted by the largest."""
-    array = np.asarray(array)
-    top = np.max(array, axis=axis, keepdims=True)
+    array = as_float(np.asarray(array, dtype))
+    top = np.max(array, axis=axis, keepdims=True, initial=-np.inf)
     shift = np.where(np.isfinite(top), top, 0.0)
     result = np.log(np.sum(np.exp(array - shift), axis=axis, keepdims=True)) + shift
     return np.sum(result, axis=axis, keepdims=keepdims)  # over axes of length 1: drops them

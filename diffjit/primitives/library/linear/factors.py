@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from diffjit.primitives.library.axes import as_float
+from diffjit.primitives.library.orthogonal import matrix
 from diffjit.primitives.library.scipy_linalg import square
 from diffjit.primitives.registry import implements
 
@@ -69,7 +70,7 @@ def rq(a, overwrite_a=False, lwork=None, mode="full", check_finite=True):
 @implements(scipy.linalg.polar)
 def polar(a, side="right"):
     """Unitary and positive factor."""
-    a = as_float(np.asarray(a))
+    a = matrix(a)
     w, s, vh = np.linalg.svd(a, full_matrices=False)
     v = np.conjugate(vh.T)
     positive = (v * s) @ vh if side == "right" else (w * s) @ np.conjugate(w.T)
@@ -79,7 +80,7 @@ def polar(a, side="right"):
 @implements(scipy.linalg.orthogonal_procrustes)
 def orthogonal_procrustes(A, B, check_finite=True):
     """The rotation that takes A nearest to B, and the sum of the singular values."""
-    A, B = as_float(np.asarray(A)), as_float(np.asarray(B))
+    A, B = matrix(A), matrix(B)
     u, w, vt = np.linalg.svd((B.T @ np.conjugate(A)).T)
     return u @ vt, np.sum(w)
 

@@ -72,9 +72,14 @@ def jensen_shannon(u, v, options):
         raise NotImplementedError("the distance 'jensenshannon' with a base: divide its square by the base's logarithm")
     p, q = u / np.sum(u, axis=-1, keepdims=True), v / np.sum(v, axis=-1, keepdims=True)
     m = 0.5 * (p + q)
-    left = np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0) / np.where(m > 0, m, 1.0)), 0.0)
-    right = np.where(q > 0, q * np.log(np.where(q > 0, q, 1.0) / np.where(m > 0, m, 1.0)), 0.0)
-    return root(np.maximum(np.sum(left + right, axis=-1) / 2.0, 0.0))
+    divergence = np.sum(relative_to(m, p) + relative_to(m, q), axis=-1) / 2.0
+    return root(np.where(divergence < 0, 0.0, divergence))
+
+
+def relative_to(m, p):
+    """The terms `p log(p / m)`, infinite where `p` is negative: no probability."""
+    rest = np.where(p == 0, 0.0, np.where(np.isnan(p), np.nan, np.inf))
+    return np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0) / np.where(m > 0, m, 1.0)), rest)
 
 
 def points_of(x):

@@ -71,12 +71,12 @@ def middle(low, high):
 
 
 def placed(self, x, args, kwds):
-    """Points in units of the scale, moved into the support where they are outside, and the parameters."""
+    """Points in units of the scale, the support, the parameters, and where there is a value: NaN is not outside."""
     shapes, loc, scale = settled(self, args, kwds)
     low, high = self._get_support(*shapes)
     low, high = np.asarray(low, float), np.asarray(high, float)
     z = (np.asarray(x) - loc) / scale
-    return z, low, high, shapes, scale, valid(self, shapes, scale)
+    return z, low, high, shapes, scale, valid(self, shapes, scale) & ~np.isnan(z)
 
 
 # Continuous: densities ------------------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def placed(self, x, args, kwds):
 def logpdf(self, x, *args, **kwds):
     """The logarithm of the density."""
     z, low, high, shapes, scale, right = placed(self, x, args, kwds)
-    inside = (low <= z) & (z <= high)
+    inside = self._support_mask(z, *shapes)
     safe = np.where(inside, z, middle(low, high))
     value = self._logpdf(safe, *shapes) if has(self, "_logpdf") else np.log(self._pdf(safe, *shapes))
     return within(right, np.where(inside, value - np.log(scale), -np.inf), np.nan)
@@ -96,7 +96,7 @@ def logpdf(self, x, *args, **kwds):
 def pdf(self, x, *args, **kwds):
     """The density."""
     z, low, high, shapes, scale, right = placed(self, x, args, kwds)
-    inside = (low <= z) & (z <= high)
+    inside = self._support_mask(z, *shapes)
     safe = np.where(inside, z, middle(low, high))
     value = self._pdf(safe, *shapes) if has(self, "_pdf") else np.exp(self._logpdf(safe, *shapes))
     return within(right, np.where(inside, value / scale, 0.0), np.nan)
@@ -125,7 +125,7 @@ def cdf(self, x, *args, **kwds):
     z, low, high, shapes, _, right = placed(self, x, args, kwds)
     inside = (low < z) & (z < high)
     value = distribution(self, np.where(inside, z, middle(low, high)), shapes)
-    return within(right, np.where(inside, value, np.where(z >= high, 1.0, 0.0 * z)), np.nan)
+    return within(right, np.where(inside, value, np.where(z >= high, 1.0, 0.0)), np.nan)
 
 
 @implements(stats.rv_continuous.sf)
@@ -134,7 +134,7 @@ def sf(self, x, *args, **kwds):
     z, low, high, shapes, _, right = placed(self, x, args, kwds)
     inside = (low < z) & (z < high)
     value = survival(self, np.where(inside, z, middle(low, high)), shapes)
-    return within(right, np.where(inside, value, np.where(z <= low, 1.0, 0.0 * z)), np.nan)
+    return within(right, np.where(inside, value, np.where(z <= low, 1.0, 0.0)), np.nan)
 
 
 @implements(stats.rv_continuous.logcdf)
@@ -199,11 +199,11 @@ def entropy(self, *args, **kwds):
 
 
 def counted(self, k, args, kwds):
-    """Counts from the location on, whether they are in the support, and the shapes."""
+    """Counts from the location on, the support, the shapes, and where there is a value: NaN is not outside."""
     shapes, loc, _ = settled(self, args, kwds)
     low, high = self._get_support(*shapes)
     k = np.asarray(k) - loc
-    return k, low, high, shapes, np.asarray(self._argcheck(*shapes))
+    return k, low, high, shapes, np.asarray(self._argcheck(*shapes)) & ~np.isnan(k)
 
 
 @implements(stats.rv_discrete.pmf)

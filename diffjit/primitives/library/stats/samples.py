@@ -140,7 +140,7 @@ def zmap(scores, compare, axis=0, ddof=0, nan_policy="propagate"):
 
 def powered(x, weights, order):
     """A mean of powers, brought back; of logarithms where the order is 0."""
-    of = np.log(x) if order == 0 else x ** (1.0 * order)
+    of = np.log(x) if order == 0 else np.where(x < 0, np.nan, x) ** (1.0 * order)
     if weights is None:
         found = np.mean(of, axis=0)
     else:
@@ -220,9 +220,17 @@ def mquantiles(a, prob=(0.25, 0.5, 0.75), alphap=0.4, betap=0.4, axis=None, limi
 
 
 def gathered(terms):
-    """Sums of `-p log p`, where zeros add nothing."""
+    """Sums of `-p log p`, where zeros add nothing; negative ones are no probabilities."""
     positive = terms > 0.0
-    return -np.sum(np.where(positive, terms * np.log(np.where(positive, terms, 1.0)), 0.0), axis=0)
+    rest = np.where(terms == 0.0, 0.0, np.where(np.isnan(terms), np.nan, np.inf))
+    return -np.sum(np.where(positive, terms * np.log(np.where(positive, terms, 1.0)), rest), axis=0)
+
+
+def relative(p, q):
+    """The terms `p log(p / q)`, infinite where these are no probabilities."""
+    both, none = (p > 0.0) & (q > 0.0), (p == 0.0) & (q >= 0.0)
+    rest = np.where(none, 0.0, np.where(np.isnan(p) | np.isnan(q), np.nan, np.inf))
+    return np.where(both, p * np.log(np.where(both, p, 1.0) / np.where(both, q, 1.0)), rest)
 
 
 @implements(stats.entropy)
@@ -235,9 +243,7 @@ def entropy(pk, qk=None, base=None, axis=0, *, nan_policy="propagate", keepdims=
     else:
         q = sample(qk, axis, nan_policy)
         q = q / np.sum(q, axis=0)
-        both, none = (p > 0.0) & (q > 0.0), (p > 0.0) & (q <= 0.0)
-        terms = np.where(both, p * np.log(np.where(both, p, 1.0) / np.where(both, q, 1.0)), 0.0)
-        found = np.sum(np.where(none, np.inf, terms), axis=0)
+        found = np.sum(relative(p, q), axis=0)
     if base is not None:
         found = found / np.log(base)
     return restored(found, axis, keepdims)
