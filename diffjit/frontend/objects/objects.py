@@ -15,6 +15,7 @@ import numpy as np
 from diffjit import tree
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
 from diffjit.frontend.entry.lift import plain_container
+from diffjit.frontend.outside.surroundings import is_library
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.machines import variable
 from diffjit.frontend.syntax.managers import is_manager
@@ -248,13 +249,13 @@ class Objects(Mixin):
             return self.static_member(obj, value)
         if name == "_make" and hasattr(obj, "_fields"):
             return av.Iter("spread", (Static(obj),))
-        if isinstance(obj, types.ModuleType) and not _is_library(obj):
+        if isinstance(obj, types.ModuleType) and not is_library(obj):
             if name in vars(obj):
                 return self.lift_name_in(vars(obj), name)
             return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)  # its __getattr__
         if (
             isinstance(obj, type)
-            and not _is_library(obj)
+            and not is_library(obj)
             and isinstance(value, (int, float, np.ndarray, list, dict))
             and not isinstance(value, bool)
             and not isinstance(value, enum.Enum)
@@ -265,7 +266,7 @@ class Objects(Mixin):
         if is_ctypes(value):  # of a library, or what has been put in its place
             return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)
         self.portable &= isinstance(obj, (str, bytes, np.dtype, np.ufunc)) or _is_fixed_library(obj)
-        return self.lift_static(value) if _is_library(obj) else self.attribute_of(obj, name, value)
+        return self.lift_static(value) if is_library(obj) else self.attribute_of(obj, name, value)
 
     def object_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
         read = self.own_access(held, "__getattribute__")
@@ -457,29 +458,7 @@ _MADE_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType, types.Meth
 def _is_fixed_library(obj: Any) -> bool:
     """Whether the attributes of a module or class hang on the versions of Python and NumPy alone."""
     name = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", "")
-    return _is_library(obj) and name.split(".")[0] not in ("sys", "scipy", "numba")
-
-
-def _is_library(obj: Any) -> bool:
-    name = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", "")
-    return name.split(".")[0] in (
-        "numpy",
-        "math",
-        "scipy",
-        "builtins",
-        "functools",
-        "itertools",
-        "operator",
-        "numba",
-        "dataclasses",
-        "enum",
-        "typing",
-        "collections",
-        "cmath",
-        "random",
-        "sys",
-        "warnings",
-    )
+    return is_library(obj) and name.split(".")[0] not in ("sys", "scipy", "numba")
 
 
 def _generated_init(cls: type) -> bool:

@@ -94,3 +94,26 @@ def is_pure_library(obj: Any) -> bool:
     """Whether a function of NumPy or SciPy depends on its arguments alone: what nobody reads of it may be left out."""
     module = getattr(obj, "__module__", None) or ""
     return module.startswith(("numpy.linalg", "scipy.linalg")) or isinstance(obj, np.ufunc)
+
+
+def is_library(obj: Any) -> bool:
+    """Whether an object belongs to a library, whose attributes stay what they are."""
+    name = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", None) or ""
+    return name.split(".")[0] in (
+        "numpy",
+        "math",
+        "scipy",
+        "builtins",
+        "functools",
+        "itertools",
+        "operator",
+        "numba",
+        "dataclasses",
+        "enum",
+        "typing",
+        "collections",
+        "cmath",
+        "random",
+        "sys",
+        "warnings",
+    )
