@@ -51,13 +51,23 @@ class Derived(Mixin):
         return self.contents(owner).fields[dicts.ITEMS]
 
     def plain_dict(self, value: Any) -> Any:
-        """What `dict(...)` and `**` take from an object of a class of dicts: its items; anything else is itself."""
+        """What `dict(...)` and `**` take from an object of a class of dicts, or with `keys`: its items; else itself."""
         items = self.items_of(value)
+        cls = self.object_class(value)
+        if items is value and cls is not None and not self.is_table(value) and self.class_has(cls, "keys"):
+            return self._read_by_keys(value)
         if items is not value and any(tree.is_function(self.class_lookup(self.object_class(value), n)) for n in _READS):
             name = self.object_class(value).__name__  # pyright: ignore[reportOptionalMemberAccess]
             message = f"the items of `{name}`, a class of dicts with a way of its own to read them"
             raise self.unsupported("DJ113", message, None, "take them one by one")
         return items
+
+    def _read_by_keys(self, mapping: av.Ref) -> av.Ref:
+        """A dict of the items that an object has under its keys."""
+        made = self.new(av.DictC({}))
+        enter = lambda key: self.set_item(made, key, self.get_item(mapping, key))  # noqa: E731
+        self.iterate(self.call_method(mapping, "keys", []), enter, None, key=("keys", self.place()))
+        return made
 
     def call_inherited(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """`dict.update(self, ...)`; None of other functions."""
