@@ -206,6 +206,9 @@ class Objects(Mixin):
             held = self.contents(owner)
             if isinstance(held, av.ObjC):
                 return self.object_attribute(owner, held, name, node)
+            if not hasattr(cls := self.class_of(owner), name):
+                problem = f"`{cls.__name__}` object has no attribute `{name}`"
+                raise self.type_problem("DJ317", problem, node, python=AttributeError)
             return av.Method(owner, name)
         if isinstance(owner, (av.Slice, av.Range)) and name in ("start", "stop", "step"):
             return getattr(owner, name)
@@ -282,7 +285,9 @@ class Objects(Mixin):
         if isinstance(found, av.Member):
             message = f"`{name}` of a class that is defined inside the program"
             raise self.unsupported("DJ113", message, None, "define the class at module level")
-        own = found if tree.is_function(found) and not hasattr(held.cls, OPTIONS) else None
+        own = self.inherited(held.cls, found) if name == "__setattr__" else None  # `dict.__setitem__`
+        if tree.is_function(found) and not hasattr(held.cls, OPTIONS):
+            own = found
         self.accesses[held.cls, name] = own
         return own
 
@@ -324,6 +329,8 @@ class Objects(Mixin):
         found = self.class_lookup(cls, name)
         if found is None and not hasattr(cls, name):
             asked = self.class_lookup(cls, "__getattr__")
+            if (own := self.inherited(cls, asked)) is not None:  # `__getattr__ = dict.get`
+                return self.call(own, [owner, Static(name)], {}, node)
             if tree.is_function(asked):
                 return self.call(self.method_fn(asked, cls), [owner, Static(name)], {}, node)
             raise self.type_problem(
@@ -430,7 +437,8 @@ class Objects(Mixin):
                 problem = f"cannot assign to field `{name}` of a frozen dataclass"
                 raise self.type_problem("DJ317", problem, node, python=dataclasses.FrozenInstanceError)
             else:
-                self.call(self.method_fn(set_it, held.cls), [owner, Static(name), value], {}, node)
+                setter = set_it if isinstance(set_it, av.Fn) else self.method_fn(set_it, held.cls)
+                self.call(setter, [owner, Static(name), value], {}, node)
             return
         if isinstance(owner, Value) and isinstance(owner.type, Array) and name == "shape":
             self.set_shape(owner, value, node)

@@ -13,6 +13,7 @@ import shutil
 import sys
 import time
 import types
+import warnings
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,8 @@ def is_log(obj: Any) -> bool:
 def is_quiet(obj: Any) -> bool:
     """Whether a call may stand inside a `try`: it raises nothing that a program expects."""
     stream = isinstance(obj, StreamMethod) and obj.name in ("write", "flush")
-    return obj in CLOCKS or is_log(obj) or stream or obj is builtins.print or root(obj) in ("gc", "traceback")
+    told = obj in (builtins.print, warnings.warn)
+    return obj in CLOCKS or is_log(obj) or stream or told or root(obj) in ("gc", "traceback")
 
 
 def is_pure_library(obj: Any) -> bool:
