@@ -3,6 +3,7 @@
 import inspect
 import sys
 import traceback
+import types
 
 import numpy as np
 import pytest
@@ -113,8 +114,22 @@ def test_a_module_is_asked_anew():
         HOME.GRAVITY = 9.81
 
 
+def scaled(x, by=2.0, *, times=3.0):
+    return x * by * times
+
+
+def named_later(x):
+    try:
+        return x * LATER
+    except NameError:
+        return x**2
+
+
 class Holder:
     pass
+
+
+SETTINGS = types.SimpleNamespace(on=True, k=2.0)
 
 
 HELD = Holder()
@@ -153,6 +168,43 @@ def test_a_class_gets_an_attribute():
     assert value(1.5) == 2.25
     del Holder.light
     assert value(1.5) == 1.5
+
+
+def change(*, back):
+    """What a program reads is changed, or as it was."""
+    scaled.__defaults__ = (2.0,) if back else (7.0,)
+    scaled.__kwdefaults__ = {"times": 3.0} if back else {"times": 11.0}
+    scaled.__doc__ = None if back else "A product."
+    SETTINGS.on, SETTINGS.k = (True, 2.0) if back else (False, 3.0)
+    np.seterr(divide="warn" if back else "ignore")
+    sys.argv[:] = [each for each in sys.argv if each != "--more"] + ([] if back else ["--more"])
+    if back:
+        vars(HOME).pop("LATER", None)
+    else:
+        HOME.LATER = 5.0
+
+
+CHANGED = [
+    lambda x: x * len(scaled.__defaults__) * scaled.__kwdefaults__["times"] + scaled.__defaults__[0],
+    lambda x: x**2 if scaled.__doc__ else x,
+    lambda x: x**2 if "--more" in sys.argv else x,
+    lambda x: x**2 if np.geterr()["divide"] == "ignore" else x,
+    lambda x: x**2 if types.SimpleNamespace(on=True, k=2.0) == SETTINGS else x,
+    lambda x: x**2 if vars(SETTINGS)["on"] else x,
+    named_later,
+]
+
+
+@pytest.mark.parametrize("f", CHANGED, ids=range(len(CHANGED)))
+def test_what_is_changed_later(f):
+    value, slope = dj.jit(f), dj.grad(f)
+    try:
+        for back in (True, False, True):
+            change(back=back)
+            assert value(1.5) == f(1.5)
+            np.testing.assert_allclose(slope(1.5), (f(1.5 + 1e-6) - f(1.5 - 1e-6)) / 2e-6, rtol=1e-6)
+    finally:
+        change(back=True)
 
 
 def in_a_loop(x):

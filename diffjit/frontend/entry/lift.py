@@ -170,6 +170,8 @@ class Lifting(Mixin):
             return self.lift_name_in(scope.namespace, name)
         if hasattr(builtins, name):
             return self.builtin(name, scope.namespace)
+        for names in (scope.namespace, vars(builtins)):
+            self.watch_absent(names, names, name)  # which a `try` may rest on
         raise self.type_problem("DJ303", f"name `{name}` is not defined", node, python=NameError)
 
     def lift_name_in(self, namespace: dict[str, Any], name: str) -> Any:

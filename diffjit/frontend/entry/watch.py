@@ -20,6 +20,10 @@ from diffjit.frontend.values.values import Static
 from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.stored import stored
 
+_SET_ON_FUNCTIONS = frozenset({
+    "__annotations__", "__defaults__", "__dict__", "__doc__", "__kwdefaults__", "__module__", "__name__",
+    "__qualname__",
+})  # fmt: skip
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a class that Python itself does not let anybody change
 
 
@@ -119,7 +123,7 @@ class Watching(Mixin):
             self.watch(obj, name)
         elif name == "__globals__":
             return self.lift_namespace(value)
-        elif hasattr(obj, "__dict__") and name in vars(obj):
+        elif name in _SET_ON_FUNCTIONS or (hasattr(obj, "__dict__") and name in vars(obj)):
             return self.lift_at(("attr", id(obj), name), value, Attribute(obj, name), keep=obj, hint=name)
         return self.lift_static(value)
 

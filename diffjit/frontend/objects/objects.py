@@ -69,12 +69,12 @@ class Objects(Mixin):
             for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
                 bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
             return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
+        if cls is types.SimpleNamespace and not args:
+            return self.new(av.ObjC(cls, dict(kwargs)))
         if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in _OF_CONSTANTS:
             if all(isinstance(a, Static) for a in (*args, *kwargs.values())):
                 return Static(self.evaluated(cls, *(a.obj for a in args), **{k: v.obj for k, v in kwargs.items()}))
             raise self.no_rule(cls, node)
-        if cls is types.SimpleNamespace and not args:
-            return self.new(av.ObjC(cls, dict(kwargs)))
         ref = self.once(lambda: self.unfinished(cls) or self.blank(cls))
         return self.initialised(ref, cls, args, kwargs, node)
 
@@ -240,6 +240,8 @@ class Objects(Mixin):
             return self._local(owner, name, node)
         if obj is sys and name in STREAMS:
             return Static(STREAMS[name])
+        if obj is sys and name in ("argv", "path"):
+            return self.lift_at(("attr", id(obj), name), getattr(obj, name), lambda: getattr(obj, name), keep=obj)
         try:
             value = getattr(obj, name)
         except AttributeError as error:

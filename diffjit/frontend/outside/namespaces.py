@@ -10,7 +10,6 @@ import builtins
 import inspect
 import sys
 import traceback
-import types
 from typing import Any
 
 import gast
@@ -42,8 +41,8 @@ class Namespaces(Mixin):
     def py_vars(self, obj: Any = None) -> Any:
         if obj is None:
             return self.new(av.DictC(dict(self._variables("vars()"))))
-        module = isinstance(obj, Static) and isinstance(obj.obj, types.ModuleType)
-        if not module and self.object_class(obj) is None:
+        plain = isinstance(obj, Static) and type(getattr(obj.obj, "__dict__", None)) is dict
+        if not plain and self.object_class(obj) is None:
             raise self.unsupported("DJ118", f"vars() of {describe(obj)}", None, "name the attributes")
         return self.get_attribute(obj, "__dict__")
 
