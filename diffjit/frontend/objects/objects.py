@@ -206,7 +206,8 @@ class Objects(Mixin):
             held = self.contents(owner)
             if isinstance(held, av.ObjC):
                 return self.object_attribute(owner, held, name, node)
-            if not hasattr(cls := self.class_of(owner), name):
+            cls = self.class_of(owner) if isinstance(held, av.DictC) else list
+            if not hasattr(cls, name):
                 problem = f"`{cls.__name__}` object has no attribute `{name}`"
                 raise self.type_problem("DJ317", problem, node, python=AttributeError)
             return av.Method(owner, name)
