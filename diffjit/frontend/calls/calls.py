@@ -7,6 +7,7 @@ import inspect
 import operator
 import re
 import types
+import typing
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,13 @@ class Calls(Mixin):
         receiver = Static(owner) if isinstance(owner, type) or fixed else self.lift_object(owner)
         return self.call(self.lift_static(method.__func__), [receiver, *args], kwargs, node)
 
+    def call_annotation(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """`Stack[float](...)`, and what `typing.NewType` makes; None of other functions."""
+        if isinstance(obj, typing.NewType):
+            return args[0]
+        origin = typing.get_origin(obj)
+        return None if origin is None else self.call(Static(origin), args, kwargs, node)
+
     def call_static(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Call a Python object known while specialising."""
         try:
@@ -98,7 +106,7 @@ class Calls(Mixin):
         users = (tree.is_function(obj) or isinstance(obj, type)) and not self.has_handler(obj) and obj not in COMPOSITES
         if not users and any(self.sum_within(v) is not None for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
-        for way in (self.call_inherited, self.call_surroundings, self.call_protocol):
+        for way in (self.call_annotation, self.call_inherited, self.call_surroundings, self.call_protocol):
             found = way(obj, args, kwargs, node)
             if found is not None:
                 return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import dataclasses
 import types
 from typing import Any
@@ -162,12 +161,6 @@ class DataclassCalls(Mixin):
     @core(dataclasses.is_dataclass)
     def dc_is_dataclass(self, obj: Any) -> Any:
         return Static(_is_dataclass(obj.obj if isinstance(obj, Static) else self.object_class(obj)))
-
-    @core(builtins.vars)
-    def py_vars(self, obj: Any) -> Any:
-        if self.object_class(obj) is None:
-            raise self.unsupported("DJ118", f"vars() of {describe(obj)}", None, "name the attributes")
-        return self.get_attribute(obj, "__dict__")
 
 
 def _is_dataclass(cls: Any) -> bool:

@@ -180,7 +180,7 @@ class Introspection(Mixin):
                 )
             return Static(there)
         return Static(
-            hasattr(value.obj, name.obj)
+            self.static_has(value.obj, name.obj)
             if isinstance(value, Static)
             else self.ask(value, lambda cls: any(name.obj in vars(base) for base in cls.__mro__))
         )

@@ -170,6 +170,8 @@ class Lifting(Mixin):
             return self.lift_name_in(scope.namespace, name)
         if hasattr(builtins, name):
             return self.builtin(name, scope.namespace)
+        for names in (scope.namespace, vars(builtins)):
+            self.watch_absent(names, names, name)  # which a `try` may rest on
         raise self.type_problem("DJ303", f"name `{name}` is not defined", node, python=NameError)
 
     def lift_name_in(self, namespace: dict[str, Any], name: str) -> Any:
@@ -223,6 +225,8 @@ class Lifting(Mixin):
                 self.guards[key, "shape"] = Guard(Shape(getter), value.shape)
                 return self.capture(key, Array(ty.dtype, value.shape, ty.layout), getter, hint)
             return self.capture(key, array_type(value), getter, hint)
+        if (of_dicts := self.lifted_of_dicts(key, value, getter)) is not None:
+            return of_dicts
         if isinstance(value, (tuple, list, dict)):
             plain_container(type(value))
         if isinstance(value, tuple):
@@ -244,6 +248,10 @@ class Lifting(Mixin):
                 av.ListC(tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))),
                 (key, value, getter),
             )
+        return self._lift_keyed(key, value, getter, hint)
+
+    def _lift_keyed(self, key: Any, value: Any, getter: Callable[[], Any], hint: str | None) -> Any:
+        """A dict or set; or an object."""
         if isinstance(value, (dict, set, frozenset, types.MappingProxyType)):
             keys = tuple(value)
             self._guard_container(key, Keys(getter), keys, Kind(getter))

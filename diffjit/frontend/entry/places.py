@@ -85,6 +85,13 @@ class Item:
         return self.owner()[self.key]
 
 
+class PlainItem(Item):
+    """An item of an object of a class of dicts, whichever way the class reads them."""
+
+    def __call__(self) -> Any:
+        return dict.__getitem__(self.owner(), self.key)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
     """What a function says of a program's surroundings; the class of the exception, where it raises one."""
@@ -132,6 +139,12 @@ class Keys(Part):
     """The keys of a dict, or the members of a set."""
 
     of = tuple
+
+
+class PlainKeys(Part):
+    """The keys of such an object."""
+
+    of = staticmethod(lambda items: tuple(dict.keys(items)))  # pyright: ignore[reportUnknownLambdaType]
 
 
 class Shape(Part):

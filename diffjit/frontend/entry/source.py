@@ -36,17 +36,23 @@ def source_of(function: Any, code: types.CodeType) -> Source:
     """The syntax tree of a Python function that has this code."""
     key = code, code.co_filename, code.co_linetable  # equal code may stand in several files
     if key not in _cache:
-        known = code.co_filename not in NAMELESS
-        text = _text(code.co_filename, function.__globals__) if known else ""
+        named = _file_of(function, code)
+        text = "" if named in NAMELESS else _text(named, function.__globals__)
         if text:
             proven = prove(text, code, function.__globals__.get("__loader__"))
-            file = inspect.getsourcefile(code) or code.co_filename
+            file = named if named != code.co_filename else inspect.getsourcefile(code) or named
         else:
             proven, file = _found(function, code)
         if proven is None:
             raise _unavailable(function, code, known=bool(text))
         _cache[key] = Source(gast.ast_to_gast(_as_compiled(proven)), sys.intern(file))
     return _cache[key]
+
+
+def _file_of(function: Any, code: types.CodeType) -> str:
+    """The file that a function is from; of modules that are frozen into Python, as `collections.abc`, their source."""
+    frozen = code.co_filename.startswith("<frozen ")
+    return function.__globals__.get("__file__") or code.co_filename if frozen else code.co_filename
 
 
 def _found(function: Any, code: types.CodeType) -> tuple[Proven | None, str]:

@@ -12,13 +12,18 @@ from typing import Any
 
 from diffjit.frontend.calls.classes import LOCAL
 from diffjit.frontend.entry.lift import Guard
-from diffjit.frontend.entry.places import Absent, Attribute, Global, Keys
+from diffjit.frontend.entry.places import Absent, Asked, Attribute, Global, Keys
+from diffjit.frontend.outside.surroundings import is_library
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
 from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.stored import stored
 
+_SET_ON_FUNCTIONS = frozenset({
+    "__annotations__", "__defaults__", "__dict__", "__doc__", "__kwdefaults__", "__module__", "__name__",
+    "__qualname__",
+})  # fmt: skip
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a class that Python itself does not let anybody change
 
 
@@ -77,7 +82,7 @@ class Watching(Mixin):
         obj, getter = held.origin
         known = stored(type(obj))
         own = getattr(obj, "__dict__", {}) if known is None else known.read(obj)
-        if own and known is None:
+        if known is None and hasattr(obj, "__dict__"):
             self.guards["names", id(obj)] = Guard(Keys(lambda: vars(getter())), tuple(own))
         return {name: self.outside_attribute(held, name) for name in own} | fields
 
@@ -89,6 +94,20 @@ class Watching(Mixin):
         found = hasattr(obj, name)
         self.guards["has", id(obj), name] = Guard(lambda: hasattr(getter(), name), found)
         return found
+
+    def static_has(self, obj: Any, name: str) -> bool:
+        """Whether a module, class or other static object has an attribute; of a library's, it has it for good."""
+        found = hasattr(obj, name)
+        if isinstance(obj, type):
+            self.watch(obj, name)
+        elif hasattr(obj, "__dict__") and not is_library(obj):
+            self.guards["has", id(obj), name] = Guard(Asked(hasattr, (obj, name)), found)
+            self.keep_alive.append(obj)
+        return found
+
+    def lift_namespace(self, namespace: dict[str, Any]) -> Any:
+        """The variables of a module, as a dict."""
+        return self.lift_at(("namespace", id(namespace)), namespace, lambda: namespace, keep=namespace)
 
     def builtin(self, name: str, namespace: dict[str, Any]) -> Any:
         """A builtin, which no name of the module hides."""
@@ -102,7 +121,9 @@ class Watching(Mixin):
         """An attribute of a static object that anybody may set."""
         if isinstance(obj, type):
             self.watch(obj, name)
-        elif hasattr(obj, "__dict__") and name in vars(obj):
+        elif name == "__globals__":
+            return self.lift_namespace(value)
+        elif name in _SET_ON_FUNCTIONS or (hasattr(obj, "__dict__") and name in vars(obj)):
             return self.lift_at(("attr", id(obj), name), value, Attribute(obj, name), keep=obj, hint=name)
         return self.lift_static(value)
 

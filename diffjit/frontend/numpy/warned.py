@@ -35,6 +35,10 @@ class Warned(Mixin):
         self.only_silenced("an error state", actions.values())
         return Static(np.errstate())
 
+    @core(np.geterr)
+    def np_geterr(self) -> Any:
+        return self.answer(np.geterr, ())
+
     @core(np.seterr)
     def np_seterr(self, *args: Any, **actions: Any) -> Any:
         self.only_silenced("an error state", (*args, *actions.values()))

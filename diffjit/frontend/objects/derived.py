@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import collections
+import sys
 import types
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from diffjit import tree
+from diffjit.frontend.entry.lift import Guard
+from diffjit.frontend.entry.places import Kind, PlainItem, PlainKeys
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -17,6 +21,11 @@ _IN_ORDER = frozenset({"copy", "__eq__", "__ne__"})  # of which an OrderedDict h
 _STATES = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what makes copies of an object
 # What Python asks an object whose items it takes over, where its class has one of its own
 _READS = ("__iter__", "keys", "__getitem__")
+
+
+def _is_known(cls: type) -> bool:
+    """Whether a class is Python's own, or a library's."""
+    return cls.__module__.split(".", maxsplit=1)[0] in (*sys.stdlib_module_names, "numpy", "scipy")
 
 
 class Derived(Mixin):
@@ -29,6 +38,37 @@ class Derived(Mixin):
     def blank(self, cls: type) -> av.Ref:
         """A new object before its `__init__`."""
         return self.new(av.ObjC(cls, {dicts.ITEMS: self.new(av.DictC({}))} if self.is_of_dicts(cls) else {}))
+
+    def lifted_of_dicts(self, key: Any, value: Any, getter: Callable[[], Any]) -> av.Ref | None:
+        """An object from outside of a user's class of dicts, with attributes and methods; None of anything else.
+
+        Its items are those of a dict that only `dict`'s own methods reach: a place of its own, which may change.
+        """
+        cls = type(value)
+        if not isinstance(value, dict) or not self.is_of_dicts(cls) or _is_known(cls):
+            return None
+        if isinstance(key, tuple) and key[0] == dicts.ITEMS:
+            return self._lift_items(key, value, getter)
+        if getattr(value, "__dict__", None) is value:
+            message = f"an object of class `{cls.__name__}`, whose `__dict__` is itself"
+            raise self.unsupported("DJ113", message, None, "define `__getattr__` instead")
+        self.guards[key] = Guard(getter, value)
+        if id(value) not in self.objects:
+            items = self.lift_at((dicts.ITEMS, key), value, getter)
+            held = av.ObjC(cls, {dicts.ITEMS: items}, (value, getter))
+            self.objects[id(value)] = self.outside(held, (key, value, getter))
+        return self.objects[id(value)]
+
+    def _lift_items(self, key: Any, value: dict[Any, Any], getter: Callable[[], Any]) -> av.Ref:
+        keys = tuple(dict.keys(value))
+        self.guards[key, "kind"] = Guard(Kind(getter), type(value))
+        self.guards[key] = Guard(PlainKeys(getter), keys)
+        place = lambda k: PlainItem(getter, k)  # noqa: E731
+        found = self.outside(
+            av.DictC({k: self.lift_at((key, "key", k), dict.__getitem__(value, k), place(k)) for k in keys})
+        )
+        self.outside_places[found.uid] = key, value, getter
+        return found
 
     def inherited(self, cls: type, found: Any) -> Any:
         """The library's version of what a class has from `dict` or `OrderedDict`; None of anything else."""
@@ -47,17 +87,32 @@ class Derived(Mixin):
         """The dict behind an object of a class of dicts."""
         cls = self.object_class(owner)
         if cls is None or dicts.ITEMS not in self.contents(owner).fields:
+            if cls is not None and self.is_of_dicts(cls):
+                message = (
+                    f"an argument of class `{cls.__name__}`, a class of dicts, whose items are read as its attributes"
+                )
+                raise self.unsupported("DJ113", message, None, "pass dict(...) of it")
             return owner
         return self.contents(owner).fields[dicts.ITEMS]
 
     def plain_dict(self, value: Any) -> Any:
-        """What `dict(...)` and `**` take from an object of a class of dicts: its items; anything else is itself."""
+        """What `dict(...)` and `**` take from an object of a class of dicts, or with `keys`: its items; else itself."""
         items = self.items_of(value)
+        cls = self.object_class(value)
+        if items is value and cls is not None and not self.is_table(value) and self.class_has(cls, "keys"):
+            return self._read_by_keys(value)
         if items is not value and any(tree.is_function(self.class_lookup(self.object_class(value), n)) for n in _READS):
             name = self.object_class(value).__name__  # pyright: ignore[reportOptionalMemberAccess]
             message = f"the items of `{name}`, a class of dicts with a way of its own to read them"
             raise self.unsupported("DJ113", message, None, "take them one by one")
         return items
+
+    def _read_by_keys(self, mapping: av.Ref) -> av.Ref:
+        """A dict of the items that an object has under its keys."""
+        made = self.new(av.DictC({}))
+        enter = lambda key: self.set_item(made, key, self.get_item(mapping, key))  # noqa: E731
+        self.iterate(self.call_method(mapping, "keys", []), enter, None, key=("keys", self.place()))
+        return made
 
     def call_inherited(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """`dict.update(self, ...)`; None of other functions."""

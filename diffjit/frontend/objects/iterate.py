@@ -455,7 +455,7 @@ class Iteration(Mixin):
             inners: list[Any] = [self.indexed(p, node, tables=tables) for p in self.iter_sources(iterable)]
             if any(i is None for i in inners):
                 return None
-            length = inners[0].length
+            length = inners[0].length if inners else self.number(Static(0))
             for inner in inners[1:]:
                 if inner.length is not length:
                     length = self.number(self.py_min_max("minimum", self.folded(length), self.folded(inner.length)))

@@ -358,7 +358,7 @@ class Lists(Mixin):
             return held
         site = self.sites.of.get(ref.uid)
         elem = join_all(item_template(i, self.cells, self.sites) for i in held.items)
-        elem = self.common_items(elem, self.sites.hints.get(site))
+        elem = self.common_items(self.sites.hints.get(site), elem)
         self.write(ref, self.dynamic(held.items, elem, site))
         return self.contents(ref)
 

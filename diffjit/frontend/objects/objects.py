@@ -15,6 +15,7 @@ import numpy as np
 from diffjit import tree
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
 from diffjit.frontend.entry.lift import plain_container
+from diffjit.frontend.outside.surroundings import is_library
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.machines import variable
 from diffjit.frontend.syntax.managers import is_manager
@@ -68,12 +69,12 @@ class Objects(Mixin):
             for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
                 bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
             return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
+        if cls is types.SimpleNamespace and not args:
+            return self.new(av.ObjC(cls, dict(kwargs)))
         if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in _OF_CONSTANTS:
             if all(isinstance(a, Static) for a in (*args, *kwargs.values())):
                 return Static(self.evaluated(cls, *(a.obj for a in args), **{k: v.obj for k, v in kwargs.items()}))
             raise self.no_rule(cls, node)
-        if cls is types.SimpleNamespace and not args:
-            return self.new(av.ObjC(cls, dict(kwargs)))
         ref = self.once(lambda: self.unfinished(cls) or self.blank(cls))
         return self.initialised(ref, cls, args, kwargs, node)
 
@@ -205,6 +206,10 @@ class Objects(Mixin):
             held = self.contents(owner)
             if isinstance(held, av.ObjC):
                 return self.object_attribute(owner, held, name, node)
+            cls = self.class_of(owner) if isinstance(held, av.DictC) else list
+            if not hasattr(cls, name):
+                problem = f"`{cls.__name__}` object has no attribute `{name}`"
+                raise self.type_problem("DJ317", problem, node, python=AttributeError)
             return av.Method(owner, name)
         if isinstance(owner, (av.Slice, av.Range)) and name in ("start", "stop", "step"):
             return getattr(owner, name)
@@ -236,6 +241,8 @@ class Objects(Mixin):
             return self._local(owner, name, node)
         if obj is sys and name in STREAMS:
             return Static(STREAMS[name])
+        if obj is sys and name in ("argv", "path"):
+            return self.lift_at(("attr", id(obj), name), getattr(obj, name), lambda: getattr(obj, name), keep=obj)
         try:
             value = getattr(obj, name)
         except AttributeError as error:
@@ -248,13 +255,13 @@ class Objects(Mixin):
             return self.static_member(obj, value)
         if name == "_make" and hasattr(obj, "_fields"):
             return av.Iter("spread", (Static(obj),))
-        if isinstance(obj, types.ModuleType) and not _is_library(obj):
+        if isinstance(obj, types.ModuleType) and not is_library(obj):
             if name in vars(obj):
                 return self.lift_name_in(vars(obj), name)
             return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)  # its __getattr__
         if (
             isinstance(obj, type)
-            and not _is_library(obj)
+            and not is_library(obj)
             and isinstance(value, (int, float, np.ndarray, list, dict))
             and not isinstance(value, bool)
             and not isinstance(value, enum.Enum)
@@ -265,7 +272,7 @@ class Objects(Mixin):
         if is_ctypes(value):  # of a library, or what has been put in its place
             return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)
         self.portable &= isinstance(obj, (str, bytes, np.dtype, np.ufunc)) or _is_fixed_library(obj)
-        return self.lift_static(value) if _is_library(obj) else self.attribute_of(obj, name, value)
+        return self.lift_static(value) if is_library(obj) else self.attribute_of(obj, name, value)
 
     def object_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
         read = self.own_access(held, "__getattribute__")
@@ -281,7 +288,9 @@ class Objects(Mixin):
         if isinstance(found, av.Member):
             message = f"`{name}` of a class that is defined inside the program"
             raise self.unsupported("DJ113", message, None, "define the class at module level")
-        own = found if tree.is_function(found) and not hasattr(held.cls, OPTIONS) else None
+        own = self.inherited(held.cls, found) if name == "__setattr__" else None  # `dict.__setitem__`
+        if tree.is_function(found) and not hasattr(held.cls, OPTIONS):
+            own = found
         self.accesses[held.cls, name] = own
         return own
 
@@ -323,6 +332,8 @@ class Objects(Mixin):
         found = self.class_lookup(cls, name)
         if found is None and not hasattr(cls, name):
             asked = self.class_lookup(cls, "__getattr__")
+            if (own := self.inherited(cls, asked)) is not None:  # `__getattr__ = dict.get`
+                return self.call(own, [owner, Static(name)], {}, node)
             if tree.is_function(asked):
                 return self.call(self.method_fn(asked, cls), [owner, Static(name)], {}, node)
             raise self.type_problem(
@@ -429,7 +440,8 @@ class Objects(Mixin):
                 problem = f"cannot assign to field `{name}` of a frozen dataclass"
                 raise self.type_problem("DJ317", problem, node, python=dataclasses.FrozenInstanceError)
             else:
-                self.call(self.method_fn(set_it, held.cls), [owner, Static(name), value], {}, node)
+                setter = set_it if isinstance(set_it, av.Fn) else self.method_fn(set_it, held.cls)
+                self.call(setter, [owner, Static(name), value], {}, node)
             return
         if isinstance(owner, Value) and isinstance(owner.type, Array) and name == "shape":
             self.set_shape(owner, value, node)
@@ -457,29 +469,7 @@ _MADE_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType, types.Meth
 def _is_fixed_library(obj: Any) -> bool:
     """Whether the attributes of a module or class hang on the versions of Python and NumPy alone."""
     name = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", "")
-    return _is_library(obj) and name.split(".")[0] not in ("sys", "scipy", "numba")
-
-
-def _is_library(obj: Any) -> bool:
-    name = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", "")
-    return name.split(".")[0] in (
-        "numpy",
-        "math",
-        "scipy",
-        "builtins",
-        "functools",
-        "itertools",
-        "operator",
-        "numba",
-        "dataclasses",
-        "enum",
-        "typing",
-        "collections",
-        "cmath",
-        "random",
-        "sys",
-        "warnings",
-    )
+    return is_library(obj) and name.split(".")[0] not in ("sys", "scipy", "numba")
 
 
 def _generated_init(cls: type) -> bool:

@@ -69,7 +69,7 @@ class OpaqueCalls(Mixin):
             return self.run_now(obj, args, kwargs)
         if any(map(self.is_opaque, (*args, *kwargs.values()))) and self.takes_operands(obj):
             return self.call_with_objects(obj, args, kwargs, node)
-        if not is_surroundings(obj) and obj is not warnings.warn:
+        if self.has_handler(obj) or (not is_surroundings(obj) and obj is not warnings.warn):
             return None
         given = (*args, *kwargs.values())
         if is_answered(obj) and not kwargs and all(isinstance(a, Static) for a in given):

@@ -13,6 +13,7 @@ import shutil
 import sys
 import time
 import types
+import warnings
 from typing import Any
 
 import numpy as np
@@ -87,10 +88,34 @@ def is_log(obj: Any) -> bool:
 def is_quiet(obj: Any) -> bool:
     """Whether a call may stand inside a `try`: it raises nothing that a program expects."""
     stream = isinstance(obj, StreamMethod) and obj.name in ("write", "flush")
-    return obj in CLOCKS or is_log(obj) or stream or obj is builtins.print or root(obj) in ("gc", "traceback")
+    told = obj in (builtins.print, warnings.warn)
+    return obj in CLOCKS or is_log(obj) or stream or told or root(obj) in ("gc", "traceback")
 
 
 def is_pure_library(obj: Any) -> bool:
     """Whether a function of NumPy or SciPy depends on its arguments alone: what nobody reads of it may be left out."""
     module = getattr(obj, "__module__", None) or ""
     return module.startswith(("numpy.linalg", "scipy.linalg")) or isinstance(obj, np.ufunc)
+
+
+def is_library(obj: Any) -> bool:
+    """Whether an object belongs to a library, whose attributes stay what they are."""
+    name = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", None) or ""
+    return name.split(".")[0] in (
+        "numpy",
+        "math",
+        "scipy",
+        "builtins",
+        "functools",
+        "itertools",
+        "operator",
+        "numba",
+        "dataclasses",
+        "enum",
+        "typing",
+        "collections",
+        "cmath",
+        "random",
+        "sys",
+        "warnings",
+    )

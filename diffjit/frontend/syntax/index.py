@@ -62,8 +62,8 @@ class Indexing(Mixin):
                 return Static(owner.obj[self.static_slice(index, node)])
             elif isinstance(owner.obj, str):
                 self.static_int(index, "an index into a string", node)
-            elif isinstance(owner.obj, type):
-                return owner  # a generic alias such as list[float]
+            elif isinstance(owner.obj, type) or type(owner.obj).__module__ == "typing":
+                return self._alias(owner, index)
             else:
                 return self.get_item(av.Tup(tuple(self.lift_static(x) for x in owner.obj)), index, node)
         if isinstance(owner, Value) and isinstance(owner.type, Array):
@@ -98,6 +98,11 @@ class Indexing(Mixin):
             raise self.letters([owner], "an index", node)
         problem = f"{describe(owner)} cannot be indexed"
         raise self.type_problem("DJ314", problem, node, python=self.wrong_type(owner))
+
+    def _alias(self, owner: Static, index: Any) -> Static:
+        """A type with parameters, such as `Union[int, None]`; where these are not known, without them."""
+        parts = [i.obj if isinstance(i, Static) else None for i in index.items] if isinstance(index, av.Tup) else [None]
+        return Static(owner.obj[tuple(parts)]) if None not in parts else owner
 
     def _known_item(self, obj: Any, key: Any, node: Any) -> Any:
         """A letter of a text, a member of an enum, an item of an array of objects; or what Python raises."""

@@ -64,6 +64,7 @@ from diffjit.frontend.objects.sets import SetOperators
 from diffjit.frontend.objects.tables import Tables
 from diffjit.frontend.objects.text import Text
 from diffjit.frontend.outside.foreign import ForeignCalls
+from diffjit.frontend.outside.namespaces import Namespaces
 from diffjit.frontend.outside.opaque import OpaqueCalls
 from diffjit.frontend.outside.streams import Streams
 from diffjit.frontend.syntax.comprehensions import Comprehensions
@@ -101,7 +102,7 @@ class Interpreter(
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
     RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols,
     SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
-    ChangedOutside, Blocks, Launches, Rows, Descriptors,
+    ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+import types
 from typing import Any
 
 import gast
@@ -261,6 +262,11 @@ class Operators(Mixin):
                 return Static(kind == "not_equal")
             names = [n for n, options in self.dataclass_fields(cls).items() if options["compare"]]
             return self.compare_fields(kind, left, right, names, node)
+        if method in (types.SimpleNamespace.__eq__, types.SimpleNamespace.__ne__):
+            sides = [c or type(getattr(v, "obj", None)) for c, v in zip(classes, (left, right), strict=True)]
+            if sides[0] is not sides[1]:
+                return Static(name == "ne")
+            return self.compare_kind(kind, *(self.get_attribute(v, "__dict__") for v in (left, right)))
         if name == "ne" and method is object.__ne__:
             return self.logical_not(self.compare_objects("equal", left, right, node))
         if method is object.__eq__:

@@ -75,7 +75,7 @@ class Joiner:
         merged = self.merge(a, b)
         if isinstance(merged, Dyn):
             site = self.sites.of.get(uid, merged.site)
-            return Dyn(join_items(merged.elem, self.sites.hints.get(site)), site, merged.frozen)
+            return Dyn(join_items(self.sites.hints.get(site), merged.elem), site, merged.frozen)
         return merged
 
     def _inside(self, ta: Any, tb: Any, kind: type) -> Any:
@@ -245,7 +245,7 @@ def item_template(value: Any, cells: Cells, sites: Sites, around: tuple[int, ...
         case OptT():
             return OptT(item_template(template.inner, cells, sites, around))
         case SumT():
-            return SumT(tuple(item_template(v, cells, sites, around) for v in template.variants))
+            return SumT(_in_order([item_template(v, cells, sites, around) for v in template.variants]))
         case Same() if isinstance(template.value, av.Ref):
             return _object_item(template.value.uid, shape(sites.held(cells, template.value.uid)), cells, sites, around)
         case Heap():
@@ -274,7 +274,7 @@ def _object_item(uid: int, contents: Any, cells: Cells, sites: Sites, around: tu
     items = tuple(item_template(c, cells, sites, around) for c in contents.children)
     if is_list(contents):
         site = sites.of.get(uid)
-        elem = join_items(join_all(items), sites.hints.get(site))
+        elem = join_items(sites.hints.get(site), join_all(items))
         if not isinstance(elem, Bad):
             return Sub(elem, site)
         if any(isinstance(i, Bad) for i in items) or site in sites.hints:
@@ -293,7 +293,11 @@ def join_all(items: Any) -> Any:
 
 
 def join_items(a: Any, b: Any) -> Any:
-    """The common form of two items of a growing list; None is no item at all."""
+    """The common form of two items of a growing list; None is no item at all.
+
+    What may be one of several things is numbered in an order that does not hang on which came first, so that lists
+    that meet agree.
+    """
     if a is None or b is None:
         return a if b is None else b
     if isinstance(a, Bad) or isinstance(b, Bad):
@@ -320,7 +324,7 @@ def join_items(a: Any, b: Any) -> Any:
         variants = [v for t in (a, b) for v in (t.variants if isinstance(t, SumT) else (t,))]
         distinct = [v for k, v in enumerate(variants) if not any(fits(v, w) for w in variants[:k])]
         if len(distinct) <= MOST_VARIANTS:
-            return SumT(tuple(distinct))
+            return SumT(_in_order(distinct))
     nodes = (t.node if isinstance(t, Boxed) else t for t in (a, b))
     return Bad(f"{describe(a)} at one place and {describe(b)} at another", kinds=kinds_among(*nodes))
 
@@ -332,6 +336,17 @@ def _variant(t: Any) -> bool:
         or (isinstance(t, Const) and not av.is_number(t.obj))
         or (isinstance(t, Node) and t.kind[0] == "handle")
     )
+
+
+def _in_order(variants: list[Any]) -> tuple[Any, ...]:
+    """Variants by their names; those without keep their order."""
+
+    def name(t: Any) -> tuple[str, str]:
+        obj = getattr(t, "obj", None)
+        unnamed = type(obj).__repr__ is object.__repr__ and not callable(obj)
+        return type(obj).__name__, "" if unnamed else f"{describe(t)} {getattr(obj, '__module__', '')}"
+
+    return tuple(sorted(variants, key=name))
 
 
 def _whole(node: Node) -> Any:

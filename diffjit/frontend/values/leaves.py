@@ -151,9 +151,10 @@ def _convert_inner_list(value: av.Ref, template: Sub, side: Side) -> list[Value]
 def _convert_list(value: Any, template: Dyn, side: Side) -> list[Value]:
     types = list_types(template.elem)
     if isinstance(value, DynList):
-        if any(not same(v.type, ty) for v, ty in zip(value.lists, types, strict=False)) or len(value.lists) != len(
-            types
-        ):
+        alike = len(value.lists) == len(types) and all(
+            same(v.type, ty) for v, ty in zip(value.lists, types, strict=True)
+        )
+        if not alike or not _numbered_alike(value.elem, template.elem):
             raise Learn("lists", {value.site: template.elem})
         return list(value.lists)
     lists = [side.build.value("list_new", (), ty) for ty in types]
@@ -161,6 +162,23 @@ def _convert_list(value: Any, template: Dyn, side: Side) -> list[Value]:
         for target, leaf in zip(lists, item_leaves(item, template.elem, side), strict=True):
             side.build.op("list_append", [target, leaf])
     return lists
+
+
+def _numbered_alike(a: Any, b: Any) -> bool:
+    """Whether what may be one of several things has the same numbers in two items of the same types."""
+    match a, b:
+        case SumT(), SumT():
+            return len(a.variants) == len(b.variants) and all(map(fits, a.variants, b.variants))
+        case Node(), Node():
+            return all(map(_numbered_alike, a.children, b.children))
+        case (OptT(), OptT()) | (MaybeT(), MaybeT()):
+            return _numbered_alike(a.inner, b.inner)
+        case Boxed(), Boxed():
+            return _numbered_alike(a.node, b.node)
+        case (Dyn() | Sub(), Dyn() | Sub()):
+            return _numbered_alike(a.elem, b.elem)
+        case _:
+            return True
 
 
 def item_leaves(item: Any, elem: Any, side: Side) -> list[Value]:

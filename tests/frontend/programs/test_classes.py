@@ -286,8 +286,8 @@ class Bunch(dict):
 
 NUMBER, PAIR, DICT, LIST = Hundredfold(2.0), Triple(1.0, 2.0), Doubling(a=1.5), Negated([1.0, 2.0])
 SHARED = {
-    "number": lambda x: NUMBER * x, "tuple": lambda x: PAIR[0] * x, "dict": lambda x: DICT["a"] * x,
-    "list": lambda x: LIST[0] * x, "made": lambda x: Negated([x])[0],
+    "number": lambda x: NUMBER * x, "tuple": lambda x: PAIR[0] * x, "list": lambda x: LIST[0] * x,
+    "made": lambda x: Negated([x])[0],
 }  # fmt: skip
 
 
@@ -295,6 +295,13 @@ SHARED = {
 def test_two_natures_are_refused(name):
     with pytest.raises(dj.UnsupportedSyntax, match="DJ113"):
         dj.jit(SHARED[name], backend="python")(1.3)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_items_are_read_as_the_class_says(backend):
+    f = lambda x: DICT["a"] * x**2 + DICT.get("a", 0.0) * x + sum(DICT.values())
+    assert dj.jit(f, backend=backend)(1.3) == f(1.3)
+    np.testing.assert_allclose(dj.grad(f, backend=backend)(1.3), 2.0 * 3.0 * 1.3 + 1.5)
 
 
 class Ordered(collections.OrderedDict):

@@ -1,0 +1,110 @@
+"""What a program asks of where it runs: its variables, its module, the frame of Python, the exception at hand.
+
+Python answers by looking at who asks. Here nobody does who it could look at, so that such a question is answered while
+specialising, or refused, and never handed to Python.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import sys
+import traceback
+from typing import Any
+
+import gast
+
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import describe
+from diffjit.frontend.values.values import NONE, UNBOUND, Static
+
+_FRAMES = (
+    inspect.currentframe, inspect.stack, inspect.trace, traceback.extract_stack, traceback.format_stack,
+    traceback.walk_stack, *(getattr(sys, name) for name in ("_getframe", "_getframemodulename") if hasattr(sys, name)),
+)  # fmt: skip
+
+
+class Namespaces(Mixin):
+    """Mixin of the interpreter: what belongs to the place of a call."""
+
+    @core(builtins.globals)
+    def py_globals(self) -> Any:
+        return self.lift_namespace(self.frames[-1].fn.scope.namespace)
+
+    @core(builtins.locals)
+    def py_locals(self) -> Any:
+        return self.new(av.DictC(dict(self._variables("locals()"))))
+
+    @core(builtins.vars)
+    def py_vars(self, obj: Any = None) -> Any:
+        if obj is None:
+            return self.new(av.DictC(dict(self._variables("vars()"))))
+        plain = isinstance(obj, Static) and type(getattr(obj.obj, "__dict__", None)) is dict
+        if not plain and self.object_class(obj) is None:
+            raise self.unsupported("DJ118", f"vars() of {describe(obj)}", None, "name the attributes")
+        return self.get_attribute(obj, "__dict__")
+
+    @core(builtins.dir)
+    def py_dir(self, obj: Any = None) -> Any:
+        if obj is None:
+            return self.new(av.ListC(tuple(Static(n) for n in sorted(n for n, _ in self._variables("dir()")))))
+        if not isinstance(obj, Static):
+            raise self.unsupported("DJ118", f"dir() of {describe(obj)}", None, "name the attributes")
+        return self.answer(dir, (obj.obj,))
+
+    def _variables(self, asked: str) -> list[tuple[str, Any]]:
+        """The variables of the function that asks, in Python's order; refused where the path taken decides on them."""
+        frame = self.frames[-1]
+        function = frame.fn.pyfunc
+        own = None if frame.comprehension or frame.class_body or function is None else function.__code__
+        if own is None or own.co_flags & inspect.CO_GENERATOR or not isinstance(frame.fn.node, gast.FunctionDef):
+            where = "a generator, a comprehension, or a function or class that is defined inside another function"
+            raise self.unsupported("DJ118", f"{asked} in {where}", None, "name the variables")
+        found: list[tuple[str, Any]] = []
+        for name in dict.fromkeys((*own.co_varnames, *own.co_cellvars, *own.co_freevars)):
+            value = self.cells.get(("v", frame.uid, name), UNBOUND) if name in frame.local else UNBOUND
+            if name in own.co_freevars:
+                value = self.lookup(name)
+            if isinstance(value, av.Maybe) or (value is UNBOUND and any(name in r.assigned for r in self.loops)):
+                problem = f"{asked} where it hangs on the path taken whether `{name}` has a value"
+                raise self.unsupported("DJ118", problem, None, f"give `{name}` a value before, or name the variables")
+            if value is not UNBOUND:
+                found.append((name, self.lookup(name)))
+        return found
+
+    # The frame
+
+    @core(*_FRAMES)
+    def py_frame(self, *args: Any, **kwargs: Any) -> Any:
+        del args, kwargs
+        problem = "a frame of Python, which compiled code does not have"
+        raise self.unsupported("DJ118", problem, None, "pass what is asked of it as an argument")
+
+    # The exception at hand
+
+    @core(sys.exc_info)
+    def py_exc_info(self) -> Any:
+        if not self.exceptions:
+            return av.Tup((NONE, NONE, NONE))
+        trace = av.Poison("a traceback, which compiled code does not have")
+        return av.Tup((self.py_type(self.exceptions[-1]), self.exceptions[-1], trace))
+
+    @core(*(getattr(sys, name) for name in ("exception",) if hasattr(sys, name)))
+    def py_exception(self) -> Any:
+        return self.exceptions[-1] if self.exceptions else NONE
+
+    @core(traceback.format_exc)
+    def py_format_exc(self, *args: Any, **kwargs: Any) -> Any:
+        del args, kwargs
+        if not self.exceptions:
+            return Static("NoneType: None\n")
+        exception = self.exceptions[-1]
+        cls = self.py_type(exception)
+        if not isinstance(cls, Static):
+            raise self.unsupported("DJ124", "the text of one of several exceptions", None, "use str(error)")
+        home = "" if cls.obj.__module__ in ("builtins", "__main__") else f"{cls.obj.__module__}."
+        name = home + cls.obj.__qualname__
+        begin = av.inexact("Traceback (most recent call last):\n").parts
+        return av.Format((*begin, f"{name}: ", *self.text_parts(exception), "\n"))

@@ -1,0 +1,133 @@
+"""Lists of texts and functions that were made in different places and meet: each keeps its own items."""
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+BACKENDS = ["python", "numba"]
+
+
+def tagged(x, tags):
+    total = 0.0
+    for tag in tags:
+        total = 1.5 * total + (x if tag == "rise" else x**2 if tag == "fall" else x**3 if tag == "hold" else 7.0 * x)
+    return total
+
+
+def alternating(n, even, odd):
+    return [odd if k % 2 else even for k in range(n)]
+
+
+def branches(x, n):
+    tags = alternating(n, "fall", "rise") if x > 0.5 else alternating(n, "hold", "fall")
+    return tagged(x, tags)
+
+
+def of_known_length(x, n):
+    if x > 0.5:
+        tags = ["rest", "fall"]
+    elif x > 0.2:
+        tags = ["hold"] * n
+    else:
+        tags = ["rise"]
+    return tagged(x, tags)
+
+
+def in_tuples(x, n):
+    steps = [("rise" if k % 2 else "fall", x * k) for k in range(n)]
+    others = [("hold", x), ("fall", 2.0 * x)]
+    return sum([size * tagged(x, [tag]) for tag, size in (steps if x > 0.5 else others)])
+
+
+def within_lists(x, n):
+    first = [["rise", "fall"], ["hold"]]
+    second = [["hold"]] * n
+    return sum([tagged(x, tags) for tags in (first if x > 0.5 else second)])
+
+
+def swapped(x, n):
+    columns = {"up": [], "down": []}
+    for k in range(n):
+        columns["up"].append("rise" if k % 2 else "hold")
+        columns["down"].append("fall" if k % 2 else "rise")
+    if x > 0.5:
+        columns["up"], columns["down"] = columns["down"], columns["up"]
+    return tagged(x, columns["up"]) + 2.0 * tagged(x, columns["down"])
+
+
+def at_either_end(x, n):
+    tags = ["hold"]
+    for _ in range(n):
+        if x > 0.5:
+            tags.insert(0, "rise")
+        else:
+            tags = ["fall", *tags]
+    return tagged(x, tags)
+
+
+class Plan:
+    def __init__(self, tags):
+        self.tags = tags
+
+
+def of_objects(x, n):
+    plan = Plan(alternating(n, "hold", "fall")) if x > 0.5 else Plan(alternating(n, "fall", "rise"))
+    plan.tags.append("hold")
+    return tagged(x, plan.tags)
+
+
+def functions(x, n):
+    first = [np.sin, np.cos]
+    second = [np.cos if k % 2 else np.exp for k in range(n)]
+    for f in first if x > 0.5 else second:
+        x = f(x)
+    return x
+
+
+def or_none(x, n):
+    tags = [None if k == 1 else "rise" if k % 2 else "fall" for k in range(n)]
+    return sum([x if tag is None else tagged(x, [tag]) for tag in (["fall", None, "hold"] if x > 0.5 else tags)])
+
+
+def solve(force, area, distance):
+    if force == 0:
+        return {"force": area / distance}
+    if area == 0:
+        return {"area": force * distance}
+    if distance == 0:
+        return {"distance": area / force**2}
+    raise ValueError("one of them must be 0")
+
+
+def unlike_keys(x, n):
+    return solve(x, float(n), 0)["distance"]
+
+
+PROGRAMS = [
+    branches,
+    of_known_length,
+    in_tuples,
+    within_lists,
+    swapped,
+    at_either_end,
+    of_objects,
+    functions,
+    or_none,
+    unlike_keys,
+]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_as_python(f, backend):
+    value = dj.jit(f, backend=backend)
+    slope = dj.grad(f, backend=backend)
+    along = lambda x, n: dj.jvp(lambda x: f(x, n), (x,), (1.0,), backend=backend)
+    bend = dj.grad(slope, backend=backend)
+    for x in (0.8, 0.3, 0.1):
+        numerical = (f(x + 1e-6, 3) - f(x - 1e-6, 3)) / 2e-6
+        np.testing.assert_allclose(value(x, 3), f(x, 3), rtol=1e-12)
+        np.testing.assert_allclose(slope(x, 3), numerical, rtol=1e-6)
+        np.testing.assert_allclose(along(x, 3), (f(x, 3), numerical), rtol=1e-6)
+        np.testing.assert_allclose(bend(x, 3), (slope(x + 1e-6, 3) - slope(x - 1e-6, 3)) / 2e-6, rtol=1e-6, atol=1e-7)
