@@ -276,3 +276,30 @@ def test_every_function_is_tested():
     bound = [f for f, plain in COMPOSITES.items() if plain.__module__.startswith(folders)]
     assert len(bound) > 25
     assert [f.__name__ for f in bound if f"{f.__name__}" not in text] == []
+
+
+def on_the_curve(t):
+    return np.array([np.cos(t), 0.5 * np.sin(2 * t) + t])
+
+
+def nearest(p, method):
+    """Where on a curve a point is nearest to: the minimum of a norm, which turns within its own size."""
+    distance = lambda t: np.sqrt(np.sum((on_the_curve(t[0]) - p) ** 2))
+    return so.minimize(distance, np.array([0.5]), method=method).x[0]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("method", ["Nelder-Mead", "BFGS"])
+def test_where_a_norm_has_its_minimum_near_zero_nothing_is_guessed(method, backend):
+    across, along = np.array([2.0, 1.0]), np.array([-np.sin(0.7), np.cos(1.4) + 1.0])
+    slope = dj.grad(functools.partial(nearest, method=method), backend=backend)
+    for size in (1e-2, 1e-4):
+        p = on_the_curve(0.7) + size * across
+        t = nearest(p, method)
+        for _ in range(4):  # Newton's method
+            d, bend = np.array([-np.sin(t), np.cos(2 * t) + 1.0]), np.array([-np.cos(t), -2.0 * np.sin(2 * t)])
+            t -= (on_the_curve(t) - p) @ d / (d @ d + (on_the_curve(t) - p) @ bend)
+        np.testing.assert_allclose(slope(p), d / (d @ d + (on_the_curve(t) - p) @ bend), rtol=1e-3)
+    for p in (on_the_curve(0.7), on_the_curve(0.7) + 1e-8 * across, on_the_curve(0.7) + 1e-9 * along):
+        with pytest.raises(RuntimeError, match=r"turns too sharply|no isolated"):
+            slope(p)

@@ -31,6 +31,8 @@ from diffjit.solvers.implicit_solvers import SOLVE, solved
 from diffjit.solvers.systems import OF_MATRIX, of_matrix
 
 ROUNDING = 2.220446049250313e-16
+NEARBY = 1e-7  # how far from a solution, beside its numbers, it still looks the same
+LEAST = 1e-12  # of numbers that small, without a start that is larger, nothing says what is rounding
 
 
 def vanishing(residual, fields, kit, x, p):
@@ -55,16 +57,21 @@ def solution_jvp(equation, way, fields, primals, tangents):
     plan = ("residual", functools.partial(vanishing, residual, fields), None, solver, 2e-15, ROUNDING, 0)
     fixed = stop_gradient((kit, sides))
     there = stop_gradient((x, p))
-    if solver == "dense":
-        slope, left = by_slopes(residual, fields, fixed, x, p, 4 if callable(bounded) else 2)
+    away = like(x, NEARBY * np.maximum(np.abs(there[0]), np.abs(stop_gradient(x0))))
+    if callable(bounded):
+        slope, left, back, rest = by_slopes(residual, fields, fixed, x, p, 0.0 * away, 4)
+    elif solver == "dense":
+        slope, left, back, rest = by_slopes(residual, fields, fixed, x, p, away, 3)
     else:
-        left = stop_gradient(solved(plan, fixed, False, like(x, residual(fields, fixed, there[0], there[1])), there))
+        left, back, rest = by_steps(plan, fixed, there, away)
     if callable(bounded):
         bounded(fields, fixed, stop_gradient(like(x, x - left)), left, there[1])
     elif bounded:
         pushed(sides, stop_gradient(residual(fields, stop_gradient((kit, 0.0 * sides)), there[0], there[1])))
     if not np.max(np.abs(left)) <= 1e-3 * np.max(np.abs(x)) + 1e-6:
         raise RuntimeError("SciPy did not find a solution, or it is no isolated one: it has no derivative")
+    if not callable(bounded):
+        settled(left, back, rest, away)
     near = like(x, x - left)  # SciPy may have stopped early: where the solution really is
     moved = jvp(lambda u: residual(fields, fixed, near, u), (p,), (tangents[2],))[1]
     if solver == "dense":
@@ -83,21 +90,64 @@ def pushed(sides, slope):
         raise RuntimeError("a number stands at its bound and is not pushed against it: the solution has no derivative")
 
 
-def by_slopes(residual, fields, fixed, x, p, turns):
+def settled(left, back, rest, away):
+    """Raise where Newton's method does not do what it does near a solution that it may be linearised at.
+
+    Behind the first step, hardly anything is left; and from a point nearby, one step leads back. Where a norm has its
+    minimum near 0, its slope turns within less than that: what is linear there is an accident of rounding.
+    """
+    size, noise = np.max(np.abs(left)), np.max(np.abs(rest))
+    sharp = np.max(np.abs(back - away)) > 0.5 * np.max(away) + 10.0 * noise + LEAST
+    if sharp or noise > 0.3 * size + 0.01 * np.max(away) + LEAST:
+        raise RuntimeError(
+            "the function turns too sharply at SciPy's solution: it has no derivative there; where it is a norm or "
+            "another square root, minimise its square"
+        )
+
+
+def by_slopes(residual, fields, fixed, x, p, away, turns):
     """The matrix of derivatives where the solution really is, and how far that is from where SciPy has stopped.
 
-    A loop of Newton's method, which ends with a matrix: in each turn the same copy of the residual's derivative.
+    A loop of Newton's method, which ends with a matrix: in each turn the same copy of the residual's derivative. Also
+    the step from a point nearby, which the last turn but one takes, and what the last one would add.
     """
-    slope, left = np.zeros((x.size, x.size)), np.zeros(x.size)
+    slope, left, back, rest = np.zeros((x.size, x.size)), np.zeros(x.size), np.zeros(x.size), np.zeros(x.size)
 
     def turn(k):
-        slope[...], gap = jacfwd(lambda u: twice(residual(fields, fixed, u, p)), has_aux=True)(like(x, x - left))
-        if k < turns - 1:
-            left[...] = left + stop_gradient(of_matrix(ROUNDING, slope, like(x, gap)))
+        nearby = k == turns - 2 and np.max(away) > 0.0
+        here = like(x, x - left + away) if nearby else like(x, x - left)
+        slope[...], gap = jacfwd(lambda u: twice(residual(fields, fixed, u, p)), has_aux=True)(here)
+        step = stop_gradient(of_matrix(ROUNDING, slope, like(x, gap)))
+        if k == turns - 1:
+            rest[...] = step
+        elif nearby:
+            back[...] = step
+        else:
+            left[...] = left + step
 
     for k in range(turns):
         turn(k)
-    return slope, left
+    return slope, left, back, rest
+
+
+def by_steps(plan, fixed, there, away):
+    """The same without a matrix: how far the solution is, the step from a point nearby, and what is left."""
+    x, p = there
+    left, back, rest = np.zeros(x.size), np.zeros(x.size), np.zeros(x.size)
+
+    def turn(k):
+        here = like(x, x - left + (away if k == 1 else 0.0 * away))
+        step = stop_gradient(solved(plan, fixed, False, like(x, plan[1](fixed, here, p)), (here, p)))
+        if k == 0:
+            left[...] = step
+        elif k == 1:
+            back[...] = step
+        else:
+            rest[...] = step
+
+    for k in range(3):
+        turn(k)
+    return left, back, rest
 
 
 def twice(value):
