@@ -629,4 +629,11 @@ MUTATIONS = (
         "        made.zfill(I64(0), room)\n",
         "tests/containers/test_list_operations.py",
     ),
+    Mutation(
+        "a solution may be as sharp as it likes",
+        "solvers/scipy/handed.py",
+        "    if sharp or noise",
+        "    if noise",
+        "tests/solvers/test_scipy_optimize.py -k nothing_is_guessed",
+    ),
 )
