@@ -333,7 +333,8 @@ def test_where_fast_code_takes_long_the_next_process_goes_on_with_quick_code(tmp
     first = run(tmp_path, HELPED)
     helper.write_text(COUNTED)
     again = run(tmp_path, HELPED)
-    assert sorted(again.splitlines()) == sorted([*first.splitlines(), "beside True"]), "nothing is made quickly"
+    said = again.replace("beside", "\nbeside").split("\n")  # a thread may speak before another one has ended its line
+    assert sorted(filter(None, said)) == sorted([*first.split(), "beside True"]), "nothing is made quickly"
     assert len(list((tmp_path / "cache").glob("*.bin"))) == 1, "the fast code is there, and the quick one gone"
     assert run(tmp_path, HELPED) == first
 
