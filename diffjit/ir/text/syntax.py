@@ -47,6 +47,11 @@ def nodes(tree: ast.AST) -> list[ast.AST]:
     return found
 
 
+def assigned(tree: ast.AST) -> list[str]:
+    """The names that a tree assigns to."""
+    return [n.id for n in nodes(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
 def all_statements(tree: ast.stmt) -> list[ast.stmt]:
     """A statement and those within it."""
     found = [tree]

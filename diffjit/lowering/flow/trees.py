@@ -73,7 +73,7 @@ class _Writer:
         self.blocks: dict[int, Any] = {}
         self.definitions: dict[str, list[Any]] = defaultdict(list)
         self.locals = {a.arg for a in tree.args.args}
-        self.locals |= {n.id for n in syntax.nodes(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.locals |= set(syntax.assigned(tree))
         self.count = 0
         self.loops: list[tuple[int, int]] = []  # where `continue` and `break` go
         self.block: Any = None  # None: no way leads here

@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 import numba
 from numba.core import types
 
+from diffjit.dataclass import dataclass
 from diffjit.ir import stages
 from diffjit.lowering.calls.cache import PACKAGE
 from diffjit.lowering.calls.machinecode import MachineCode
@@ -257,6 +258,15 @@ class MemoTyping(numba_internals.TypingContext):
 GIVEN: WeakKeyDictionary[Any, tuple[str, ...]] = WeakKeyDictionary()  # functions -> types of what they give
 
 
+@dataclass(slots=True)
+class _Run:
+    """What is known of a constraint."""
+
+    read: frozenset[str]  # the variables that it looks at
+    named: frozenset[str]  # these, and the one that it types
+    until: int = -1  # up to when it knows of all changes, by the inferer's clock
+
+
 class _Network(numba_internals.ConstraintNetwork):
     """What is known of types, each run again only where something that it looks at has got another type since.
 
@@ -265,37 +275,34 @@ class _Network(numba_internals.ConstraintNetwork):
 
     def __init__(self) -> None:
         super().__init__()
-        self.read: list[frozenset[str]] = []  # the variables that each looks at
-        self.typed: list[str | None] = []  # the one that it types
-        self.ran: list[int] = []  # up to when each knows of all changes, by the inferer's clock
+        self.runs: list[_Run] = []  # of each constraint
 
     def propagate(self, typeinfer: _Inferer) -> list[Exception]:
         """Run all that may find something; what fails may yet be mended by what another finds."""
         failed: list[Exception] = []
         for k, constraint in enumerate(self.constraints):
-            if k == len(self.ran):
-                self.read.append(_looked_at(constraint))
-                typed = vars(constraint).get("target", vars(constraint).get("dst"))
-                self.typed.append(typed if isinstance(typed, str) else None)
-                self.ran.append(-1)
-            if self.ran[k] >= typeinfer.last_change({*self.read[k], self.typed[k]}):
+            if k == len(self.runs):
+                self.runs.append(_first_run(constraint))
+            run = self.runs[k]
+            if run.until >= typeinfer.last_change(run.named):
                 continue
             begin = typeinfer.clock
             try:
                 constraint(typeinfer)
-                changed = typeinfer.last_change(self.read[k]) > begin  # by itself: `a = a[::2]`
-                self.ran[k] = -1 if typeinfer.calls_function(constraint) else begin if changed else typeinfer.clock
+                changed = typeinfer.last_change(run.read) > begin  # by itself: `a = a[::2]`
+                run.until = -1 if typeinfer.calls_function(constraint) else begin if changed else typeinfer.clock
             except numba_internals.TYPING_ERRORS as error:
-                self.ran[k] = -1
+                run.until = -1
                 failed.append(error)
         return failed
 
 
-def _looked_at(constraint: Any) -> frozenset[str]:
-    """The variables that a constraint looks at. The one that it types is a name; what it stores to is a variable."""
+def _first_run(constraint: Any) -> _Run:
+    """What a constraint looks at. The variable that it types is a name; what it stores to is a variable."""
+    parts = vars(constraint)
+    typed = {key for key in ("target", "dst") if isinstance(parts.get(key), str)}
     found: set[str] = set()
-    typed = ("target", "dst")
-    todo = [part for name, part in vars(constraint).items() if name not in typed or not isinstance(part, str)]
+    todo = [part for key, part in parts.items() if key not in typed]
     while todo:
         part = todo.pop()
         if isinstance(part, IR.Var):
@@ -306,7 +313,8 @@ def _looked_at(constraint: Any) -> frozenset[str]:
             todo += part
         elif isinstance(part, dict):
             todo += part.values()
-    return frozenset(found)
+    read = frozenset(found)
+    return _Run(read, read | {parts[key] for key in typed})
 
 
 class _Inferer(numba_internals.TypeInferer):
@@ -332,9 +340,9 @@ class _Inferer(numba_internals.TypeInferer):
         super().copy_type(src_var, dest_var, loc)
         self._note(dest_var, before, variable.type)
 
-    def last_change(self, names: Iterable[str | None]) -> int:
+    def last_change(self, names: Iterable[str]) -> int:
         """When one of these variables last got another type."""
-        return max((self.changed.get(name, 0) for name in names if name is not None), default=0)
+        return max((self.changed.get(name, 0) for name in names), default=0)
 
     def calls_function(self, constraint: Any) -> bool:
         """Whether a constraint is a call of a compiled function: that may go back to what is being typed."""

@@ -160,25 +160,18 @@ def _unlikely(builder: Any, condition: Any, then: Any, other: Any) -> None:
 
 def _recorder(module: Any, count: int) -> Any:
     """A function of the LLVM module that packs the payload and calls `dj_fail`: out of line, it keeps checks small."""
-    name = f"diffjit_fail_{count}"
-    found = module.globals.get(name)
-    if found is not None:
-        return found
-    void = llvm_ir.VoidType()
-    fn = llvm_ir.Function(module, llvm_ir.FunctionType(void, [I64] * (3 + count)), name)
-    fn.linkage = "linkonce_odr"
-    fn.attributes.add("noinline")
-    fn.attributes.add("cold")
-    builder = llvm_ir.IRBuilder(fn.append_basic_block())
-    array = builder.alloca(llvm_ir.ArrayType(I64, max(1, count)))
-    for k, word in enumerate(fn.args[3:]):
-        builder.store(word, builder.gep(array, [I64(0), I64(k)]))
-    target = cgutils.get_or_insert_function(
-        module, llvm_ir.FunctionType(void, [I64] * 4 + [I64.as_pointer()]), records.FAIL
-    )
-    builder.call(target, [*fn.args[:3], I64(count), builder.bitcast(array, I64.as_pointer())])
-    builder.ret_void()
-    return fn
+
+    def emit(b: Any, *args: Any) -> None:
+        array = b.alloca(llvm_ir.ArrayType(I64, max(1, count)))
+        for k, word in enumerate(args[3:]):
+            b.store(word, b.gep(array, [I64(0), I64(k)]))
+        kind = llvm_ir.FunctionType(llvm_ir.VoidType(), [I64] * 4 + [I64.as_pointer()])
+        target = cgutils.get_or_insert_function(module, kind, records.FAIL)
+        b.call(target, [*args[:3], I64(count), b.bitcast(array, I64.as_pointer())])
+        b.ret_void()
+
+    name, kinds = f"diffjit_fail_{count}", [I64] * (3 + count)
+    return _written_once(module, name, llvm_ir.VoidType(), kinds, ("noinline", "cold"), emit)
 
 
 def releaser(module: Any, item: Any = REFERENCE) -> Any:
@@ -186,21 +179,35 @@ def releaser(module: Any, item: Any = REFERENCE) -> Any:
 
     Null ones are skipped.
     """
-    name = "diffjit_release" if item is REFERENCE else "diffjit_release_rooms"
+
+    def emit(b: Any, first: Any, count: Any) -> None:
+        with cgutils.for_range(b, count, intp=I64) as loop:
+            place = [loop.index] if item is REFERENCE else [loop.index, llvm_ir.IntType(32)(ROOM)]
+            b.call(_decref(module), [b.load(b.gep(first, place))])
+        b.ret_void()
+
+    name, attributes = ("diffjit_release", ("noinline", "cold"))
+    if item is not REFERENCE:
+        name, attributes = ("diffjit_release_rooms", ("noinline",))
+    return _written_once(module, name, llvm_ir.VoidType(), [item.as_pointer(), I64], attributes, emit)
+
+
+def _decref(module: Any) -> Any:
+    """Numba's function that gives a reference up, if it is one."""
+    kind = llvm_ir.FunctionType(llvm_ir.VoidType(), [REFERENCE])
+    return cgutils.get_or_insert_function(module, kind, "NRT_decref")
+
+
+def _written_once(module: Any, name: str, result: Any, kinds: list[Any], attributes: Any, emit: Any) -> Any:
+    """A function of the LLVM module, whose body `emit(builder, *arguments)` writes where there is none yet."""
     found = module.globals.get(name)
     if found is not None:
         return found
-    fn = llvm_ir.Function(module, llvm_ir.FunctionType(llvm_ir.VoidType(), [item.as_pointer(), I64]), name)
+    fn = llvm_ir.Function(module, llvm_ir.FunctionType(result, kinds), name)
     fn.linkage = "linkonce_odr"
-    fn.attributes.add("noinline")
-    if item is REFERENCE:
-        fn.attributes.add("cold")
-    builder = llvm_ir.IRBuilder(fn.append_basic_block())
-    decref = cgutils.get_or_insert_function(module, llvm_ir.FunctionType(llvm_ir.VoidType(), [REFERENCE]), "NRT_decref")
-    with cgutils.for_range(builder, fn.args[1], intp=I64) as loop:
-        place = [loop.index] if item is REFERENCE else [loop.index, llvm_ir.IntType(32)(ROOM)]
-        builder.call(decref, [builder.load(builder.gep(fn.args[0], place))])
-    builder.ret_void()
+    for attribute in attributes:
+        fn.attributes.add(attribute)
+    emit(unused.Builder(fn.append_basic_block()), *fn.args)
     return fn
 
 
@@ -209,14 +216,8 @@ def outline(context: Any, builder: Any, name: str, result: Any, arguments: list[
 
     `emit(builder, *arguments)` writes its body. It reports failures by `note_failure`.
     """
-    found = builder.module.globals.get(name)
-    if found is not None:
-        return found
-    fn = llvm_ir.Function(builder.module, llvm_ir.FunctionType(result, [a.type for a in arguments]), name)
-    fn.linkage = "linkonce_odr"
-    fn.attributes.add("noinline")
-    emit(llvm_ir.IRBuilder(fn.append_basic_block()), *fn.args)
-    return fn
+    del context
+    return _written_once(builder.module, name, result, [a.type for a in arguments], ("noinline",), emit)
 
 
 def result_place(builder: Any, kind: Any) -> Any:
@@ -233,24 +234,14 @@ def inlined(module: Any, name: str, result: Any, arguments: list[Any], emit: Any
     `arguments` are types. To write a call is a tenth of the work of writing a body, and LLVM does the rest faster.
     It returns a number or an address: structs that come by two ways LLVM leaves as they are, and learns nothing of.
     """
-    found = module.globals.get(name)
-    if found is not None:
-        return found
-    fn = llvm_ir.Function(module, llvm_ir.FunctionType(result, arguments), name)
-    fn.linkage = "linkonce_odr"
-    fn.attributes.add("alwaysinline")
-    emit(unused.Builder(fn.append_basic_block()), *fn.args)
-    return fn
+    return _written_once(module, name, result, arguments, ("alwaysinline",), emit)
 
 
 def dropper(module: Any) -> Any:
     """A function of the LLVM module that gives a noted reference up: the reference, and the place of the note."""
 
     def emit(b: Any, reference: Any, place: Any) -> None:
-        void = llvm_ir.VoidType()
-        b.call(
-            cgutils.get_or_insert_function(module, llvm_ir.FunctionType(void, [REFERENCE]), "NRT_decref"), [reference]
-        )
+        b.call(_decref(module), [reference])
         b.store(llvm_ir.Constant(REFERENCE, None), place)
         b.ret_void()
 

@@ -15,7 +15,7 @@ import copy
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -306,7 +306,7 @@ class FunctionLowering(lowering.Lower):
             raise
         self.post_block(block)
 
-    @property
+    @cached_property
     def debugs(self) -> bool:
         """Whether places are noted for a debugger."""
         return bool(self.flags and self.flags.debuginfo)

@@ -112,9 +112,14 @@ def _has_value(v: Value) -> bool:
     return v.op is None or v.op.kind != "undef"
 
 
+def rooms_in(loop: ast.For) -> int:
+    """How many rooms a loop takes."""
+    return sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in syntax.nodes(loop))
+
+
 def outline(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value], str | None]) -> list[ast.stmt]:
     """The call that runs a loop."""
-    made = {n.id for n in syntax.nodes(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    made = set(syntax.assigned(loop))
     results = [n for n in dict.fromkeys(map(name, op.outputs)) if n is not None and n in made]
     # Bounds are read once: the body may use their names.
     bounds = [n.id for n in syntax.nodes(loop.iter) if isinstance(n, ast.Name)]
@@ -127,7 +132,7 @@ def outline(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Valu
                 behind.setdefault(known, []).append(v)
     if len(free_names([loop], set())) > MOST:
         return [loop]
-    rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in syntax.nodes(loop))
+    rooms = rooms_in(loop)
     printer.rooms -= rooms
     return call_of(printer, [loop], results=results, carried=carried, behind=behind, rooms=rooms, origin=op)
 

@@ -19,7 +19,7 @@ from diffjit.ir.text import syntax
 from diffjit.ir.types import Array
 from diffjit.ir.walk import walk
 from diffjit.lowering.loops import told
-from diffjit.lowering.loops.outlined import MOST
+from diffjit.lowering.loops.outlined import MOST, rooms_in
 from diffjit.lowering.text.spreading import Part, free_names, given_names, groups_of
 from diffjit.tree import NO_THREADS
 
@@ -59,7 +59,7 @@ def part_of(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Valu
     body: list[ast.stmt] = [loop, *syntax.stmts("return 0")]
     free = given_names(printer, body, {low, high})
     groups = (0, 0, *groups_of(free, arrays_behind(op, free, name), printer.roots))
-    rooms = sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in syntax.nodes(loop))
+    rooms = rooms_in(loop)
     printer.rooms -= rooms
     part = Part(printer.part_name(), [low, high, *free], groups, body, rooms)
     printer.parts.append(part)

@@ -15,7 +15,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from diffjit.lowering.calls import threads
-from diffjit.lowering.llvm.elements import with_dead_end
+from diffjit.lowering.llvm.exits import stop_if
 from diffjit.lowering.runtime.build import I8, I64
 from diffjit.lowering.runtime.spread import declared_part, kernels, pool_state, run_parts
 
@@ -92,9 +92,7 @@ def _emit(context: Any, builder: Any, function: Any, given: Any, values: Any, *,
                         builder.store(count, done)
                 else:
                     builder.store(count, done)
-                    with cgutils.if_unlikely(builder, builder.not_(fine)):
-                        builder.branch(context.lower.stop_block)
-                        with_dead_end(builder)
+                    stop_if(context, builder, builder.not_(fine))
     first = builder.load(done)
     with builder.if_then(builder.icmp_signed("<", first, count)):
         alone(first, count)

@@ -9,7 +9,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from diffjit.lowering.calls import interrupts, threads
-from diffjit.lowering.llvm.elements import with_dead_end
+from diffjit.lowering.llvm.exits import stop_if
 from diffjit.lowering.runtime.build import I8, I32, I64
 
 _PAYS = 1 << 22  # operations on elements: a quarter of a millisecond; to wake threads takes up to 50 microseconds
@@ -72,9 +72,7 @@ def spread(typingctx: Any, function: Any, count: Any, work: Any, given: Any) -> 
             with shared:
                 stopped = cgutils.alloca_once_value(builder, I8(0))
                 run_parts(builder, described.mangled_name, address, several, count, [stopped, *parts], noted)
-                with cgutils.if_unlikely(builder, builder.icmp_unsigned("!=", builder.load(stopped), I8(0))):
-                    builder.branch(context.lower.stop_block)
-                    with_dead_end(builder)
+                stop_if(context, builder, builder.icmp_unsigned("!=", builder.load(stopped), I8(0)))
             with alone:
                 status = direct(builder, I64(0), count, parts)
                 with cgutils.if_unlikely(builder, status.is_error):

@@ -51,12 +51,8 @@ def named(body: list[ast.stmt], parameters: list[str], given: frozenset[str] = f
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     own = isinstance(target, ast.Name) and bool(getattr(node.value, "unit_rows", False))
-                    for name in _names(target):
+                    for name in syntax.assigned(target):
                         found[name] = found.get(name, True) and own
             elif isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.For, ast.NamedExpr)):
-                found.update(dict.fromkeys(_names(node.target), False))
+                found.update(dict.fromkeys(syntax.assigned(node.target), False))
     return frozenset(name for name, own in found.items() if own)
-
-
-def _names(target: ast.expr) -> list[str]:
-    return [n.id for n in syntax.nodes(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]

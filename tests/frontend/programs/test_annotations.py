@@ -4,10 +4,9 @@ import typing
 import warnings
 from typing import Generic, Literal, Optional, TypeVar, Union, cast, get_args
 
-import numpy as np
 import pytest
 
-import diffjit as dj
+from tests.one_number import as_python
 
 BACKENDS = ["python", "numba"]
 Item = TypeVar("Item")
@@ -69,10 +68,4 @@ def nothing_zipped(x):
 @pytest.mark.parametrize("f", [casts, counted, asked, generic, new_type, warned, nothing_zipped])
 @pytest.mark.filterwarnings("ignore")
 def test_as_python(f, backend):
-    x = 1.3
-    numerical = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
-    bend = (f(x + 1e-4) - 2.0 * f(x) + f(x - 1e-4)) / 1e-8
-    np.testing.assert_allclose(dj.jit(f, backend=backend)(x), f(x), rtol=1e-12)
-    np.testing.assert_allclose(dj.grad(f, backend=backend)(x), numerical, rtol=1e-6)
-    np.testing.assert_allclose(dj.jvp(f, (x,), (1.0,), backend=backend)[1], numerical, rtol=1e-6)
-    np.testing.assert_allclose(dj.grad(dj.grad(f), backend=backend)(x), bend, rtol=1e-5, atol=1e-5)
+    as_python(f, backend)
