@@ -11,11 +11,12 @@ import textwrap
 import threading
 from functools import partial
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.lowering.llvm import outside, vectors
+from diffjit.lowering.llvm import optimiser, outside, vectors
 from diffjit.lowering.text import nests
 from tests.fuzz import check, generate
 
@@ -146,6 +147,7 @@ def test_threads_compile_at_once(tmp_path):
 
 START = """
 import os, sys
+import llvmlite.binding as llvm
 import numpy as np
 import diffjit as dj
 from diffjit.lowering.llvm import outside
@@ -342,3 +344,41 @@ def test_the_object_is_kept_for_other_processes(tmp_path, monkeypatch):
     f = program(tmp_path, "return np.sum(x * x) * 8.0")
     assert dj.grad(f)(np.ones(2)).tolist() == [16.0, 16.0]
     assert list(tmp_path.glob("*.bin"))
+
+
+LOOP_WITH_A_TEST = """
+declare void @first(i64)
+declare void @second(i64)
+define void @f(i64 %n, i1 %which) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %behind ]
+  br i1 %which, label %one, label %other
+one:
+  call void @first(i64 %i)
+  br label %behind
+other:
+  call void @second(i64 %i)
+  br label %behind
+behind:
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+"""
+
+
+def test_loops_of_large_modules_are_not_copied_for_tests_in_them(monkeypatch):
+    """The search for these takes LLVM minutes in functions of 100,000 instructions."""
+    passes = [{"level": 0, "loops": False, "straight": False}, {"level": 3, "loops": True, "straight": False}]
+    wanted = {"triple": llvm.get_process_triple(), "machine": {"opt": 3}, "passes": passes, "rotate": True}
+    wanted |= {"lanes": False, "only": None, "references": 0, "form": "llvm"}
+    bitcode = llvm.parse_assembly(LOOP_WITH_A_TEST, llvm.create_context()).as_bitcode()
+    found = {}
+    for large in (len(bitcode), len(bitcode) - 1):
+        monkeypatch.setattr(optimiser, "LARGE", large)
+        found[large] = optimiser.object_code(llvm, bitcode, wanted).decode().count(" = phi ")
+    assert list(found.values()) == [2, 1]
