@@ -7,10 +7,11 @@ into the other branch, and no flag is tested.
 
 from __future__ import annotations
 
-import operator
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
+from operator import is_, itemgetter
 from typing import Any
 
 from diffjit.dataclass import dataclass
@@ -45,7 +46,7 @@ from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.types import BOOL, Scalar, Type
 
 RESULT = ("result",)
-_KIND = operator.itemgetter(0)  # of a cell's key
+_KIND = itemgetter(0)  # of a cell's key
 SHARED = "may be one of several objects after a branch or loop, and another name for it is still in use"
 
 
@@ -195,7 +196,7 @@ class Control(Mixin):
         Closures read them later, and so does what runs on the way out (`awaited`).
         """
         left: set[int] = set()
-        for key in [k for k, f in self.cells.items() if k[0] == "jump" and isinstance(f, Static) and f.obj]:
+        for key in [k for k, f in self._jumps().items() if isinstance(f, Static) and f.obj]:
             if key[1] == "return":
                 left.add(key[2])
             elif key[1] == "raise":
@@ -295,10 +296,10 @@ class Control(Mixin):
 
     def _as_condition(self, cond: Value, start: Cells, first: Path, second: Path) -> Any:
         """`a and b`, `a or b`: where evaluating both at once cannot fail and changes nothing, no branch is needed."""
-        if first.dead or second.dead or not all(_unchanged(start, p.cells) for p in (first, second)):
-            return None
         a, b = first.result, second.result
         if not (_is_bool(a) and _is_bool(b)) or (not isinstance(a, Static) and not isinstance(b, Static)):
+            return None
+        if first.dead or second.dead or not all(_unchanged(start, p.cells) for p in (first, second)):
             return None
         if not all(_harmless(op) for p in (first, second) for op in p.block.ops):
             return None
@@ -324,10 +325,13 @@ class Control(Mixin):
 
     def _templates(self, joiner: Joiner, first: Path, second: Path, *, zero_trips: Any) -> tuple[Cells, list[Any]]:
         """Cells that both paths leave alone, and templates for the others: variables first, the heap last."""
-        new: Cells = {}
+        one, other = (p.cells for p in ((second, first) if first.dead else (first, second)))
+        new = {k: v for k, v in one.items() if other.get(k) is v}  # most cells of a long program
         templates: list[Any] = []
-        alive = [p.cells for p in (first, second) if not p.dead]
-        for key in sorted(dict.fromkeys(k for cells in alive for k in cells), key=lambda k: k[0] == "h"):
+        apart = [k for k in one if k not in new]
+        if not (first.dead or second.dead):
+            apart += [k for k in other if k not in one]
+        for key in sorted(apart, key=lambda k: k[0] == "h"):
             default = Static(False) if key[0] == "jump" else UNBOUND
             a, b = first.cells.get(key, default), second.cells.get(key, default)
             if a is b or key[0] == "used":
@@ -451,6 +455,9 @@ def also_an_item(held: Any) -> av.Poison:
 
 
 def _unchanged(start: Cells, cells: Cells) -> bool:
+    copied = len(cells) >= len(start) and all(map(is_, start, cells)) and all(map(is_, start.values(), cells.values()))
+    if copied:  # as a copy has its cells in the same order
+        return all(k[0] == "h" for k in islice(cells, len(start), None))
     return all(cells.get(k) is v for k, v in start.items()) and all(k in start or k[0] == "h" for k in cells)
 
 

@@ -53,6 +53,7 @@ from diffjit.ir.walk import rename
 MAX_ATTEMPTS = 30
 MAX_GROWTH = 3  # attempts after which objects in objects of their kind are taken for ones that hold ever more
 MAX_PEELS = 2
+_ALWAYS = ("jump", "used")  # kinds of cells that are looked at whether they have changed or not
 WHOLE = 100  # iterations that are written out as long as it is known that they run
 
 
@@ -264,7 +265,9 @@ class Loops(Mixin):
         first = Joiner(attempt.entry, attempt.end, self.sites)
         again = Joiner(attempt.begin, attempt.end, self.sites)
         frames = {f.uid for f in self.frames}
-        for key in sorted(attempt.end, key=lambda k: k[0] == "h"):
+        begin = attempt.begin
+        perhaps = [k for k, v in attempt.end.items() if begin.get(k) is not v or k in carried or k[0] in _ALWAYS]
+        for key in sorted(perhaps, key=lambda k: k[0] == "h"):  # most cells of a long program are left alone
             value = attempt.end[key]
             if key[0] == "jump":
                 if key not in carried and not (isinstance(value, Static) and not value.obj):
