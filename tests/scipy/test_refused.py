@@ -73,7 +73,7 @@ def test_designs_follow_their_constants(backend, monkeypatch):
         (lambda y: distance.pdist(y[:, None], "seuclidean", w=[1.0]), TypeError),
         (lambda y: distance.cityblock(y, 2 * y, w=-y), ValueError),
         (lambda y: distance.minkowski(y, 2 * y, -y[1]), ValueError),
-        (lambda y: scipy.stats.gmean(y + 1, axis=None, weights=y[:3]), ValueError),
+        (lambda y: scipy.stats.gmean(y + 1.0, weights=y[:3]), ValueError),
     ],
     ids=["p", "w", "negative weights", "negative order", "weights of another shape"],
 )

@@ -342,7 +342,7 @@ class Calls(Mixin):
         out = kwargs.pop("out", NONE)
         result = handler(*args, **kwargs)
         if isinstance(out, av.Tup) and isinstance(result, av.Tup) and len(out.items) == len(result.items):
-            return av.Tup([self.received(k, v, node) for k, v in zip(out.items, result.items, strict=True)])
+            return av.Tup(tuple(self.received(k, v, node) for k, v in zip(out.items, result.items, strict=True)))
         return self.received(out.items[0] if isinstance(out, av.Tup) else out, result, node)
 
     def received(self, out: Any, result: Any, node: Any) -> Any:
