@@ -21,9 +21,21 @@ elementwise("log(x)", "1 / x", numpy=np.log, guarded=True)
 elementwise("log2(x)", "1.4426950408889634 / x", numpy=np.log2, also=(math.log2,), guarded=True)
 elementwise("log10(x)", "0.4342944819032518 / x", numpy=np.log10, also=(math.log10,), guarded=True)
 elementwise("log1p(x)", "1 / (1 + x)", numpy=np.log1p, also=(math.log1p,), guarded=True)
-# The two weights sum to 1. Both arguments -inf (two impossible events): -inf + inf, so guarded.
-elementwise("logaddexp(x, y)", "exp(x - out)", "exp(y - out)", numpy=np.logaddexp, guarded=True)
-elementwise("logaddexp2(x, y)", "exp2(x - out)", "exp2(y - out)", numpy=np.logaddexp2, guarded=True)
+# The two weights sum to 1. Where the result is infinite (two impossible events) it is the maximum of both.
+elementwise(
+    "logaddexp(x, y)",
+    "where(isinf(out), where(x == y, 0.5, where(x > y, 1.0, 0.0)), exp(x - out))",
+    "where(isinf(out), where(x == y, 0.5, where(y > x, 1.0, 0.0)), exp(y - out))",
+    numpy=np.logaddexp,
+    guarded=True,
+)
+elementwise(
+    "logaddexp2(x, y)",
+    "where(isinf(out), where(x == y, 0.5, where(x > y, 1.0, 0.0)), exp2(x - out))",
+    "where(isinf(out), where(x == y, 0.5, where(y > x, 1.0, 0.0)), exp2(y - out))",
+    numpy=np.logaddexp2,
+    guarded=True,
+)
 
 # log(c + exp(v)), which is `y`, by v (`optimise.logarithms`): exp(v - s) / (1 + exp(v - s)) with s = log(c). Both
 # exponentials are of what is never positive, and the sides of the choice are one smooth function.

@@ -361,6 +361,7 @@ case(np.linalg.vector_norm, T)
 case(np.linalg.slogdet, S)
 case(np.linalg.slogdet, -np.eye(4) * 1e200)
 case(np.linalg.slogdet, np.zeros((2, 2)))
+case(np.linalg.slogdet, np.zeros((0, 0)))
 case(np.linalg.slogdet, np.stack([S, S.T, S @ S]))
 
 # Factorisations
@@ -441,6 +442,8 @@ for n in (1, 2, 7):
 case(np.indices, (2, 3))
 case(np.indices, (2, 3), sparse=True)
 case(np.ix_, [0, 2], [1, 3, 0])
+case(np.ix_, [True, False, True], [1, 3])
+case(np.ix_, np.array([False, True]), [])
 
 # Calculus
 for n in (0, 1, 2, 3):

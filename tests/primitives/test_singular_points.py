@@ -221,3 +221,45 @@ def test_next_to_the_pole_of_gamma(backend):
         assert dj.grad(lambda x: np.sum(special.gammaln(x)), backend=backend)(x) == pytest.approx([-1e300, 1e200])
         bends = dj.jvp(special.digamma, (x,), (np.ones(2),), backend=backend)[1]
     assert np.all(bends == np.inf)
+
+
+def forward_in_logarithms(steps, moves):
+    """The weight of all paths through a chain that only goes on: most of its states cannot be reached at first."""
+    alpha = np.full(3, -np.inf)
+    alpha[0] = steps[0, 0]
+    for t in range(1, steps.shape[0]):
+        new = np.full(3, -np.inf)
+        for j in range(3):
+            for i in range(max(0, j - 1), j + 1):
+                new[j] = np.logaddexp(new[j], alpha[i] + moves[i, j])
+            new[j] += steps[t, j]
+        alpha = new
+    return alpha[1]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_two_impossible_events_move_along_finite_slopes(backend):
+    rng = np.random.default_rng(5)
+    steps, moves = rng.normal(size=(4, 3)), rng.normal(size=(3, 3))
+    dj.check_grads(forward_in_logarithms, (steps, moves), order=2, backend=backend)
+    tangents = (rng.normal(size=(4, 3)), rng.normal(size=(3, 3)))
+    by_steps, by_moves = dj.grad(forward_in_logarithms, argnums=(0, 1), backend=backend)(steps, moves)
+    slope = dj.jvp(forward_in_logarithms, (steps, moves), tangents, backend=backend)[1]
+    assert slope == pytest.approx(np.sum(by_steps * tangents[0]) + np.sum(by_moves * tangents[1]), rel=1e-12)
+    infinite = dj.grad(np.logaddexp, argnums=(0, 1), backend=backend)
+    assert infinite(np.inf, 2.0) == (1.0, 0.0)
+    assert infinite(-np.inf, 2.0) == (0.0, 1.0)
+    assert infinite(-np.inf, -np.inf) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_several_results_are_written_where_they_are_to_be(backend):
+    def parts(x):
+        whole, rest = np.empty(3), np.zeros(3)
+        np.modf(3 * x, out=(rest, whole))
+        _, also = np.modf(x * x, out=(whole[::-1], None))
+        return rest * rest + whole + also
+
+    x = np.array([0.4, -0.9, 1.7])
+    np.testing.assert_allclose(dj.jit(parts, backend=backend)(x), parts(x), rtol=1e-14)
+    dj.check_grads(lambda v: np.sum(np.sin(parts(v))), (x,), order=2, backend=backend)

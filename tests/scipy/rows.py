@@ -237,6 +237,13 @@ METRICS = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "canberra", "br
 for metric in METRICS:
     row(f"cdist {metric}", lambda a, b, m=metric: distance.cdist(a, b, m), P, R, of=distance.cdist)
     row(f"pdist {metric}", lambda a, m=metric: distance.pdist(a, m), P, of=distance.pdist)
+row("cdist Minkowski", lambda a, b, p: distance.cdist(a, b, "minkowski", p=p, w=[1.0, 0.5, 2.0]), P, R, 3.0)
+row("cdist Minkowski's limit", lambda a, b: distance.cdist(a, b, "minkowski", p=np.inf), np.exp(P), R, twice=True)
+row("pdist Minkowski's limit", lambda a: distance.pdist(a, "minkowski", p=np.inf, w=[1.0, 0.0, 2.0]), P)
+row("distance_matrix to the limit", lambda a, b: spatial.distance_matrix(a, b, p=np.inf), P, R)
+row("distance.minkowski to the limit", lambda u, v: distance.minkowski(u, v, np.inf), P[0], P[1])
+row("cdist mahalanobis, by the matrix", lambda a, m: distance.cdist(a, R, "mahalanobis", VI=m), P,
+    np.array([[1.0, 0.2, 0.1], [-0.1, 2.0, 0.3], [0.0, 0.4, 3.0]]))  # fmt: skip
 row("cdist mahalanobis", lambda a: distance.cdist(a, R, "mahalanobis", VI=np.diag([1.0, 2.0, 3.0])), P, twice=True)
 row("cdist function", lambda a, b: distance.cdist(a, b, lambda u, v: np.sum((u - v) ** 4)), P, R)
 row("squareform", lambda a: distance.squareform(distance.pdist(a)), P, of=distance.squareform)

@@ -13,6 +13,7 @@ H, G = rng.normal(size=24), rng.uniform(1.0, 3.0, 9)
 U, W = rng.normal(size=7), rng.normal(size=7)
 M = rng.normal(size=(8, 3))
 Q = np.array([0.2, 0.7, 1.1])
+S = rng.uniform(1.0, 3.0, (3, 3))
 
 row("skew", lambda a: stats.skew(a) + stats.skew(a, bias=False), H, of=stats.skew, twice=True)
 row("skew of rows", lambda a: stats.skew(a, axis=1, keepdims=True), M)
@@ -26,6 +27,9 @@ row("gzscore", stats.gzscore, G, of=stats.gzscore)
 row("zmap", stats.zmap, U, W, of=stats.zmap)
 row("means", lambda a, w: stats.gmean(a, weights=w) + stats.hmean(a) + stats.gstd(a), G, np.arange(1.0, 10.0),
     of=(stats.gmean, stats.hmean, stats.gstd))  # fmt: skip
+row("means of rows", lambda a, w: stats.gmean(a, axis=1, weights=w) + stats.hmean(a, axis=1, weights=w), S, S.T**2)
+row("means with one row of weights", lambda a, w: stats.gmean(a, weights=w) + stats.hmean(a, weights=w), S, G[:3])
+row("mean of all", lambda a, w: stats.gmean(a, axis=None, weights=w, keepdims=False), S, S.T)
 row("iqr", lambda a: stats.iqr(a) + stats.iqr(a, rng=(10, 80), scale="normal"), H, of=stats.iqr)
 row("median_abs_deviation", lambda a: stats.median_abs_deviation(a, scale="normal"), H, of=stats.median_abs_deviation)
 row("scoreatpercentile", lambda a: stats.scoreatpercentile(a, [20, 63.0]) + stats.scoreatpercentile(a, 5), H,

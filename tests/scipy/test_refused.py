@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.interpolate as si
+import scipy.linalg
 import scipy.ndimage as nd
 import scipy.signal as sg
 import scipy.sparse as sp
+import scipy.stats
 from scipy.spatial import distance
 from scipy.spatial.transform import Rotation
 
@@ -30,6 +32,8 @@ Y = np.sin(3 * X)
         (lambda y: sg.find_peaks(y, width=2)[0][0], "find_peaks"),
         (lambda y: nd.gaussian_filter1d(y, 1.0, output=np.float32)[0], "output="),
         (lambda y: distance.cdist(y[:, None], y[:, None], "yule")[0, 0], "'yule'"),
+        (lambda y: scipy.linalg.lu(np.reshape(y, (4, 2)))[2][0, 0], "LU factors"),
+        (lambda y: scipy.linalg.lu_factor(np.reshape(y, (2, 4)))[0][0, 0], "not square"),
         (lambda y: np.sum(sp.diags(y, dtype=np.float32).toarray()), "dtype"),
         (lambda y: Rotation.from_rotvec(y[:3]).mean(), "Rotation.mean"),
     ],
@@ -60,6 +64,25 @@ def test_designs_follow_their_constants(backend, monkeypatch):
     for order, cut in ((2, 12.0), (2, 20.0), (3, 20.0)):
         monkeypatch.setitem(CUT, "at", cut)
         assert f(Y, order) == pytest.approx(filtered(Y, order), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        (lambda y: distance.cdist(y[:, None], y[:, None], "euclidean", p=3.0), TypeError),
+        (lambda y: distance.pdist(y[:, None], "seuclidean", w=[1.0]), TypeError),
+        (lambda y: distance.cityblock(y, 2 * y, w=-y), ValueError),
+        (lambda y: distance.minkowski(y, 2 * y, -y[1]), ValueError),
+        (lambda y: scipy.stats.gmean(y + 1.0, weights=y[:3]), ValueError),
+    ],
+    ids=["p", "w", "negative weights", "negative order", "weights of another shape"],
+)
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_raises_as_scipy_does(function, error, backend):
+    with pytest.raises(error):
+        function(Y)
+    with pytest.raises(error):
+        dj.jit(function, backend=backend)(Y)
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])

@@ -341,8 +341,12 @@ class Calls(Mixin):
             args, kwargs = args[:k], {**dict(zip(names[k:], args[k:], strict=False)), **kwargs}
         out = kwargs.pop("out", NONE)
         result = handler(*args, **kwargs)
-        if isinstance(out, av.Tup):
-            out = out.items[0]
+        if isinstance(out, av.Tup) and isinstance(result, av.Tup) and len(out.items) == len(result.items):
+            return av.Tup(tuple(self.received(k, v, node) for k, v in zip(out.items, result.items, strict=True)))
+        return self.received(out.items[0] if isinstance(out, av.Tup) else out, result, node)
+
+    def received(self, out: Any, result: Any, node: Any) -> Any:
+        """A result where it is to be written: in an array, or in one of its own where none is given."""
         if is_none(out):
             return result
         self.receive(self.receiver(out, node), result, node)

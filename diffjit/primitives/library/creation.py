@@ -192,7 +192,17 @@ def indices(dimensions, dtype=int, sparse=False):
 def ix_(*args):
     """Index arrays that select a sub-grid."""
     axes = places(len(args))
-    return tuple(np.reshape(np.asarray(args[k]), tuple(-1 if j == k else 1 for j in axes)) for k in axes)
+    return tuple(np.reshape(cross_index(args[k]), tuple(-1 if j == k else 1 for j in axes)) for k in axes)
+
+
+def cross_index(index):
+    """One of the sequences that `ix_` is given: a mask selects where it is true."""
+    if len(index) == 0:
+        return np.zeros(0, np.intp)
+    index = np.asarray(index)
+    if index.ndim != 1:
+        raise ValueError("Cross index must be 1 dimensional")
+    return np.nonzero(index)[0] if index.dtype == np.bool_ else index
 
 
 @implements(np.fromfunction)

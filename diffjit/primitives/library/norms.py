@@ -106,7 +106,7 @@ def slogdet(a):
     where rows point anywhere: without overflow, and without underflow up to about 1400 rows.
     """
     a = as_float(np.asarray(a))
-    largest = np.max(np.abs(a), axis=-1, keepdims=True)  # first: squares of the elements could overflow
+    largest = np.max(np.abs(a), axis=-1, keepdims=True, initial=0.0)  # first: squares of the elements could overflow
     largest = np.where(largest == 0, 1.0, largest)
     lengths = largest * root(np.sum(magnitude_squared(a / largest), axis=-1, keepdims=True))
     lengths = np.where(lengths == 0, 1.0, lengths)

@@ -22,6 +22,13 @@ def square(a):
     return a
 
 
+def to_factor(a):
+    """A matrix for Gauss's elimination, which SciPy has for other shapes too."""
+    if np.ndim(a) == 2 and np.shape(a)[0] != np.shape(a)[1]:
+        raise NotImplementedError("LU factors of a matrix that is not square: write the elimination as a loop")
+    return square(a)
+
+
 def turned(a, trans):
     """The matrix, its transpose or its adjoint."""
     if trans in (0, "N"):
@@ -101,7 +108,7 @@ def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
 @implements(scipy.linalg.lu_factor)
 def lu_factor(a, overwrite_a=False, check_finite=True):
     """Gauss's elimination with partial pivoting: both factors in one matrix, and the exchanges of rows."""
-    a = square(a).copy()
+    a = to_factor(a).copy()
     n = a.shape[0]
     pivots = np.arange(n).astype(np.int32)
     for k in range(n):

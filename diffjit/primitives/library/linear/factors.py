@@ -11,14 +11,14 @@ import scipy.linalg
 
 from diffjit.primitives.library.axes import as_float
 from diffjit.primitives.library.orthogonal import matrix
-from diffjit.primitives.library.scipy_linalg import square
+from diffjit.primitives.library.scipy_linalg import square, to_factor
 from diffjit.primitives.registry import implements
 
 
 @implements(scipy.linalg.lu)
 def lu(a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
     """Permutation, lower and upper triangle."""
-    a = square(a)
+    a = to_factor(a)
     if p_indices:
         raise NotImplementedError("scipy.linalg.lu(p_indices=True): use lu_factor")
     n = a.shape[0]

@@ -15,7 +15,8 @@ from scipy.spatial import distance
 from diffjit.primitives.library.axes import as_float, root
 from diffjit.primitives.registry import implements
 
-OF_SETS = ("seuclidean", "se", "s", "mahalanobis", "mahal", "mah")
+MINKOWSKI, SHANNON = ("minkowski", "mi", "m", "pnorm"), ("jensenshannon", "js")
+STANDARDISED, MAHALANOBIS = ("seuclidean", "se", "s"), ("mahalanobis", "mahal", "mah")
 
 
 def between(u, v, metric, options):
@@ -29,8 +30,10 @@ def between(u, v, metric, options):
         return np.sum(d * weights(options, d), axis=-1)
     if metric in ("chebyshev", "chebychev", "cheby", "cheb", "ch"):
         return np.max(d * weights(options, d, signs=True), axis=-1)
-    if metric in ("minkowski", "mi", "m", "pnorm"):
+    if metric in MINKOWSKI:
         p = options.get("p", 2.0)
+        if p == np.inf:
+            return np.max(d * weights(options, d, signs=True), axis=-1)
         total = np.sum(np.where(d == 0, 0.0, np.where(d == 0, 1.0, d) ** p) * weights(options, d), axis=-1)
         return np.where(total == 0, 0.0, np.where(total == 0, 1.0, total) ** (1.0 / p))
     if metric == "canberra":
@@ -47,8 +50,12 @@ def between(u, v, metric, options):
         u = u - np.sum(u * w, axis=-1, keepdims=True) / total
         v = v - np.sum(v * w, axis=-1, keepdims=True) / total
         return 1.0 - cosine_of(u, v, w)
-    if metric in ("jensenshannon", "js"):
+    if metric in SHANNON:
         return jensen_shannon(u, v, options)
+    if metric in STANDARDISED:
+        return root(np.sum(d * d / options["V"], axis=-1))
+    if metric in MAHALANOBIS:
+        return root(np.sum(((u - v) @ options["VI"]) * (u - v), axis=-1))
     raise NotImplementedError(f"the distance {metric!r}: write it as a function of two vectors")
 
 
@@ -58,6 +65,8 @@ def weights(options, d, *, signs=False):
     if w is None:
         return np.ones(d.shape[-1], d.dtype)
     w = as_float(np.asarray(w))
+    if np.any(w < 0):
+        raise ValueError("Input weights should be all non-negative")
     return np.where(w > 0, 1.0, 0.0) if signs else w
 
 
@@ -90,16 +99,24 @@ def points_of(x):
     return x
 
 
-def stretched(first, both, metric, options):
-    """Points in coordinates in which a distance is Euclid's: a factor for each, or a matrix."""
-    if metric in ("seuclidean", "se", "s"):
+def with_defaults(metric, options, points):
+    """The options of a distance: those that it does not have are refused, as they would go unused."""
+    if metric in STANDARDISED:
+        names = ("V",)
+    elif metric in MAHALANOBIS:
+        names = ("VI",)
+    else:
+        names = ("p", "w") if metric in MINKOWSKI else ("base",) if metric in SHANNON else ("w",)
+    for name in options:
+        if name not in names:
+            raise TypeError(f"the distance {metric!r} got an unexpected keyword argument {name!r}")
+    if names == ("V",):
         variance = options.get("V")
-        variance = np.var(both, axis=0, ddof=1) if variance is None else as_float(np.asarray(variance))
-        return first / np.sqrt(variance)
-    inverse = options.get("VI")
-    if inverse is None:
-        inverse = np.linalg.inv(np.cov(np.transpose(both)))
-    return first @ np.linalg.cholesky(np.asarray(inverse))
+        return {"V": np.var(points, axis=0, ddof=1) if variance is None else as_float(np.asarray(variance))}
+    if names == ("VI",):
+        inverse = options.get("VI")
+        return {"VI": np.linalg.inv(np.cov(np.transpose(points))) if inverse is None else as_float(np.asarray(inverse))}
+    return options
 
 
 @implements(distance.cdist)
@@ -112,11 +129,8 @@ def cdist(XA, XB, metric="euclidean", *, out=None, **kwargs):
         raise ValueError("XA and XB must have the same number of columns (i.e. feature dimension.)")
     if not isinstance(metric, str):
         return np.array([[metric(u, v) for v in b] for u in a])
-    if metric in OF_SETS:
-        both = np.concatenate((a, b))
-        a, b = stretched(a, both, metric, kwargs), stretched(b, both, metric, kwargs)
-        return between(a[:, None, :], b[None, :, :], "euclidean", {})
-    return between(a[:, None, :], b[None, :, :], metric, kwargs)
+    options = with_defaults(metric, kwargs, np.concatenate((a, b)))
+    return between(a[:, None, :], b[None, :, :], metric, options)
 
 
 @implements(distance.pdist)
@@ -128,10 +142,7 @@ def pdist(X, metric="euclidean", *, out=None, **kwargs):
     first, second = np.triu_indices(a.shape[0], 1)
     if not isinstance(metric, str):
         return np.array([metric(a[first[k]], a[second[k]]) for k in range(first.shape[0])])
-    if metric in OF_SETS:
-        a = stretched(a, a, metric, kwargs)
-        return between(a[first], a[second], "euclidean", {})
-    return between(a[first], a[second], metric, kwargs)
+    return between(a[first], a[second], metric, with_defaults(metric, kwargs, a))
 
 
 @implements(distance.squareform)
@@ -223,6 +234,8 @@ def correlation(u, v, w=None, centered=True):
 @implements(distance.minkowski)
 def minkowski(u, v, p=2, w=None):
     """The p-norm of the difference."""
+    if p <= 0:
+        raise ValueError("p must be greater than 0")
     return between(*vectors(u, v), "minkowski", {"p": p, "w": w})
 
 

@@ -138,28 +138,33 @@ def zmap(scores, compare, axis=0, ddof=0, nan_policy="propagate"):
     return unmoved(scored(sample(scores, axis, nan_policy), of, ddof), axis, np.shape(scores))
 
 
-def powered(x, weights, order):
+def weights_of(a, weights, axis):
+    """The weights of a sample along its first axis: they are broadcast against the sample as it was given."""
+    if weights is None:
+        return None
+    w, shape = as_float(np.asarray(weights)), np.shape(a)
+    if axis is None and w.shape != shape:
+        raise ValueError("Array shapes are incompatible for broadcasting.")
+    return sample(np.broadcast_to(w, shape), axis)
+
+
+def powered(x, w, order):
     """A mean of powers, brought back; of logarithms where the order is 0."""
     of = np.log(x) if order == 0 else np.where(x < 0, np.nan, x) ** (1.0 * order)
-    if weights is None:
-        found = np.mean(of, axis=0)
-    else:
-        w = as_float(np.asarray(weights))
-        w = np.reshape(w, w.shape + (1,) * (x.ndim - w.ndim))
-        found = np.sum(w * of, axis=0) / np.sum(w * np.ones_like(of), axis=0)
+    found = np.mean(of, axis=0) if w is None else np.sum(w * of, axis=0) / np.sum(w, axis=0)
     return np.exp(found) if order == 0 else found ** (1.0 / order)
 
 
 @implements(stats.gmean)
 def gmean(a, axis=0, dtype=None, weights=None, nan_policy="propagate", keepdims=False):
     """The geometric mean."""
-    return restored(powered(sample(a, axis, nan_policy), weights, 0), axis, keepdims)
+    return restored(powered(sample(a, axis, nan_policy), weights_of(a, weights, axis), 0), axis, keepdims)
 
 
 @implements(stats.hmean)
 def hmean(a, axis=0, dtype=None, *, weights=None, nan_policy="propagate", keepdims=False):
     """The harmonic mean."""
-    return restored(powered(sample(a, axis, nan_policy), weights, -1), axis, keepdims)
+    return restored(powered(sample(a, axis, nan_policy), weights_of(a, weights, axis), -1), axis, keepdims)
 
 
 @implements(stats.gstd)
