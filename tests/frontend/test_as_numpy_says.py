@@ -28,7 +28,43 @@ def truth_of_allclose(x, n):
     return x
 
 
+class Material:
+    def __init__(self, stiffness):
+        self.stiffness = stiffness
+
+
+def objects_are_counted(x, n):
+    """What is made like a list of objects has as many entries, where a dtype is given."""
+    layers = [Material(x[0]), Material(n), Material(x[1] * x[2])]
+    series = np.ones_like(layers, dtype=complex)
+    for k, layer in enumerate(layers):
+        series[k] = layer.stiffness**2
+    first, last = np.zeros_like(tuple(layers), dtype=float), np.full_like(layers[1:], x[2], dtype=float)
+    first[1:] += last
+    return np.abs(series) * np.exp(first)
+
+
+def same_arrays_are_equal(x, n):
+    """Values of dicts that are one object are not compared, so that an array may be among them."""
+    given, asked = {"space": "lab", "white": x, "n": n}, {"white": x, "n": n, "space": "lab"}
+    other = dict(given, n=n + 1)
+    scaled = x * 2.0 if given == asked else x
+    return scaled * 3.0 if given != dict(asked, space="rgb", white=scaled) and other["n"] != n else scaled
+
+
+def names_of_several_kinds(x, n):
+    """Names that nobody reads do not decide anything; those that are read are told apart."""
+    names = []
+    names += [f"length {k}" for k in range(n)]
+    names += [f"width {k}" for k in range(n)]
+    names.append("height")
+    return x * len(names)
+
+
 CASES = {
+    "objects_are_counted": (objects_are_counted, X, 3),
+    "same_arrays_are_equal": (same_arrays_are_equal, X, 3),
+    "names_of_several_kinds": (names_of_several_kinds, X, 3),
     "shape_is_no_number": (shape_is_no_number, X, 3),
     "truth_of_allclose": (truth_of_allclose, X, 3),
     "max of nothing": (lambda x, n: np.max(x, initial=n * 1.0), NONE, 2),

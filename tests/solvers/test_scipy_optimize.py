@@ -150,6 +150,9 @@ MINIMA = {
     "bounded": (
         lambda k: so.minimize_scalar(lambda x: np.cos(k * x), bounds=(1, 5), method="bounded").x, lambda k: np.pi / k,
     ),
+    "an array as bracket": (
+        lambda k: so.minimize_scalar(lambda x: np.cosh(x - k), bracket=np.array([-9, 0, 9]) * k).x, lambda k: k,
+    ),
 }  # fmt: skip
 
 

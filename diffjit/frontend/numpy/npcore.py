@@ -278,6 +278,8 @@ class NumpyCore(Mixin):
         )
 
     def _like(self, kind: str, a: Any, dtype: Any, order: Any, shape: Any = NONE) -> Any:
+        if not is_none(dtype) and is_none(shape) and (count := self._count_of_objects(a)) is not None:
+            return self.empty((Static(count),), self.dtype_of(dtype), kind=kind)
         a = self.array(a)
         ty = a.type.dtype if is_none(dtype) else self.dtype_of(dtype)
         fixed = order.obj if not is_none(order) and order.obj in ("C", "F") else None
@@ -288,6 +290,22 @@ class NumpyCore(Mixin):
         if fixed not in (None, a.type.layout):
             return self.empty(self.np_shape(a).items, ty, kind=kind, order=fixed)
         return self.build.value(kind + "_like", [a], Array(ty, a.type.dims, a.type.layout))
+
+    def _count_of_objects(self, value: Any) -> int | None:
+        """How many objects a list holds that NumPy takes for no sequences: it only counts them, whatever they hold."""
+        if not isinstance(value, av.Tup) and not (isinstance(value, av.Ref) and self.is_sequence(value)):
+            return None
+        try:
+            items = self.sequence_items(value, None)
+        except UnknownLength:
+            return None
+        plain = bool(items) and all(self._counts_as_one(i) for i in items)
+        return len(items) if plain else None
+
+    def _counts_as_one(self, item: Any) -> bool:
+        cls = self.object_class(item)
+        asked = ("__len__", "__getitem__", "__array__", "__array_interface__", "__array_struct__", "__buffer__")
+        return cls is not None and not self.is_opaque(item) and not any(self.class_has(cls, name) for name in asked)
 
     @core(np.zeros_like)
     def np_zeros_like(

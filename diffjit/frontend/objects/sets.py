@@ -88,7 +88,10 @@ class SetOperators(Mixin):
             return None
         result: Any = Static(set(a.items) == set(b.items))
         for key in a.items if result.obj else ():
-            result = self.both(result, self.truth(self.compare_kind("equal", a.items[key], b.items[key], node)))
+            if isinstance(result, Static) and not result.obj:
+                break
+            x, y = a.items[key], b.items[key]  # what is one object is equal, which an array would not say of itself
+            result = result if x is y else self.both(result, self.truth(self.compare_kind("equal", x, y, node)))
         return result
 
 

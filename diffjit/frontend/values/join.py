@@ -334,7 +334,7 @@ def _variant(t: Any) -> bool:
     return (
         isinstance(t, SumT)
         or (isinstance(t, Const) and not av.is_number(t.obj))
-        or (isinstance(t, Node) and t.kind[0] == "handle")
+        or (isinstance(t, Node) and t.kind[0] in ("handle", "text"))
     )
 
 
@@ -342,6 +342,8 @@ def _in_order(variants: list[Any]) -> tuple[Any, ...]:
     """Variants by their names; those without keep their order."""
 
     def name(t: Any) -> tuple[str, str]:
+        if isinstance(t, Node) and t.kind[0] == "text":
+            return "text", repr(t.kind)
         obj = getattr(t, "obj", None)
         unnamed = type(obj).__repr__ is object.__repr__ and not callable(obj)
         return type(obj).__name__, "" if unnamed else f"{describe(t)} {getattr(obj, '__module__', '')}"

@@ -158,9 +158,9 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
     """A minimum of a function of one number."""
     start = np.zeros(1)
     field, floats, others = closed(lambda x, *more: number(fun(x[0], *more)), (start,), args, ("reverse", "forward"))
-    near = () if bracket is None else tuple(stop_gradient(1.0 * b) for b in bracket)
-    between = () if bounds is None else tuple(1.0 * b for b in bounds)
+    near = np.zeros(0) if bracket is None else np.array(bracket, dtype=float)
+    between = np.zeros(0) if bounds is None else np.array(bounds, dtype=float)
     given = {"method": method, "tol": tol, "options": options}
-    kit = others, given, near, stop_gradient(between)
+    kit = others, given, stop_gradient(near), stop_gradient(between)
     x, _, good, counts = SOLUTION((level_inside, "dense", True), LOWEST, (field,), kit, start, floats)
     return ScalarMinimum(x[0], field((x,), floats, others), good, counts[0], counts[1])
