@@ -514,6 +514,9 @@ case(np.poly, [2, 3])
 case(np.polyfit, V6, np.sin(V6), 2)
 case(np.polyfit, V, np.stack([V6[:5], V], axis=1), 1)
 case(np.polyfit, np.arange(6.0), V6, 3, w=np.abs(V6) + 1)
+case(np.polyfit, np.arange(6.0), V6, 2, cov=True)
+case(np.polyfit, np.arange(6.0), V6, 2, w=np.abs(V6) + 1, cov="unscaled")
+case(np.polyfit, np.arange(6.0), np.stack([V6, V6**2], axis=1), 2, cov=True)
 for f in (
     np.polynomial.polynomial.polyval, np.polynomial.chebyshev.chebval, np.polynomial.legendre.legval,
     np.polynomial.hermite.hermval, np.polynomial.hermite_e.hermeval, np.polynomial.laguerre.lagval,

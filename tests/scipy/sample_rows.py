@@ -30,6 +30,13 @@ row("means", lambda a, w: stats.gmean(a, weights=w) + stats.hmean(a) + stats.gst
 row("means of rows", lambda a, w: stats.gmean(a, axis=1, weights=w) + stats.hmean(a, axis=1, weights=w), S, S.T**2)
 row("means with one row of weights", lambda a, w: stats.gmean(a, weights=w) + stats.hmean(a, weights=w), S, G[:3])
 row("mean of all", lambda a, w: stats.gmean(a, axis=None, weights=w, keepdims=False), S, S.T)
+row("pmean", lambda a, w: stats.pmean(a, 2.5, weights=w) + stats.pmean(a, 0) + stats.pmean(a, -1), G, G[::-1] ** 2,
+    of=stats.pmean)  # fmt: skip
+row("trim_mean", lambda a: stats.trim_mean(a, 0.2) + stats.trim_mean(a, 0.3, axis=None), H, of=stats.trim_mean)
+row("circular", lambda a: (stats.circmean(a), stats.circvar(a), stats.circstd(a)), H, twice=True,
+    of=(stats.circmean, stats.circvar, stats.circstd))  # fmt: skip
+row("circular hours", lambda a: (stats.circmean(a, 24.0, axis=0), stats.circstd(a, high=2, low=-2, axis=1)), M)
+row("circular normalised", lambda a: stats.circstd(a, 180.0, -180.0, normalize=True), M)
 row("iqr", lambda a: stats.iqr(a) + stats.iqr(a, rng=(10, 80), scale="normal"), H, of=stats.iqr)
 row("median_abs_deviation", lambda a: stats.median_abs_deviation(a, scale="normal"), H, of=stats.median_abs_deviation)
 row("scoreatpercentile", lambda a: stats.scoreatpercentile(a, [20, 63.0]) + stats.scoreatpercentile(a, 5), H,

@@ -45,6 +45,11 @@ ROWS: list[tuple[Any, Any, tuple[Any, ...]]] = [
     (la.eigvals_banded, lambda a: la.eigvals_banded(a, lower=True), (BANDS,)),
     (la.eigvalsh_tridiagonal, la.eigvalsh_tridiagonal, (G, U[:4])),
     (la.eigh_tridiagonal, lambda d, e: la.eigh_tridiagonal(d, e)[0], (G, U[:4])),
+    *(
+        (la.solve, lambda a, b, f=f: la.solve(a, b, assume_a=f) + la.solve(a, b, assume_a=f, transposed=True),
+         (P + 0.1 * S, W))
+        for f in ("diagonal", "tridiagonal", "upper triangular", "lower triangular", "banded", "general")
+    ),
     (la.lu, la.lu, (S,)),
     (la.lu, lambda a: la.lu(a, permute_l=True), (S,)),
     (la.qr, la.qr, (S,)),

@@ -88,16 +88,27 @@ def poly(seq_of_zeros):
 
 @implements(np.polyfit)
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    """The polynomial that is nearest in least squares, for points that determine it."""
-    if full or cov:
-        raise NotImplementedError("np.polyfit with `full` or `cov`: use np.vander and the normal equations")
+    """The polynomial that is nearest in least squares, for points that determine it; with `cov` its covariance, too."""
+    if full:
+        raise NotImplementedError("np.polyfit with `full`: use np.vander and the normal equations")
     x, y = as_float(np.asarray(x)), as_float(np.asarray(y))
     powers = np.vander(x, deg + 1)
     if w is not None:
         powers = powers * np.asarray(w)[:, None]
         y = (y.T * np.asarray(w)).T
     scale = np.sqrt(np.sum(powers * powers, axis=0))
-    return (least_squares(powers / scale, y).T / scale).T
+    powers = powers / scale
+    found = least_squares(powers, y)
+    fitted = (found.T / scale).T
+    if not cov:
+        return fitted
+    spread = np.linalg.inv(powers.T @ powers) / (scale[:, None] * scale)
+    factor = 1.0
+    if cov != "unscaled":
+        if x.shape[0] <= deg + 1:
+            raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+        factor = np.sum((powers @ found - y) ** 2, axis=0) / (x.shape[0] - (deg + 1))
+    return fitted, spread * factor if y.ndim == 1 else spread[:, :, None] * factor
 
 
 # Series of polynomials with p_0 = 1 and p_(k+1) = (a x + b) p_k - c p_(k-1), where recurrence(k) is (a, b, c). They are

@@ -40,7 +40,7 @@ def turned(a, trans):
 def solve(
     a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None, transposed=False
 ):  # fmt: skip
-    """The solution of a system; of a symmetric or positive definite matrix by one triangle."""
+    """The solution of a system; of a matrix that is said to have a form by those elements that the form has."""
     a, b = square(a), as_float(np.asarray(b))
     if assume_a in ("sym", "symmetric", "her", "hermitian", "pos", "positive definite"):
         half = np.tril(a) if lower else np.triu(a)
@@ -48,7 +48,15 @@ def solve(
         if assume_a not in ("sym", "symmetric"):
             rest = np.conjugate(rest)
         a = half + rest - np.diag(np.diagonal(a))
-    elif assume_a not in (None, "gen", "general"):
+    elif assume_a == "diagonal":
+        a = np.diag(np.diagonal(a))
+    elif assume_a == "tridiagonal":
+        a = np.triu(np.tril(a, 1), -1)
+    elif assume_a == "upper triangular":
+        a = np.triu(a)
+    elif assume_a == "lower triangular":
+        a = np.tril(a)
+    elif assume_a not in (None, "gen", "general", "banded"):  # the band is what is not 0
         raise NotImplementedError(f"scipy.linalg.solve(assume_a={assume_a!r}): leave it out")
     return np.linalg.solve(turned(a, 1 if transposed else 0), b)
 

@@ -1,4 +1,4 @@
-"""Smoothing and trends of `scipy.signal`: Savitzky-Golay filters, `detrend`, `hilbert`, `resample`."""
+"""Smoothing and trends of `scipy.signal`: filters of Savitzky-Golay and Wiener, medians, `detrend`, `resample`."""
 
 # SciPy's signatures take whatever SciPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import scipy.ndimage
 import scipy.signal
 
 from diffjit.primitives.library.axes import as_float, one_axis
@@ -109,3 +112,37 @@ def resample(x, num, t=None, axis=0, window=None, domain="time"):
             kept[:, shorter // 2] *= 0.5
             kept[:, num - shorter // 2] = kept[:, shorter // 2]
     return back(np.fft.ifft(kept) * (num / n), x.shape, axis)
+
+
+@implements(scipy.signal.medfilt)
+def medfilt(volume, kernel_size=None):
+    """The element in the middle of the order of each window, which has zeros outside."""
+    volume = np.atleast_1d(np.asarray(volume))
+    if volume.dtype.kind not in "iuf":
+        raise ValueError(f"dtype={volume.dtype} is not supported by medfilt")
+    sizes = window_sizes(kernel_size, volume.ndim)
+    if any(size % 2 != 1 for size in sizes):
+        raise ValueError("Each element of kernel_size should be odd.")
+    return scipy.ndimage.rank_filter(volume, math.prod(sizes) // 2, sizes, mode="constant")
+
+
+@implements(scipy.signal.wiener)
+def wiener(im, mysize=None, noise=None):
+    """Local means, and of what differs from them as much as the local variance exceeds that of the noise."""
+    im = np.asarray(im)
+    sizes = window_sizes(mysize, im.ndim)
+    box, count = np.ones(sizes), float(math.prod(sizes))
+    mean = scipy.signal.correlate(im, box, "same") / count
+    variance = scipy.signal.correlate(im**2, box, "same") / count - mean**2
+    if noise is None:
+        noise = np.mean(variance)
+    quiet = variance < noise
+    kept = mean + (im - mean) * (1.0 - noise / np.where(quiet, 1.0, variance))
+    return np.where(quiet, mean, kept)
+
+
+def window_sizes(given, ndim):
+    """The size of a window along each axis: 3 unless told."""
+    if given is None:
+        return (3,) * ndim
+    return tuple(given) if isinstance(given, (tuple, list)) else (given,) * ndim

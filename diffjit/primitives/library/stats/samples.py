@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from diffjit.primitives.library.axes import as_float, one_axis
+from diffjit.primitives.library.axes import as_float, one_axis, root
 from diffjit.primitives.registry import implements
 
 
@@ -165,6 +165,54 @@ def gmean(a, axis=0, dtype=None, weights=None, nan_policy="propagate", keepdims=
 def hmean(a, axis=0, dtype=None, *, weights=None, nan_policy="propagate", keepdims=False):
     """The harmonic mean."""
     return restored(powered(sample(a, axis, nan_policy), weights_of(a, weights, axis), -1), axis, keepdims)
+
+
+@implements(stats.pmean)
+def pmean(a, p, *, axis=0, dtype=None, weights=None, nan_policy="propagate", keepdims=False):
+    """The mean of powers, brought back."""
+    return restored(powered(sample(a, axis, nan_policy), weights_of(a, weights, axis), p), axis, keepdims)
+
+
+@implements(stats.trim_mean)
+def trim_mean(a, proportiontocut, axis=0, *, nan_policy="propagate", keepdims=False):
+    """The mean without a share of the smallest and of the largest elements."""
+    x = np.sort(sample(a, axis, nan_policy), axis=0)
+    cut = int(proportiontocut * x.shape[0])
+    if 2 * cut > x.shape[0]:
+        raise ValueError("Proportion too big.")
+    found = np.mean(x[cut : x.shape[0] - cut], axis=0)
+    if x.shape[0] > 0:  # NaN is sorted to the end, where it would be cut off
+        found = np.where(np.isnan(x[x.shape[0] - 1]), np.nan, found)
+    return restored(found, axis, keepdims)
+
+
+def resultant(samples, high, low, axis, nan_policy):
+    """Mean cosine and sine of angles that begin again after `high - low`."""
+    angle = sample(samples, axis, nan_policy) * (2.0 * np.pi / (high - low))
+    return np.mean(np.cos(angle), axis=0), np.mean(np.sin(angle), axis=0)
+
+
+@implements(stats.circmean)
+def circmean(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", *, keepdims=False):
+    """The direction of the mean of points on a circle."""
+    cosine, sine = resultant(samples, high, low, axis, nan_policy)
+    found = (np.arctan2(sine, cosine) * ((high - low) / (2.0 * np.pi)) - low) % (high - low) + low
+    return restored(found, axis, keepdims)
+
+
+@implements(stats.circvar)
+def circvar(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", *, keepdims=False):
+    """How far the mean of points on a circle is from it."""
+    cosine, sine = resultant(samples, high, low, axis, nan_policy)
+    return restored(1.0 - np.minimum(root(cosine * cosine + sine * sine), 1.0), axis, keepdims)
+
+
+@implements(stats.circstd)
+def circstd(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", *, normalize=False, keepdims=False):
+    """The standard deviation of angles, by a wrapped normal distribution."""
+    cosine, sine = resultant(samples, high, low, axis, nan_policy)
+    found = root(-2.0 * np.log(np.minimum(root(cosine * cosine + sine * sine), 1.0)))
+    return restored(found if normalize else found * ((high - low) / (2.0 * np.pi)), axis, keepdims)
 
 
 @implements(stats.gstd)
