@@ -180,8 +180,10 @@ def change(*, back):
     sys.argv[:] = [each for each in sys.argv if each != "--more"] + ([] if back else ["--more"])
     if back:
         vars(HOME).pop("LATER", None)
+        sys.modules.pop("imported_later", None)
     else:
         HOME.LATER = 5.0
+        sys.modules["imported_later"] = HOME
 
 
 CHANGED = [
@@ -191,6 +193,7 @@ CHANGED = [
     lambda x: x**2 if np.geterr()["divide"] == "ignore" else x,
     lambda x: x**2 if types.SimpleNamespace(on=True, k=2.0) == SETTINGS else x,
     lambda x: x**2 if vars(SETTINGS)["on"] else x,
+    lambda x: x**2 if "imported_later" in sys.modules else x,
     named_later,
 ]
 

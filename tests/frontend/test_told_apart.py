@@ -310,3 +310,21 @@ def test_a_record_of_warnings_that_nobody_reads_only_silences():
     assert dj.grad(quietly, backend="python")(x) == pytest.approx(slope, rel=1e-8)
     with pytest.raises(dj.DiffjitError, match=r"DJ124.*record of warnings"):
         dj.grad(read_back, backend="python")(x)
+
+
+def test_an_error_state_that_the_program_sets_is_not_asked_for():
+    """It is not set while the program is read."""
+
+    def before(x):
+        old = np.seterr(all="ignore")
+        y = x if np.geterr()["divide"] == "ignore" else 2 * x
+        np.seterr(**old)
+        return y
+
+    def inside(x):
+        with np.errstate(divide="ignore"):
+            return x if np.geterr()["divide"] == "ignore" else 2 * x
+
+    for f in (before, inside):
+        with pytest.raises(dj.DiffjitError, match=r"DJ124.*error state"):
+            dj.grad(f)(1.0)

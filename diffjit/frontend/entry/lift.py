@@ -325,6 +325,8 @@ class Lifting(Mixin):
             return value
         if isinstance(value, tuple) and hasattr(value, "n_fields"):  # one of C's, as sys.float_info
             return Static(value)
+        if value is sys.modules:  # it does change, and is asked
+            return Static(value)
         if isinstance(value, (tuple, list)) and not isinstance(value, np.ndarray):
             items = tuple(self.lift_static(x) for x in value)
             if isinstance(value, tuple):

@@ -33,15 +33,20 @@ class Warned(Mixin):
     def np_errstate(self, *, call: Any = NONE, **actions: Any) -> Any:
         del call
         self.only_silenced("an error state", actions.values())
+        self.sets_error_state = True
         return Static(np.errstate())
 
     @core(np.geterr)
     def np_geterr(self) -> Any:
+        if self.sets_error_state:
+            cure = "remember in a variable what was set"
+            raise self.unsupported("DJ124", "np.geterr of an error state that the program sets", None, cure)
         return self.answer(np.geterr, ())
 
     @core(np.seterr)
     def np_seterr(self, *args: Any, **actions: Any) -> Any:
         self.only_silenced("an error state", (*args, *actions.values()))
+        self.sets_error_state = True
         return self.new(av.DictC({name: Static(action) for name, action in np.geterr().items()}))
 
     @core(warnings.simplefilter, warnings.filterwarnings)

@@ -64,7 +64,8 @@ def root(obj: Any) -> str:
 
 def is_surroundings(obj: Any) -> bool:
     """Whether Python itself is to call a function, or to keep an object."""
-    return root(obj) in _MODULES or obj is builtins.open or isinstance(obj, StreamMethod)
+    loaded = obj is sys.modules or getattr(obj, "__self__", None) is sys.modules
+    return root(obj) in _MODULES or obj is builtins.open or isinstance(obj, StreamMethod) or loaded
 
 
 def is_cython(obj: Any) -> bool:
@@ -75,6 +76,8 @@ def is_cython(obj: Any) -> bool:
 def is_answered(obj: Any) -> bool:
     """Whether a call is a question that is answered while specialising."""
     owner = getattr(obj, "__self__", None)
+    if owner is sys.modules:
+        return obj.__name__ in ("get", "__getitem__", "__contains__")
     if any(isinstance(owner, cls) and obj.__name__ in names for cls, names in _ANSWERED_METHODS.items()):
         return True
     return isinstance(obj, (types.FunctionType, types.BuiltinFunctionType)) and obj in _ANSWERED
