@@ -1,5 +1,6 @@
 """What a program asks of where it runs: its variables, its module, frames, the exception at hand."""
 
+import gc
 import inspect
 import sys
 import traceback
@@ -266,3 +267,12 @@ REFUSED = [in_a_loop, in_one_branch, in_a_generator, by_frame, by_bare_frame, by
 def test_refused(f):
     with pytest.raises((DiffjitError, NotImplementedError), match="DJ"):
         dj.grad(f)(3.5)
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_garbage_is_collected_while_a_program_runs_for_the_first_time(backend):
+    """What it calls may make much of it."""
+    f = lambda x: x**2 if gc.isenabled() else x
+    assert gc.isenabled()
+    assert dj.jit(f, backend=backend)(3.0) == 9.0
+    assert dj.grad(f, backend=backend)(3.0) == 6.0

@@ -227,8 +227,8 @@ class FirstCall:
         return f"; it was made in `{linecache.getline(file, int(found[1])).strip()}`" if found else ""
 
     @contextmanager
-    def compiling(self, listener: stages.Stages | None, args: tuple[Any, ...] | None = None) -> Iterator[None]:
-        """What compiling raises is a mistake of diffjit's or of LLVM's, and told as such. `args`: of a call as well."""
+    def compiling(self, listener: stages.Stages | None) -> Iterator[None]:
+        """What compiling raises is a mistake of diffjit's or of LLVM's, and told as such."""
         with no_garbage_collection(), stages.told(listener):
             try:
                 yield
@@ -237,8 +237,6 @@ class FirstCall:
             except outside.Fatal as fatal:
                 raise self._refused(fatal) from None
             except Exception as error:
-                if args is not None and self._types(args) in self.dispatcher.overloads:
-                    raise  # it has been compiled: this is what the program raises
                 raise self.mistake(error) from error
 
     def _types(self, args: Iterable[Any]) -> tuple[Any, ...]:
@@ -262,8 +260,9 @@ class FirstCall:
         if self.stages is not None and dispatcher.overloads:  # another program with the same text was compiled before
             with stages.told(self.stages):
                 self.anew(args)
-        with self.compiling(self.stages, args):
-            result = dispatcher(*args)
+        with self.compiling(self.stages):
+            numba_internals.compile_for(dispatcher, args)
+        result = dispatcher(*args)  # outside: it may run for long, and call Python, whose garbage is collected
         self.stages = None
         self.ready = dispatcher
         given = self._types(args)
@@ -287,8 +286,9 @@ class FirstCall:
         if self.job is None:
             self._begin(args)
         elif not self.settled and self._types(args) != self.given:
-            with self.compiling(None, args):
-                return self.dispatcher(*args)
+            with self.compiling(None):
+                numba_internals.compile_for(self.dispatcher, args)
+            return self.dispatcher(*args)
         job, light = self.job, self.light
         if job is None or light is None:  # there is only fast code
             assert self.ready is not None

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache, cached_property
 from typing import Any
@@ -555,6 +555,11 @@ dumped: Any = serialize.dumps
 def set_cache(dispatcher: Any, cache: Any) -> None:
     """Give a function another cache than Numba's."""
     dispatcher._cache = cache
+
+
+def compile_for(dispatcher: Any, args: Iterable[Any]) -> None:
+    """Compile a function for arguments like these, as a call with them would."""
+    dispatcher._compile_for_args(*args)
 
 
 def cache_of(dispatcher: Any) -> Any:
