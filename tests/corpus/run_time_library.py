@@ -211,3 +211,30 @@ def runs_of_equal_keys(x):
         values = list(group)
         total += (key + 3) * sum(values) / len(values)
     return total
+
+
+TABLE = np.array([[0.3], [1.1], [0.7], [2.0], [1.6]])
+
+
+@program(args=lambda: (np.array([0.4, 1.3]), 2), wrt=("x",), tags=("language", "arrays"))
+def blended_rows_of_a_table(x, n):
+    """Items that are taken from a table, and replaced by what hangs on the argument; twice, from the same table."""
+    total = 0.0
+    for power in (1, 2):
+        rows = []
+        for j in range(n):
+            rows.append(TABLE[x.astype(int) + j, :])
+        rows[0] = rows[1] + (x**power).reshape(2, 1) * rows[0]
+        total += np.sum(rows[0] * rows[1])
+    return total
+
+
+@program(args=lambda: (np.array([0.4, 1.3, 2.2]),), wrt=("x",), tags=("language", "arrays"))
+def rows_scaled_where_it_can_be_done(x):
+    """An array of a list of rows, of as many as there turn out to be, inside a `try`."""
+    rows = np.outer(x, x)[x > 1.0]
+    try:
+        rows = np.array([r * r[2] for r in rows])
+    except BaseException:
+        rows = rows * 2.0
+    return np.sum(rows * x)

@@ -32,6 +32,10 @@ def steep_valley(x, k):
     return np.array([-2.0 * k * (1.0 - x[0]) - 40.0 * k * gap * x[0] + 0.4 * x[0] ** 3, 20.0 * gap])
 
 
+def _logit(x):
+    return -np.inf if x == 0 else np.inf if x == 1 else np.log(x / (1.0 - x))
+
+
 def crossing(x, k):
     return [x[0] * np.cos(x[1]) - 4.0 * k, x[1] * x[0] - x[1] - 5.0]
 
@@ -39,6 +43,8 @@ def crossing(x, k):
 ROOTS = {
     "brentq": lambda k: so.brentq(lambda x: x**3 - k, 0, 3),
     "bisect": lambda k: so.bisect(lambda x, k: np.cos(x) - k * x, 0, 3, args=(k,), xtol=1e-13),
+    "infinite at an end": lambda k: so.brentq(lambda x: np.inf if x == 0 else 1 / x - k, 0.0, 3.0, xtol=1e-13),
+    "infinite at both": lambda k: so.bisect(lambda x: _logit(x) - k, 0.0, 1.0, xtol=1e-13),
     "ridder": lambda k: so.ridder(functools.partial(lambda k, x: np.exp(x) - 3.0 * k, k), 0.0, 2.0),
     "toms748": lambda k: so.toms748(lambda x: x**3 - k, 0, 3),
     "secant": lambda k: so.newton(lambda x: x * x - k, 1.0),
@@ -64,7 +70,7 @@ def test_roots(name):
     compared(ROOTS[name], 1.3, value=1e-9)
 
 
-@pytest.mark.parametrize("name", ["brentq", "arrays"])
+@pytest.mark.parametrize("name", ["brentq", "infinite at an end", "infinite at both", "arrays"])
 def test_compiled_roots(name):
     compared(ROOTS[name], 1.3, backend="numba")
 
@@ -88,6 +94,17 @@ def test_roots_of_integrals():
         return so.brentq(lambda x: si.quad(lambda u: np.exp(-k * u), 0, x)[0] - 0.5 / k, 0.0, 3.0)
 
     assert dj.grad(median, backend="python")(1.3) == pytest.approx(-np.log(2.0) / 1.3**2, rel=1e-10)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("height", [10.0, np.inf])
+def test_a_jump_past_zero_is_no_root(height, backend):
+    """The root of such a function is where it jumps, and moves with that place: not with the slope beside it."""
+    jumps = lambda k: so.brentq(lambda x: x - 3.0 + 9.0 if x > k else x - 3.0 - height, 0.0, 9.0)
+    assert dj.jit(jumps, backend=backend)(4.0) == pytest.approx(jumps(4.0), rel=1e-10)
+    for derive in (dj.grad(jumps, backend=backend), lambda k: dj.jvp(jumps, (k,), (1.0,), backend=backend)):
+        with pytest.raises(RuntimeError, match=r"jumps past zero|not at a finite slope"):
+            derive(4.0)
 
 
 def test_mistakes_about_roots():

@@ -184,11 +184,15 @@ class NumpyCore(Mixin):
         )
 
     def counted(self, n: Value, body: Any) -> None:
-        """A plain counted loop without carried values."""
+        """A plain counted loop without carried values: no flag leaves it, so that a `try` catches nothing of it."""
         index = Value(INT, "k")
         block = Block([index])
-        with self.build.inside(block):
-            body(index)
+        handlers, self.handlers = self.handlers, []
+        try:
+            with self.build.inside(block):
+                body(index)
+        finally:
+            self.handlers = handlers
         self.build.counted(n, block)
 
     def lengths_of(self, shape: Any) -> tuple[Any, ...]:

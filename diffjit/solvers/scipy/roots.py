@@ -38,8 +38,8 @@ def between(field, low, high, xtol, rtol, maxiter, floats, others):
     """Brent's method: inverse interpolation as long as it converges, else bisection."""
     a, b = low, high
     fa, fb = height(field, a, floats, others), height(field, b, floats, others)
-    if not (abs(fa) < np.inf and abs(fb) < np.inf):
-        raise ValueError("the function is not finite at an end of the bracket")
+    if np.isnan(fa) or np.isnan(fb):
+        raise ValueError("the function is NaN at an end of the bracket")
     if fa * fb > 0.0:
         raise ValueError("f(a) and f(b) must have different signs")
     c, fc = a, fa
@@ -59,7 +59,7 @@ def between(field, low, high, xtol, rtol, maxiter, floats, others):
         if count >= maxiter:
             raise RuntimeError("the root was not found in so many steps (maxiter)")
         count += 1
-        if abs(before) > near and abs(fa) > abs(fb):
+        if abs(before) > near and np.inf > max(abs(fa), abs(fc)) and abs(fa) > abs(fb):  # what is infinite is halved
             s = fb / fa
             if a == c:
                 p, q = 2.0 * half * s, 1.0 - s
@@ -80,29 +80,35 @@ def between(field, low, high, xtol, rtol, maxiter, floats, others):
         a, fa = b, fb
         b = b + (step if abs(step) > near else near if half > 0.0 else -near)
         fb = height(field, b, floats, others)
-        if not abs(fb) < np.inf:
-            raise ValueError("the function is not finite within the bracket")
+        if np.isnan(fb):
+            raise ValueError("the function is NaN within the bracket")
     return b
 
 
 BETWEEN = custom_jvp(between, nondiff_argnums=(0,))
 
 
-def moved(field, x, floats, others, dots):
-    """How a root moves: the function stays zero there."""
-    rate = jvp(lambda u: height(field, u, floats, others), (x,), (1.0,))[1]
+def moved(field, x, near, floats, others, dots):
+    """How a root moves: the function stays zero there.
+
+    Where it is not zero, and would not be so nearby at its slope, it jumps past zero: its root is where it jumps.
+    """
+    found, rate = jvp(lambda u: height(field, u, floats, others), (x,), (1.0,))
     if not abs(rate) > 0.0:
         raise RuntimeError("the function does not cross zero at its root, or not at a finite slope: no derivative")
+    if not abs(found) <= near * abs(rate):
+        raise RuntimeError("the function jumps past zero at its root: no derivative")
     return -jvp(lambda p: height(field, x, p, others), (floats,), (dots,))[1] / rate
 
 
 @BETWEEN.defjvp
 def between_jvp(field, primals, tangents):
     x = BETWEEN(field, *primals)
-    floats, others = primals[5:]
+    low, high, xtol, rtol, _, floats, others = primals
     if len(floats) == 0:
         return x, 0.0 * x
-    return x, moved(field, x, floats, others, tangents[5])
+    near = 1e3 * (xtol + rtol * abs(x)) + 1e-6 * abs(high - low)  # what is left of tolerances and of rounding
+    return x, moved(field, x, stop_gradient(near), floats, others, tangents[5])
 
 
 BETWEEN.trusted = True  # tangents pass through derivatives alone

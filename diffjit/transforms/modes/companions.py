@@ -140,9 +140,12 @@ class Companions:
         return self.count > 0 and v not in self.nothing and self.activity.active(v)
 
     def companions(self, v: Value) -> list[Value]:
-        """The companions of an active value."""
+        """The companions of a value; of one that has none they are zero, and made where they are asked for."""
         if v not in self.beside:
-            self.beside[v] = self.zeros(v)
+            zeros = self.zeros(v)
+            if not self.has(v):
+                return zeros  # in this block alone: others do not see what it makes
+            self.beside[v] = zeros
         return self.beside[v]
 
     def zeros(self, v: Value) -> list[Value]:
