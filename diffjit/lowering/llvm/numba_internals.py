@@ -56,7 +56,7 @@ from numba.core import (
 from numba.core.compiler_machinery import AnalysisPass, PassManager, register_pass
 from numba.core.cpu import CPUContext
 from numba.core.datamodel import models
-from numba.core.dispatcher import Dispatcher
+from numba.core.dispatcher import Dispatcher, OmittedArg
 from numba.core.pythonapi import PythonAPI
 from numba.core.runtime.context import NRTContext
 from numba.core.runtime.nrt import rtsys
@@ -558,8 +558,10 @@ def set_cache(dispatcher: Any, cache: Any) -> None:
 
 
 def compile_for(dispatcher: Any, args: Iterable[Any]) -> None:
-    """Compile a function for arguments like these, as a call with them would."""
-    dispatcher._compile_for_args(*args)
+    """Compile a function for arguments like these, as a call with them would: the last may have defaults."""
+    given, defaults = tuple(args), dispatcher.py_func.__defaults__ or ()
+    left_out = dispatcher.py_func.__code__.co_argcount - len(given)
+    dispatcher._compile_for_args(*given, *map(OmittedArg, defaults[len(defaults) - left_out :]))
 
 
 def cache_of(dispatcher: Any) -> Any:
