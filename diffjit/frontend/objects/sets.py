@@ -87,7 +87,7 @@ class SetOperators(Mixin):
         if kind != "equal":
             return None
         result: Any = Static(set(a.items) == set(b.items))
-        for key in a.items if result.obj else ():
+        for key in a.items:
             if isinstance(result, Static) and not result.obj:
                 break
             x, y = a.items[key], b.items[key]  # what is one object is equal, which an array would not say of itself

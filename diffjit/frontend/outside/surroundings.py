@@ -42,9 +42,10 @@ _ANSWERED = frozenset({
     os.path.basename, os.path.dirname, os.path.abspath, os.path.splitext, os.path.expanduser, os.path.split,
     logging.getLogger, logging.getLevelName, sys.getrecursionlimit, shutil.which, os.fspath,
 })  # fmt: skip
+_OF_A_DICT = {"get", "__getitem__", "__contains__"}
 _ANSWERED_METHODS = {
     logging.Logger: {"isEnabledFor", "getEffectiveLevel", "hasHandlers", "getChild"},
-    type(os.environ): {"get", "__getitem__", "__contains__"},
+    type(os.environ): _OF_A_DICT,
 }
 _LOGS = frozenset({
     "addFilter", "addHandler", "basicConfig", "captureWarnings", "critical", "debug", "disable", "error", "exception",
@@ -57,6 +58,8 @@ def root(obj: Any) -> str:
     owner = getattr(obj, "__self__", None)
     if owner is not None and not isinstance(owner, types.ModuleType):
         obj = owner
+    if obj is sys.modules:
+        return "sys"
     known = isinstance(obj, (type, types.FunctionType, types.BuiltinFunctionType))
     module = getattr(obj if known else type(obj), "__module__", None) or ""
     return module.partition(".")[0]
@@ -64,8 +67,7 @@ def root(obj: Any) -> str:
 
 def is_surroundings(obj: Any) -> bool:
     """Whether Python itself is to call a function, or to keep an object."""
-    loaded = obj is sys.modules or getattr(obj, "__self__", None) is sys.modules
-    return root(obj) in _MODULES or obj is builtins.open or isinstance(obj, StreamMethod) or loaded
+    return root(obj) in _MODULES or obj is builtins.open or isinstance(obj, StreamMethod)
 
 
 def is_cython(obj: Any) -> bool:
@@ -77,7 +79,7 @@ def is_answered(obj: Any) -> bool:
     """Whether a call is a question that is answered while specialising."""
     owner = getattr(obj, "__self__", None)
     if owner is sys.modules:
-        return obj.__name__ in ("get", "__getitem__", "__contains__")
+        return obj.__name__ in _OF_A_DICT
     if any(isinstance(owner, cls) and obj.__name__ in names for cls, names in _ANSWERED_METHODS.items()):
         return True
     return isinstance(obj, (types.FunctionType, types.BuiltinFunctionType)) and obj in _ANSWERED

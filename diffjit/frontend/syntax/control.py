@@ -71,7 +71,7 @@ class Control(Mixin):
     def pending(self) -> Any:
         """Whether a jump is under way: Static(bool) or an IR bool."""
         result: Any = Static(False)
-        for flag in self._jumps().values():
+        for flag in flags_in(self.cells).values():
             state = self.flag_value(flag)
             if isinstance(state, Static):
                 if state.obj:
@@ -88,13 +88,7 @@ class Control(Mixin):
 
     def jumped(self) -> bool:
         """Whether the rest of this block is certainly not reached."""
-        return self.dead or any(isinstance(f, Static) and f.obj for f in self._jumps().values())
-
-    def _jumps(self) -> dict[Any, Any]:
-        """The jumps that may be under way. There are many cells and mostly no jump: most often none is looked at."""
-        if "jump" not in map(_KIND, self.cells):
-            return {}
-        return {k: f for k, f in self.cells.items() if k[0] == "jump"}
+        return self.dead or bool(certain_jumps(self.cells))
 
     def jump(self, *key: Any) -> None:
         """Start a jump."""
@@ -106,13 +100,13 @@ class Control(Mixin):
 
     def take_jumps(self) -> dict[Any, Any]:
         """Lay aside all jumps that may be under way, with their flags; put back into the cells, they go on."""
-        return {k: self.cells.pop(k) for k in self._jumps()}
+        return {k: self.cells.pop(k) for k in flags_in(self.cells)}
 
     def unless_jumped(self, action: Callable[[], Any]) -> None:
         """Run `action` where no jump is pending."""
         if self.jumped():
             return
-        unsure = next((k for k, f in self._jumps().items() if not isinstance(self.flag_value(f), Static)), None)
+        unsure = next((k for k, f in flags_in(self.cells).items() if not isinstance(self.flag_value(f), Static)), None)
         if unsure is None:
             action()
             return
@@ -139,7 +133,7 @@ class Control(Mixin):
         if first.jumped == second.jumped:
             return
         stays, leaves = (second, first) if first.jumped else (first, second)
-        for jump in (k for k, f in leaves.cells.items() if k[0] == "jump" and isinstance(f, Static) and f.obj):
+        for jump in certain_jumps(leaves.cells):
             lost = {k: (new[k], v) for k, v in stays.cells.items()
                     if k[0] == "v" and k in new and new[k] is not v and isinstance(v, Static)}  # fmt: skip
             if isinstance(new.get(jump), Value):
@@ -196,7 +190,7 @@ class Control(Mixin):
         Closures read them later, and so does what runs on the way out (`awaited`).
         """
         left: set[int] = set()
-        for key in [k for k, f in self._jumps().items() if isinstance(f, Static) and f.obj]:
+        for key in certain_jumps(self.cells):
             if key[1] == "return":
                 left.add(key[2])
             elif key[1] == "raise":
@@ -452,6 +446,18 @@ class Control(Mixin):
 def also_an_item(held: Any) -> av.Poison:
     """What is left of an object whose contents are in a growing list from now on."""
     return av.Poison("an object that is also an item of a growing list", kinds=kinds_among(held))
+
+
+def flags_in(cells: Cells) -> dict[Any, Any]:
+    """The jumps that may be under way. There are many cells and mostly no jump: most often none is looked at."""
+    if "jump" not in map(_KIND, cells):
+        return {}
+    return {k: f for k, f in cells.items() if k[0] == "jump"}
+
+
+def certain_jumps(cells: Cells) -> list[Any]:
+    """The jumps that are under way for certain."""
+    return [k for k, f in flags_in(cells).items() if isinstance(f, Static) and f.obj]
 
 
 def _unchanged(start: Cells, cells: Cells) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError, TypeProblem
-from diffjit.frontend.syntax.control import reachable
+from diffjit.frontend.syntax.control import certain_jumps, reachable
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -134,7 +134,7 @@ class Loops(Mixin):
         carried = self._first_guess(loop, start)
         for k in range(MAX_ATTEMPTS):
             attempt = self._attempt(loop, start, carried)
-            if attempt is not None and not attempt.dead and certain_jump(attempt.end):
+            if attempt is not None and not attempt.dead and certain_jumps(attempt.end):
                 return self._run_once(loop, start)
             if attempt is None or self._absorb(loop, start, carried, attempt):
                 self._notice_growth(k, carried)
@@ -279,7 +279,7 @@ class Loops(Mixin):
                     message = "an iterator made before the loop is used in it"
                     raise self.needs_place(key[1], message, loop.node)
                 continue
-            if value is attempt.begin.get(key, UNBOUND) and not holds_heap(carried.get(key)):
+            if value is begin.get(key, UNBOUND) and not holds_heap(carried.get(key)):
                 continue
             if key not in start and key not in carried and (key[0] == "h" or (key[0] == "v" and key[1] not in frames)):
                 continue  # made in this iteration; reached through a variable, or not at all
@@ -509,11 +509,6 @@ def whole(loop: Any) -> Any:
     while isinstance(loop, tuple) and len(loop) == 3 and loop[1] == "peeled":
         loop = loop[0]
     return loop
-
-
-def certain_jump(cells: Cells) -> bool:
-    """Whether a jump is under way for certain."""
-    return any(key[0] == "jump" and isinstance(flag, Static) and flag.obj for key, flag in cells.items())
 
 
 def object_pairs(value: Any, template: Any, sites: Sites, cells: Cells) -> Iterator[tuple[av.Ref, Heap]]:

@@ -211,12 +211,11 @@ def _written_once(module: Any, name: str, result: Any, kinds: list[Any], attribu
     return fn
 
 
-def outline(context: Any, builder: Any, name: str, result: Any, arguments: list[Any], emit: Any) -> Any:
+def outline(builder: Any, name: str, result: Any, arguments: list[Any], emit: Any) -> Any:
     """A function of the LLVM module for the rare or bulky part of an operation: one copy, out of the way.
 
     `emit(builder, *arguments)` writes its body. It reports failures by `note_failure`.
     """
-    del context
     return _written_once(builder.module, name, result, [a.type for a in arguments], ("noinline",), emit)
 
 

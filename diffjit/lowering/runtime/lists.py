@@ -55,7 +55,7 @@ def _made(context: Any, builder: Any, ty: Any, room: Any, size: Any) -> Any:
         b.ret(made.value)
 
     arguments = [*site(context), room, size]
-    made = builder.call(outline(context, builder, f"diffjit_list_{ty.dtype}", kind, arguments, emit), arguments)
+    made = builder.call(outline(builder, f"diffjit_list_{ty.dtype}", kind, arguments, emit), arguments)
     stop_if(context, builder, cgutils.is_null(builder, builder.extract_value(made, 0)))
     return made
 
@@ -80,7 +80,7 @@ def _grown(context: Any, b: Any, where: list[Any], ty: Any, items: Any) -> Any:
         inner.ret(cgutils.true_bit)
 
     arguments = [*where, items]
-    return b.call(outline(context, b, f"diffjit_grow_{ty.dtype}", I1, arguments, emit), arguments)
+    return b.call(outline(b, f"diffjit_grow_{ty.dtype}", I1, arguments, emit), arguments)
 
 
 def _room_for_one(context: Any, b: Any, where: list[Any], ty: Any, items: Any) -> Any:

@@ -157,7 +157,7 @@ def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[
 
     arguments = [*place, size, *shape]
     name = f"diffjit_block_{len(shape)}{allocation.mode(context)}"
-    return builder.call(outline(context, builder, name, REFERENCE, arguments, emit), arguments)
+    return builder.call(outline(builder, name, REFERENCE, arguments, emit), arguments)
 
 
 def checks(context: Any) -> bool:
@@ -236,7 +236,7 @@ def _room(context: Any) -> Any:
         with b.if_then(b.not_(fits), likely=False):
             arguments = [*where, size, slot, *shape]
             name = f"diffjit_grow_{len(shape)}{allocation.mode(context)}"
-            made = b.call(outline(context, b, name, _MADE, arguments, _grow(context)), arguments)
+            made = b.call(outline(b, name, _MADE, arguments, _grow(context)), arguments)
             b.store(b.extract_value(made, 1), counted)
             b.ret(b.extract_value(made, 0))
             with_dead_end(b)
@@ -563,7 +563,7 @@ def _repeated(context: Any, builder: Any, ty: Any, array: Any, target: list[Any]
     arguments = [*site(context), array, *target]
     name = f"diffjit_repeat_{failure}_{ty.dtype}_{ty.ndim}{ty.layout}_{len(target)}"
     name += "_checked" if checks(context) else ""
-    made = builder.call(outline(context, builder, name, kind, arguments, emit), arguments)
+    made = builder.call(outline(builder, name, kind, arguments, emit), arguments)
     stop_if(context, builder, cgutils.is_null(builder, builder.extract_value(made, MEMINFO)))
     return made
 

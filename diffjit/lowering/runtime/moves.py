@@ -56,7 +56,7 @@ def _call(context: Any, builder: Any, name: str, args: list[Any], emit: Callable
         emit(b, *inner)
         b.ret_void()
 
-    fn = outline(context, builder, name, llvm_ir.VoidType(), args, body)
+    fn = outline(builder, name, llvm_ir.VoidType(), args, body)
     builder.call(fn, args)
     return context.get_dummy_value()
 

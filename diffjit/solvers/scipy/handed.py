@@ -106,46 +106,45 @@ def settled(left, back, rest, away):
 
 
 def by_slopes(residual, fields, fixed, x, p, away, turns):
-    """The matrix of derivatives where the solution really is, and how far that is from where SciPy has stopped.
+    """The matrix of derivatives where the solution really is, and what `newton` says of that."""
+    slope = np.zeros((x.size, x.size))
 
-    A loop of Newton's method, which ends with a matrix: in each turn the same copy of the residual's derivative. Also
-    the step from a point nearby, which the last turn but one takes, and what the last one would add.
-    """
-    slope, left, back, rest = np.zeros((x.size, x.size)), np.zeros(x.size), np.zeros(x.size), np.zeros(x.size)
-
-    def turn(k):
-        nearby = k == turns - 2 and np.max(away) > 0.0
-        here = like(x, x - left + away) if nearby else like(x, x - left)
+    def step(here):
         slope[...], gap = jacfwd(lambda u: twice(residual(fields, fixed, u, p)), has_aux=True)(here)
-        step = stop_gradient(of_matrix(ROUNDING, slope, like(x, gap)))
-        if k == turns - 1:
-            rest[...] = step
-        elif nearby:
-            back[...] = step
-        else:
-            left[...] = left + step
+        return of_matrix(ROUNDING, slope, like(x, gap))
 
-    for k in range(turns):
-        turn(k)
+    left, back, rest = newton(step, x, away, turns, turns - 2 if np.max(away) > 0.0 else turns)
     return slope, left, back, rest
 
 
 def by_steps(plan, fixed, there, away):
-    """The same without a matrix: how far the solution is, the step from a point nearby, and what is left."""
+    """What `newton` says, without a matrix."""
     x, p = there
+
+    def step(here):
+        return solved(plan, fixed, False, like(x, plan[1](fixed, here, p)), (here, p))
+
+    return newton(step, x, away, 3, 1)
+
+
+def newton(step, x, away, turns, aside):
+    """How far the solution really is from where SciPy has stopped, by turns of Newton's method.
+
+    Also the step from a point nearby, which the turn `aside` takes, and what the last one would add. It is a loop: in
+    each turn the same copy of the residual's derivative.
+    """
     left, back, rest = np.zeros(x.size), np.zeros(x.size), np.zeros(x.size)
 
     def turn(k):
-        here = like(x, x - left + (away if k == 1 else 0.0 * away))
-        step = stop_gradient(solved(plan, fixed, False, like(x, plan[1](fixed, here, p)), (here, p)))
-        if k == 0:
-            left[...] = step
-        elif k == 1:
-            back[...] = step
+        found = stop_gradient(step(like(x, x - left + away if k == aside else x - left)))
+        if k == turns - 1:
+            rest[...] = found
+        elif k == aside:
+            back[...] = found
         else:
-            rest[...] = step
+            left[...] = left + found
 
-    for k in range(3):
+    for k in range(turns):
         turn(k)
     return left, back, rest
 

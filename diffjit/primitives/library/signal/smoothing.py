@@ -13,6 +13,7 @@ import scipy.ndimage
 import scipy.signal
 
 from diffjit.primitives.library.axes import as_float, one_axis
+from diffjit.primitives.library.ndimage.filters import each
 from diffjit.primitives.library.ndimage.lines import extended_rows
 from diffjit.primitives.library.signal.designs import edge_weights
 from diffjit.primitives.library.signal.filters import back, rows_of
@@ -120,17 +121,17 @@ def medfilt(volume, kernel_size=None):
     volume = np.atleast_1d(np.asarray(volume))
     if volume.dtype.kind not in "iuf":
         raise ValueError(f"dtype={volume.dtype} is not supported by medfilt")
-    sizes = window_sizes(kernel_size, volume.ndim)
+    sizes = each(3 if kernel_size is None else kernel_size, volume.ndim)
     if any(size % 2 != 1 for size in sizes):
         raise ValueError("Each element of kernel_size should be odd.")
-    return scipy.ndimage.rank_filter(volume, math.prod(sizes) // 2, sizes, mode="constant")
+    return scipy.ndimage.median_filter(volume, sizes, mode="constant")
 
 
 @implements(scipy.signal.wiener)
 def wiener(im, mysize=None, noise=None):
     """Local means, and of what differs from them as much as the local variance exceeds that of the noise."""
     im = np.asarray(im)
-    sizes = window_sizes(mysize, im.ndim)
+    sizes = each(3 if mysize is None else mysize, im.ndim)
     box, count = np.ones(sizes), float(math.prod(sizes))
     mean = scipy.signal.correlate(im, box, "same") / count
     variance = scipy.signal.correlate(im**2, box, "same") / count - mean**2
@@ -139,10 +140,3 @@ def wiener(im, mysize=None, noise=None):
     quiet = variance < noise
     kept = mean + (im - mean) * (1.0 - noise / np.where(quiet, 1.0, variance))
     return np.where(quiet, mean, kept)
-
-
-def window_sizes(given, ndim):
-    """The size of a window along each axis: 3 unless told."""
-    if given is None:
-        return (3,) * ndim
-    return tuple(given) if isinstance(given, (tuple, list)) else (given,) * ndim

@@ -192,6 +192,12 @@ def resultant(samples, high, low, axis, nan_policy):
     return np.mean(np.cos(angle), axis=0), np.mean(np.sin(angle), axis=0)
 
 
+def concentration(samples, high, low, axis, nan_policy):
+    """How far the mean of points on a circle is from its centre."""
+    cosine, sine = resultant(samples, high, low, axis, nan_policy)
+    return np.minimum(root(cosine * cosine + sine * sine), 1.0)
+
+
 @implements(stats.circmean)
 def circmean(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", *, keepdims=False):
     """The direction of the mean of points on a circle."""
@@ -203,15 +209,13 @@ def circmean(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", 
 @implements(stats.circvar)
 def circvar(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", *, keepdims=False):
     """How far the mean of points on a circle is from it."""
-    cosine, sine = resultant(samples, high, low, axis, nan_policy)
-    return restored(1.0 - np.minimum(root(cosine * cosine + sine * sine), 1.0), axis, keepdims)
+    return restored(1.0 - concentration(samples, high, low, axis, nan_policy), axis, keepdims)
 
 
 @implements(stats.circstd)
 def circstd(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", *, normalize=False, keepdims=False):
     """The standard deviation of angles, by a wrapped normal distribution."""
-    cosine, sine = resultant(samples, high, low, axis, nan_policy)
-    found = root(-2.0 * np.log(np.minimum(root(cosine * cosine + sine * sine), 1.0)))
+    found = root(-2.0 * np.log(concentration(samples, high, low, axis, nan_policy)))
     return restored(found if normalize else found * ((high - low) / (2.0 * np.pi)), axis, keepdims)
 
 
