@@ -69,6 +69,20 @@ def test_array_programs_run_in_kernels(launches):
     assert launches()["host"] == 0
 
 
+def halving(v, c):
+    if c <= 0 or v.size < 2:
+        return np.sum(np.sin(v) * v)
+    return np.exp(v[c % v.size]) + 0.5 * halving(v[1:] * v[0], c - 1)
+
+
+def test_recursive_functions_have_kernels(launches):
+    x = np.linspace(0.2, 1.0, 30)
+    close(dj.jit(halving, backend="cuda")(x, 4), halving(x, 4))
+    close(dj.grad(halving, backend="cuda")(x, 4), dj.grad(halving)(x, 4))
+    close(dj.jvp(halving, (x, 4), (x, 0), backend="cuda"), dj.jvp(halving, (x, 4), (x, 0)))
+    assert launches()["device"]
+
+
 @pytest.mark.parametrize("f", [outbreak, walk])
 def test_lanes_with_their_own_turns(f, launches):
     rates = np.linspace(0.4, 2.5, 33)

@@ -469,7 +469,7 @@ class Library(codegen.JITCodeLibrary):
     @property
     def final_module(self) -> Any:
         """The module with all that is linked into it."""
-        return self._final_module
+        return self._final_module if self.away is None else llvm.parse_bitcode(self.away)
 
     reorders: frozenset[str] | None = frozenset()  # functions of it that add up in LLVM's order; None: all may
 
