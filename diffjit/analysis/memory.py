@@ -37,6 +37,7 @@ class Memory(Classes):
         self.shared: set[Any] = set()
         self.edges: list[Edge] = []
         self.joined: set[Value] = set()  # targets whose edges were united
+        self.surviving: dict[tuple[Any, Op], bool] = {}  # answers of `_survives`, while nothing else joins
         for op in walk(function.body):
             if op.kind == "call":
                 effects(op.attrs["function"])
@@ -88,6 +89,7 @@ class Memory(Classes):
             if other.op is edge.op and self._same_slot(other, edge):
                 self.unite(other.source, other.target)
                 self.joined.add(other.target)
+        self.surviving.clear()
 
     def _share_sources(self) -> bool:
         """Unite the edges of a joined reference whose shadow is carried along; True if anything changed."""
@@ -141,12 +143,17 @@ class Memory(Classes):
 
     def _survives(self, cls: Any, loop: Op) -> bool:
         """Whether memory of a class may live on into the next iteration of a loop."""
-        return any(not self.order.inside(v, loop) for v in self.members.get(cls, ())) or any(
-            v in self.joined and v.op is None and v.block in loop.regions for v in self.members.get(cls, ())
-        )
+        found = self.surviving.get((cls, loop))
+        if found is None:
+            members = self.members.get(cls, ())
+            found = self.surviving[cls, loop] = any(not self.order.inside(v, loop) for v in members) or any(
+                v in self.joined and v.op is None and v.block in loop.regions for v in members
+            )
+        return found
 
     def _collect(self) -> None:
         self.writes, self.members = {}, {}
+        self.surviving.clear()
         seen: set[Value] = set()
 
         def member(v: Value) -> None:

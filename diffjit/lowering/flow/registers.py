@@ -57,16 +57,20 @@ def _not_in_turn(graph: Any, blocks: Any, names: list[str]) -> set[str]:
     changed = {label: _after(0, 0, found)[:2] for label, found in events.items()}
     untouched = {label: ~(held | gone) for label, (held, gone) in changed.items()}
     held, gone = dict.fromkeys(blocks, 0), dict.fromkeys(blocks, 0)  # on some way to the entry of a block
-    todo = list(reversed(graph.topo_order()))
+    order: list[Any] = graph.topo_order()
+    todo = set(order)
     while todo:
-        label = todo.pop()
-        more_held = changed[label][0] | held[label] & untouched[label]
-        more_gone = changed[label][1] | gone[label] & untouched[label]
-        for after, _ in graph.successors(label):
-            if more_held & ~held[after] or more_gone & ~gone[after]:
-                held[after] |= more_held
-                gone[after] |= more_gone
-                todo.append(after)
+        for label in order:  # what follows a block comes behind it, but for the ways back of loops
+            if label not in todo:
+                continue
+            todo.remove(label)
+            more_held = changed[label][0] | held[label] & untouched[label]
+            more_gone = changed[label][1] | gone[label] & untouched[label]
+            for after, _ in graph.successors(label):
+                if more_held & ~held[after] or more_gone & ~gone[after]:
+                    held[after] |= more_held
+                    gone[after] |= more_gone
+                    todo.add(after)
     wrong = 0
     for label, found in events.items():
         wrong |= _after(held[label], gone[label], found)[2]

@@ -61,7 +61,15 @@ def polls_of(lower: Lower) -> Polls:
     graph: Any = control_flow(blocks)
     found = Polls()
     loops = list(graph.loops().values())
-    inner = {loop.header: [o for o in loops if o.header != loop.header and o.header in loop.body] for loop in loops}
+    around: dict[int, list[int]] = {}  # block -> the heads of the loops that it is in
+    for loop in loops:
+        for label in loop.body:
+            around.setdefault(label, []).append(loop.header)
+    inner: dict[int, list[Any]] = {loop.header: [] for loop in loops}
+    for loop in loops:
+        for head in around[loop.header]:
+            if head != loop.header:
+                inner[head].append(loop)
     counted = {loop.header: _iterations(lower, loop) for loop in loops}
     work: dict[int, int | None] = {}  # iterations of a loop and all in it; None where nobody knows
 
