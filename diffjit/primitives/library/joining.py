@@ -124,12 +124,14 @@ def insert(arr, obj, values, axis=None):
     arr = np.ravel(arr) if axis is None else np.asarray(arr)
     axis = 0 if axis is None else one_axis(axis, arr.ndim)
     values = np.array(values, dtype=arr.dtype, ndmin=arr.ndim)
-    if np.ndim(obj) == 0:
+    if not isinstance(obj, slice) and np.ndim(obj) == 0:
         return with_slab(arr, obj, np.moveaxis(values, 0, axis), axis)
     n = arr.shape[axis]
-    positions = np.asarray(obj)
+    positions = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
     if positions.dtype == bool:
         positions = np.flatnonzero(positions) if MASKS else positions.astype(np.int64)
+    if positions.shape[0] == 1:  # all values stand before it
+        return with_slab(arr, positions[0], values, axis)
     positions = positions + n * (positions < 0)
     if np.any(np.logical_or(positions < 0, positions > n)):
         raise IndexError("index is out of bounds for the array")
