@@ -295,16 +295,30 @@ def pad(array, pad_width, mode="constant", *, constant_values=0, end_values=0, s
     widths = pairs(pad_width, array.ndim)
     given = pairs(end_values if mode == "linear_ramp" else constant_values, array.ndim)
     lengths = pairs(stat_length, array.ndim)
-    if reflect_type != "even":
-        raise NotImplementedError(f"np.pad(reflect_type={reflect_type!r}): use 'even'")
     for axis in places(array.ndim):
         before, after = widths[axis]
         n = array.shape[axis]
         if mode in ("edge", "reflect", "symmetric", "wrap"):
-            array = np.take(array, source_positions(np.arange(-before, n + after), n, mode), axis=axis)
+            positions = np.arange(-before, n + after)
+            margins = np.take(array, source_positions(positions, n, mode), axis=axis)
+            turned = reflect_type == "odd" and mode in ("reflect", "symmetric")
+            array = turned_round(array, margins, positions, axis, mode) if turned else margins
         else:
             array = margin(array, axis, widths[axis], margin_values(array, axis, widths[axis], mode, given, lengths))
     return array
+
+
+def turned_round(a, even, positions, axis, mode):
+    """Margins that are turned round the ends, not mirrored there: each period adds what lies between the ends twice."""
+    n = a.shape[axis]
+    length = n if mode == "symmetric" else n - 1
+    if length == 0:
+        return even
+    turns, place = positions // (2 * length), positions % (2 * length)
+    column = (-1,) + (1,) * (a.ndim - 1 - axis)
+    first, last = a[along(axis, slice(0, 1))], a[along(axis, slice(n - 1, n))]
+    inside = np.where(np.reshape(place < n, column), even, 2 * last - even)
+    return inside + np.reshape(2 * turns, column).astype(a.dtype) * (last - first)
 
 
 def margin_values(a, axis, width, mode, given, lengths):
