@@ -28,11 +28,11 @@ def bounded(**given):
 
 
 ROWS = {
-    **{f"p = {p}": nearest(p) for p in (1, 1.5, 2, np.inf)},
+    **{f"p = {p}": nearest(p) for p in (1.5, np.inf)},
     "bound": bounded(k=3, distance_upper_bound=0.8),
     "bound of one": bounded(distance_upper_bound=0.5),
     "more than there are": bounded(k=9),
-    "the second": bounded(k=[2]),
+    "the second": bounded(k=[2], p=1),
 }
 
 
