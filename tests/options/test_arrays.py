@@ -107,3 +107,21 @@ def test_records_are_not_made_nor_read_row_by_row(program, said):
     with pytest.raises(dj.TypeProblem, match="an array of records") as found:
         dj.grad(program)(X)
     assert said.replace("\\", "") in str(found.value)
+
+
+def nothing_or_one(x):
+    return 0.0 if x[0] < 0 else x[:1] ** 2
+
+
+def kept(x):
+    out = 0.0
+    if x[0] > 0:
+        out = x[:1] * 2
+    return np.sum(x) * out
+
+
+@pytest.mark.parametrize("program", [nothing_or_one, kept])
+def test_a_number_or_an_array(program):
+    with pytest.raises(dj.TypeProblem, match="on one path and a") as found:
+        dj.jit(program)(X)
+    assert "`np.zeros(1)` for `0.0`" in str(found.value)

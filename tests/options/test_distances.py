@@ -1,5 +1,9 @@
 """Distances of `scipy.spatial`: Python's floats or NumPy's, of the width that SciPy's have."""
 
+# SciPy says of its results what it says of all its backends: no types.
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
+# pyright: reportCallIssue=false, reportIndexIssue=false, reportGeneralTypeIssues=false
+
 import numpy as np
 import pytest
 from scipy.spatial import distance

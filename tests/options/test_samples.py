@@ -1,5 +1,9 @@
 """Statistics of bins, and correlations of ranks along axes."""
 
+# SciPy says of its results what it says of all its backends: no types.
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
+# pyright: reportCallIssue=false, reportIndexIssue=false, reportGeneralTypeIssues=false
+
 import numpy as np
 import pytest
 from scipy import stats

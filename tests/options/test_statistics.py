@@ -1,5 +1,9 @@
 """Quantiles by every method and by weights, margins turned round, fits in full, tolerances, and logarithms of sums."""
 
+# SciPy says of its results what it says of all its backends: no types.
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
+# pyright: reportCallIssue=false, reportIndexIssue=false, reportGeneralTypeIssues=false
+
 import numpy as np
 import pytest
 from scipy import special

@@ -1,5 +1,9 @@
 """Factors and lengths of cosine and sine transforms."""
 
+# SciPy says of its results what it says of all its backends: no types.
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
+# pyright: reportCallIssue=false, reportIndexIssue=false, reportGeneralTypeIssues=false
+
 import numpy as np
 import pytest
 import scipy.fft
