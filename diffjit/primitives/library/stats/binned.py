@@ -155,3 +155,14 @@ def binned_statistic_2d(
     return BinnedStatistic2dResult(
         result, x_edges, y_edges, np.stack((rows, columns)) if expand_binnumbers else numbers
     )
+
+
+@implements(stats.binned_statistic_dd)
+def binned_statistic_dd(
+    sample, values, statistic="mean", bins=10, range=None,  # noqa: A002 - SciPy's name
+    expand_binnumbers=False, binned_statistic_result=None,
+):  # fmt: skip
+    """Statistics of cells in more dimensions are refused: how many there are is not known before the program runs."""
+    raise NotImplementedError(
+        "scipy.stats.binned_statistic_dd: number the cells by np.digitize, and sum in them by np.bincount"
+    )
