@@ -14,7 +14,7 @@ X = np.cos(np.arange(8.0)) + 0.1 * np.arange(8.0)
 W = np.cos(np.arange(1.0, 60.0))
 ROWS = {}
 for turned, norm in ((True, "forward"), (False, "ortho")):
-    for kind in (1, 2, 3):
+    for kind in (2, 3) if turned else (1,):
 
         def program(x, turned=turned, norm=norm, kind=kind):
             given = {"type": kind, "norm": norm, "orthogonalize": turned}
