@@ -354,8 +354,24 @@ class Lifting(Mixin):
         """An existing object (a bound method's self, a callable instance)."""
         return self.lift_at(("object", id(obj)), obj, lambda: obj, keep=obj)
 
+    def is_field(self, value: Any, index: Any) -> bool:
+        """Whether an index names a field of an array of records."""
+        names = value.dtype.names if isinstance(value, np.ndarray) else None
+        return names is not None and isinstance(index, Static) and isinstance(index.obj, str) and index.obj in names
+
+    def lift_field(self, records: np.ndarray, name: str) -> Any:
+        """A field of records from outside: a view of them, read at each call."""
+        key = ("field", id(records), name)
+        return self.lift_at(key, records[name], Item(lambda: records, name), keep=records, hint=name)
+
     def lift_constant(self, array: np.ndarray) -> Value:
         """An array known while specialising becomes a capture that always reads the same array."""
+        if array.dtype.names is not None:
+            first = array.dtype.names[0]
+            raise TypeProblem(
+                "DJ323", "an array of records is used where numbers are needed", loc=self.build.loc,
+                cure=f"take one field of all of them: `table[{first!r}]`, and `table[{first!r}][i]` for one number",
+            )  # fmt: skip
         if array.dtype.kind not in "biufc":
             what = "objects" if array.dtype.kind == "O" else f"dtype {array.dtype}"
             message, cure = (

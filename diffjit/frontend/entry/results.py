@@ -84,7 +84,9 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
         case DynList():
             return _heap_output(interpreter, value, outs)
         case av.Poison():
-            error = TypeProblem("DJ304", f"the result is {value.reason}", cure="return one type on all paths")
+            error = TypeProblem(
+                "DJ304", f"the result is {value.reason}", cure=value.cure or "return one type on all paths"
+            )
             raise interpreter.undecided(value, error)
         case _:
             pass

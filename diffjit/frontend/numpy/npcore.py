@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.errors import TypeProblem
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.handlers import core, implementation, kinds
 from diffjit.frontend.syntax.mixin import Mixin
@@ -36,8 +37,18 @@ class NumpyCore(Mixin):
     def dtype_of(self, value: Any) -> np.dtype:
         """A dtype argument."""
         if isinstance(value, Static):
-            return np.dtype(value.obj)
+            dtype = np.dtype(value.obj)
+            if dtype.names is not None:
+                raise self.no_records()
+            return dtype
+        if isinstance(value, (av.Tup, av.Ref)):  # fields, with their types
+            raise self.no_records()
         raise self.type_problem("DJ308", f"a dtype must be known while specialising, not {describe(value)}")
+
+    def no_records(self) -> TypeProblem:
+        """The error where an array of records would be made."""
+        cure = 'keep an array for each field, as in `table = {"x": np.zeros(n), "y": np.zeros(n)}`'
+        return self.type_problem("DJ308", "an array of records (a dtype with fields) is made", cure=cure)
 
     def array(self, value: Any, what: str = "an array") -> Value:
         """An abstract value as an IR array or scalar; sequences become arrays."""

@@ -42,7 +42,7 @@ class Expressions(Mixin):
         finally:
             self.here, self.step = outer
         if isinstance(value, av.Poison):
-            cure = "give it one type on all paths"
+            cure = value.cure or "give it one type on all paths"
             raise self.unusable(value, self.type_problem("DJ304", f"this value is {value.reason}", node, cure=cure))
         if self.memo is not None:
             self.memo[id(node)] = value

@@ -224,7 +224,7 @@ class Interpreter(
             value = self.bound(value, name)
             self.cells["v", uid, name] = value
         if isinstance(value, av.Poison):
-            cure = f"give `{name}` one type on all paths"
+            cure = value.cure or f"give `{name}` one type on all paths"
             error = self.type_problem("DJ304", f"variable `{name}` is {value.reason}", node, cure=cure)
             raise self.unusable(value, error)
         return value

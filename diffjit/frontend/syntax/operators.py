@@ -33,6 +33,7 @@ COMPARE = {
     gast.Lt: "less", gast.LtE: "less_equal", gast.Gt: "greater", gast.GtE: "greater_equal", gast.Eq: "equal",
     gast.NotEq: "not_equal",
 }  # fmt: skip
+LARGEST_KEPT = next(k for k in range(256, 1 << 20) if int(str(k + 1)) is not int(str(k + 1)))  # as one object
 UNARY = {gast.USub: "negative", gast.UAdd: "positive", gast.Invert: "invert"}
 DUNDER = {kind: function.__name__.strip("_") for kind, function in PYTHON_OPERATORS.items()}
 REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -370,6 +371,8 @@ class Operators(Mixin):
             return self.same_handle(left, right)
         if isinstance(left, av.Ref) and isinstance(right, av.Ref):
             return Static(self.same_object(left, right))
+        if all(self.is_python_int(v) for v in (left, right)):
+            return self.same_int(left, right)
         if type(left) is not type(right):
             number = [isinstance(v, Value) or (isinstance(v, Static) and av.is_number(v.obj)) for v in (left, right)]
             if all(number):  # Python keeps one object for each small int
@@ -380,6 +383,23 @@ class Operators(Mixin):
         if isinstance(left, Value) and isinstance(left.type, Array) and _is_new(left) and _is_new(right):
             return Static(False)  # every operation makes an array of its own
         raise self.unsupported("DJ121", "`is` between two run-time values", None, "compare with == or test `is None`")
+
+    def is_python_int(self, value: Any) -> bool:
+        """Whether a value is an int of Python's own."""
+        if isinstance(value, Static):
+            return type(value.obj) is int
+        scalar = isinstance(value, Value) and isinstance(value.type, Scalar)
+        return scalar and value.type.dtype.kind == "i" and self.ask(value, lambda cls: cls is int)
+
+    def same_int(self, left: Any, right: Any) -> Any:
+        """Whether two ints are one object: Python keeps one for each small int, and others where it happens to."""
+        equal = self.compare_kind("equal", left, right)
+        one = left if isinstance(left, Value) else right
+        large = self.compare_kind("greater", one, Static(LARGEST_KEPT))
+        outside = self.ew("logical_or", large, self.compare_kind("less", one, Static(-5)))
+        message = f"`is` between equal ints outside of -5 to {LARGEST_KEPT}, be they one object or two: use == [DJ121]"
+        self.refuse_if(self.ew("logical_and", equal, outside), NotImplementedError, message)
+        return equal
 
     @for_each
     def contains(self, item: Any, container: Any, node: gast.AST) -> Any:

@@ -357,6 +357,8 @@ def _whole(node: Node) -> Any:
 
 # Leaves
 
+ALIKE = "make the number an array of that shape, as in `np.zeros(1)` for `0.0`, or take the array's one number: `a[0]`"
+
 
 def join_leaves(a: Leaf, b: Leaf) -> Template:
     """The common type of two numbers, arrays or lists."""
@@ -377,7 +379,8 @@ def join_leaves(a: Leaf, b: Leaf) -> Template:
         inner = join_leaves(Leaf(ta.elem), Leaf(tb.elem))
         if isinstance(inner, Leaf):
             return Leaf(List(inner.type))
-    return Bad(f"{describe_type(ta)} on one path and {describe_type(tb)} on another")
+    cure = ALIKE if {type(ta), type(tb)} == {Scalar, Array} else ""
+    return Bad(f"{describe_type(ta)} on one path and {describe_type(tb)} on another", cure=cure)
 
 
 def _settled_dims(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from diffjit.frontend.values import values as av
@@ -222,9 +222,7 @@ def instantiate(template: Any, leaves: Iterator[Value], cells: Cells) -> Any:
             contents = instantiate(template.node, leaves, cells)
             return _entered(replace(contents, frozen="was read from a growing list"), cells)
         case Bad():
-            return av.Poison(
-                template.reason, template.loop, template.tables, template.kinds, template.decided, template.turns
-            )
+            return av.Poison(**{field.name: getattr(template, field.name) for field in fields(template)})
     raise AssertionError(template)
 
 

@@ -146,6 +146,7 @@ class Bad:
     kinds: tuple[Any, ...] = ()
     decided: tuple[Any, ...] = ()
     turns: tuple[Any, ...] = ()
+    cure: str = ""
 
 
 Template = Leaf | Const | Same | Node | OptT | SumT | MaybeT | Heap | HeapAgain | Dyn | Sub | Boxed | Bad
@@ -241,7 +242,7 @@ def shape(value: Any) -> Template:
         case av.Maybe():
             return MaybeT(shape(value.value))
         case av.Poison():
-            return Bad(value.reason, value.loop, value.tables, value.kinds, value.decided, value.turns)
+            return Bad(value.reason, value.loop, value.tables, value.kinds, value.decided, value.turns, value.cure)
         case _ if value is av.UNBOUND:
             return MaybeT(None)
         case _:

@@ -233,6 +233,7 @@ class Poison:
     kinds: tuple[Any, ...] = ()  # of objects that would have one if they lived in lists of their kind
     decided: tuple[Any, ...] = ()  # numbers that decide which path is taken, if they can be fixed
     turns: tuple[Any, ...] = ()  # where iterators were made that would have a form in common as objects
+    cure: str = ""  # how they would have one
 
 
 class _Unbound:

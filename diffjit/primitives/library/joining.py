@@ -124,12 +124,14 @@ def insert(arr, obj, values, axis=None):
     arr = np.ravel(arr) if axis is None else np.asarray(arr)
     axis = 0 if axis is None else one_axis(axis, arr.ndim)
     values = np.array(values, dtype=arr.dtype, ndmin=arr.ndim)
-    if np.ndim(obj) == 0:
+    if not isinstance(obj, slice) and np.ndim(obj) == 0:
         return with_slab(arr, obj, np.moveaxis(values, 0, axis), axis)
     n = arr.shape[axis]
-    positions = np.asarray(obj)
+    positions = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
     if positions.dtype == bool:
         positions = np.flatnonzero(positions) if MASKS else positions.astype(np.int64)
+    if positions.shape[0] == 1:  # all values stand before it
+        return with_slab(arr, positions[0], values, axis)
     positions = positions + n * (positions < 0)
     if np.any(np.logical_or(positions < 0, positions > n)):
         raise IndexError("index is out of bounds for the array")
@@ -293,16 +295,30 @@ def pad(array, pad_width, mode="constant", *, constant_values=0, end_values=0, s
     widths = pairs(pad_width, array.ndim)
     given = pairs(end_values if mode == "linear_ramp" else constant_values, array.ndim)
     lengths = pairs(stat_length, array.ndim)
-    if reflect_type != "even":
-        raise NotImplementedError(f"np.pad(reflect_type={reflect_type!r}): use 'even'")
     for axis in places(array.ndim):
         before, after = widths[axis]
         n = array.shape[axis]
         if mode in ("edge", "reflect", "symmetric", "wrap"):
-            array = np.take(array, source_positions(np.arange(-before, n + after), n, mode), axis=axis)
+            positions = np.arange(-before, n + after)
+            margins = np.take(array, source_positions(positions, n, mode), axis=axis)
+            turned = reflect_type == "odd" and mode in ("reflect", "symmetric")
+            array = turned_round(array, margins, positions, axis, mode) if turned else margins
         else:
             array = margin(array, axis, widths[axis], margin_values(array, axis, widths[axis], mode, given, lengths))
     return array
+
+
+def turned_round(a, even, positions, axis, mode):
+    """Margins that are turned round the ends, not mirrored there: each period adds what lies between the ends twice."""
+    n = a.shape[axis]
+    length = n if mode == "symmetric" else n - 1
+    if length == 0:
+        return even
+    turns, place = positions // (2 * length), positions % (2 * length)
+    column = (-1,) + (1,) * (a.ndim - 1 - axis)
+    first, last = a[along(axis, slice(0, 1))], a[along(axis, slice(n - 1, n))]
+    inside = np.where(np.reshape(place < n, column), even, 2 * last - even)
+    return inside + np.reshape(2 * turns, column).astype(a.dtype) * (last - first)
 
 
 def margin_values(a, axis, width, mode, given, lengths):

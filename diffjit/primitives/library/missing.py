@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from diffjit.primitives.library.axes import all_axes, count, magnitude_squared, merged_first, real_of, root
-from diffjit.primitives.library.statistics import ROUNDINGS, hundredths, rank_of
+from diffjit.primitives.library.statistics import WHOLE, by_weights, hundredths, rank_of, weights_along
 from diffjit.primitives.registry import implements
 
 
@@ -125,11 +125,17 @@ def numbers_in_order(a, axes):
 
 
 @implements(np.nanquantile)
-def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """Quantiles of the numbers along axes by linear interpolation; NaN where there is none."""
     a, q = np.asarray(a), np.asarray(q)
     if a.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
+    if weights is not None:
+        given = weights_along(a, np.asarray(weights), axis, all_axes(axis, a.ndim))
+        some = np.logical_not(np.all(np.isnan(a), axis=axis, keepdims=True))
+        left_out = np.logical_and(np.isnan(a), some)
+        given = np.where(left_out, 0.0, np.where(some, given, 1.0))
+        return by_weights(np.where(left_out, np.inf, a), q, axis, method, keepdims, given)
     if a.dtype.kind in "iub":
         return np.quantile(a, q, axis=axis, method=method, keepdims=keepdims)
     if a.size == 0:
@@ -139,7 +145,7 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
     positions = rank_of(np.reshape(q, (-1,) + (1,) * (ordered.ndim - 1)), np.maximum(number, 1), method)
     low = np.floor(positions).astype(np.int64)
     first = np.take_along_axis(ordered, low, 0)
-    if method in ROUNDINGS:
+    if method in WHOLE:
         result = first
     else:
         high = np.minimum(low + 1, np.maximum(number, 1) - 1)
@@ -151,10 +157,10 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
 
 
 @implements(np.nanpercentile)
-def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """Percentiles of the numbers by linear interpolation."""
     share = hundredths(q, np.asarray(a).dtype)
-    return np.nanquantile(a, share, axis=axis, method=method, keepdims=keepdims)
+    return np.nanquantile(a, share, axis=axis, method=method, keepdims=keepdims, weights=weights)
 
 
 @implements(np.nanmedian)

@@ -144,31 +144,51 @@ def pseudo_inverse(a):
     return np.transpose(least_squares(np.transpose(a), np.eye(n, dtype=a.dtype))), rank
 
 
+def uncut(a, cut):
+    """The pseudo-inverse, of whose singular values a tolerance must cut none that count."""
+    inverse, rank = pseudo_inverse(a)
+    demand_rank(a, cut, rank)
+    return inverse
+
+
+def demand_rank(a, cut, rank):
+    """Refuse a tolerance that makes another rank of a matrix."""
+    if cut is None or min(a.shape) == 0:
+        return
+    values = svdvals(a)
+    if np.sum(values > cut * values[0]) != rank:
+        raise NotImplementedError(
+            "a tolerance (rcond, rtol) cuts singular values that are not 0 up to rounding: a derivative is that among "
+            "matrices of one rank; write it with np.linalg.svd"
+        )
+
+
 @implements(np.linalg.pinv)
 def pinv(a, rcond=None, hermitian=False, *, rtol=None):
     """The pseudo-inverses of matrices."""
-    if rcond is not None or rtol is not None:
-        raise NotImplementedError("np.linalg.pinv with a tolerance: it changes the rank, which derivatives keep")
+    cut = rtol if rcond is None else rcond
+    if cut is not None and np.ndim(cut) != 0:
+        raise NotImplementedError("np.linalg.pinv with several tolerances: loop over the matrices")
     a = as_float(np.asarray(a))
     a = by_lower_half(a) if hermitian else a
     if a.ndim == 2:
-        return pseudo_inverse(a)[0]
+        return uncut(a, cut)
     m, n = a.shape[-2:]
     stack = np.reshape(a, (-1, m, n))
     out = np.empty((stack.shape[0], n, m), a.dtype)
     for k in range(stack.shape[0]):
-        out[k] = pseudo_inverse(stack[k])[0]
+        out[k] = uncut(stack[k], cut)
     return np.reshape(out, (*a.shape[:-2], n, m))
 
 
 @implements(np.linalg.lstsq)
 def lstsq(a, b, rcond=None):
     """The shortest x for which a x is nearest to b."""
-    if rcond is not None:
-        raise NotImplementedError("np.linalg.lstsq(rcond=...): it changes the rank, which derivatives keep")
     a, b = matrix(a), as_float(np.asarray(b))
     m, n = a.shape
     inverse, rank = pseudo_inverse(a)
+    if rcond is not None and rcond >= 0:  # -1 is the precision of floats
+        demand_rank(a, rcond, rank)
     x = inverse @ b
     left = np.reshape(np.sum(np.abs(b - a @ x) ** 2, axis=0), (-1,))
     return x, left[: left.shape[0] if m > n and rank == n else 0].copy(), rank, svdvals(a)

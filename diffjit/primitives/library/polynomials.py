@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from diffjit.primitives.library.axes import as_float, places
-from diffjit.primitives.library.orthogonal import least_squares
+from diffjit.primitives.library.orthogonal import demand_rank, least_squares
 from diffjit.primitives.registry import implements
 
 
@@ -89,8 +89,6 @@ def poly(seq_of_zeros):
 @implements(np.polyfit)
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     """The polynomial that is nearest in least squares, for points that determine it; with `cov` its covariance, too."""
-    if full:
-        raise NotImplementedError("np.polyfit with `full`: use np.vander and the normal equations")
     x, y = as_float(np.asarray(x)), as_float(np.asarray(y))
     powers = np.vander(x, deg + 1)
     if w is not None:
@@ -98,6 +96,11 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         y = (y.T * np.asarray(w)).T
     scale = np.sqrt(np.sum(powers * powers, axis=0))
     powers = powers / scale
+    if full:
+        found, left, rank, values = np.linalg.lstsq(powers, y, rcond)
+        cut = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
+        return (found.T / scale).T, left, rank, values, cut
+    demand_rank(powers, rcond, deg + 1)
     found = least_squares(powers, y)
     fitted = (found.T / scale).T
     if not cov:

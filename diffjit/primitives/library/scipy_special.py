@@ -25,12 +25,12 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
         b = as_float(np.asarray(b))
         a, b = np.broadcast_arrays(a, b)
     axes = all_axes(axis, a.ndim)
-    shift = np.max(a if b is None else np.where(b == 0, -np.inf, a), axis=axes, keepdims=True)
+    shift = np.max(a if b is None else np.where(b == 0, -np.inf, a), axis=axes, keepdims=True, initial=-np.inf)
     shift = np.where(np.isfinite(shift), shift, 0.0)
-    terms = np.exp(a - shift) if b is None else np.where(b == 0, 0.0, b * np.exp(a - shift))
+    terms = np.exp(a - shift) if b is None else b * np.exp(weighed(a - shift, b))
     total = np.sum(terms, axis=axes, keepdims=True)
     shift = shift + 0.0 * total
-    sign = np.sign(total)
+    sign = np.sign(total) if a.size > 0 else np.sign(total) - 1.0  # as SciPy has it for nothing at all
     if return_sign:
         total = np.abs(total)
     result = np.log(total) + shift
@@ -39,6 +39,14 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
         if result.ndim == 0:
             result, sign = result[()], sign[()]
     return (result, sign) if return_sign else result
+
+
+def weighed(exponent, b):
+    """Exponents that are finite where their weight is 0: nothing is added there, but the weight has a derivative."""
+    if exponent.dtype.kind == "c":
+        return np.where(np.logical_and(b == 0, np.logical_not(np.isfinite(exponent))), 0.0, exponent)
+    most = 0.99 * np.log(np.finfo(exponent.dtype).max)
+    return np.where(b == 0, np.fmin(exponent, most), exponent)
 
 
 @implements(scipy.special.softmax)

@@ -197,12 +197,11 @@ def partition_in_place(a, kth, axis=-1, kind="introselect", order=None):
 
 @implements(np.lexsort)
 def lexsort(keys, axis=-1):
-    """Positions of vectors' elements in order of the last key, of the one before where it ties, ..."""
-    order = np.argsort(keys[0], kind="stable")
-    if order.ndim != 1:
-        raise NotImplementedError("np.lexsort of keys of more than one dimension: loop over the rows")
+    """Positions of elements along an axis in order of the last key, of the one before where it ties, ..."""
+    order = np.argsort(keys[0], axis=axis, kind="stable")
     for key in keys[1:]:
-        order = order[np.argsort(np.asarray(key)[order], kind="stable")]
+        ordered = np.take_along_axis(np.asarray(key), order, axis=axis)
+        order = np.take_along_axis(order, np.argsort(ordered, axis=axis, kind="stable"), axis=axis)
     return order
 
 

@@ -144,6 +144,7 @@ PLOTTING = {
     "normal_unbiased": (3 / 8, 3 / 8),
 }
 ROUNDINGS = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
+WHOLE = (*ROUNDINGS, "inverted_cdf", "closest_observation")  # one of the values, nothing between two
 
 
 def rank_of(q, n, method):
@@ -156,8 +157,17 @@ def rank_of(q, n, method):
         return ROUNDINGS[method](position)
     if method == "midpoint":
         return 0.5 * (np.floor(position) + np.ceil(position))
+    if method == "inverted_cdf":
+        return np.maximum(np.ceil(n * q - 1), 0)
+    if method == "closest_observation":  # a tie goes to the one that is even, counted from 1
+        place = n * q - 1.5
+        below = np.floor(place)
+        return np.maximum(np.where(np.logical_and(place == below, below % 2 == 1), below, below + 1), 0)
+    if method == "averaged_inverted_cdf":
+        place = n * q - 1
+        return np.where(place < 0, 0.0, np.where(place == np.floor(place), place + 0.5, np.ceil(place)))
     if method != "linear":
-        raise NotImplementedError(f"np.quantile(method={method!r}): use 'linear', or sort and index")
+        raise ValueError(f"{method!r} is not a valid method")
     return position
 
 
@@ -171,11 +181,47 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
 
 def quantile_at(a, q, axis, method, keepdims, weights):
     """Quantiles at shares between 0 and 1."""
-    if weights is not None:
-        raise NotImplementedError("np.quantile with weights: use np.cumsum of the weights in order, and np.interp")
     if np.asarray(a).dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
+    if weights is not None:
+        return by_weights(np.asarray(a), np.asarray(q), axis, method, keepdims, np.asarray(weights))
     return in_order(a, q, axis, method, keepdims)
+
+
+def by_weights(a, q, axis, method, keepdims, weights):
+    """The first values in order at which the share of the weights so far reaches `q`; no weight moves them."""
+    if method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    axes = all_axes(axis, a.ndim)
+    ordered, weights = merged_first(a, axes), merged_first(weights_along(a, weights, axis, axes), axes)
+    if np.any(weights < 0):
+        raise ValueError("Weights must be non-negative.")
+    order = np.argsort(ordered, axis=0)
+    ordered = np.take_along_axis(ordered, order, 0)
+    share = np.cumsum(np.take_along_axis(weights, order, 0) * 1.0, axis=0)
+    share = share / share[-1]
+    if np.any(np.isnan(share)):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    share = np.where(share == 0, -1.0, share)  # what has no weight is not chosen
+    wanted = np.reshape(q, (-1,) + (1,) * ordered.ndim)
+    place = np.minimum(np.sum(share < wanted, axis=1), ordered.shape[0] - 1)
+    result = np.reshape(np.take_along_axis(ordered, place, 0), q.shape + ordered.shape[1:])
+    if a.dtype.kind == "f":
+        result = np.where(np.isnan(ordered[-1]), np.nan, result)
+    result = result[()]
+    return np.expand_dims(result, tuple(q.ndim + k for k in axes)) if keepdims else result
+
+
+def weights_along(a, weights, axis, axes):
+    """Weights of all elements: given for each, or for places along the axes."""
+    if weights.ndim == a.ndim and weights.shape == a.shape:
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    if weights.shape != tuple(a.shape[k] for k in axes):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    apart = np.reshape(weights, weights.shape + (1,) * (a.ndim - len(axes)))
+    return np.broadcast_to(np.moveaxis(apart, tuple(range(len(axes))), axes), a.shape)
 
 
 def in_order(a, q, axis, method, keepdims):
@@ -185,7 +231,7 @@ def in_order(a, q, axis, method, keepdims):
     ordered = np.sort(merged_first(a, axes), axis=0)
     n = ordered.shape[0]
     position = rank_of(q, n, method)
-    if method in ROUNDINGS:
+    if method in WHOLE:
         chosen = ordered[position.astype(np.int64)]
         result = chosen if a.dtype.kind in "iub" else np.where(np.isnan(ordered[n - 1]), np.nan, chosen)
         return np.expand_dims(result, tuple(q.ndim + k for k in axes)) if keepdims else result

@@ -181,8 +181,9 @@ for _ufunc in CHAINED:
     for _name, _method_of in METHODS.items():
         if getattr(_ufunc, _name) not in COMPOSITES:
             implements(getattr(_ufunc, _name))(_method_of(_ufunc))
-for _ufunc in (np.negative, np.exp, np.sqrt, np.square, np.absolute, np.reciprocal):
-    implements(_ufunc.at)(at_of(_ufunc))
-for _entry in tuple(ELEMENTWISE.values()):
-    if isinstance(_entry.ufunc, np.ufunc) and _entry.ufunc.nin == 2:
-        implements(_entry.ufunc.outer)(outer_of(_entry.ufunc))
+_UFUNCS = {entry.ufunc: None for entry in tuple(ELEMENTWISE.values()) if isinstance(entry.ufunc, np.ufunc)}
+for _ufunc in (*_UFUNCS, np.degrees, np.radians):
+    if _ufunc.nin == 2:
+        implements(_ufunc.outer)(outer_of(_ufunc))
+    if "d" * _ufunc.nin + "->d" in _ufunc.types and _ufunc.at not in COMPOSITES:
+        implements(_ufunc.at)(at_of(_ufunc))

@@ -14,7 +14,8 @@ from scipy import stats
 
 from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
-from diffjit.primitives.library.stats.tests import TestResult, correlation, student
+from diffjit.primitives.library.axes import one_axis
+from diffjit.primitives.library.stats.tests import TestResult, student
 from diffjit.primitives.registry import implements
 
 AVERAGES = foreign(
@@ -40,12 +41,30 @@ def rankdata(a, method="average", *, axis=None, nan_policy="propagate"):
 @implements(stats.spearmanr)
 def spearmanr(a, b=None, axis=0, nan_policy="propagate", alternative="two-sided"):
     """The correlation of ranks."""
-    if b is None or nan_policy != "propagate" or np.ndim(a) != 1:
-        raise NotImplementedError("scipy.stats.spearmanr of anything but two vectors: give their ranks to np.corrcoef")
-    r = correlation(rankdata(a), rankdata(b))
-    free = np.shape(a)[0] - 2.0
-    t = r * np.sqrt(np.maximum(free / ((r + 1.0) * (1.0 - r)), 0.0))
-    return TestResult(r, student(t, free, alternative))
+    if nan_policy != "propagate":
+        raise NotImplementedError("scipy.stats.spearmanr(nan_policy=...): drop what is not a number before")
+    columns = as_columns(a, axis)
+    if b is not None:
+        columns = np.concatenate((columns, as_columns(b, axis)), axis=1)
+    if columns.shape[1] < 2:
+        raise ValueError("`spearmanr` needs at least 2 variables to compare")
+    n = columns.shape[0]
+    ranks = rankdata(columns, axis=0)
+    r = np.corrcoef(ranks, rowvar=False)
+    t = r * np.sqrt(np.maximum((n - 2.0) / ((r + 1.0) * (1.0 - r)), 0.0))
+    if columns.shape[1] == 2:
+        return TestResult(r[1, 0], student(t[1, 0], n - 2.0, alternative))
+    return TestResult(r, student(t, n - 2.0, alternative))
+
+
+def as_columns(a, axis):
+    """What is observed of each variable as a column; all elements are one without an axis."""
+    a = np.asarray(a)
+    if axis is None or a.ndim < 2:
+        return np.reshape(a, (-1, 1))
+    if a.ndim > 2:
+        raise ValueError("spearmanr only handles 1-D or 2-D arrays")
+    return a.T if one_axis(axis, 2) == 1 else a
 
 
 def tau_by_scipy(x, y, given):

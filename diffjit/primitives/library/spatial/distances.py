@@ -67,7 +67,7 @@ def weights(options, d, *, signs=False):
     w = as_float(np.asarray(w))
     if np.any(w < 0):
         raise ValueError("Input weights should be all non-negative")
-    return np.where(w > 0, 1.0, 0.0) if signs else w
+    return (w > 0).astype(d.dtype) if signs else w
 
 
 def cosine_of(u, v, w):
@@ -77,12 +77,12 @@ def cosine_of(u, v, w):
 
 def jensen_shannon(u, v, options):
     """The root of the Jensen-Shannon divergence."""
-    if "base" in options and options["base"] is not None:
-        raise NotImplementedError("the distance 'jensenshannon' with a base: divide its square by the base's logarithm")
     p, q = u / np.sum(u, axis=-1, keepdims=True), v / np.sum(v, axis=-1, keepdims=True)
     m = 0.5 * (p + q)
     divergence = np.sum(relative_to(m, p) + relative_to(m, q), axis=-1) / 2.0
-    return root(np.where(divergence < 0, 0.0, divergence))
+    base = options.get("base")
+    divergence = divergence if base is None else divergence / np.log(base)
+    return root(np.where(divergence < 0, 0.0, divergence)).astype(m.dtype)[()]
 
 
 def relative_to(m, p):
@@ -171,11 +171,27 @@ def squareform(X, force="no", checks=True):
 
 
 def vectors(u, v):
-    """Two vectors."""
-    u, v = as_float(np.asarray(u)), as_float(np.asarray(v))
+    """Two vectors of floats."""
+    u, v = as_they_are(u, v)
+    return as_float(u), as_float(v)
+
+
+def as_they_are(u, v):
+    """Two vectors of any numbers."""
+    u, v = np.asarray(u), np.asarray(v)
     if u.ndim != 1 or v.ndim != 1:
         raise ValueError("Input vector should be 1-D.")
     return u, v
+
+
+def doubles(u, v):
+    """Two vectors of floats of 64 bits, which SciPy makes for some distances."""
+    return as_they_are(np.asarray(u, np.float64), np.asarray(v, np.float64))
+
+
+def length(u, v, w, found):
+    """A length as SciPy's BLAS gives it: Python's own float, but for differences of ints."""
+    return found if w is None and np.result_type(np.asarray(u), np.asarray(v)).kind != "f" else float(found)
 
 
 def options_of(w):
@@ -186,7 +202,7 @@ def options_of(w):
 @implements(distance.euclidean)
 def euclidean(u, v, w=None):
     """Euclid's distance."""
-    return between(*vectors(u, v), "euclidean", options_of(w))
+    return length(u, v, w, between(*vectors(u, v), "euclidean", options_of(w)))
 
 
 @implements(distance.sqeuclidean)
@@ -198,25 +214,25 @@ def sqeuclidean(u, v, w=None):
 @implements(distance.cityblock)
 def cityblock(u, v, w=None):
     """The sum of differences."""
-    return between(*vectors(u, v), "cityblock", options_of(w))
+    return between(*as_they_are(u, v), "cityblock", options_of(w))
 
 
 @implements(distance.chebyshev)
 def chebyshev(u, v, w=None):
     """The greatest difference."""
-    return between(*vectors(u, v), "chebyshev", options_of(w))
+    return between(*as_they_are(u, v), "chebyshev", options_of(w))
 
 
 @implements(distance.canberra)
 def canberra(u, v, w=None):
     """The sum of relative differences."""
-    return between(*vectors(u, v), "canberra", options_of(w))
+    return between(*doubles(u, v), "canberra", options_of(w))
 
 
 @implements(distance.braycurtis)
 def braycurtis(u, v, w=None):
     """Differences, relative to sums."""
-    return between(*vectors(u, v), "braycurtis", options_of(w))
+    return between(*doubles(u, v), "braycurtis", options_of(w))
 
 
 @implements(distance.cosine)
@@ -236,7 +252,8 @@ def minkowski(u, v, p=2, w=None):
     """The p-norm of the difference."""
     if p <= 0:
         raise ValueError("p must be greater than 0")
-    return between(*vectors(u, v), "minkowski", {"p": p, "w": w})
+    found = between(*vectors(u, v), "minkowski", {"p": p, "w": w})
+    return length(u, v, w, found) if p == 2 else found
 
 
 @implements(distance.mahalanobis)
@@ -250,16 +267,15 @@ def mahalanobis(u, v, VI):
 def seuclidean(u, v, V):
     """Euclid's distance, each coordinate in units of its own."""
     u, v = vectors(u, v)
-    return root(np.sum((u - v) ** 2 / np.asarray(V)))
+    return float(root(np.sum((u - v) ** 2 / np.asarray(V))))
 
 
 @implements(distance.jensenshannon)
 def jensenshannon(p, q, base=None, *, axis=0, keepdims=False):
     """The root of the Jensen-Shannon divergence."""
     p, q = as_float(np.asarray(p)), as_float(np.asarray(q))
-    if base is not None or keepdims:
-        raise NotImplementedError("jensenshannon(base, keepdims): leave them out")
-    return jensen_shannon(np.moveaxis(p, axis, -1), np.moveaxis(q, axis, -1), {})
+    found = jensen_shannon(np.moveaxis(p, axis, -1), np.moveaxis(q, axis, -1), {"base": base})
+    return np.expand_dims(found, axis) if keepdims else found
 
 
 @implements(distance.directed_hausdorff)

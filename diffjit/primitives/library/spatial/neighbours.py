@@ -13,6 +13,7 @@ import numpy as np
 import scipy.spatial
 
 from diffjit.primitives.library.axes import as_float, root
+from diffjit.primitives.library.spatial.distances import between
 from diffjit.primitives.registry import implements
 
 
@@ -28,32 +29,41 @@ class KDTree:
         self.data, self.boxsize = as_float(np.asarray(data)), boxsize
 
     def query(self, x, k=1, eps=0.0, p=2.0, distance_upper_bound=np.inf, workers=1):
-        """Distances to the k nearest points, and which they are."""
+        """Distances to the k nearest points, and which they are; to no point (number n) where none is near enough."""
         if self.boxsize is not None:
             raise NotImplementedError("KDTree(boxsize=...): repeat the points beyond the edges")
-        if p != 2 or eps != 0:
-            raise NotImplementedError("KDTree.query(p, eps): use cdist and argsort")
-        if distance_upper_bound != np.inf:
-            raise NotImplementedError("KDTree.query(distance_upper_bound=...): compare the distances")
+        if eps != 0:
+            raise NotImplementedError("KDTree.query(eps=...): leave it out")
         x, points = as_float(np.asarray(x)), self.data
-        flat = np.reshape(x, (-1, points.shape[1]))
-        if not isinstance(k, int):
-            raise NotImplementedError("KDTree.query(k=[...]): ask for all, and take some")
-        if k == 1:
-            nearest = np.zeros(flat.shape[0], np.intp)
-            for i in range(flat.shape[0]):
-                nearest[i] = np.argmin(np.sum((points - flat[i]) ** 2, axis=1))
-            gaps = flat - points[nearest]
-            shape = x.shape[:-1]
-            return np.reshape(root(np.sum(gaps * gaps, axis=-1)), shape)[()], np.reshape(nearest, shape)[()]
-        if k > points.shape[0]:
-            raise ValueError("KDTree.query of more neighbours than there are points")
-        found = np.zeros((flat.shape[0], k), np.intp)
+        if not np.all(np.isfinite(x)):
+            raise ValueError("'x' must be finite, check for nan or inf values")
+        n, flat = points.shape[0], np.reshape(x, (-1, points.shape[1]))
+        ranks = np.arange(1, k + 1) if np.ndim(k) == 0 else np.asarray(k)
+        if np.any(ranks < 1):
+            raise ValueError("k must be an integer or a sequence of integers, 1 and more")
+        found = np.full((flat.shape[0], ranks.shape[0]), n, np.intp)
+        there = ranks <= n
         for i in range(flat.shape[0]):
-            found[i] = np.argsort(np.sum((points - flat[i]) ** 2, axis=1))[:k]
-        gaps = flat[:, None, :] - points[found]
-        shape = (*x.shape[:-1], k)
-        return np.reshape(root(np.sum(gaps * gaps, axis=-1)), shape), np.reshape(found, shape)
+            lengths = np.abs(points - flat[i])
+            order = np.argsort(lengths_of(lengths, p), kind="stable")
+            found[i, there] = order[ranks[there] - 1]
+        gaps = np.abs(flat[:, None, :] - points[np.minimum(found, n - 1)])
+        lengths = lengths_of(gaps, p)
+        near = np.logical_and(found < n, lengths < distance_upper_bound)
+        lengths, found = np.where(near, lengths, np.inf), np.where(near, found, n)
+        shape = x.shape[:-1]
+        if np.ndim(k) == 0 and k == 1:
+            return np.reshape(lengths[:, 0], shape)[()], np.reshape(found[:, 0], shape)[()]
+        return np.reshape(lengths, (*shape, ranks.shape[0])), np.reshape(found, (*shape, ranks.shape[0]))
+
+
+def lengths_of(gaps, p):
+    """Minkowski's lengths of differences without signs, along the last axis."""
+    if p == 1:
+        return np.sum(gaps, axis=-1)
+    if p == 2:
+        return root(np.sum(gaps * gaps, axis=-1))
+    return between(gaps, 0.0, "minkowski", {"p": p})
 
 
 @implements(scipy.spatial.cKDTree)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import scipy.fft
 
-from diffjit.primitives.library.axes import all_axes, as_float, one_axis
+from diffjit.primitives.library.axes import all_axes, as_float, one_axis, places
 from diffjit.primitives.library.fourier import resized
 from diffjit.primitives.registry import implements
 
@@ -62,14 +62,13 @@ def sines(x, kind):
 
 def transformed(x, kind, n, axis, norm, sine, inverse, orthogonalize):
     """A transform, or its inverse, with its factors."""
-    if orthogonalize is not None:
-        raise NotImplementedError("scipy.fft: orthogonalize= is not supported: leave it out")
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(f"Invalid norm value {norm!r}, should be 'backward', 'ortho' or 'forward'")
     x = as_float(np.asarray(x))
     if x.dtype.kind == "c":
-        part = transformed(np.real(x), kind, n, axis, norm, sine, inverse, None)
+        part = transformed(np.real(x), kind, n, axis, norm, sine, inverse, None)  # as SciPy does
         return part + 1j * transformed(np.imag(x), kind, n, axis, norm, sine, inverse, None)
+    turned = norm == "ortho" if orthogonalize is None else orthogonalize
     axis = one_axis(axis, x.ndim)
     x = np.moveaxis(resized(x, n, axis), axis, -1)
     length = x.shape[-1]
@@ -79,11 +78,12 @@ def transformed(x, kind, n, axis, norm, sine, inverse, orthogonalize):
     scale = 1.0
     if norm == "ortho":
         scale = 1.0 / np.sqrt(period)
-        x = x * ends(x, kind, sine, True)
     elif (norm == "forward") != inverse:
         scale = 1.0 / period
+    if turned:
+        x = x * ends(x, kind, sine, True)
     out = (sines(x, kind) if sine else cosines(x, kind)) * scale
-    if norm == "ortho":
+    if turned:
         out = out * ends(out, kind, sine, False)
     return np.moveaxis(out.astype(x.dtype), -1, axis)
 
@@ -123,43 +123,41 @@ def idst(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
     return transformed(x, type, n, axis, norm, True, True, orthogonalize)
 
 
-def of_all(one, x, kind, s, axes, norm):
-    """A transform along several axes."""
-    if s is not None:
-        raise NotImplementedError("scipy.fft: s= of cosine and sine transforms is not supported: cut or pad before")
+def of_all(one, x, kind, s, axes, norm, orthogonalize):
+    """A transform along several axes, the last ones where there are lengths for them alone."""
     x = np.asarray(x)
-    for axis in all_axes(axes, x.ndim):
-        x = one(x, kind, None, axis, norm)
+    if s is None:
+        for axis in all_axes(axes, x.ndim):
+            x = one(x, kind, None, axis, norm, orthogonalize=orthogonalize)
+        return x
+    lengths = tuple(s) if isinstance(s, (tuple, list)) else (s,)
+    chosen = all_axes(tuple(range(-len(lengths), 0)) if axes is None else axes, x.ndim)
+    if len(chosen) != len(lengths):
+        raise ValueError("when given, axes and shape arguments have to be of the same length")
+    for k in places(len(lengths)):
+        x = one(x, kind, None if lengths[k] == -1 else lengths[k], chosen[k], norm, orthogonalize=orthogonalize)
     return x
 
 
 @implements(scipy.fft.dctn)
 def dctn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):  # noqa: A002
     """The cosine transform along axes."""
-    if orthogonalize is not None:
-        raise NotImplementedError("scipy.fft: orthogonalize= is not supported: leave it out")
-    return of_all(dct, x, type, s, axes, norm)
+    return of_all(dct, x, type, s, axes, norm, orthogonalize)
 
 
 @implements(scipy.fft.idctn)
 def idctn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):  # noqa: A002
     """The inverse of the cosine transform along axes."""
-    if orthogonalize is not None:
-        raise NotImplementedError("scipy.fft: orthogonalize= is not supported: leave it out")
-    return of_all(idct, x, type, s, axes, norm)
+    return of_all(idct, x, type, s, axes, norm, orthogonalize)
 
 
 @implements(scipy.fft.dstn)
 def dstn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):  # noqa: A002
     """The sine transform along axes."""
-    if orthogonalize is not None:
-        raise NotImplementedError("scipy.fft: orthogonalize= is not supported: leave it out")
-    return of_all(dst, x, type, s, axes, norm)
+    return of_all(dst, x, type, s, axes, norm, orthogonalize)
 
 
 @implements(scipy.fft.idstn)
 def idstn(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):  # noqa: A002
     """The inverse of the sine transform along axes."""
-    if orthogonalize is not None:
-        raise NotImplementedError("scipy.fft: orthogonalize= is not supported: leave it out")
-    return of_all(idst, x, type, s, axes, norm)
+    return of_all(idst, x, type, s, axes, norm, orthogonalize)
