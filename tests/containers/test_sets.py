@@ -3,7 +3,10 @@
 import collections
 import importlib.util
 import inspect
+import os
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -157,6 +160,27 @@ PROGRAMS = [
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_sets(f, backend):
     as_python(f, backend)
+
+
+NAMED = """
+import diffjit as dj
+
+def named(x):
+    names = {"alpha", "beta", "gamma", "delta", "epsilon"}
+    names.discard("beta")
+    return sum(k * len(name) * ord(name[0]) * x for k, name in enumerate(names))
+
+print(dj.jit(named)(2.0) == named(2.0))
+"""
+
+
+def test_texts_have_another_order_in_each_process(tmp_path):
+    path = tmp_path / "named.py"
+    path.write_text(NAMED)
+    for seed in ("1", "3"):  # which give the names another order
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "DIFFJIT_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["True"]
 
 
 def empty(x):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import enum
+import marshal
+import numbers
 import operator
 import types
 from typing import Any
+
+import numpy as np
 
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import objects_among
@@ -80,6 +85,19 @@ def kept_constant(code: types.CodeType, held: av.DictC) -> frozenset[Any] | None
         if isinstance(found, frozenset) and found == held.items.keys():
             return found
     return None
+
+
+def has_lasting_hash(key: Any) -> bool:
+    """Whether a key has the same hash, and so the same place in a set, in another process; texts and classes do not."""
+    if isinstance(key, tuple):
+        return all(map(has_lasting_hash, key))
+    return isinstance(key, numbers.Number | np.generic) and not isinstance(key, enum.Enum | np.character)
+
+
+def hangs_on_compiling(constant: frozenset[Any], held: av.DictC) -> bool:
+    """Whether a constant that Python reads from a `.pyc` file has another order than one that it compiles."""
+    read, compiled = marshal.loads(marshal.dumps(constant)), frozenset(held.items)  # noqa: S302 - written just now
+    return list(set().union(read)) != list(set().union(compiled))
 
 
 def _done_again(past: Past) -> set[Any]:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from diffjit.frontend.objects.order import OrderUnknown, after, given_of, in_order, kept_constant, next_of
+from diffjit.frontend.objects.order import (
+    OrderUnknown,
+    after,
+    given_of,
+    hangs_on_compiling,
+    has_lasting_hash,
+    in_order,
+    kept_constant,
+    next_of,
+)  # fmt: skip
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Learn, objects_among
@@ -116,6 +125,7 @@ class SetOperators(Mixin):
         kept = isinstance(held, av.DictC) and function is not None and kept_constant(function.__code__, held)
         if kept:
             self.write(ref, replace(held, past=(("update", ("constant", kept)),)))
+            self.portable = self.portable and not hangs_on_compiling(kept, held)
         return ref
 
     def note_update(self, ref: av.Ref, before: Any, other: Any) -> None:
@@ -126,6 +136,7 @@ class SetOperators(Mixin):
 
     def set_order(self, held: av.DictC) -> list[Any]:
         """The keys of a set in the order of Python's own."""
+        self.portable = self.portable and (len(held.items) <= 1 or all(map(has_lasting_hash, held.items)))
         try:
             return in_order(held)
         except OrderUnknown:
