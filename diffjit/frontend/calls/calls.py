@@ -43,6 +43,8 @@ _FETCHERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 _dispatching: Any = functools.singledispatch(abs)
 _DISPATCHER = _dispatching.__code__
 
+_CONTAINERS = (dict, list, set, frozenset, tuple)
+
 
 class Calls(Mixin):
     """Mixin of the interpreter: calls."""
@@ -106,7 +108,9 @@ class Calls(Mixin):
         users = (tree.is_function(obj) or isinstance(obj, type)) and not self.has_handler(obj) and obj not in COMPOSITES
         if not users and any(self.sum_within(v) is not None for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
-        for way in (self.call_annotation, self.call_inherited, self.call_surroundings, self.call_protocol):
+        for way in (
+            self.call_annotation, self.call_inherited, self.call_unbound, self.call_surroundings, self.call_protocol,
+        ):  # fmt: skip
             found = way(obj, args, kwargs, node)
             if found is not None:
                 return found
@@ -211,6 +215,15 @@ class Calls(Mixin):
         if plain is None or not fits:
             return self.call_unknown(obj, args, kwargs, node)
         return self.call(Static(plain), args, kwargs, node)
+
+    def call_unbound(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """`dict.copy(options)`, `list.append(items, x)`: the method of the first argument; None of other functions."""
+        if not isinstance(obj, types.MethodDescriptorType) or obj.__objclass__ not in _CONTAINERS or not args:
+            return None
+        if not self.ask(args[0], lambda cls: issubclass(cls, obj.__objclass__)):
+            problem = f"`{obj.__qualname__}` is called with {describe(args[0])}"
+            raise self.type_problem("DJ308", problem, node, python=TypeError)
+        return self.call(self.get_attribute(args[0], obj.__name__, node), args[1:], kwargs, node)
 
     def beyond_rules(self, obj: Any, args: list[Any]) -> bool:
         """SciPy's ufuncs of complex numbers, and polynomials of orders that are not ints: values without a rule."""

@@ -94,6 +94,12 @@ class ContainerCalls(Mixin):
                 items.update(self.contents(made).items)
         return self.new(av.DictC({**items, **kwargs}))
 
+    @core(dict.fromkeys)
+    def py_fromkeys(self, iterable: Any, value: Any = NONE) -> Any:
+        made = self.new(av.DictC({}))
+        self.iterate(iterable, lambda key: self.set_item(made, key, value), None, key=("fromkeys", self.place()))
+        return made
+
     def cut_to_known(self, iterable: Any) -> Any:
         """A `zip` of parts of known length with arrays, as long as the former: keys have to be known."""
         if not isinstance(iterable, av.Iter) or iterable.kind != "zip":
@@ -136,11 +142,14 @@ class ContainerCalls(Mixin):
         if self.is_run_time_set(iterable):
             return self.call_method(iterable, "copy", [])
         try:
-            return self.make_set([] if iterable is None else self.sequence_items(iterable, None))
+            items = [] if iterable is None else self.sequence_items(iterable, None)
         except UnknownLength:
             made = self.new(av.DictC({}, is_set=True))
-        add = lambda item: self.builtin_method_of(made, "add", item)  # noqa: E731
-        self.iterate(iterable, add, None, key=("set", self.place()))
+            add = lambda item: self.builtin_method_of(made, "add", item)  # noqa: E731
+            self.iterate(iterable, add, None, key=("set", self.place()))
+            return made
+        made = self.make_set(items)
+        self.note_update(made, av.DictC({}, is_set=True), iterable)
         return made
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from diffjit import tree
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -159,6 +160,39 @@ class Introspection(Mixin):
     def py_setattr(self, value: Any, name: Any, new: Any) -> Any:
         self.set_attribute(value, name.obj, new)
         return NONE
+
+    @core(inspect.signature)
+    def signature_of(self, function: Any, **options: Any) -> Any:
+        """The parameters of a function: of one that is defined inside, as its source has them."""
+        known = (
+            function.pyfunc if isinstance(function, av.Fn) else function.obj if isinstance(function, Static) else None
+        )
+        if callable(known) and not options:
+            if tree.is_function(known):
+                self.fn_of(known)  # whose code is watched
+            return Static(inspect.signature(known))
+        if not isinstance(function, av.Fn) or options:
+            problem = f"`inspect.signature` of {describe(function)}"
+            raise self.unsupported("DJ118", problem, None, "ask it of a function that is defined by `def` or `lambda`")
+        return Static(inspect.Signature(self._parameters(function)))
+
+    def _parameters(self, function: av.Fn) -> list[inspect.Parameter]:
+        """Those of a function that is defined inside; defaults and annotations must be known."""
+        given, kinds = function.node.args, inspect.Parameter
+        names = [(n, kinds.POSITIONAL_ONLY) for n in given.posonlyargs]
+        names += [(n, kinds.POSITIONAL_OR_KEYWORD) for n in given.args]
+        names += [(n, kinds.VAR_POSITIONAL) for n in (given.vararg,) if n]
+        names += [(n, kinds.KEYWORD_ONLY) for n in given.kwonlyargs]
+        names += [(n, kinds.VAR_KEYWORD) for n in (given.kwarg,) if n]
+        positional = [*given.posonlyargs, *given.args]
+        defaults = dict(zip([n.id for n in reversed(positional)], reversed(function.defaults), strict=False))
+        defaults |= function.kw_defaults
+        unknown = any(n.annotation for n, _ in names) or not all(isinstance(d, Static) for d in defaults.values())
+        if unknown:
+            problem = "`inspect.signature` of a function defined inside that has annotations, or defaults that vary"
+            raise self.unsupported("DJ118", problem, None, "define it outside, or leave them out")
+        known = {name: default.obj for name, default in defaults.items()}
+        return [kinds(n.id, kind, default=known.get(n.id, kinds.empty)) for n, kind in names]
 
     @core(builtins.hasattr)
     @for_each

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import functools
+import inspect
 import types
 from dataclasses import replace
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
+from diffjit.frontend.objects.order import after
 from diffjit.frontend.objects.sets import CHANGING, SET_METHODS
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -30,6 +33,8 @@ def _all_static(args: list[Any], kwargs: dict[str, Any]) -> bool:
     return all(isinstance(a, Static) for a in (*args, *kwargs.values()))
 
 
+_signature = functools.cache(inspect.signature)
+_LAST = Static(True)
 _ACCESS = frozenset({"__getattribute__", "__setattr__"})
 
 
@@ -68,8 +73,14 @@ class Methods(Mixin):
             return self.change_set(receiver, name, *args)
         family = "dict" if isinstance(held, av.DictC) else "tuple" if isinstance(held, av.Tup) else "list"
         method = getattr(self, f"{family}_{name.strip('_')}", None) if name in _KNOWN[family] else None
+        if isinstance(held, av.DictC) and held.is_set:
+            family, method = "set", self.set_pop if name == "pop" else method
         if method is None:
             raise self.unsupported("DJ118", f"the {family} method `{name}`", node)
+        try:
+            _signature(method.__func__).bind(self, receiver, *args, **kwargs)
+        except TypeError as error:
+            raise self.type_problem("DJ306", f"the {family} method `{name}`: {error}", node, python=TypeError) from None
         return method(receiver, *args, **kwargs)
 
     def behind(self, receiver: av.Iter, name: str) -> tuple[Any, type, Any]:
@@ -275,6 +286,16 @@ class Methods(Mixin):
         self.write(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}))
         return held.items[key]
 
+    def dict_popitem(self, ref: av.Ref, last: Any = _LAST) -> Any:
+        held = self.contents(ref)
+        if held.cls is not collections.OrderedDict and last is not _LAST:
+            raise self.type_problem("DJ306", "the dict method `popitem` takes no arguments", None, python=TypeError)
+        if not held.items:
+            self.out_of_range("popitem(): dictionary is empty", KeyError)
+            return NONE
+        key = next(reversed(held.items) if self.static_int(last, "the option `last`") else iter(held.items))
+        return av.Tup((self.lift_static(key), self.dict_pop(ref, self.lift_static(key))))
+
     def dict_setdefault(self, ref: av.Ref, key: Any, default: Any = NONE) -> Any:
         held, key = self.contents(ref), self.known_key(ref, key)
         if key not in held.items:
@@ -285,7 +306,9 @@ class Methods(Mixin):
         if self.contents(ref).is_set:
             add = lambda item: self.builtin_method_of(ref, "add", item)  # noqa: E731
             for k, other in enumerate(others):
+                before = self.contents(ref)
                 self.iterate(self.unordered(other), add, None, key=("update", k, self.place()))
+                self.note_update(ref, before, other)
             return NONE
         for other in map(self.plain_dict, others):
             if isinstance(other, av.Ref) and isinstance(self.contents(other), av.DictC):
@@ -305,20 +328,24 @@ class Methods(Mixin):
         self.write(ref, replace(held, items={**held.items, **items}))
 
     def dict_copy(self, ref: av.Ref) -> Any:
-        return self.new(replace(self.contents(ref), frozen=""))
+        held = self.contents(ref)
+        return self.new(replace(held, frozen="", past=after(held, "copy") if held.is_set else None))
 
     def dict_clear(self, ref: av.Ref) -> Any:
-        self.write(ref, replace(self.contents(ref), items={}))
+        self.write(ref, replace(self.contents(ref), items={}, past=None))
         return NONE
 
     def dict_add(self, ref: av.Ref, item: Any) -> Any:
-        held = self.contents(ref)
-        self.write(ref, replace(held, items={**held.items, self.known_key(ref, item): item}))
+        held, key = self.contents(ref), self.known_key(ref, item)
+        past = None if held.past is None else after(held, "add", key)
+        self.write(ref, replace(held, items={**held.items, key: item}, past=past))
         return NONE
 
     def dict_discard(self, ref: av.Ref, item: Any) -> Any:
         held, key = self.contents(ref), self.known_key(ref, item)
-        self.write(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}))
+        if key in held.items:
+            kept = {k: v for k, v in held.items.items() if k != key}
+            self.write(ref, replace(held, items=kept, past=after(held, "discard", key)))
         return NONE
 
     def dict_remove(self, ref: av.Ref, item: Any) -> Any:
@@ -334,6 +361,7 @@ _KNOWN: dict[str, frozenset[str]] = {
     }),
     "tuple": frozenset({"index", "count", "_replace", "_asdict"}),
     "dict": frozenset({
-        "items", "keys", "values", "get", "pop", "setdefault", "update", "copy", "clear", "add", "discard", "remove",
+        "items", "keys", "values", "get", "pop", "popitem", "setdefault", "update", "copy", "clear", "add", "discard",
+        "remove",
     }),
 }  # fmt: skip

@@ -258,7 +258,10 @@ class Lifting(Mixin):
             if isinstance(value, set | frozenset):
                 place = (key, value, getter)
                 cls = frozenset if isinstance(value, frozenset) else None
-                return self.outside(av.DictC({k: self.lift_static(k) for k in keys}, is_set=True, cls=cls), place)
+                return self.outside(
+                    av.DictC({k: self.lift_static(k) for k in keys}, is_set=True, cls=cls, past=(("outside", keys),)),
+                    place,
+                )
             items = {
                 k: self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
                 for k in keys

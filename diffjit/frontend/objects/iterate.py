@@ -13,7 +13,6 @@ import numpy as np
 
 from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError, UnsupportedSyntax
-from diffjit.frontend.objects.sets import in_order_of_a_set
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.loops import Loop
 from diffjit.frontend.syntax.mixin import Mixin
@@ -392,7 +391,7 @@ class Iteration(Mixin):
             if isinstance(held, av.ListC):
                 return list(held.items)
             if isinstance(held, av.DictC):
-                return [self.lift_static(k) for k in (in_order_of_a_set(held.items) if held.is_set else held.items)]
+                return [self.lift_static(k) for k in (self.set_order(held) if held.is_set else held.items)]
         raise UnknownLength
 
     def _iter_getters(self, iterable: av.Iter, node: Any) -> list[Callable[[], Any]]:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from diffjit.frontend.objects.order import (
+    OrderUnknown,
+    after,
+    given_of,
+    hangs_on_compiling,
+    has_lasting_hash,
+    in_order,
+    kept_constant,
+    next_of,
+)  # fmt: skip
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import Learn
+from diffjit.frontend.values.templates import Learn, objects_among
 from diffjit.frontend.values.values import NONE, Static
 
 _OPERATORS = {
@@ -15,6 +25,7 @@ _OPERATORS = {
     "bitwise_xor": "symmetric_difference", "equal": "__eq__", "less": "__lt__", "less_equal": "__le__",
     "greater": "__gt__", "greater_equal": "__ge__",
 }  # fmt: skip
+_MAKING = frozenset(list(_OPERATORS)[:4])
 SET_METHODS = frozenset({*list(_OPERATORS.values())[:4], "issubset", "issuperset", "isdisjoint"})
 CHANGING = {f"{name}_update": name for name in ("intersection", "difference", "symmetric_difference")}
 
@@ -43,8 +54,19 @@ class SetOperators(Mixin):
         if self._as_other(ref, other) is not ref and self.may_tabulate(site):
             raise Learn("tables", {site: False})
 
+    def is_keys(self, value: Any) -> bool:
+        """What `keys()` or `items()` of a dict gives, which is a set where operators meet it."""
+        return isinstance(value, av.Iter) and value.kind == "view" and value.parts[1].obj in ("keys", "items")
+
     def combine_sets(self, kind: str, left: Any, right: Any) -> Any:
         """`|`, `&`, `-` and `^`; None where they are not those of sets and dicts."""
+        if kind in _MAKING and (self.is_keys(left) or self.is_keys(right)):
+            sets = self.py_set(left), self.py_set(right)
+            made = self.set_method(sets[0], _OPERATORS[kind], sets[1])
+            if isinstance(held := self.contents(made), av.DictC):
+                given = [self._given(v, s) for v, s in zip((left, right), sets, strict=True)]
+                self.write(made, replace(held, past=(("of_keys", kind, *given),)))
+            return made
         a, b = self.keyed(left), self.keyed(right)
         if a is None or b is None or a.is_set != b.is_set:
             return None
@@ -52,29 +74,93 @@ class SetOperators(Mixin):
             return self.new(av.DictC({**a.items, **b.items})) if kind == "bitwise_or" else None
         return self.set_method(left, _OPERATORS[kind], right) if kind in _OPERATORS else None
 
+    def combine_in_place(self, kind: str, ref: av.Ref, other: Any) -> Any:
+        """`|=`, `&=`, `-=` and `^=`: the dict or set; None where they are not those of sets and dicts."""
+        self.mind_keys_of(ref, other)
+        joined, held = self.combine_sets(kind, ref, other), self.contents(ref)
+        if joined is None or held.cls is frozenset:  # another set takes its name, and this one stays as it is
+            return joined
+        name = "update" if kind == "bitwise_or" else f"{_OPERATORS[kind]}_update"
+        past = after(held, name, self._given(other, other)) if held.is_set else None
+        self.write(ref, replace(held, items=self.contents(joined).items, past=past))
+        return ref
+
+    def _given(self, value: Any, made: av.Ref) -> tuple[str, Any]:
+        """An operand, and the set that was made of it, for those who do again what was done."""
+        if self.is_keys(value):
+            return ("keys", tuple(self.contents(made).items))
+        held = self.keyed(value)
+        return ("list", tuple(self.contents(made).items)) if held is None else given_of(held)
+
     def set_method(self, ref: av.Ref, name: str, *others: Any) -> Any:
         """What Python's own sets of these keys give: another set, or a truth value."""
         sets = [ref, *map(self.py_set, others)]
         if any(map(self.is_run_time_set, sets)):
-            return self.call_method(self.tabulated(self.contents(ref)), name, sets[1:])
+            known = ref if self.is_run_time_set(ref) else self.tabulated(self.contents(ref))
+            return self.call_method(known, name, sets[1:])
         held = [self.contents(s).items for s in sets]
         found = getattr(set(held[0]), name)(*map(set, held[1:]))
         if isinstance(found, bool):
             return Static(found)
+        past = after(self.contents(ref), name, *map(self._given, others, sets[1:]))
         kept = {k: next(items[k] for items in held if k in items) for k in found}
-        return self.new(av.DictC(kept, is_set=True, cls=self.contents(ref).cls))
+        return self.new(av.DictC(kept, is_set=True, cls=self.contents(ref).cls, past=past))
 
     def change_set(self, ref: av.Ref, name: str, *others: Any) -> Any:
         """`intersection_update` and the like."""
         sets = tuple(map(self.py_set, others))
         for other in sets:
             self.mind_keys_of(ref, other)
-        made = self.set_method(ref, CHANGING[name], *sets)
-        self.write(ref, replace(self.contents(ref), items=self.contents(made).items))
+        made, held = self.set_method(ref, CHANGING[name], *sets), self.contents(ref)
+        if self.is_run_time_set(made):
+            cure = "use a set made inside the function, with numbers or tuples of numbers as items"
+            raise self.unsupported("DJ123", "a set changes by one whose items are only known at run time", None, cure)
+        past = after(held, name, *map(self._given, others, sets))
+        self.write(ref, replace(held, items=self.contents(made).items, past=past))
         return NONE
+
+    def displayed_set(self, ref: av.Ref) -> av.Ref:
+        """A new set that stands in the program: Python makes one of constants out of a frozenset that it keeps."""
+        held, function = self.contents(ref), self.frames[-1].fn.scope.pyfunc
+        kept = isinstance(held, av.DictC) and function is not None and kept_constant(function.__code__, held)
+        if kept:
+            self.write(ref, replace(held, past=(("update", ("constant", kept)),)))
+            self.portable = self.portable and not hangs_on_compiling(kept, held)
+        return ref
+
+    def note_update(self, ref: av.Ref, before: Any, other: Any) -> None:
+        """A set has got the items of another set, or of a dict, which Python enters all at once."""
+        held, given = self.contents(ref), self.keyed(other)
+        if given is not None and isinstance(held, av.DictC) and isinstance(before, av.DictC):
+            self.write(ref, replace(held, past=after(before, "update", given_of(given))))
+
+    def set_order(self, held: av.DictC) -> list[Any]:
+        """The keys of a set in the order of Python's own."""
+        self.portable = self.portable and (len(held.items) <= 1 or all(map(has_lasting_hash, held.items)))
+        try:
+            return in_order(held)
+        except OrderUnknown:
+            problem = "iteration over a set that was made of too many others to know Python's order"
+            raise self.unsupported("DJ115", problem, None, "iterate over sorted(...) of it") from None
+
+    def set_pop(self, ref: av.Ref) -> Any:
+        """Take the item that Python's own set of these keys gives."""
+        held = self.contents(ref)
+        if not held.items:
+            self.out_of_range("pop from an empty set", KeyError)
+            return NONE
+        if len(held.items) > 1 and objects_among(held.items):
+            raise self.unsupported(
+                "DJ115", "`pop` of a set of objects, whose order is Python's own", None, "use a list"
+            )
+        self.set_order(held)
+        key = next_of(held)
+        self.write(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}, past=after(held, "pop")))
+        return held.items[key]
 
     def compare_keyed(self, kind: str, left: Any, right: Any, node: Any) -> Any:
         """A comparison of sets, or of dicts; None for anything else."""
+        left, right = (self.py_set(v) if self.is_keys(v) else v for v in (left, right))
         a, b = self.keyed(left), self.keyed(right)
         if a is None and b is None:
             return None
@@ -93,11 +179,3 @@ class SetOperators(Mixin):
             x, y = a.items[key], b.items[key]  # what is one object is equal, which an array would not say of itself
             result = result if x is y else self.both(result, self.truth(self.compare_kind("equal", x, y, node)))
         return result
-
-
-def in_order_of_a_set(keys: Any) -> list[Any]:
-    """Keys in the order in which Python's own set gives them, which is not that of their arrival."""
-    ordered: set[Any] = set()
-    for key in keys:
-        ordered.add(key)
-    return list(ordered)

@@ -106,7 +106,10 @@ class Tables(Mixin):
 
     def unordered(self, iterable: Any) -> Any:
         """What a set holds, for those who do not mind the order."""
-        return self.get_attribute(iterable, "kept_keys") if self.is_run_time_set(iterable) else iterable
+        if self.is_run_time_set(iterable):
+            return self.get_attribute(iterable, "kept_keys")
+        held = self.keyed(iterable)
+        return av.Tup(tuple(map(self.lift_static, held.items))) if held is not None and held.is_set else iterable
 
     def make_dict(self, pairs: list[tuple[Any, Any]], node: Any = None) -> av.Ref:
         """A new dict of these keys and values; a value without a key is another dict."""

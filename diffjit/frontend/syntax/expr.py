@@ -85,7 +85,7 @@ class Expressions(Mixin):
         return self.new(av.ListC(tuple(self.eval_items(node.elts))))
 
     def eval_Set(self, node: gast.AST) -> Any:
-        return self.make_set(self.eval_items(node.elts), node)
+        return self.displayed_set(self.make_set(self.eval_items(node.elts), node))
 
     def starred_items(self, value: Any, node: gast.AST) -> Any:
         """What a star stands for in a list: a tuple where the number of items is known, or can be."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 from typing import Any
 
@@ -264,11 +263,9 @@ class Statements(Mixin):
                 self.repeat_in_place(current, value, node)
                 return current
             if isinstance(held, av.DictC):
-                self.mind_keys_of(current, value)
-                joined = self.combine_sets(kind, current, value)
+                joined = self.combine_in_place(kind, current, value)
                 if joined is not None:
-                    self.write(current, dataclasses.replace(held, items=self.contents(joined).items))
-                    return current
+                    return joined
         cls, dunder = self.operating_class(current), f"__i{DUNDER.get(kind)}__"
         if cls is not None and self.class_has(cls, dunder):
             return self.call_method(current, dunder, [value])

@@ -260,7 +260,7 @@ def kind_of(value: Any) -> Any:
         case av.ListC():
             return ("list", len(value.items))
         case av.DictC():
-            return ("dict", tuple(value.items), value.is_set, value.cls)
+            return ("dict", tuple(value.items), value.is_set, value.cls, value.past)
         case av.ObjC():
             return ("object", value.cls, tuple(sorted(value.fields)), _unread(value))
         case av.Range() | av.Slice():

@@ -72,6 +72,7 @@ class DictC:
     frozen: str = ""
     factory: Any = None  # of a defaultdict
     site: Any = None  # where it was made
+    past: tuple[Any, ...] | None = None  # of a set: what was done to it; None where its items were added in their order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
