@@ -30,6 +30,7 @@ from tests.fuzz.validate import EDGES, FAST, LIGHT, PLAIN, Record, bits_agree, d
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = (0, -1, 1)
 ALONE = "TESTS_LOOPS_ALONE"  # in the environment: every loop is a function
+LOOPS, GIANTS = "loops", "giants"  # in it: that, or array operations in loops, too, and LLVM leaves what calls them
 SEED = "seed "  # of a random program, in place of a name
 
 
@@ -129,7 +130,7 @@ def recorded(names: list[str], backend: str, environment: dict[str, str]) -> dic
     return dict(lines)
 
 
-def every_loop_alone() -> None:
+def every_loop_alone(how: str = LOOPS) -> None:
     """Make a function of every loop that may be one, and of what is called twice, however short the program is."""
     from diffjit.frontend.calls import repeated
     from diffjit.frontend.entry import program
@@ -139,19 +140,24 @@ def every_loop_alone() -> None:
     repeated._CALLS, repeated._SHARE, repeated._GAIN = 2, 10**9, 10  # pyright: ignore[reportPrivateUsage]
 
     outlined.LONG = outlined.LONGEST = outlined.FRACTION = outlined.FEW = 0
+    if how == GIANTS:
+        from diffjit.lowering.llvm import optimiser
+
+        outlined.HUGE = optimiser.LARGE = 0
+        optimiser.GIANT = 200
 
 
-def compared(names: list[str], backend: str = "numba", *, alone: bool = False) -> tuple[list[str], int]:
+def compared(names: list[str], backend: str = "numba", *, alone: str = "") -> tuple[list[str], int]:
     """Where the optimised programs differ from the plain ones, and how many are the same to the last bit."""
-    how = {"DIFFJIT_PLAIN": "", ALONE: "1" if alone else ""}
+    how = {"DIFFJIT_PLAIN": "", ALONE: alone}
     optimised, plain = recorded(names, backend, how), recorded(names, backend, PLAIN)
     found = [f"{name}: {line}" for name in names for line in differences(optimised[name], plain[name])]
     return found, sum(bits_agree(optimised[name], plain[name]) for name in names)
 
 
-def tiers_compared(names: list[str], *, alone: bool = False) -> list[str]:
+def tiers_compared(names: list[str], *, alone: str = "") -> list[str]:
     """Where quick code gives other bits than fast code."""
-    how = {ALONE: "1" if alone else ""}
+    how = {ALONE: alone}
     light, fast = recorded(names, "numba", LIGHT | how), recorded(names, "numba", FAST | how)
     return [f"{name}: {line}" for name in names for line in other_bits(light[name], fast[name])]
 
@@ -166,14 +172,15 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="corpus programs; a sample by default")
     parser.add_argument("--all", action="store_true", help="the whole corpus")
     parser.add_argument("--tiers", action="store_true", help="code made quickly against code made well")
-    parser.add_argument("--alone", action="store_true", help="loops that are functions against plain code")
+    told = "loops that are functions against plain code; of giants, array operations in loops, too"
+    parser.add_argument("--alone", choices=(LOOPS, GIANTS), default="", nargs="?", const=LOOPS, help=told)
     parser.add_argument("--seeds", metavar="A:B", help="random programs instead")
     parser.add_argument("--backend", choices=("numba", "python"), default="numba")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         if os.environ.get(ALONE):
-            every_loop_alone()
+            every_loop_alone(os.environ[ALONE])
         for name in options.names:
             print("record:" + json.dumps([name, record(name, options.backend)]), flush=True)
         return 0

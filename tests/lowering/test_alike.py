@@ -59,11 +59,12 @@ def made(seed, tmp_path, *, raises=False):
     return scope["f"], file
 
 
-@pytest.fixture(params=[0, 500], ids=["ordered", "reordered"])
+@pytest.fixture(params=[(0, 8000), (500, 8000), (0, 0)], ids=["ordered", "reordered", "giant"])
 def every_loop(request, monkeypatch):
     for name in ("LONG", "LONGEST", "FRACTION", "FEW"):
         monkeypatch.setattr(outlined, name, 0)
-    monkeypatch.setattr(outlined, "PART", request.param)
+    for name, limit in zip(("PART", "HUGE"), request.param, strict=True):
+        monkeypatch.setattr(outlined, name, limit)
 
 
 def check(seed, tmp_path):

@@ -14,7 +14,7 @@ from diffjit.ir.text import syntax
 from diffjit.lowering.loops import outlined
 from diffjit.lowering.text.printed_order import printed_needs
 from tests.test_corpus import COMPILED
-from tests.validate import compared
+from tests.validate import GIANTS, LOOPS, compared
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(0.5, 1.5, 7)
@@ -187,14 +187,20 @@ def test_errors_come_from_their_line(f, error):
 
 def test_a_sample_of_the_corpus_and_random_programs():
     names = [*COMPILED[::40], "seed 7100", "seed 7101"]
-    assert compared(names, alone=True)[0] == []
+    assert compared(names, alone=LOOPS)[0] == []
+
+
+def test_a_sample_of_the_corpus_and_random_programs_as_parts_of_a_giant():
+    names = [*COMPILED[20::60], "seed 7102", "seed 7103"]
+    assert compared(names, alone=GIANTS)[0] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(12))
 def test_the_corpus_and_random_programs(block):
     names = [*COMPILED[block::12], *(f"seed {k}" for k in range(7110 + 8 * block, 7118 + 8 * block))]
-    assert compared(names, alone=True)[0] == []
+    assert compared(names, alone=LOOPS)[0] == []
+    assert compared(names, alone=GIANTS)[0] == []
 
 
 def test_what_a_function_relies_on_is_asked_of_its_caller():

@@ -371,7 +371,7 @@ end:
 """
 
 
-def test_loops_of_large_modules_are_not_copied_for_tests_in_them(monkeypatch):
+def test_loops_of_large_modules_are_not_copied_for_tests_in_them():
     """The search for these takes LLVM minutes in functions of 100,000 instructions."""
     passes = [{"level": 0, "loops": False, "straight": False}, {"level": 3, "loops": True, "straight": False}]
     wanted = {"triple": llvm.get_process_triple(), "machine": {"opt": 3}, "passes": passes, "rotate": True}
@@ -379,6 +379,37 @@ def test_loops_of_large_modules_are_not_copied_for_tests_in_them(monkeypatch):
     bitcode = llvm.parse_assembly(LOOP_WITH_A_TEST, llvm.create_context()).as_bitcode()
     found = {}
     for large in (len(bitcode), len(bitcode) - 1):
-        monkeypatch.setattr(optimiser, "LARGE", large)
-        found[large] = optimiser.object_code(llvm, bitcode, wanted).decode().count(" = phi ")
+        limits = {"large": large, "giant": optimiser.GIANT}
+        found[large] = optimiser.object_code(llvm, bitcode, {**wanted, **limits}).decode().count(" = phi ")
     assert list(found.values()) == [2, 1]
+
+
+X = np.linspace(0.1, 0.8, 6)
+
+
+def giant(x, k):
+    total, seen = 0.0, []
+    for i in range(x.size):
+        if x[i] > k:
+            break
+        seen.append(np.sin(x[i]) * x[: i + 1])
+        total += np.sum(seen[-1] * x[i])
+    return total + np.sum(seen[0]) * k
+
+
+def test_functions_that_llvm_does_not_get_through_are_left_as_they_are(monkeypatch):
+    """An old llvmlite cannot say so, and does as little for all functions of the module."""
+    wanted = dj.value_and_grad(giant, argnums=(0, 1))(X, 0.9)
+    second = dj.hessian(giant)(X, 0.9)
+    dj.clear_cache()
+    monkeypatch.setattr(optimiser, "LARGE", 0)
+    monkeypatch.setattr(optimiser, "GIANT", 100)
+    if optimiser._may_leave(llvm):
+        assert "optnone" in dj.source(dj.grad(giant), X, 0.9, stage="llvm")
+    found = dj.value_and_grad(giant, argnums=(0, 1))(X, 0.9)
+    for a, b in zip((wanted[0], *wanted[1]), (found[0], *found[1]), strict=True):
+        assert a == pytest.approx(b, rel=1e-14)
+    assert second == pytest.approx(dj.hessian(giant)(X, 0.9), rel=1e-13)
+    with pytest.raises(IndexError) as raised:
+        dj.grad(giant)(X, -1.0)
+    assert f", line {giant.__code__.co_firstlineno + 7}, in" in "".join(raised.value.__notes__)

@@ -23,6 +23,8 @@ IDLE = 120  # seconds without a request after which the process ends
 LONGEST = 600  # seconds of processor time that one request may take
 LARGE = 1_000_000  # bytes of bitcode from which on loops are not copied for each way of a test inside them: the search
 # for such tests takes 220 s of 230 for a function of 180,000 instructions, and nothing else that level 3 adds is missed
+GIANT = 250_000  # instructions of a function from which on LLVM leaves it as it is, and no module with one gets the
+# registers that take long: they would take 500 s and more for 900,000, and take 30
 OPTIONS = (
     "-hints-allow-reordering=false",  # else a loop that is told how many lanes to take may add up in another order
 )
@@ -87,21 +89,33 @@ def write_all(file: int, content: bytes) -> None:
 def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
     """What the machine runs: inlined, freed of pairs of increments and decrements of references, then optimised.
 
-    Where another form is wanted, the same as text: "llvm", or the assembly, "asm".
+    Where another form is wanted, the same as text: "llvm", or the assembly, "asm". `large` and `giant`: see `LARGE` and
+    `GIANT`.
     """
     if wanted["triple"].startswith("nvptx"):
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
-    target = llvm.Target.from_triple(wanted["triple"]).create_target_machine(**wanted["machine"])
     module = llvm.parse_bitcode(bitcode, llvm.create_context())
+    plain = llvm.Target.from_triple(wanted["triple"])
+    target = plain.create_target_machine(**wanted["machine"])
     if wanted["lanes"]:
         module = llvm.parse_assembly(with_lanes(str(module), register_bytes(llvm, target)), llvm.create_context())
     first, second = wanted["passes"]
-    if len(bitcode) > LARGE:
+    large = len(bitcode) > wanted["large"]
+    if large:
         second = {**second, "level": min(second["level"], 2)}
-    if wanted["only"] is not None and _may_leave(llvm):
+    leaves = _may_leave(llvm)
+    if large or (leaves and wanted["only"] is not None):
         builder = _builder(llvm, target, level=0, loops=False, straight=False)
         builder.getModulePassManager().run(module, builder)  # what is always inlined is inlined everywhere
+    giants = [f for f in module.functions if _size(f) > wanted["giant"]] if large else []
+    if giants:
+        target = plain.create_target_machine(**{**wanted["machine"], "opt": 0})
+    if giants and not leaves:
+        first, second = {**first, "level": 0}, {**second, "level": 0}
+    if leaves:
+        _leave(giants)
+    if leaves and wanted["only"] is not None:
         _leave_others(module, wanted["only"])
     for settings in (first, second):
         builder = _builder(llvm, target, **settings)
@@ -140,10 +154,17 @@ def _leave_others(module: Any, names: list[str]) -> None:
             wanted.add(name)
             calls = [i for b in functions[name].blocks for i in b.instructions if i.opcode == "call"]
             todo += [operand.name for i in calls for operand in i.operands]
-    for name, function in functions.items():
-        if name not in wanted:
-            for attribute in ("noinline", "optnone"):
-                function.add_function_attribute(attribute)
+    _leave(function for name, function in functions.items() if name not in wanted)
+
+
+def _leave(functions: Any) -> None:
+    for function in functions:
+        for attribute in ("noinline", "optnone"):
+            function.add_function_attribute(attribute)
+
+
+def _size(function: Any) -> int:
+    return sum(1 for block in function.blocks for _ in block.instructions)
 
 
 def _builder(llvm: Any, target: Any, *, level: int, loops: bool, straight: bool) -> Any:

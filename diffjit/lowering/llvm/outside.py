@@ -220,7 +220,8 @@ def attempted(
                 continue
             answer: bytes | None = None
             trouble = TROUBLE.pop(0) if TROUBLE else ""
-            head = json.dumps({**passes, "trouble": trouble}).encode()
+            limits = {"large": optimiser.LARGE, "giant": optimiser.GIANT}
+            head = json.dumps({**passes, **limits, "trouble": trouble}).encode()
             try:
                 answer = _answer(state, head, bitcode)
             except _Ended as ended:

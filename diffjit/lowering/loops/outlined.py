@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 LONG = 250  # operations of a function whose loops with sums stand alone
 LONGEST = 1000  # operations of a function whose loops do, whatever they compute, and whose own sums are in order
+HUGE = 8000  # operations of a function whose array operations do, in loops, too: LLVM does not get through it otherwise
 PART = 500  # operations of a loop that LLVM may take through all passes before the first call
 FEW = 32  # elements that are added up where they are: a call would take longer
 MOST = 24  # parameters of a function: each array is nine or more of the machine's, and may overlap any other
@@ -73,6 +74,8 @@ def nest_pays(nest: Loops) -> bool:
     if not nest.order or id(printer.function) in printer.recursive or printer.size < LONG:
         return False
     looped = printer.looped(nest.op)
+    if printer.size >= HUGE:
+        return True
     known = looped and all(n.isdigit() for n in nest.nest.lengths)
     if known and (printer.size < LONGEST or math.prod(map(int, nest.nest.lengths)) < FEW):
         return False  # a small one, in which the call would show
