@@ -23,7 +23,7 @@ from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, FLOAT, Array, Scalar, not_one
+from diffjit.ir.types import BOOL, Array, Scalar, not_one
 from diffjit.primitives.library import tables
 
 BINARY = {
@@ -173,8 +173,7 @@ class Operators(Mixin):
             fraction: Any = value.obj if isinstance(value, Static) else None
             if not tree.never_changes(type(fraction)) or type(fraction).__name__ != "Fraction":
                 continue
-            ty = other.type if isinstance(other, Value) else None
-            if not isinstance(ty, Scalar) or ty.dtype != np.float64:
+            if not _is_double(other):
                 continue
             whole = kind == "power" and value is right and fraction.denominator == 1
             number = Static(fraction.numerator if whole else float(fraction))
@@ -246,7 +245,7 @@ class Operators(Mixin):
             outcome = self.evaluated(PYTHON_OPERATORS[kind], left.obj, right.obj)
             return Static(outcome) if not isinstance(outcome, np.ndarray) else self.lift_constant(outcome)
         for value, other, turned in ((right, left, False), (left, right, True)):
-            if _is_exact(value) and isinstance(other, Value) and other.type in (Scalar(np.float64), FLOAT):
+            if _is_exact(value) and _is_double(other):
                 return self.compare_exactly(REFLECTED_KINDS.get(kind, kind) if turned else kind, other, value.obj)
         if self.is_text(left) and self.is_text(right):
             raise self.letters([left, right], "a comparison of texts", node)
@@ -537,6 +536,11 @@ class Operators(Mixin):
 def _is_new(value: Value) -> bool:
     """An array that an operation made."""
     return value.op is not None and not value.op.row.meets
+
+
+def _is_double(value: Any) -> bool:
+    """Whether a value is a number of float64 that is only known at run time."""
+    return isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype == np.float64
 
 
 def _is_exact(value: Any) -> bool:
