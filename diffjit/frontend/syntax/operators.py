@@ -6,7 +6,7 @@ import dataclasses
 import operator
 import sys
 import types
-from typing import Any
+from typing import Any, TypeGuard
 
 import gast
 import numpy as np
@@ -538,7 +538,7 @@ def _is_new(value: Value) -> bool:
     return value.op is not None and not value.op.row.meets
 
 
-def _is_double(value: Any) -> bool:
+def _is_double(value: Any) -> TypeGuard[Value]:
     """Whether a value is a number of float64 that is only known at run time."""
     return isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype == np.float64
 
