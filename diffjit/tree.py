@@ -433,6 +433,16 @@ def leaf_key(leaf: Any) -> Any:
 _BY_VALUE = frozenset({type(None), bool, int, str, bytes, np.dtype})
 
 
+_WITH_VALUES = ("datetime", "decimal", "fractions")
+_NEVER_CHANGE = frozenset({"date", "datetime", "time", "timedelta", "timezone", "Decimal", "Fraction"})
+
+
+def never_changes(cls: type) -> bool:
+    """Whether values of a class of Python's library are what they are for good: dates, decimals, fractions."""
+    name, module = cls.__name__, cls.__module__
+    return name in _NEVER_CHANGE and module in _WITH_VALUES and getattr(sys.modules[module], name, None) is cls
+
+
 def static_key(value: Any) -> Any:
     """What is equal for two values only if no program can tell them apart.
 
@@ -443,6 +453,8 @@ def static_key(value: Any) -> Any:
         return kind, value
     if kind is Labels or kind is Constant:
         return kind, static_key(value.shown)
+    if never_changes(kind):  # noon here and noon there are equal, if they are the same moment; so are 1.0 and 1.00
+        return kind, repr(value)
     if isinstance(value, (float, complex, np.generic)):
         return kind, repr(value)
     if isinstance(value, (int, str, bytes)):

@@ -87,6 +87,62 @@ def test_broadcast_views_that_are_joined(f, backend):
         dj.grad(f, backend=backend)(X, Y, 1.0)
 
 
+def columns(x, y, s, n=2):
+    t, _ = np.broadcast_arrays(x, np.zeros((2, len(x))))
+    found = [y * np.ones(t.shape), t]
+    for k in range(n):
+        found = [*found, np.sin(s * (k + 1) * t) * y]
+    return sum(np.sum(c * c * x) * (k + 1) for k, c in enumerate(found))
+
+
+def parts_of_it(x, y, s, n=3):
+    found = []
+    for k in range(n):
+        found.append(np.broadcast_to(x[k : k + 1] * s, (2, 3))[1:])
+        found.append(np.ones((1, 3)) * y)
+    return sum(np.sum(v * v * x) for v in found)
+
+
+def set_later(x, y, s, n=3):
+    found = [np.ones((2, len(x))) * y * k for k in range(n)]
+    found[n - 1] = np.broadcast_to(x, (2, len(x)))
+    found[0] = np.broadcast_to(x * s, (2, len(x)))
+    return sum(np.sum(v * v * y) for v in found)
+
+
+def chosen_first(x, y, s, n=3):
+    found = []
+    for k in range(n):
+        v = np.broadcast_to(x, (k + 1, len(x))) if y[k] > 0.0 else np.ones((k + 1, 1)) * y
+        found.append(v)
+    return sum(np.sum(v[-1] ** 3 * s) for v in found) + found[0][0, 0] * found[-1][-1, 2]
+
+
+def carried(x, y, s, n=3):
+    v, found = np.broadcast_to(x, (2, len(x))), []
+    for k in range(n):
+        found.append(v)
+        v = np.broadcast_to(y * k, (2, len(x)))
+    return sum(np.sum(w[-1] ** 3 * s) for w in found) + np.sum(v)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", [columns, parts_of_it, set_later, chosen_first, carried])
+def test_broadcast_views_in_lists_of_memory_that_stays(f, backend):
+    x, y, s = np.array([0.5, 1.2, -0.7]), np.array([0.3, -0.4, 0.9]), 1.3
+    assert dj.jit(f, backend=backend)(x, y, s) == pytest.approx(f(x, y, s), rel=1e-13)
+    gradient = dj.grad(f, (0, 1, 2), backend=backend)
+    expected = slopes(f, x, y, s), slopes(lambda y: f(x, y, s), y), slopes(lambda s: f(x, y, s[0]), np.array([s]))
+    for got, by_steps in zip(gradient(x, y, s), expected, strict=True):
+        np.testing.assert_allclose(got, by_steps.reshape(np.shape(got)), rtol=1e-6, atol=1e-7)
+    tangent = dj.jvp(f, (x, y, s), (y, x, 0.2), backend=backend)[1]
+    assert tangent == pytest.approx(expected[0] @ y + expected[1] @ x + 0.2 * expected[2][0], rel=1e-6)
+    second = dj.hvp(f, (x, y, s), (y, x, 0.2), argnums=(0, 1, 2), backend=backend)
+    ahead, behind = (gradient(x + h * y, y + h * x, s + h * 0.2) for h in (1e-6, -1e-6))
+    for got, one, other in zip(second, ahead, behind, strict=True):
+        np.testing.assert_allclose(got, (one - other) / 2e-6, rtol=1e-5, atol=1e-6)
+
+
 # Random programs ------------------------------------------------------------------------------------------------------
 
 

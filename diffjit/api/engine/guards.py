@@ -107,12 +107,12 @@ def _written(*counts: int) -> Callable[..., Callable[[], bool]]:
 _VALUES = (int, float, complex, np.generic, str, bytes, tuple, frozenset, set, range)
 
 
+def _is_value(a: Any) -> bool:
+    return isinstance(a, _VALUES) or tree.never_changes(type(a))
+
+
 def _same(a: Any, b: Any) -> bool:
     try:
-        return (
-            type(a) is type(b)
-            and bool(a == b)
-            and (not isinstance(a, _VALUES) or tree.static_key(a) == tree.static_key(b))
-        )
+        return type(a) is type(b) and bool(a == b) and (not _is_value(a) or tree.static_key(a) == tree.static_key(b))
     except (TypeError, ValueError):
         return False

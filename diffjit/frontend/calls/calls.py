@@ -16,11 +16,11 @@ from diffjit import streams, tree
 from diffjit.errors import DiffjitError, NoRule
 from diffjit.frontend.calls.methods import is_of_others
 from diffjit.frontend.entry.lift import Guard
-from diffjit.frontend.entry.places import Keys
+from diffjit.frontend.entry.places import Asked, Keys
 from diffjit.frontend.kernels.words import is_of_kernels
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.outside.foreign import routine_for
-from diffjit.frontend.outside.surroundings import is_cython, is_pure_library
+from diffjit.frontend.outside.surroundings import ASKING, is_cython, is_pure_library
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
@@ -320,15 +320,22 @@ class Calls(Mixin):
 
     def is_of_others(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether a function is called with arrays of None or of texts: NumPy's run while specialising."""
-        return any(map(is_of_others, args)) and self.is_static_call(obj, args, kwargs)
+        return (any(map(is_of_others, args)) or is_of_values(obj)) and self.is_static_call(obj, args, kwargs)
 
     def evaluated(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """The result of a Python call on plain objects; where Python raises, so does the program."""
+        self.rest_on_context(getattr(function, "__self__", None), *args)
         try:
             return function(*args, **kwargs)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             self.raise_if(Static(True), type(error), str(error))
             raise
+
+    def rest_on_context(self, *values: Any) -> None:
+        """What is computed from decimals holds while the context is the same that says how they are rounded."""
+        if any(tree.never_changes(type(v)) and type(v).__module__ == "decimal" for v in values):
+            asked, self.portable = Asked(_context, ()), False
+            self.guards["context of decimals"] = Guard(asked, asked())
 
     def run_now(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Run a function while specialising."""
@@ -493,8 +500,8 @@ def _module_of(obj: Any) -> str:
 
 
 _PURE_BUILTINS = frozenset({
-    "abs", "all", "any", "bin", "chr", "divmod", "format", "hash", "hex", "isinstance", "issubclass", "len", "max",
-    "min", "oct", "ord", "pow", "repr", "round", "sorted", "sum",
+    "abs", "all", "any", "bin", "bool", "chr", "complex", "divmod", "float", "format", "hash", "hex", "int",
+    "isinstance", "issubclass", "len", "max", "min", "oct", "ord", "pow", "repr", "round", "sorted", "str", "sum",
 })  # fmt: skip
 _PURE_MODULES = (
     "numpy", "math", "cmath", "operator", "_operator", "itertools", "warnings", "copy", "string", "typing", "re", "ast",
@@ -510,11 +517,31 @@ def is_pure(obj: Any) -> bool:
     if module == "builtins":
         return getattr(obj, "__name__", "") in _PURE_BUILTINS
     bound = getattr(obj, "__self__", None)
+    if is_of_values(obj):
+        return True
     if isinstance(bound, np.generic | re.Match | re.Pattern):  # they never change
         return True
     if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
         return False
     return module.split(".")[0] in _PURE_MODULES and not module.startswith(_IMPURE)
+
+
+def _context() -> Any:
+    """All that a result of decimals hangs on beside them."""
+    import decimal  # programs without decimals do without
+
+    now = decimal.getcontext()
+    trapped = tuple(sorted(signal.__name__ for signal, caught in now.traps.items() if caught))
+    return now.prec, now.rounding, now.Emin, now.Emax, now.capitals, now.clamp, trapped
+
+
+def is_of_values(obj: Any) -> bool:
+    """Whether a call makes a date, a decimal or a fraction, or is a method of one, and asks no clock and no zone."""
+    if isinstance(obj, type):
+        return tree.never_changes(obj)
+    bound = getattr(obj, "__self__", None)
+    owner = bound if isinstance(bound, type) else type(bound)
+    return tree.never_changes(owner) and getattr(obj, "__name__", "") not in ASKING
 
 
 def _alike(given: Any, default: Any) -> bool:

@@ -25,8 +25,10 @@ _OF_OTHERS = frozenset({"copy", "flatten", "item", "ravel", "reshape", "tolist",
 
 
 def is_of_others(value: Any) -> bool:
-    """Whether a value is an array of None, of texts or of other objects, of which all is known."""
-    return isinstance(value, Static) and isinstance(value.obj, np.ndarray) and value.obj.dtype.kind in "OUS"
+    """Whether a value is an array of None, of texts or of other objects, or no number but a date: all is known."""
+    if not isinstance(value, Static):
+        return False
+    return tree.never_changes(type(value.obj)) or (isinstance(value.obj, np.ndarray) and value.obj.dtype.kind in "OUS")
 
 
 def _all_static(args: list[Any], kwargs: dict[str, Any]) -> bool:

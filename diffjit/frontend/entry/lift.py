@@ -117,7 +117,7 @@ _NOT_FOLLOWED = (
 )  # fmt: skip
 _LIBRARIES = frozenset({
     "builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "contextlib", "warnings", "_thread", "typing",
-    "types", "ctypes", "_ctypes", "uarray", "operator",
+    "types", "ctypes", "_ctypes", "uarray", "operator", "decimal",
 })  # fmt: skip
 
 
@@ -313,7 +313,7 @@ class Lifting(Mixin):
 
     def is_plain_object(self, value: Any) -> bool:
         """An instance of a user's class, whose attributes are followed."""
-        if issubclass(type(value), _NOT_FOLLOWED):
+        if issubclass(type(value), _NOT_FOLLOWED) or tree.never_changes(type(value)):
             return False
         if value is None or value is Ellipsis or tree.is_of_numba(value) or tree.is_built_inside(value):
             return False

@@ -184,6 +184,7 @@ class Arith(Mixin):
         if isinstance(value, av.Range):
             return self.array_from(value)
         wrong = isinstance(value, Static) and (value.obj is None or isinstance(value.obj, str))
+        wrong = wrong or (isinstance(value, Static) and type(value.obj).__module__ == "datetime")
         problem = f"{describe(value)} is used where {what} is needed"
         raise self.type_problem("DJ301", problem, python=TypeError if wrong else None)
 

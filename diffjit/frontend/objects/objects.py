@@ -380,6 +380,8 @@ class Objects(Mixin):
             return av.Bound(owner, self.fn_of(found.py_func))  # pyright: ignore[reportFunctionMemberAccess, reportAttributeAccessIssue]
         if isinstance(found, types.MethodDescriptorType) and (origin := self.contents(owner).origin) is not None:
             return Static(getattr(origin[0], name))  # of a class without source: Python calls it on the object itself
+        if isinstance(found, types.WrapperDescriptorType) and found.__objclass__ is not object:
+            raise self.no_rule(found, node)  # an operator of such a class
         return self.static_attribute(cls, name, node)
 
     def set_plain_attribute(self, owner: av.Ref, held: av.ObjC, name: str, value: Any, node: Any) -> None:

@@ -16,7 +16,7 @@ import warnings
 from typing import Any
 
 from diffjit.errors import DiffjitError, UsageError
-from diffjit.frontend.calls.calls import is_pure
+from diffjit.frontend.calls.calls import is_of_values, is_pure
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Asked
 from diffjit.frontend.outside.foreign import types_of
@@ -27,6 +27,7 @@ from diffjit.frontend.outside.surroundings import (
     is_pure_library,
     is_quiet,
     is_surroundings,
+    root,
 )
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
@@ -67,6 +68,11 @@ class OpaqueCalls(Mixin):
         """A call of a log, a clock, a file, or on arrays of None; None where the function is none of these."""
         if self.is_of_others(obj, args, kwargs):
             return self.run_now(obj, args, kwargs)
+        if is_of_values(obj) and self.from_outside(obj, (*args, *kwargs.values())):
+            return self.call_constant(obj, args, kwargs, node)
+        if root(obj) in ("decimal", "_decimal") and not is_of_values(obj):
+            message, cure = f"`{_name(obj)}`, which says how decimals are rounded", "call it outside the program"
+            raise self.unsupported("DJ118", message, node, cure)
         if any(map(self.is_opaque, (*args, *kwargs.values()))) and self.takes_operands(obj):
             return self.call_with_objects(obj, args, kwargs, node)
         if self.has_handler(obj) or (not is_surroundings(obj) and obj is not warnings.warn):
@@ -81,6 +87,13 @@ class OpaqueCalls(Mixin):
             kwargs = {"exc_info": self.exceptions[-1] if self.exceptions else NONE, **kwargs}
         nothing = is_log(obj) or obj is warnings.warn
         return self.act(obj, args, kwargs, node, gives="nothing" if nothing else CLOCKS.get(obj, "object"))
+
+    def from_outside(self, function: Any, given: tuple[Any, ...]) -> bool:
+        """Whether all that makes a date or a fraction comes from outside; many dates may be told of an argument."""
+        sources = [self.static_sources(v, of_floats=True) for v in given if isinstance(v, Value)]
+        known = all(isinstance(v, (Static, Value)) for v in given) and all(sources)
+        told = root(function) == "datetime"
+        return known and not (told and any(path not in self.captures for found in sources for _, path in found))
 
     def call_unknown(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A function without rule and source: Python calls it, if nobody needs its result as a number."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.primitives.opaque.acts import StreamMethod
 
 _MODULES = frozenset({
@@ -42,6 +43,11 @@ _ANSWERED = frozenset({
     os.path.basename, os.path.dirname, os.path.abspath, os.path.splitext, os.path.expanduser, os.path.split,
     logging.getLogger, logging.getLevelName, sys.getrecursionlimit, shutil.which, os.fspath,
 })  # fmt: skip
+_ANSWERED_OF_DATES = (
+    "__format__", "astimezone", "ctime", "fromtimestamp", "strftime", "strptime", "timestamp", "utcfromtimestamp",
+)  # fmt: skip
+ASKING = frozenset({"now", "today", "utcnow", *_ANSWERED_OF_DATES})
+"""Methods of dates that ask the clock, the zone or the language that the program runs in."""
 _OF_A_DICT = {"get", "__getitem__", "__contains__"}
 _ANSWERED_METHODS = {
     logging.Logger: {"isEnabledFor", "getEffectiveLevel", "hasHandlers", "getChild"},
@@ -82,6 +88,8 @@ def is_answered(obj: Any) -> bool:
         return obj.__name__ in _OF_A_DICT
     if any(isinstance(owner, cls) and obj.__name__ in names for cls, names in _ANSWERED_METHODS.items()):
         return True
+    if root(obj) == "datetime" and getattr(obj, "__name__", "") in _ANSWERED_OF_DATES:
+        return tree.never_changes(owner if isinstance(owner, type) else type(owner))
     return isinstance(obj, (types.FunctionType, types.BuiltinFunctionType)) and obj in _ANSWERED
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+import sys
 import types
-from typing import Any
+from typing import Any, TypeGuard
 
 import gast
 import numpy as np
 
+from diffjit import tree
 from diffjit.frontend.calls.dataclass_calls import GENERATED
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.objects.iterate import UnknownLength
@@ -36,6 +38,9 @@ COMPARE = {
 LARGEST_KEPT = next(k for k in range(256, 1 << 20) if int(str(k + 1)) is not int(str(k + 1)))  # as one object
 UNARY = {gast.USub: "negative", gast.UAdd: "positive", gast.Invert: "invert"}
 DUNDER = {kind: function.__name__.strip("_") for kind, function in PYTHON_OPERATORS.items()}
+REFLECTED_KINDS = {
+    "less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal",
+}  # fmt: skip
 REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
@@ -66,6 +71,8 @@ class Operators(Mixin):
             if not operand.type.weak:
                 return self.ew("logical_not", operand)
             operand = self.cast(operand, np.int64, weak=True)  # Python's own bool is an int here: `~True` is -2
+        if isinstance(operand, Static) and tree.never_changes(type(operand.obj)):
+            return Static(self.evaluated(getattr(operator, DUNDER[kind]), operand.obj))
         return self.ew(kind, operand)
 
     def logical_not(self, value: Any) -> Any:
@@ -84,6 +91,7 @@ class Operators(Mixin):
         """A binary operator on any two values."""
         if all(isinstance(v, Static) and not isinstance(v.obj, np.ndarray) for v in (left, right)):
             return self.static_binary(kind, left, right, node)
+        left, right = self.fraction_as_number(kind, left, right)
         left, right = self.met_keys(self.certain(left), self.certain(right))
         user = self.user_operator(kind, left, right)
         if user is not None:
@@ -151,10 +159,27 @@ class Operators(Mixin):
         a, b = left.obj, right.obj
         if av.is_number(a) and av.is_number(b):
             return self.arithmetic(kind, left, right)
+        self.rest_on_context(a, b)
         try:
             return Static(PYTHON_OPERATORS[kind](a, b))
         except TypeError as error:
             raise self.type_problem("DJ309", str(error), node, python=TypeError) from error
+        except (ArithmeticError, ValueError) as error:
+            self.raise_if(Static(True), type(error), str(error))
+            raise
+
+    def fraction_as_number(self, kind: str, left: Any, right: Any) -> tuple[Any, Any]:
+        """Operands of which a fraction that meets a float is one, as Python computes with it."""
+        for value, other in ((left, right), (right, left)):
+            fraction: Any = value.obj if isinstance(value, Static) else None
+            if not tree.never_changes(type(fraction)) or type(fraction).__name__ != "Fraction":
+                continue
+            if not _is_double(other):
+                continue
+            whole = kind == "power" and value is right and fraction.denominator == 1
+            number = Static(fraction.numerator if whole else float(fraction))
+            return (number, right) if value is left else (self.as_weak(left), number)
+        return left, right
 
     def user_operator(self, kind: str, left: Any, right: Any) -> Any:
         """`__add__` and the like of a user's class."""
@@ -220,6 +245,9 @@ class Operators(Mixin):
         if isinstance(left, Static) and isinstance(right, Static):
             outcome = self.evaluated(PYTHON_OPERATORS[kind], left.obj, right.obj)
             return Static(outcome) if not isinstance(outcome, np.ndarray) else self.lift_constant(outcome)
+        for value, other, turned in ((right, left, False), (left, right, True)):
+            if _is_exact(value) and _is_double(other):
+                return self.compare_exactly(REFLECTED_KINDS.get(kind, kind) if turned else kind, other, value.obj)
         if self.is_text(left) and self.is_text(right):
             raise self.letters([left, right], "a comparison of texts", node)
         left, right = self.met_keys(left, right)
@@ -237,6 +265,19 @@ class Operators(Mixin):
             self.real_only("an order of Python's numbers", left, right)
         self.check_sequences(kind, left, right, node)
         return self.ew(kind, left, right)
+
+    def compare_exactly(self, kind: str, number: Value, exact: Any) -> Any:
+        """A float beside a decimal or fraction, which may lie between two floats."""
+        near = self.evaluated(float, exact)
+        if kind not in ("equal", "not_equal") and (signal := _without_order(exact)) is not None:
+            self.raise_if(self.ew("not_equal", number, number), signal, f"[{signal}]")
+        if near != exact:
+            if kind in ("equal", "not_equal"):
+                return Static(kind == "not_equal")
+            below = self.evaluated(operator.lt, near, exact)
+            kind = {"less": "less_equal", "greater_equal": "greater"}.get(kind, kind) if below else kind
+            kind = {"less_equal": "less", "greater": "greater_equal"}.get(kind, kind) if not below else kind
+        return self.ew(kind, number, Static(near))
 
     def never_equal(self, left: Any, right: Any) -> bool:
         """Whether Python says that these are not equal because of what they are; NumPy's numbers compare with items."""
@@ -517,9 +558,24 @@ def _is_new(value: Value) -> bool:
     return value.op is not None and not value.op.row.meets
 
 
+def _is_double(value: Any) -> TypeGuard[Value]:
+    """Whether a value is a number of float64 that is only known at run time."""
+    return isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype == np.float64
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether a value is a decimal or a fraction."""
+    return isinstance(value, Static) and tree.never_changes(type(value.obj)) and hasattr(value.obj, "as_integer_ratio")
+
+
+def _without_order(exact: Any) -> Any:
+    """What Python raises where NaN is less or greater; None where it says that it is not."""
+    return getattr(sys.modules[type(exact).__module__], "InvalidOperation", None)
+
+
 def _never_equals(a: Any, b: Any) -> bool:
     """A string, None or type never equals a number or a container."""
-    if not isinstance(a, Static) or av.is_number(av.as_number(a).obj) or isinstance(a.obj, np.ndarray):
+    if not isinstance(a, Static) or _is_exact(a) or av.is_number(av.as_number(a).obj) or isinstance(a.obj, np.ndarray):
         return False
     return isinstance(b, (Value, av.Tup, av.Ref, av.Fn))
 

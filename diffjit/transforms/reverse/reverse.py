@@ -33,7 +33,7 @@ from diffjit.transforms.prepare import clone, own_copy
 from diffjit.transforms.reverse.cotangents import Bar
 from diffjit.transforms.reverse.keep import Context, Keeper
 from diffjit.transforms.reverse.memory_rules import MemoryRules
-from diffjit.transforms.reverse.shadows import Shadows
+from diffjit.transforms.reverse.shadows import Shadows, copy_joined_broadcasts
 from diffjit.transforms.reverse.undo import Undo
 
 
@@ -72,6 +72,7 @@ class Reverse(MemoryRules):
         self.f = own_copy(function) if not buffers else clone(function)
         enclose(self.f, wrt, results, buffers)
         custom.opened(self.f, wrt, results, buffers)
+        copy_joined_broadcasts(self.f, analyses(self.f).memory)
         known = analyses(self.f)
         self.order, self.memory = known.order, known.memory
         self.build = Builder()

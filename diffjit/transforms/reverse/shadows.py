@@ -7,6 +7,7 @@ joined as it is joined. So aliasing is right by construction (the scheme of Enzy
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
@@ -16,7 +17,8 @@ from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
-from diffjit.ir.types import INT, Array, Scalar
+from diffjit.ir.types import INT, Array, Scalar, is_float
+from diffjit.ir.walk import blocks
 from diffjit.transforms.reverse.keep import Keeper
 
 
@@ -36,6 +38,36 @@ def is_broadcast(v: Value) -> bool:
             return True
         v = v.op.inputs[0]
     return False
+
+
+def copy_joined_broadcasts(function: Function, memory: Memory) -> None:
+    """In place: broadcast views that would need a shadow where they are joined with others are copied there.
+
+    views.append(np.broadcast_to(x, (3, n)))    ->    views.append(np.broadcast_to(x, (3, n)).copy())
+
+    A copy shows what the view shows where none of the memory is written to; the others stay, and are refused.
+    """
+    for block in list(blocks(function.body)):
+        for op in list(block.ops):
+            held = [op.row.keeps] if op.row.keeps is not None else range(len(op.inputs)) if op.row.loop else []
+            _copy_broadcasts(op.inputs, held, memory, block, op)
+            for region in op.regions:
+                _copy_broadcasts(region.results, range(len(region.results)), memory, region, None)
+
+
+def _copy_broadcasts(
+    values: list[Value], where: Sequence[int], memory: Memory, block: Block, before: Op | None
+) -> None:
+    """In place: those of the values that are such views become copies, made before an operation of a block."""
+    for k in where:
+        v = values[k]
+        if not isinstance(v.type, Array) or v.op is None or not is_float(v.type) or not is_broadcast(v):
+            continue
+        if memory.is_shared(v) and not memory.written(v):
+            copy = Op("copy", [v], [Value(v.type, v.name)], {"order": "C"}, loc=v.op.loc)
+            copy.out.op, copy.out.block = copy, block
+            block.ops.insert(len(block.ops) if before is None else block.ops.index(before), copy)
+            values[k] = copy.out
 
 
 @dataclass(slots=True, eq=False)
