@@ -200,6 +200,8 @@ class Introspection(Mixin):
         if isinstance(value, av.Opt):
             there = self.py_hasattr(value.value, name)
             return self.choose(value.is_none, lambda: Static(hasattr(None, name.obj)), lambda: there)
+        if isinstance(value, av.Fn) and value.attributes is not None and not name.obj.startswith("__"):
+            return self.py_hasattr(value.attributes, name)
         held = self.object_form(value) if isinstance(value, av.Ref) else None
         if isinstance(held, av.ObjC) and (self.in_library() or self.class_of(value) is held.cls):
             if isinstance(found := held.fields.get(name.obj), av.Maybe):

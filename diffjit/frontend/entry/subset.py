@@ -24,6 +24,24 @@ def local_names(node: gast.AST) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(local - outer), frozenset(outer)
 
 
+@functools.cache
+def functions_with_attributes(node: gast.AST) -> frozenset[gast.AST]:
+    """The functions inside one that get attributes there: by their names, or as one of those that a loop goes over."""
+    within = list(gast.walk(node))
+    owners = {n.value.id for n in within if isinstance(n, gast.Attribute) and isinstance(n.ctx, gast.Store)
+              and isinstance(n.value, gast.Name)}  # fmt: skip
+    for n in within if owners else ():
+        if isinstance(n, gast.For) and isinstance(n.target, gast.Name) and n.target.id in owners:
+            owners |= {e.id for e in getattr(n.iter, "elts", ()) if isinstance(e, gast.Name)}
+    named = {n for n in within if isinstance(n, gast.FunctionDef) and n.name in owners}
+    lambdas = [
+        n.value
+        for n in within
+        if isinstance(n, gast.Assign) and any(isinstance(t, gast.Name) and t.id in owners for t in n.targets)
+    ]
+    return frozenset(named.union(n for n in lambdas if isinstance(n, gast.Lambda)))
+
+
 def parameters(node: gast.AST) -> list[str]:
     """The names of a function's parameters."""
     spec = node.args

@@ -215,6 +215,8 @@ class Objects(Mixin):
             return getattr(owner, name)
         if isinstance(owner, av.Fn | av.Method) and name == "__name__":
             return Static(owner.name)
+        if isinstance(owner, av.Fn) and owner.attributes is not None and not name.startswith("__"):
+            return self.get_attribute(owner.attributes, name, node)
         if isinstance(owner, av.Bound) and name in ("__self__", "__func__"):
             return owner.receiver if name == "__self__" else owner.function
         if isinstance(owner, av.Bound) and name in ("__name__", "__doc__"):
@@ -456,6 +458,9 @@ class Objects(Mixin):
                 self.assign_array(target, value, node)
             return
         if isinstance(owner, Static) and self.set_static_attribute(owner.obj, name, value):
+            return
+        if isinstance(owner, av.Fn) and owner.attributes is not None and not name.startswith("__"):
+            self.set_attribute(owner.attributes, name, value, node)
             return
         cure = "set it once before, or return the new value"
         error = self.unsupported("DJ127", f"attribute `{name}` of {describe(owner)} is assigned", node, cure)

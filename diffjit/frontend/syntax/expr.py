@@ -9,6 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from diffjit.frontend.entry.subset import functions_with_attributes
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -20,6 +21,13 @@ from diffjit.ir.types import Array
 _SPOKEN = {"Await": "`await`"}
 _NEAR, _FAR, _LOW = Static(0), Static(2**62), Static(-(2**62))
 _SEVERAL = 8  # so many branches may a call with a star have
+
+
+class _Function:
+    """What holds the attributes of a function."""
+
+
+_Function.__name__ = "function"
 
 
 class Expressions(Mixin):
@@ -209,7 +217,9 @@ class Expressions(Mixin):
         if not frame.class_body:  # methods do not see the names of their class
             seen = {**outer.locals_of, frame.uid: frame.local}
             scope = av.Scope((frame.uid, *outer.frames), outer.pyfunc, outer.namespace, seen)
-        return av.Fn(node, name, frame.fn.file, defaults, kw, scope, None, frame.fn.owner)
+        told = node in functions_with_attributes(frame.fn.node)
+        attributes = self.new(av.ObjC(_Function, {})) if told else None
+        return av.Fn(node, name, frame.fn.file, defaults, kw, scope, None, frame.fn.owner, attributes)
 
     def eval_Attribute(self, node: gast.AST) -> Any:
         return self.get_attribute(self.eval(node.value), node.attr, node)

@@ -272,7 +272,8 @@ def kind_of(value: Any) -> Any:
         case av.Partial():
             return ("partial", len(value.args), tuple(value.kwargs))
         case av.Fn() if value.pyfunc is None:
-            return ("function", id(value.node), value.scope.frames, len(value.defaults), tuple(value.kw_defaults))
+            named = tuple(value.kw_defaults), value.attributes is None
+            return ("function", id(value.node), value.scope.frames, len(value.defaults), *named)
         case ItemOf():
             return ("item", value.owner.uid)
         case av.Packed() if isinstance(value.like, DynList):
@@ -316,7 +317,8 @@ def split(value: Any) -> tuple[Any, ...]:
         case av.Partial():
             return (value.function, *value.args, *value.kwargs.values())
         case av.Fn():
-            return (*value.defaults, *value.kw_defaults.values())
+            attributes = () if value.attributes is None else (value.attributes,)
+            return (*value.defaults, *value.kw_defaults.values(), *attributes)
         case av.Format():
             return tuple(p[0] for p in value.parts if not isinstance(p, str))
     raise AssertionError(value)
@@ -362,7 +364,9 @@ def rebuild(like: Any, parts: tuple[Any, ...]) -> Any:
             return replace(like, function=parts[0], args=parts[1:n], kwargs=kwargs)
         case av.Fn():
             n = len(like.defaults)
-            return replace(like, defaults=parts[:n], kw_defaults=dict(zip(like.kw_defaults, parts[n:], strict=True)))
+            attributes = None if like.attributes is None else parts[-1]
+            named = dict(zip(like.kw_defaults, parts[n:], strict=False))
+            return replace(like, defaults=parts[:n], kw_defaults=named, attributes=attributes)
         case av.Format():
             values = iter(parts)
             return av.Format(tuple(p if isinstance(p, str) else (next(values), p[1]) for p in like.parts))

@@ -106,6 +106,7 @@ class Fn:
     scope: Scope
     pyfunc: Any = None
     owner: Any = None  # the class that a method was found on, for super()
+    attributes: Any = None  # of one that gets some: the object that holds them
 
 
 @dataclass(slots=True, eq=False)
