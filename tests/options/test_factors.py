@@ -82,7 +82,7 @@ LONG = (
     "exchanged",
     "exchanged, economic",
     "rows",
-)  # of these the gradient alone is compiled
+)  # only the gradient is compiled
 
 
 @pytest.mark.parametrize("backend", ["numba", "python"])

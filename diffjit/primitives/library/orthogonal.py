@@ -158,8 +158,8 @@ def demand_rank(a, cut, rank, least=0.0):
     values = svdvals(a)
     if np.sum(values > least + cut * values[0]) != rank:
         raise NotImplementedError(
-            "a tolerance (rcond, rtol, cond) cuts singular values that are not 0 up to rounding: a derivative is that among "
-            "matrices of one rank; write it with np.linalg.svd"
+            "a tolerance (rcond, rtol, cond) cuts singular values that are not 0 up to rounding: a derivative is that "
+            "among matrices of one rank; write it with np.linalg.svd"
         )
 
 
