@@ -2,7 +2,8 @@
 
 # SciPy says of its results what it says of all its backends: no types.
 # pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
-# pyright: reportCallIssue=false, reportIndexIssue=false, reportGeneralTypeIssues=false
+# pyright: reportCallIssue=false, reportIndexIssue=false, reportGeneralTypeIssues=false, reportOptionalSubscript=false
+# pyright: reportAssignmentType=false
 
 import numpy as np
 import pytest

@@ -198,6 +198,19 @@ row("find_peaks", lambda x: x[sg.find_peaks(x, height=-0.5, distance=2)[0]], S, 
 row("peak_prominences", lambda x: sg.peak_prominences(x, sg.find_peaks(x, prominence=0.2)[0])[0], S,
     of=sg.peak_prominences)  # fmt: skip
 
+row("upfirdn", lambda h, x: sg.upfirdn(h, x, 3, 2), K[0], S[:9], of=sg.upfirdn, twice=True)
+for mode in ("antisymmetric", "antireflect", "smooth", "line"):
+    row(f"upfirdn {mode}", lambda h, x, m=mode: sg.upfirdn(h, x, 2, 1, mode=m, axis=0), S[:13], I[:4, :2])
+row("resample_poly", lambda x: sg.resample_poly(x, 6, 4, axis=1, padtype="line"), I, of=sg.resample_poly)
+row("resample_poly weights", lambda x, w: sg.resample_poly(x, 2, 3, window=w, padtype="median"), S, K[0], twice=True)
+row("decimate", lambda x: sg.decimate(x, 2, 2), S, of=sg.decimate)
+for zero_phase in (True, False):
+    row(f"decimate fir {zero_phase}", lambda x, z=zero_phase: sg.decimate(x, 3, 8, "fir", 0, z), I)
+row("decimate sections", lambda x: sg.decimate(x, 2, 3, zero_phase=False), I)
+row("hilbert2", lambda a: np.abs(sg.hilbert2(a)), I, of=sg.hilbert2, twice=True)
+row("medfilt2d", lambda a: sg.medfilt2d(a, [3, 5]), I, of=sg.medfilt2d)
+row("detrend parts", lambda a: sg.detrend(a, bp=[2, 5]), I)
+
 # Images --------------------------------------------------------------------------------------------------------------
 
 for mode in ("reflect", "mirror", "nearest", "constant", "wrap"):

@@ -151,15 +151,15 @@ def uncut(a, cut):
     return inverse
 
 
-def demand_rank(a, cut, rank):
-    """Refuse a tolerance that makes another rank of a matrix."""
+def demand_rank(a, cut, rank, least=0.0):
+    """Refuse a tolerance, of the largest singular value and above a least one, that makes another rank of a matrix."""
     if cut is None or min(a.shape) == 0:
         return
     values = svdvals(a)
-    if np.sum(values > cut * values[0]) != rank:
+    if np.sum(values > least + cut * values[0]) != rank:
         raise NotImplementedError(
-            "a tolerance (rcond, rtol) cuts singular values that are not 0 up to rounding: a derivative is that among "
-            "matrices of one rank; write it with np.linalg.svd"
+            "a tolerance (rcond, rtol, cond) cuts singular values that are not 0 up to rounding: a derivative is that "
+            "among matrices of one rank; write it with np.linalg.svd"
         )
 
 

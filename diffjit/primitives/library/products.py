@@ -161,10 +161,8 @@ def linalg_trace(x, /, *, offset=0, dtype=None):
 
 @implements(np.linalg.diagonal)
 def linalg_diagonal(x, /, *, offset=0):
-    """Diagonal of a matrix."""
-    if np.ndim(x) != 2:
-        raise NotImplementedError("np.linalg.diagonal of a stack of matrices: index with np.arange")
-    return np.diagonal(x, offset)
+    """Diagonals of a stack of matrices."""
+    return np.diagonal(x, offset, -2, -1)
 
 
 @implements(np.linalg.multi_dot)

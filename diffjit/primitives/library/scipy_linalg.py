@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from diffjit.primitives.library.axes import as_float
+from diffjit.primitives.library.orthogonal import demand_rank, pseudo_inverse
 from diffjit.primitives.registry import implements
 
 
@@ -36,28 +37,34 @@ def turned(a, trans):
     return np.transpose(a) if trans in (1, "T") else np.conjugate(np.transpose(a))
 
 
+def formed(a, form, lower, what):
+    """A matrix that is said to have a form, of those elements that the form has."""
+    if form in ("sym", "symmetric", "her", "hermitian", "pos", "positive definite"):
+        half = np.tril(a) if lower else np.triu(a)
+        rest = np.transpose(half)
+        if form not in ("sym", "symmetric"):
+            rest = np.conjugate(rest)
+        return half + rest - np.diag(np.diagonal(a))
+    if form == "diagonal":
+        return np.diag(np.diagonal(a))
+    if form == "tridiagonal":
+        return np.triu(np.tril(a, 1), -1)
+    if form == "upper triangular":
+        return np.triu(a)
+    if form == "lower triangular":
+        return np.tril(a)
+    if form not in (None, "gen", "general", "banded"):  # the band is what is not 0
+        raise NotImplementedError(f"{what}(assume_a={form!r}): leave it out")
+    return a
+
+
 @implements(scipy.linalg.solve)
 def solve(
     a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None, transposed=False
 ):  # fmt: skip
     """The solution of a system; of a matrix that is said to have a form by those elements that the form has."""
     a, b = square(a), as_float(np.asarray(b))
-    if assume_a in ("sym", "symmetric", "her", "hermitian", "pos", "positive definite"):
-        half = np.tril(a) if lower else np.triu(a)
-        rest = np.transpose(half)
-        if assume_a not in ("sym", "symmetric"):
-            rest = np.conjugate(rest)
-        a = half + rest - np.diag(np.diagonal(a))
-    elif assume_a == "diagonal":
-        a = np.diag(np.diagonal(a))
-    elif assume_a == "tridiagonal":
-        a = np.triu(np.tril(a, 1), -1)
-    elif assume_a == "upper triangular":
-        a = np.triu(a)
-    elif assume_a == "lower triangular":
-        a = np.tril(a)
-    elif assume_a not in (None, "gen", "general", "banded"):  # the band is what is not 0
-        raise NotImplementedError(f"scipy.linalg.solve(assume_a={assume_a!r}): leave it out")
+    a = formed(a, assume_a, lower, "scipy.linalg.solve")
     return np.linalg.solve(turned(a, 1 if transposed else 0), b)
 
 
@@ -75,10 +82,11 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
 
 @implements(scipy.linalg.inv)
 def inv(a, overwrite_a=False, check_finite=True, *, assume_a=None, lower=False):
-    """The inverse."""
-    if assume_a is not None:
-        raise NotImplementedError("scipy.linalg.inv(assume_a=...): leave it out")
-    return np.linalg.inv(square(a))
+    """The inverse; of a matrix that is said to have a form by those elements that the form has."""
+    a = square(a)
+    if assume_a == "diagonal" and np.any(a != np.diag(np.diagonal(a))):  # SciPy leaves the other elements in the result
+        raise NotImplementedError("scipy.linalg.inv(assume_a='diagonal') of a matrix that is not: leave it out")
+    return np.linalg.inv(formed(a, assume_a, lower, "scipy.linalg.inv"))
 
 
 @implements(scipy.linalg.det)
@@ -221,10 +229,22 @@ def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):  # noqa: A0
 
 @implements(scipy.linalg.pinv)
 def pinv(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
-    """The pseudo-inverse of a matrix of full rank."""
-    if atol is not None or rtol is not None or return_rank:
-        raise NotImplementedError("scipy.linalg.pinv with options: only a matrix of full rank has a derivative")
-    return np.linalg.pinv(a)
+    """The pseudo-inverse, and its rank."""
+    if atol is None and rtol is None and not return_rank:
+        return np.linalg.pinv(a)
+    return above(as_float(np.asarray(a)), atol, rtol, return_rank)
+
+
+def above(a, atol, rtol, return_rank):
+    """The pseudo-inverse of a matrix, of whose singular values tolerances must cut none that count, and its rank."""
+    if a.ndim != 2:
+        raise NotImplementedError("scipy.linalg.pinv of a stack of matrices with options: loop over the stack")
+    if (atol is not None and atol < 0.0) or (rtol is not None and rtol < 0.0):
+        raise ValueError("atol and rtol values must be positive.")
+    inverse, rank = pseudo_inverse(a)
+    least = max(a.shape) * np.finfo(a.dtype).eps if rtol is None else rtol
+    demand_rank(a, least, rank, 0.0 if atol is None else atol)
+    return (inverse, rank) if return_rank else inverse
 
 
 @implements(scipy.linalg.block_diag)

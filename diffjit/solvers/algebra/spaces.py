@@ -78,10 +78,10 @@ def subspace_angles(A, B):
 @implements(scipy.linalg.lstsq)
 def lstsq(a, b, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None):
     """The shortest x for which a x is nearest to b."""
-    if cond is not None or lapack_driver not in (None, "gelsd", "gelss"):
-        raise NotImplementedError("scipy.linalg.lstsq with cond or another driver: the rank is kept by derivatives")
+    if lapack_driver not in (None, "gelsd", "gelss"):
+        raise NotImplementedError(f"scipy.linalg.lstsq(lapack_driver={lapack_driver!r}): leave it out")
     a, b = matrix(a), as_float(np.asarray(b))
-    x, left, rank, values = np.linalg.lstsq(a, b)
+    x, left, rank, values = np.linalg.lstsq(a, b, cond)
     if b.ndim > 1:
         return x, left, rank, values
     if a.shape[0] <= a.shape[1] or rank < a.shape[1]:

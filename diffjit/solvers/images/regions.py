@@ -37,6 +37,51 @@ def label(input, structure=None, output=None):  # noqa: A002 - SciPy's name
     return LABELS(stop_gradient(np.asarray(input)), stop_gradient(structure))
 
 
+def extrema_by_scipy(a, labels, index):
+    """Where SciPy finds the smallest and the largest element of each region, and which regions there are."""
+    if labels is None:
+        found, there = scipy.ndimage.extrema(np.asarray(a))[2:], [True]
+    elif index is None or np.ndim(index) == 0:
+        found, there = scipy.ndimage.extrema(np.asarray(a), np.asarray(labels), index)[2:], [True]
+    else:
+        found = scipy.ndimage.extrema(np.asarray(a), np.asarray(labels), np.asarray(index))[2:]
+        there = np.isin(index, labels)
+    return np.reshape(np.asarray(found, dtype=np.int64), (2, -1, a.ndim)), np.asarray(there, dtype=bool)
+
+
+def count_of(index):
+    """How many regions are asked for."""
+    return 1 if index is None else np.size(index)
+
+
+EXTREMA = foreign(
+    extrema_by_scipy,
+    result=lambda a, labels, index: (
+        np.zeros((2, count_of(index), a.ndim), np.int64),
+        np.zeros(count_of(index), bool),
+    ),
+)
+
+
+@implements(scipy.ndimage.extrema)
+def extrema(input, labels=None, index=None):  # noqa: A002 - SciPy's name
+    """The smallest and the largest element of an array or of each region, and where they are."""
+    a = np.asarray(input)
+    at, there = EXTREMA(stop_gradient(a), stop_gradient(labels), stop_gradient(index))
+    low = np.where(there, a[tuple(at[0, :, k] for k in places(a.ndim))], 0.0)
+    high = np.where(there, a[tuple(at[1, :, k] for k in places(a.ndim))], 0.0)
+    if labels is None or index is None or np.ndim(index) == 0:
+        return low[0], high[0], position(at[0, 0], a.ndim), position(at[1, 0], a.ndim)
+    count = np.size(index)
+    first, last = ([position(at[side, j], a.ndim) for j in range(count)] for side in (0, 1))
+    return low, high, first, last
+
+
+def position(at, count):
+    """The place of an element, as a tuple."""
+    return tuple(at[k] for k in places(count))
+
+
 def shaped_by_scipy(name, a, given):
     """What SciPy's function of a name makes of an array of truths."""
     known = {key: np.asarray(v) if isinstance(v, (list, np.ndarray)) else v for key, v in given.items()}

@@ -12,15 +12,23 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
+from diffjit.api.custom import custom_jvp
 from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.primitives.library.axes import one_axis
-from diffjit.primitives.library.stats.tests import TestResult, student
+from diffjit.primitives.library.stats.samples import sample
+from diffjit.primitives.library.stats.tests import TestResult, student, tested
 from diffjit.primitives.registry import implements
 
 AVERAGES = foreign(
     lambda a, axis: np.asarray(stats.rankdata(np.asarray(a), axis=axis), float),
     result=lambda a, axis: np.zeros(a.shape),
+)
+KEPT = foreign(
+    lambda a, method, axis, policy: np.asarray(
+        stats.rankdata(np.asarray(a), method, axis=axis, nan_policy=policy), float
+    ),
+    result=lambda a, method, axis, policy: np.zeros(a.shape),
 )
 RANKS = foreign(
     lambda a, method, axis: np.asarray(stats.rankdata(np.asarray(a), method, axis=axis), np.int64),
@@ -31,10 +39,12 @@ RANKS = foreign(
 @implements(stats.rankdata)
 def rankdata(a, method="average", *, axis=None, nan_policy="propagate"):
     """The places of elements in their order."""
-    if nan_policy != "propagate":
-        raise NotImplementedError("scipy.stats.rankdata(nan_policy=...): drop what is not a number before")
     a = stop_gradient(np.asarray(a))
     a = np.ravel(a) if axis is None else a
+    if nan_policy == "omit":
+        return KEPT(a, method, axis, nan_policy)
+    if nan_policy == "raise" and np.any(np.isnan(a)):
+        raise ValueError("The input contains nan values")
     return AVERAGES(a, axis) if method == "average" else RANKS(a, method, axis)
 
 
@@ -81,8 +91,11 @@ def kendalltau(
     x, y, *, nan_policy="propagate", method="auto", variant="b", alternative="two-sided", axis=None, keepdims=False
 ):
     """The correlation of orders."""
+    if axis is not None and (np.ndim(x) > 1 or np.ndim(y) > 1):
+        raise NotImplementedError("scipy.stats.kendalltau along an axis: call it for each pair")
     given = {"nan_policy": nan_policy, "method": method, "variant": variant, "alternative": alternative}
-    return TestResult(*TAU(stop_gradient(np.ravel(np.asarray(x))), stop_gradient(np.ravel(np.asarray(y))), given))
+    tau, chance = TAU(stop_gradient(np.ravel(np.asarray(x))), stop_gradient(np.ravel(np.asarray(y))), given)
+    return tested(tau, chance, axis, keepdims, x)
 
 
 # Distributions that samples may be of --------------------------------------------------------------------------------
@@ -90,21 +103,70 @@ def kendalltau(
 
 def chance_by_scipy(d, n, alternative, method):
     """SciPy's probability that a sample is further from its distribution."""
+    d = np.asarray(d)
     if alternative != "two-sided":
-        return float(np.clip(stats.ksone.sf(d, n), 0, 1))
-    exact = method in ("auto", "exact")
-    return float(np.clip(stats.kstwo.sf(d, n) if exact else stats.kstwobign.sf(d * np.sqrt(n)), 0, 1))
+        found = stats.ksone.sf(d, n)
+    elif method in ("auto", "exact"):
+        found = stats.kstwo.sf(d, n)
+    else:
+        found = stats.kstwobign.sf(d * np.sqrt(n))
+    return np.asarray(np.clip(found, 0, 1), float)
 
 
-CHANCE = foreign(chance_by_scipy, result=lambda d, n, alternative, method: 0.0)
+def density_by_scipy(d, n, alternative, method):
+    """SciPy's density of the distance of a sample from its distribution."""
+    d = np.asarray(d)
+    if alternative != "two-sided":
+        found = stats.ksone.pdf(d, n)
+    elif method in ("auto", "exact"):
+        found = stats.kstwo.pdf(d, n)
+    else:
+        found = stats.kstwobign.pdf(d * np.sqrt(n)) * np.sqrt(n)
+    return np.asarray(found, float)
 
 
-def distances(data, cdf, args):
+CHANCE_BY_SCIPY = foreign(chance_by_scipy, result=lambda d, n, alternative, method: np.zeros(d.shape))
+DENSITY_BY_SCIPY = foreign(density_by_scipy, result=lambda d, n, alternative, method: np.zeros(d.shape))
+
+
+def no_slope(d):
+    """Refuse a second derivative."""
+    raise NotImplementedError("second derivatives of the probability of kstest: SciPy has no slope of its density")
+
+
+SLOPE = foreign(no_slope, result=lambda d: np.zeros(d.shape))
+
+
+def chance(d, n, alternative, method):
+    return CHANCE_BY_SCIPY(d, n, alternative, method)
+
+
+def density(d, n, alternative, method):
+    return DENSITY_BY_SCIPY(d, n, alternative, method)
+
+
+CHANCE, DENSITY = custom_jvp(chance), custom_jvp(density)
+
+
+@CHANCE.defjvp
+def chance_jvp(primals, tangents):
+    """A larger distance is less likely, by the density there."""
+    return CHANCE(*primals), -DENSITY(*primals) * tangents[0]
+
+
+@DENSITY.defjvp
+def density_jvp(primals, tangents):
+    """SciPy has no slope of the density: where one is needed, the program that needs it is refused."""
+    return DENSITY(*primals), SLOPE(primals[0]) * tangents[0]
+
+
+def distances(data, cdf, args, axis, nan_policy):
     """How far a sample's steps are above and below a distribution."""
-    x = np.sort(np.asarray(data) * 1.0)
+    x = np.sort(sample(data, axis, nan_policy), axis=0)
     values = getattr(stats, cdf).cdf(x, *args) if isinstance(cdf, str) else cdf(x, *args)
     n = x.shape[0]
-    return np.max(np.arange(1.0, n + 1) / n - values), np.max(values - np.arange(0.0, n) / n), n
+    steps = np.reshape(np.arange(1.0, n + 1) / n, (-1,) + (1,) * (x.ndim - 1))
+    return np.max(steps - values, axis=0), np.max(values - (steps - 1.0 / n), axis=0), n
 
 
 @implements(stats.ks_1samp)
@@ -112,14 +174,16 @@ def ks_1samp(
     x, cdf, args=(), alternative="two-sided", method="auto", *, axis=0, nan_policy="propagate", keepdims=False
 ):
     """How far a sample is from a distribution."""
-    above, below, n = distances(x, cdf, args)
+    above, below, n = distances(x, cdf, args, axis, nan_policy)
     d = above if alternative == "greater" else (below if alternative == "less" else np.maximum(above, below))
-    return TestResult(d, CHANCE(d, n, alternative, method))
+    return tested(d, CHANCE(np.asarray(d), n, alternative, method)[()], axis, keepdims, x)
 
 
 @implements(stats.kstest)
-def kstest(rvs, cdf, args=(), N=20, alternative="two-sided", method="auto", *, axis=0, nan_policy="propagate"):
+def kstest(
+    rvs, cdf, args=(), N=20, alternative="two-sided", method="auto", *, axis=0, nan_policy="propagate", keepdims=False
+):
     """How far a sample is from a distribution."""
     if isinstance(rvs, str) or callable(rvs) or not (isinstance(cdf, str) or callable(cdf)):
         raise NotImplementedError("scipy.stats.kstest of anything but a sample and a distribution")
-    return ks_1samp(rvs, cdf, args, alternative, method)
+    return ks_1samp(rvs, cdf, args, alternative, method, axis=axis, nan_policy=nan_policy, keepdims=keepdims)

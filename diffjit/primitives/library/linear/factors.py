@@ -11,16 +11,14 @@ import scipy.linalg
 
 from diffjit.primitives.library.axes import as_float
 from diffjit.primitives.library.orthogonal import matrix
-from diffjit.primitives.library.scipy_linalg import square, to_factor
+from diffjit.primitives.library.scipy_linalg import above, formed, square, to_factor
 from diffjit.primitives.registry import implements
 
 
 @implements(scipy.linalg.lu)
 def lu(a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
-    """Permutation, lower and upper triangle."""
+    """Permutation, or which row of the lower triangle each row is of, and lower and upper triangle."""
     a = to_factor(a)
-    if p_indices:
-        raise NotImplementedError("scipy.linalg.lu(p_indices=True): use lu_factor")
     n = a.shape[0]
     both, swaps = scipy.linalg.lu_factor(a)
     low = np.tril(both, -1) + np.eye(n, dtype=a.dtype)
@@ -29,28 +27,14 @@ def lu(a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False
         kept = order[k]
         order[k] = order[swaps[k]]
         order[swaps[k]] = kept
+    if p_indices and not permute_l:
+        return np.argsort(order).astype(np.int32), low, np.triu(both)
     rows = np.zeros((n, n), a.dtype)
     for k in range(n):
         rows[order[k], k] = 1.0
     if permute_l:
         return rows @ low, np.triu(both)
     return rows, low, np.triu(both)
-
-
-@implements(scipy.linalg.qr)
-def qr(a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
-    """Orthogonal and triangular factor."""
-    if pivoting:
-        raise NotImplementedError("scipy.linalg.qr(pivoting=True): leave it out")
-    if mode == "raw":
-        raise NotImplementedError("scipy.linalg.qr(mode='raw'): use 'full'")
-    a = as_float(np.asarray(a))
-    if mode == "r":
-        if a.shape[0] > a.shape[1]:
-            raise NotImplementedError("scipy.linalg.qr(mode='r') of a tall matrix: use 'economic'")
-        return (np.linalg.qr(a, "r"),)
-    found = np.linalg.qr(a, "reduced" if mode == "economic" else "complete")
-    return found[0], found[1]
 
 
 @implements(scipy.linalg.rq)
@@ -88,8 +72,7 @@ def orthogonal_procrustes(A, B, check_finite=True):
 @implements(scipy.linalg.pinvh)
 def pinvh(a, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
     """The pseudo-inverse of a symmetric matrix, by one triangle."""
-    if atol is not None or rtol is not None or return_rank:
-        raise NotImplementedError("scipy.linalg.pinvh with a tolerance or a rank: use scipy.linalg.pinv")
-    a = square(a)
-    half = np.tril(a, -1) if lower else np.triu(a, 1)
-    return np.linalg.pinv(half + np.conjugate(half.T) + np.diag(np.diagonal(a)))
+    whole = formed(square(a), "her", lower, "scipy.linalg.pinvh")
+    if atol is None and rtol is None and not return_rank:
+        return np.linalg.pinv(whole)
+    return above(whole, atol, rtol, return_rank)

@@ -271,16 +271,16 @@ def zoom(
 ):  # fmt: skip
     """An array with more or fewer elements."""
     without_output(output)
-    if grid_mode:
-        raise NotImplementedError("scipy.ndimage.zoom(grid_mode=True): leave it out")
     a = np.asarray(input)
     factors = each(zoom, a.ndim) if isinstance(zoom, (tuple, list)) or np.ndim(zoom) == 0 else zoom
     x = []
     for k in places(a.ndim):
         n = a.shape[k]
         length = int(np.round(n * factors[k]))
-        step = (n - 1) / (length - 1) if length > 1 else 1.0
-        x.append(np.arange(length) * step)
+        if grid_mode:  # places are the middles of cells
+            x.append((np.arange(length) + 0.5) * (n / max(length, 1)) - 0.5)
+        else:
+            x.append(np.arange(length) * ((n - 1) / (length - 1) if length > 1 else 1.0))
     return interpolated(a, tuple(x), order, mode, cval, prefilter)
 
 

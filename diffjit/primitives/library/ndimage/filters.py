@@ -23,6 +23,32 @@ def each(value, count):
     return (value,) * count
 
 
+def rising(axes, ndim):
+    """Axes that a filter goes along, in their order: SciPy does not turn windows."""
+    axes = all_axes(axes, ndim)
+    if any(axes[k] >= axes[k + 1] for k in places(len(axes) - 1)):
+        raise NotImplementedError("scipy.ndimage along axes that do not rise: give them in their order")
+    return axes
+
+
+def on_axes(value, axes, ndim, rest):
+    """One value, or one for each of some axes, as one for each of all; another one for those that are not given."""
+    if axes is None:
+        return each(value, ndim)
+    axes = rising(axes, ndim)
+    values = each(value, len(axes))
+    return tuple(values[axes.index(k)] if k in axes else rest for k in places(ndim))
+
+
+def extended(window, axes, ndim):
+    """A window for some axes as one for all, of length 1 along those that are not given."""
+    if window.ndim != len(axes):
+        raise RuntimeError("a window must have as many axes as the filter goes along")
+    if window.ndim == ndim:
+        return window
+    return np.reshape(window, tuple(window.shape[axes.index(k)] if k in axes else 1 for k in places(ndim)))
+
+
 def rounded(out, a):
     """In the dtype of what was given."""
     return out if a.dtype == out.dtype else out.astype(a.dtype)
@@ -51,11 +77,8 @@ def correlate(
     """The correlation with weights."""
     without_output(output)
     a, weights = np.asarray(input), as_float(np.asarray(weights))
-    if axes is not None or weights.ndim != a.ndim:
-        raise NotImplementedError(
-            "scipy.ndimage.correlate along some axes: give weights of all of them, some of length 1"
-        )
-    wide, modes, origins = exact(a), each(mode, a.ndim), each(origin, a.ndim)
+    weights = extended(weights, rising(axes, a.ndim), a.ndim)
+    wide, modes, origins = exact(a), on_axes(mode, axes, a.ndim, "constant"), on_axes(origin, axes, a.ndim, 0)
     for k in places(a.ndim):
         before = weights.shape[k] // 2 + origins[k]
         wide = continued(wide, k, before, weights.shape[k] - 1 - before, modes[k], cval)
@@ -199,12 +222,14 @@ def second(axis, axes, order):
 
 
 def _along_axes(a, sigma, order, mode, cval, axes, truncate, radius):
-    """A derivative of a Gaussian filter along each axis."""
-    axes = all_axes(axes, a.ndim)
+    """A derivative of a Gaussian filter of all axes along each of some, with the mode of that one."""
+    modes = each(mode, len(axes))
     return [
-        gaussian_filter(a, sigma, second(k, axes, order), None, mode, cval, truncate, radius=radius, axes=axes)
-        for k in axes
-    ]
+        gaussian_filter(
+            a, sigma, second(axes[k], places(a.ndim), order), None, modes[k], cval, truncate, radius=radius
+        )
+        for k in places(len(axes))
+    ]  # fmt: skip
 
 
 @implements(scipy.ndimage.gaussian_laplace)
@@ -213,7 +238,11 @@ def gaussian_laplace(
 ):  # fmt: skip
     """The sum of second derivatives of a Gaussian filter."""
     without_output(output)
-    parts = _along_axes(np.asarray(input), sigma, 2, mode, cval, axes, truncate, radius)
+    a = np.asarray(input)
+    axes = all_axes(axes, a.ndim)
+    sigmas = each(sigma, len(axes))
+    sigmas = tuple(sigmas[axes.index(k)] if k in axes else 0.0 for k in places(a.ndim))
+    parts = _along_axes(a, sigmas, 2, mode, cval, axes, truncate, radius)
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -226,7 +255,8 @@ def gaussian_gradient_magnitude(
 ):  # fmt: skip
     """The length of the gradient of a Gaussian filter."""
     without_output(output)
-    parts = _along_axes(np.asarray(input), sigma, 1, mode, cval, axes, truncate, radius)
+    a = np.asarray(input)
+    parts = _along_axes(a, sigma, 1, mode, cval, all_axes(axes, a.ndim), truncate, radius)
     total = parts[0] * parts[0]
     for part in parts[1:]:
         total = total + part * part

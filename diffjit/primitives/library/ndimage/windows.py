@@ -14,34 +14,35 @@ import numpy as np
 import scipy.ndimage
 
 from diffjit.primitives.library.axes import one_axis, places
-from diffjit.primitives.library.ndimage.filters import each
+from diffjit.primitives.library.ndimage.filters import each, extended, on_axes, rising
 from diffjit.primitives.library.ndimage.lines import continued, without_output
 from diffjit.primitives.registry import implements
 
 
 def window_of(a, size, footprint, axes):
-    """A window, as an array of truths."""
-    if axes is not None:
-        raise NotImplementedError("scipy.ndimage along some axes: give sizes of all of them, 1 for the others")
+    """A window, as an array of truths; of length 1 along other axes than those that are given."""
+    axes = rising(axes, a.ndim)
     if footprint is not None:
-        return np.asarray(footprint) != 0
-    if size is None:
+        window = np.asarray(footprint) != 0
+    elif size is None:
         raise RuntimeError("no footprint or filter size provided")
-    return np.ones(each(size, a.ndim), bool)
+    else:
+        window = np.ones(each(size, len(axes)), bool)
+    return extended(window, axes, a.ndim)
 
 
-def widened(a, shape, mode, cval, origin):
+def widened(a, shape, mode, cval, origin, axes=None):
     """An array continued by as much as a window needs."""
-    modes, origins = each(mode, a.ndim), each(origin, a.ndim)
+    modes, origins = on_axes(mode, axes, a.ndim, "constant"), on_axes(origin, axes, a.ndim, 0)
     for k in places(a.ndim):
         before = shape[k] // 2 + origins[k]
         a = continued(a, k, before, shape[k] - 1 - before, modes[k], cval)
     return a
 
 
-def windows(a, window, mode, cval, origin):
+def windows(a, window, mode, cval, origin, axes=None):
     """The elements of each window, along a first axis."""
-    wide = widened(a, window.shape, mode, cval, origin)
+    wide = widened(a, window.shape, mode, cval, origin, axes)
     at = np.argwhere(window)
     out = np.zeros((at.shape[0], *a.shape), wide.dtype)
     for k in range(at.shape[0]):
@@ -58,7 +59,7 @@ def extreme(a, size, footprint, output, mode, cval, origin, axes, largest):
     """The largest or smallest element of each window."""
     without_output(output)
     a = np.asarray(a)
-    chosen = windows(a, window_of(a, size, footprint, axes), mode, cval, origin)
+    chosen = windows(a, window_of(a, size, footprint, axes), mode, cval, origin, axes)
     return back(np.max(chosen, axis=0) if largest else np.min(chosen, axis=0), a)
 
 
@@ -110,7 +111,7 @@ def ranked(a, size, footprint, output, mode, cval, origin, axes, rank_of):
     """The element of a rank in each window, by how many elements it has."""
     without_output(output)
     a = np.asarray(a)
-    chosen = windows(a, window_of(a, size, footprint, axes), mode, cval, origin)
+    chosen = windows(a, window_of(a, size, footprint, axes), mode, cval, origin, axes)
     return back(np.sort(chosen, axis=0)[rank_of(chosen.shape[0])], a)
 
 
@@ -155,7 +156,7 @@ def generic_filter(
     """What a function makes of each window."""
     without_output(output)
     a = np.asarray(input)
-    chosen = windows(a, window_of(a, size, footprint, axes), mode, cval, origin)
+    chosen = windows(a, window_of(a, size, footprint, axes), mode, cval, origin, axes)
     columns = np.reshape(chosen, (chosen.shape[0], -1)) * 1.0
     named = {} if extra_keywords is None else extra_keywords
     out = np.zeros(columns.shape[1])
@@ -172,8 +173,11 @@ def of_heights(a, size, footprint, structure, axes):
     if structure is None:
         window = window_of(a, size, footprint, axes)
         return window, np.zeros(window.shape)
-    heights = np.asarray(structure) * 1.0
-    return np.ones(heights.shape, bool) if footprint is None else np.asarray(footprint) != 0, heights
+    chosen = rising(axes, a.ndim)
+    heights = extended(np.asarray(structure) * 1.0, chosen, a.ndim)
+    if footprint is None:
+        return np.ones(heights.shape, bool), heights
+    return extended(np.asarray(footprint) != 0, chosen, a.ndim), heights
 
 
 def risen(a, size, footprint, structure, mode, cval, origin, axes):
@@ -182,9 +186,9 @@ def risen(a, size, footprint, structure, mode, cval, origin, axes):
     turned = tuple(slice(None, None, -1) for _ in places(a.ndim))
     window, heights = window[turned], heights[turned]
     shifts = tuple(
-        -o - (1 if window.shape[k] % 2 == 0 else 0) for k, o in enumerate(each(origin, a.ndim))
+        -o - (1 if window.shape[k] % 2 == 0 else 0) for k, o in enumerate(on_axes(origin, axes, a.ndim, 0))
     )  # fmt: skip
-    chosen = windows(a * 1.0, window, mode, cval, shifts)
+    chosen = windows(a * 1.0, window, on_axes(mode, axes, a.ndim, "constant"), cval, shifts)
     lifts = heights[window]
     return np.max(chosen + np.reshape(lifts, (-1,) + (1,) * a.ndim), axis=0)
 
@@ -210,7 +214,7 @@ def grey_erosion(
     a = np.asarray(input)
     window, heights = of_heights(a, size, footprint, structure, axes)
     lifts = np.reshape(heights[window], (-1,) + (1,) * a.ndim)
-    return back(np.min(windows(a * 1.0, window, mode, cval, origin) - lifts, axis=0), a)
+    return back(np.min(windows(a * 1.0, window, mode, cval, origin, axes) - lifts, axis=0), a)
 
 
 @implements(scipy.ndimage.grey_opening)

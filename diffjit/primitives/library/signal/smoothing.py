@@ -54,14 +54,19 @@ def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):  # noqa: 
         return x - np.mean(x, axis, keepdims=True)
     if type not in ("linear", "l"):
         raise ValueError("Trend type must be 'linear' or 'constant'.")
-    if not isinstance(bp, int) or bp != 0:
-        raise NotImplementedError("detrend(bp=...): detrend the parts")
     axis = one_axis(axis, x.ndim)
     rows, n = rows_of(x, axis), x.shape[axis]
-    t = np.arange(n) - 0.5 * (n - 1)
-    mean = np.mean(rows, axis=1, keepdims=True)
-    slope = (rows - mean) @ t / np.maximum(np.sum(t * t), 1e-300)
-    return back(rows - mean - slope[:, None] * t, x.shape, axis)
+    cuts = np.unique(np.concatenate((np.array([0]), np.ravel(np.asarray(bp)), np.array([n]))))
+    if np.any(cuts > n):
+        raise ValueError("Breakpoints must be less than length of data along given axis.")
+    out = np.zeros_like(rows)
+    for k in range(cuts.shape[0] - 1):
+        part = rows[:, cuts[k] : cuts[k + 1]]
+        t = np.arange(part.shape[1]) - 0.5 * (part.shape[1] - 1)
+        middle = np.mean(part, axis=1, keepdims=True)
+        slope = (part - middle) @ t / np.maximum(np.sum(t * t), 1e-300)
+        out[:, cuts[k] : cuts[k + 1]] = part - middle - slope[:, None] * t
+    return back(out, x.shape, axis)
 
 
 @implements(scipy.signal.hilbert)
@@ -81,6 +86,39 @@ def hilbert(x, N=None, axis=-1):
     if n % 2 == 0:
         weights[n // 2] = 1.0
     return back(np.fft.ifft(np.fft.fft(rows, n) * weights), x.shape, axis)
+
+
+# Whether SciPy keeps the wave of the highest frequency, which stands for two: that differs between its versions.
+HIGHEST = float(np.real(scipy.signal.hilbert2(np.array([[1.0, -1.0]]))[0, 0]))
+
+
+def one_sided(n, dtype):
+    """Weights of waves that keep those of positive frequency."""
+    weights = np.zeros(n, dtype)
+    weights[1 : (n + 1) // 2] = 2.0
+    weights[0] = 1.0
+    if n % 2 == 0:
+        weights[n // 2] = HIGHEST
+    return weights
+
+
+@implements(scipy.signal.hilbert2)
+def hilbert2(x, N=None, axes=(-2, -1)):
+    """The analytic signal of a real image."""
+    x = np.atleast_2d(as_float(np.asarray(x)))
+    if x.dtype.kind == "c":
+        raise ValueError("x must be real.")
+    if len(axes) != 2:
+        raise ValueError("axes must be a tuple of length 2")
+    first, second = one_axis(axes[0], x.ndim), one_axis(axes[1], x.ndim)
+    if first == second:
+        raise ValueError("axes must contain 2 distinct axes")
+    n, m = (x.shape[first], x.shape[second]) if N is None else each(N, 2)
+    if n <= 0 or m <= 0:
+        raise ValueError("N must be positive, or hold two positive integers")
+    waves = np.moveaxis(np.fft.fft2(x, (n, m), (first, second)), (first, second), (-2, -1))
+    kept = waves * one_sided(n, x.dtype)[:, None] * one_sided(m, x.dtype)
+    return np.moveaxis(np.fft.ifft2(kept), (-2, -1), (first, second))
 
 
 @implements(scipy.signal.resample)
@@ -125,6 +163,14 @@ def medfilt(volume, kernel_size=None):
     if any(size % 2 != 1 for size in sizes):
         raise ValueError("Each element of kernel_size should be odd.")
     return scipy.ndimage.median_filter(volume, sizes, mode="constant")
+
+
+@implements(scipy.signal.medfilt2d)
+def medfilt2d(input, kernel_size=3):  # noqa: A002 - SciPy's name
+    """The element in the middle of the order of each window of an image, which has zeros outside."""
+    if np.ndim(input) != 2:
+        raise ValueError("object of too small depth for desired array, or of too large one: an image has two axes")
+    return medfilt(input, kernel_size)
 
 
 @implements(scipy.signal.wiener)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from diffjit.primitives.library.axes import as_float, one_axis, root
+from diffjit.primitives.library.axes import all_axes, as_float, merged_first, one_axis, root
 from diffjit.primitives.registry import implements
 
 
@@ -27,26 +27,64 @@ class DescribeResult(NamedTuple):
 
 
 def sample(a, axis, nan_policy="propagate"):
-    """A sample along its first axis."""
-    if nan_policy != "propagate":
-        raise NotImplementedError(f"scipy.stats with nan_policy={nan_policy!r}: drop what is not a number before")
+    """A sample along its first axis, which several axes become; of one alone, what is not a number may be left out."""
     a = as_float(np.asarray(a))
     if axis is None:
-        return np.ravel(a)
-    return np.moveaxis(a, one_axis(axis, a.ndim), 0)
+        x = np.ravel(a)
+    elif isinstance(axis, (tuple, list)):
+        x = merged_first(a, all_axes(axis, a.ndim))
+    else:
+        x = np.moveaxis(a, one_axis(axis, a.ndim), 0)
+    if nan_policy == "propagate":
+        return x
+    if nan_policy == "raise":
+        if np.any(np.isnan(x)):
+            raise ValueError("The input contains nan values")
+        return x
+    if nan_policy != "omit":
+        raise ValueError("nan_policy must be one of {'propagate', 'raise', 'omit'}.")
+    if x.ndim != 1:
+        raise NotImplementedError("scipy.stats with nan_policy='omit' of several samples: call it for each of them")
+    return x[~np.isnan(x)]
 
 
-def restored(found, axis, keepdims):
-    """A result, with the axis that it was taken along where it is to be kept."""
+def restored(found, axis, keepdims, a):
+    """A result, with the axes that it was taken along where these are to be kept."""
     if not keepdims:
         return found
     if axis is None:
-        raise NotImplementedError("scipy.stats with axis=None and keepdims: reshape the result")
-    return np.expand_dims(found, axis)
+        return np.reshape(found, (1,) * np.ndim(a))
+    return np.expand_dims(found, tuple(axis) if isinstance(axis, list) else axis)
+
+
+def of_numbers(of, parts, nothing):
+    """What a function makes of those elements of samples that are numbers in all of them."""
+    keep, found = ~np.isnan(parts[0]), np.full(1, nothing, parts[0].dtype)
+    for part in parts[1:]:
+        keep = keep & ~np.isnan(part)
+    if np.any(keep):
+        found[0] = of(*[part[keep] for part in parts])
+    return found[0]
+
+
+def reduced(of, a, axis, nan_policy, keepdims, *more, nothing=np.nan):
+    """What a function makes of samples, and of others that belong to them, as `nan_policy` says of each; or of none."""
+    if nan_policy != "omit":
+        return restored(of(sample(a, axis, nan_policy), *more), axis, keepdims, a)
+    parts = (sample(a, axis), *more)
+    if parts[0].ndim == 1:
+        return restored(of_numbers(of, parts, nothing), axis, keepdims, a)
+    columns = [np.reshape(part, (part.shape[0], -1)) for part in parts]
+    out = np.zeros(columns[0].shape[1], parts[0].dtype)
+    for k in range(out.shape[0]):
+        out[k] = of_numbers(of, [column[:, k] for column in columns], nothing)
+    return restored(np.reshape(out, parts[0].shape[1:]), axis, keepdims, a)
 
 
 def central(x, order, center=None):
     """A moment about the mean."""
+    if order == 1 and center is None:
+        return 0.0 * np.sum(x, axis=0)
     d = x - (np.mean(x, axis=0) if center is None else center)
     return np.mean(d**order, axis=0)
 
@@ -54,53 +92,58 @@ def central(x, order, center=None):
 @implements(stats.moment)
 def moment(a, order=1, axis=0, nan_policy="propagate", *, center=None, keepdims=False):
     """A moment of a sample about its mean, or about a centre."""
-    x = sample(a, axis, nan_policy)
     if isinstance(order, (tuple, list)):
-        return np.stack([central(x, k, center) if k != 1 or center is not None else 0.0 * x[0] for k in order])
-    if order == 1 and center is None:
-        return restored(0.0 * np.sum(x, axis=0), axis, keepdims)
-    return restored(central(x, order, center), axis, keepdims)
+        return np.stack([moment(a, k, axis, nan_policy, center=center, keepdims=keepdims) for k in order])
+    return reduced(lambda x: central(x, order, center), a, axis, nan_policy, keepdims)
+
+
+def leaning(x, bias):
+    """How much a sample leans to one side."""
+    n = x.shape[0]
+    found = central(x, 3) / central(x, 2) ** 1.5
+    if not bias and n > 2:
+        found = found * (np.sqrt((n - 1.0) * n) / (n - 2.0))
+    return found
 
 
 @implements(stats.skew)
 def skew(a, axis=0, bias=True, nan_policy="propagate", *, keepdims=False):
     """How much a sample leans to one side."""
-    x = sample(a, axis, nan_policy)
+    return reduced(lambda x: leaning(x, bias), a, axis, nan_policy, keepdims)
+
+
+def tailed(x, fisher, bias):
+    """How heavy the tails of a sample are."""
     n = x.shape[0]
-    found = central(x, 3) / central(x, 2) ** 1.5
-    if not bias and n > 2:
-        found = found * (np.sqrt((n - 1.0) * n) / (n - 2.0))
-    return restored(found, axis, keepdims)
+    found = central(x, 4) / central(x, 2) ** 2
+    if not bias and n > 3:
+        found = 1.0 / (n - 2) / (n - 3) * ((n**2 - 1.0) * found - 3 * (n - 1) ** 2.0) + 3.0
+    return found - 3.0 if fisher else found
 
 
 @implements(stats.kurtosis)
 def kurtosis(a, axis=0, fisher=True, bias=True, nan_policy="propagate", *, keepdims=False):
     """How heavy the tails of a sample are."""
-    x = sample(a, axis, nan_policy)
-    n = x.shape[0]
-    found = central(x, 4) / central(x, 2) ** 2
-    if not bias and n > 3:
-        found = 1.0 / (n - 2) / (n - 3) * ((n**2 - 1.0) * found - 3 * (n - 1) ** 2.0) + 3.0
-    return restored(found - 3.0 if fisher else found, axis, keepdims)
+    return reduced(lambda x: tailed(x, fisher, bias), a, axis, nan_policy, keepdims)
 
 
 @implements(stats.variation)
 def variation(a, axis=0, nan_policy="propagate", ddof=0, *, keepdims=False):
     """The standard deviation in units of the mean."""
-    x = sample(a, axis, nan_policy)
-    return restored(np.std(x, axis=0, ddof=ddof) / np.mean(x, axis=0), axis, keepdims)
+    return reduced(lambda x: np.std(x, axis=0, ddof=ddof) / np.mean(x, axis=0), a, axis, nan_policy, keepdims)
 
 
 @implements(stats.sem)
 def sem(a, axis=0, ddof=1, nan_policy="propagate", *, keepdims=False):
     """The standard error of the mean."""
-    x = sample(a, axis, nan_policy)
-    return restored(np.std(x, axis=0, ddof=ddof) / np.sqrt(x.shape[0]), axis, keepdims)
+    return reduced(lambda x: np.std(x, axis=0, ddof=ddof) / np.sqrt(x.shape[0]), a, axis, nan_policy, keepdims)
 
 
 @implements(stats.describe)
 def describe(a, axis=0, ddof=1, bias=True, nan_policy="propagate"):
     """The usual numbers of a sample."""
+    if nan_policy == "omit":
+        raise NotImplementedError("scipy.stats.describe(nan_policy='omit'): drop what is not a number before")
     x = sample(a, axis, nan_policy)
     return DescribeResult(
         x.shape[0], (np.min(x, axis=0), np.max(x, axis=0)), np.mean(x, axis=0), np.var(x, axis=0, ddof=ddof),
@@ -108,9 +151,16 @@ def describe(a, axis=0, ddof=1, bias=True, nan_policy="propagate"):
     )  # fmt: skip
 
 
-def scored(x, of, ddof):
+def scored(x, of, ddof, nan_policy):
     """How many deviations of one sample each element of another is from its mean."""
+    if nan_policy == "omit":
+        return (x - np.nanmean(of, axis=0)) / np.nanstd(of, axis=0, ddof=ddof)
     return (x - np.mean(of, axis=0)) / np.std(of, axis=0, ddof=ddof)
+
+
+def whole(a, axis, nan_policy):
+    """A sample along its first axis, also where what is not a number is not to count."""
+    return sample(a, axis, "propagate" if nan_policy == "omit" else nan_policy)
 
 
 def unmoved(scores, axis, shape):
@@ -121,8 +171,8 @@ def unmoved(scores, axis, shape):
 @implements(stats.zscore)
 def zscore(a, axis=0, ddof=0, nan_policy="propagate"):
     """How many standard deviations each element is from the mean."""
-    x = sample(a, axis, nan_policy)
-    return unmoved(scored(x, x, ddof), axis, np.shape(a))
+    x = whole(a, axis, nan_policy)
+    return unmoved(scored(x, x, ddof, nan_policy), axis, np.shape(a))
 
 
 @implements(stats.gzscore)
@@ -134,96 +184,118 @@ def gzscore(a, *, axis=0, ddof=0, nan_policy="propagate"):
 @implements(stats.zmap)
 def zmap(scores, compare, axis=0, ddof=0, nan_policy="propagate"):
     """How many standard deviations of one sample each element of another is from its mean."""
-    of = sample(compare, axis, nan_policy)
-    return unmoved(scored(sample(scores, axis, nan_policy), of, ddof), axis, np.shape(scores))
+    of = whole(compare, axis, nan_policy)
+    return unmoved(scored(sample(scores, axis), of, ddof, nan_policy), axis, np.shape(scores))
 
 
 def weights_of(a, weights, axis):
     """The weights of a sample along its first axis: they are broadcast against the sample as it was given."""
-    if weights is None:
-        return None
     w, shape = as_float(np.asarray(weights)), np.shape(a)
     if axis is None and w.shape != shape:
         raise ValueError("Array shapes are incompatible for broadcasting.")
     return sample(np.broadcast_to(w, shape), axis)
 
 
-def powered(x, w, order):
+def powered(x, order, w=None):
     """A mean of powers, brought back; of logarithms where the order is 0."""
     of = np.log(x) if order == 0 else np.where(x < 0, np.nan, x) ** (1.0 * order)
     found = np.mean(of, axis=0) if w is None else np.sum(w * of, axis=0) / np.sum(w, axis=0)
     return np.exp(found) if order == 0 else found ** (1.0 / order)
 
 
+def mean_of_powers(a, order, axis, weights, nan_policy, keepdims):
+    """Means of powers of samples, brought back."""
+    if weights is None:
+        return reduced(lambda x: powered(x, order), a, axis, nan_policy, keepdims)
+    w = weights_of(a, weights, axis)
+    return reduced(lambda x, w: powered(x, order, w), a, axis, nan_policy, keepdims, w)
+
+
 @implements(stats.gmean)
 def gmean(a, axis=0, dtype=None, weights=None, nan_policy="propagate", keepdims=False):
     """The geometric mean."""
-    return restored(powered(sample(a, axis, nan_policy), weights_of(a, weights, axis), 0), axis, keepdims)
+    return mean_of_powers(a, 0, axis, weights, nan_policy, keepdims)
 
 
 @implements(stats.hmean)
 def hmean(a, axis=0, dtype=None, *, weights=None, nan_policy="propagate", keepdims=False):
     """The harmonic mean."""
-    return restored(powered(sample(a, axis, nan_policy), weights_of(a, weights, axis), -1), axis, keepdims)
+    return mean_of_powers(a, -1, axis, weights, nan_policy, keepdims)
 
 
 @implements(stats.pmean)
 def pmean(a, p, *, axis=0, dtype=None, weights=None, nan_policy="propagate", keepdims=False):
     """The mean of powers, brought back."""
-    return restored(powered(sample(a, axis, nan_policy), weights_of(a, weights, axis), p), axis, keepdims)
+    return mean_of_powers(a, p, axis, weights, nan_policy, keepdims)
 
 
-@implements(stats.trim_mean)
-def trim_mean(a, proportiontocut, axis=0, *, nan_policy="propagate", keepdims=False):
+def trimmed(x, share):
     """The mean without a share of the smallest and of the largest elements."""
-    x = np.sort(sample(a, axis, nan_policy), axis=0)
-    cut = int(proportiontocut * x.shape[0])
+    x = np.sort(x, axis=0)
+    cut = int(share * x.shape[0])
     if 2 * cut > x.shape[0]:
         raise ValueError("Proportion too big.")
     found = np.mean(x[cut : x.shape[0] - cut], axis=0)
     if x.shape[0] > 0:  # NaN is sorted to the end, where it would be cut off
         found = np.where(np.isnan(x[x.shape[0] - 1]), np.nan, found)
-    return restored(found, axis, keepdims)
+    return found
 
 
-def resultant(samples, high, low, axis, nan_policy):
+@implements(stats.trim_mean)
+def trim_mean(a, proportiontocut, axis=0, *, nan_policy="propagate", keepdims=False):
+    """The mean without a share of the smallest and of the largest elements."""
+    return reduced(lambda x: trimmed(x, proportiontocut), a, axis, nan_policy, keepdims)
+
+
+def resultant(x, high, low):
     """Mean cosine and sine of angles that begin again after `high - low`."""
-    angle = sample(samples, axis, nan_policy) * (2.0 * np.pi / (high - low))
+    angle = x * (2.0 * np.pi / (high - low))
     return np.mean(np.cos(angle), axis=0), np.mean(np.sin(angle), axis=0)
 
 
-def concentration(samples, high, low, axis, nan_policy):
+def concentration(x, high, low):
     """How far the mean of points on a circle is from its centre."""
-    cosine, sine = resultant(samples, high, low, axis, nan_policy)
+    cosine, sine = resultant(x, high, low)
     return np.minimum(root(cosine * cosine + sine * sine), 1.0)
+
+
+def direction(x, high, low):
+    """The direction of the mean of points on a circle."""
+    cosine, sine = resultant(x, high, low)
+    return (np.arctan2(sine, cosine) * ((high - low) / (2.0 * np.pi)) - low) % (high - low) + low
 
 
 @implements(stats.circmean)
 def circmean(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", *, keepdims=False):
     """The direction of the mean of points on a circle."""
-    cosine, sine = resultant(samples, high, low, axis, nan_policy)
-    found = (np.arctan2(sine, cosine) * ((high - low) / (2.0 * np.pi)) - low) % (high - low) + low
-    return restored(found, axis, keepdims)
+    return reduced(lambda x: direction(x, high, low), samples, axis, nan_policy, keepdims)
 
 
 @implements(stats.circvar)
 def circvar(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", *, keepdims=False):
     """How far the mean of points on a circle is from it."""
-    return restored(1.0 - concentration(samples, high, low, axis, nan_policy), axis, keepdims)
+    return reduced(lambda x: 1.0 - concentration(x, high, low), samples, axis, nan_policy, keepdims)
 
 
 @implements(stats.circstd)
 def circstd(samples, high=2 * np.pi, low=0, axis=None, nan_policy="propagate", *, normalize=False, keepdims=False):
     """The standard deviation of angles, by a wrapped normal distribution."""
-    found = root(-2.0 * np.log(concentration(samples, high, low, axis, nan_policy)))
-    return restored(found if normalize else found * ((high - low) / (2.0 * np.pi)), axis, keepdims)
+    unit = 1.0 if normalize else (high - low) / (2.0 * np.pi)
+    return reduced(
+        lambda x: root(-2.0 * np.log(concentration(x, high, low))) * unit, samples, axis, nan_policy, keepdims
+    )
 
 
 @implements(stats.gstd)
 def gstd(a, axis=0, ddof=1, *, keepdims=False, nan_policy="propagate"):
     """The geometric standard deviation."""
-    x = sample(a, axis, nan_policy)
-    return restored(np.exp(np.std(np.log(x), axis=0, ddof=ddof)), axis, keepdims)
+    return reduced(lambda x: np.exp(np.std(np.log(x), axis=0, ddof=ddof)), a, axis, nan_policy, keepdims)
+
+
+def between(x, rng, method):
+    """How far two percentiles are apart."""
+    low = np.percentile(x, rng[0], axis=0, method=method)
+    return np.percentile(x, rng[1], axis=0, method=method) - low
 
 
 @implements(stats.iqr)
@@ -231,20 +303,18 @@ def iqr(
     x, axis=None, rng=(25, 75), scale=1.0, nan_policy="propagate", interpolation="linear", keepdims=False
 ):  # fmt: skip
     """How far two percentiles are apart."""
-    a = sample(x, axis, nan_policy)
     unit = (1.3489795003921634 if scale == "normal" else 1.0) if isinstance(scale, str) else scale
-    low = np.percentile(a, rng[0], axis=0, method=interpolation)
-    high = np.percentile(a, rng[1], axis=0, method=interpolation)
-    return restored((high - low) / unit, axis, keepdims)
+    return reduced(lambda a: between(a, rng, interpolation) / unit, x, axis, nan_policy, keepdims)
 
 
 @implements(stats.median_abs_deviation)
-def median_abs_deviation(x, axis=0, center=np.median, scale=1.0, nan_policy="propagate", *, keepdims=False):
+def median_abs_deviation(x, axis=0, center=None, scale=1.0, nan_policy="propagate", *, keepdims=False):
     """The median distance from the median, or from another centre."""
-    a = sample(x, axis, nan_policy)
     unit = (0.6744897501960817 if scale == "normal" else 1.0) if isinstance(scale, str) else scale
-    found = np.median(np.abs(a - center(a, axis=0)), axis=0)
-    return restored(found / unit, axis, keepdims)
+    middle = np.median if center is None else center
+    return reduced(
+        lambda a: np.median(np.abs(a - middle(a, axis=0)), axis=0) / unit, x, axis, nan_policy, keepdims
+    )  # fmt: skip
 
 
 @implements(stats.scoreatpercentile)
@@ -290,17 +360,16 @@ def relative(p, q):
     return np.where(both, p * np.log(np.where(both, p, 1.0) / np.where(both, q, 1.0)), rest)
 
 
+def divergence(p, q):
+    """How far a distribution is from another one."""
+    return np.sum(relative(p / np.sum(p, axis=0), q / np.sum(q, axis=0)), axis=0)
+
+
 @implements(stats.entropy)
 def entropy(pk, qk=None, base=None, axis=0, *, nan_policy="propagate", keepdims=False):
     """The entropy of a distribution, or how far it is from another one."""
-    p = sample(pk, axis, nan_policy)
-    p = p / np.sum(p, axis=0)
+    unit = 1.0 if base is None else np.log(base)
     if qk is None:
-        found = gathered(p)
-    else:
-        q = sample(qk, axis, nan_policy)
-        q = q / np.sum(q, axis=0)
-        found = np.sum(relative(p, q), axis=0)
-    if base is not None:
-        found = found / np.log(base)
-    return restored(found, axis, keepdims)
+        return reduced(lambda p: gathered(p / np.sum(p, axis=0)) / unit, pk, axis, nan_policy, keepdims, nothing=0.0)
+    q = whole(qk, axis, nan_policy)
+    return reduced(lambda p, q: divergence(p, q) / unit, pk, axis, nan_policy, keepdims, q, nothing=0.0)

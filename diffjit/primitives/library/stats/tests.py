@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special, stats
 
 from diffjit.primitives.library.axes import as_float
-from diffjit.primitives.library.stats.samples import kurtosis, sample, skew
+from diffjit.primitives.library.stats.samples import kurtosis, restored, sample, skew
 from diffjit.primitives.registry import implements
 
 
@@ -24,6 +24,11 @@ class TestResult(NamedTuple):
 
     statistic: Any
     pvalue: Any
+
+
+def tested(statistic, pvalue, axis, keepdims, a):
+    """A statistic and its probability, with the axes that they were taken along where these are to be kept."""
+    return TestResult(restored(statistic, axis, keepdims, a), restored(pvalue, axis, keepdims, a))
 
 
 class LinregressResult(NamedTuple):
@@ -65,13 +70,13 @@ def ttest_1samp(
     x = sample(a, axis, nan_policy)
     n = x.shape[0]
     t = (np.mean(x, axis=0) - popmean) / np.sqrt(np.var(x, axis=0, ddof=1) / n)
-    return TestResult(t, student(t, n - 1.0, alternative))
+    return tested(t, student(t, n - 1.0, alternative), axis, keepdims, a)
 
 
 @implements(stats.ttest_rel)
 def ttest_rel(a, b, axis=0, nan_policy="propagate", alternative="two-sided", *, keepdims=False):
     """Whether two samples of the same things have one mean."""
-    return ttest_1samp(as_float(np.asarray(a)) - b, 0.0, axis, nan_policy, alternative)
+    return ttest_1samp(as_float(np.asarray(a)) - b, 0.0, axis, nan_policy, alternative, keepdims=keepdims)
 
 
 @implements(stats.ttest_ind)
@@ -92,7 +97,7 @@ def ttest_ind(
         free = (v / n + w / m) ** 2 / ((v / n) ** 2 / (n - 1) + (w / m) ** 2 / (m - 1))
         spread = np.sqrt(v / n + w / m)
     t = (np.mean(x, axis=0) - np.mean(y, axis=0)) / spread
-    return TestResult(t, student(t, free, alternative))
+    return tested(t, student(t, free, alternative), axis, keepdims, a)
 
 
 @implements(stats.f_oneway)
@@ -107,7 +112,8 @@ def f_oneway(*samples, axis=0, equal_var=True, nan_policy="propagate", keepdims=
     within = sum(np.sum((x - np.mean(x, axis=0)) ** 2, axis=0) for x in xs) / (n - 1.0 * k)
     f = between / within
     free = n - 1.0 * k
-    return TestResult(f, special.betainc(0.5 * free, 0.5 * (k - 1.0), free / (free + (k - 1.0) * f)))
+    chance = special.betainc(0.5 * free, 0.5 * (k - 1.0), free / (free + (k - 1.0) * f))
+    return tested(f, chance, axis, keepdims, samples[0])
 
 
 @implements(stats.chisquare)
@@ -156,14 +162,14 @@ def heavy(x):
 def skewtest(a, axis=0, nan_policy="propagate", alternative="two-sided", *, keepdims=False):
     """Whether a sample leans as a normal one may."""
     z = leaning(sample(a, axis, nan_policy))
-    return TestResult(z, normal(z, alternative))
+    return tested(z, normal(z, alternative), axis, keepdims, a)
 
 
 @implements(stats.kurtosistest)
 def kurtosistest(a, axis=0, nan_policy="propagate", alternative="two-sided", *, keepdims=False):
     """Whether the tails of a sample are as those of a normal one may be."""
     z = heavy(sample(a, axis, nan_policy))
-    return TestResult(z, normal(z, alternative))
+    return tested(z, normal(z, alternative), axis, keepdims, a)
 
 
 @implements(stats.normaltest)
@@ -171,7 +177,7 @@ def normaltest(a, axis=0, nan_policy="propagate", *, keepdims=False):
     """Whether a sample may be normal."""
     x = sample(a, axis, nan_policy)
     k2 = leaning(x) ** 2 + heavy(x) ** 2
-    return TestResult(k2, np.exp(-0.5 * k2))
+    return tested(k2, np.exp(-0.5 * k2), axis, keepdims, a)
 
 
 @implements(stats.jarque_bera)
@@ -179,7 +185,7 @@ def jarque_bera(x, *, axis=None, nan_policy="propagate", keepdims=False):
     """Whether a sample has the skewness and kurtosis of a normal one."""
     a = sample(x, axis, nan_policy)
     value = a.shape[0] / 6.0 * (skew(a) ** 2 + kurtosis(a) ** 2 / 4.0)
-    return TestResult(value, np.exp(-0.5 * value))
+    return tested(value, np.exp(-0.5 * value), axis, keepdims, x)
 
 
 # Two samples that belong together ------------------------------------------------------------------------------------
@@ -210,10 +216,21 @@ def pearsonr(x, y, *, alternative="two-sided", method=None, axis=0):
     return TestResult(r, by_side(2.0 * special.betainc(half, half, 0.5 * (1.0 - np.abs(r))), r, alternative))
 
 
+def pairs(x, y, axis, nan_policy):
+    """Two samples that belong together: where one has no number, the other is left out, too."""
+    if nan_policy != "omit":
+        return sample(x, axis, nan_policy), sample(y, axis, nan_policy)
+    a, b = sample(x, axis), sample(y, axis)
+    if a.ndim != 1 or b.ndim != 1:
+        raise NotImplementedError("scipy.stats with nan_policy='omit' of several samples: call it for each of them")
+    keep = ~(np.isnan(a) | np.isnan(b))
+    return a[keep], b[keep]
+
+
 @implements(stats.linregress)
 def linregress(x, y, alternative="two-sided", *, axis=0, nan_policy="propagate", keepdims=False):
     """The straight line of least squares through points."""
-    a, b = sample(x, axis, nan_policy), sample(y, axis, nan_policy)
+    a, b = pairs(x, y, axis, nan_policy)
     n = a.shape[0]
     dx, dy = a - np.mean(a, axis=0), b - np.mean(b, axis=0)
     xx, xy, yy = np.mean(dx * dx, axis=0), np.mean(dx * dy, axis=0), np.mean(dy * dy, axis=0)
@@ -221,8 +238,9 @@ def linregress(x, y, alternative="two-sided", *, axis=0, nan_policy="propagate",
     slope = xy / xx
     intercept = np.mean(b, axis=0) - slope * np.mean(a, axis=0)
     if n == 2:
-        return LinregressResult(slope, intercept, r, np.where(b[0] == b[1], 1.0, 0.0)[()], 0.0 * slope)
-    free = n - 2.0
-    t = r * np.sqrt(free / ((1.0 - r + 1e-20) * (1.0 + r + 1e-20)))
-    error = np.sqrt((1.0 - r * r) * yy / xx / free)
-    return LinregressResult(slope, intercept, r, student(t, free, alternative), error)
+        chance, error = np.where(b[0] == b[1], 1.0, 0.0)[()], 0.0 * slope
+    else:
+        free = n - 2.0
+        t = r * np.sqrt(free / ((1.0 - r + 1e-20) * (1.0 + r + 1e-20)))
+        chance, error = student(t, free, alternative), np.sqrt((1.0 - r * r) * yy / xx / free)
+    return LinregressResult(*(restored(part, axis, keepdims, x) for part in (slope, intercept, r, chance, error)))
