@@ -207,7 +207,7 @@ class Introspection(Mixin):
             if isinstance(found := held.fields.get(name.obj), av.Maybe):
                 if (held.cls, name.obj) not in self.lost:
                     return found.bound
-                self.bound(found, name.obj)  # it is there, in a form that was not followed
+                self.bound(found, name.obj, held.cls)  # it is there, in a form that was not followed
             there = name.obj in held.fields or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
             if not there and self.class_has(held.cls, "__getattr__"):
                 cure = "read the attribute"

@@ -304,8 +304,10 @@ class Objects(Mixin):
             value = held.fields[name]
             if value is av.UNBOUND:
                 inside = bool(self.loops) and self.forks > self.loops[-1].forks  # an earlier turn may have set it
-                raise self.unbound(variable(name), later=inside)
-            return self.bound(value, variable(name)) if isinstance(value, av.Maybe) else value
+                raise self.unbound(variable(name), later=inside, of=_owner(held.cls, name))
+            return (
+                self.bound(value, variable(name), of=_owner(held.cls, name)) if isinstance(value, av.Maybe) else value
+            )
         if name == "__dict__":
             made = self.new(
                 av.DictC(self.all_fields(held), frozen="is an object's __dict__, of which diffjit has a copy")
@@ -467,6 +469,11 @@ class Objects(Mixin):
         if isinstance(owner, Value) and not hasattr(np.ndarray, name):
             error.python = AttributeError  # numbers and arrays take no attributes; labelled ones do
         raise error
+
+
+def _owner(cls: type, name: str) -> type | None:
+    """Whose attribute a program reads; None of the variables of a generator, which are attributes to diffjit."""
+    return cls if variable(name) == name else None
 
 
 _OF_CONSTANTS = frozenset({"numpy", "decimal", "fractions", "packaging"})  # whose objects are made of constants

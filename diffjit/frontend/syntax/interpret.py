@@ -233,23 +233,34 @@ class Interpreter(
         """Whether the place is in a branch inside of a loop that binds a name: an earlier turn may have bound it."""
         return bool(self.loops) and name in self.loops[-1].assigned and self.forks > self.loops[-1].forks
 
-    def unbound(self, name: str, node: gast.AST | None = None, *, later: bool) -> TypeProblem:
-        """The error of a variable without a value; `later`: the program raises when it runs, if it comes here."""
+    def unbound(self, name: str, node: gast.AST | None = None, *, later: bool, of: type | None = None) -> TypeProblem:
+        """The error of a variable without a value; `later`: the program raises when it runs, if it comes here.
+
+        `of`: the class of the object that it is an attribute of.
+        """
         if later:
-            self.raise_unbound(Static(True), name)
+            self.raise_unbound(Static(True), name, of)
+        if of is not None:
+            problem = f"`{of.__name__}` object has no attribute `{name}`"
+            cure = "set it on every path before it is read"
+            return self.type_problem("DJ317", problem, node, cure=cure, python=AttributeError)
         cure = f"give `{name}` a value on every path before"
         return self.type_problem(
             "DJ303", f"variable `{name}` is not bound here", node, cure=cure, python=UnboundLocalError
         )
 
-    def raise_unbound(self, missing: Any, name: str) -> None:
-        """Fail where a variable has no value."""
+    def raise_unbound(self, missing: Any, name: str, of: type | None = None) -> None:
+        """Fail where a variable, or an attribute of an object of the class `of`, has no value."""
+        if of is not None:
+            message = av.inexact(f"'{of.__name__}' object has no attribute '{name}' [DJ317]")
+            self.raise_if(missing, AttributeError, message)
+            return
         unbound = av.inexact(f"variable `{name}` is read before it has a value [DJ303]")
         self.raise_if(missing, UnboundLocalError, unbound)
 
-    def bound(self, value: av.Maybe, name: str = "a variable") -> Any:
+    def bound(self, value: av.Maybe, name: str = "a variable", of: type | None = None) -> Any:
         """The value of a variable that may be unbound: checked when the program runs."""
-        self.raise_unbound(self.build.value("logical_not", [value.bound], BOOL), name)
+        self.raise_unbound(self.build.value("logical_not", [value.bound], BOOL), name, of)
         return value.value
 
     def not_none(self, value: av.Opt) -> Any:

@@ -104,3 +104,23 @@ def given_to_another(x):
 def test_what_another_function_sets_is_refused():
     with pytest.raises(dj.DiffjitError, match="attribute `mark`"):
         dj.grad(given_to_another)(0.3)
+
+
+class Holder:
+    """Something with attributes."""
+
+
+def read_where_it_is_there(x):
+    held = Holder()
+    if x > 1.0:
+        held.a = x
+    try:
+        return held.a * x
+    except AttributeError:
+        return 7.0 * x
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_an_attribute_that_an_object_has_on_one_path(backend):
+    gradient = dj.grad(read_where_it_is_there, backend=backend)
+    assert (gradient(2.0), gradient(0.5)) == (4.0, 7.0)
