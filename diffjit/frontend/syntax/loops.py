@@ -461,7 +461,8 @@ class Loops(Mixin):
         try:
             action()
         except TypeProblem as error:
-            self.throw(self.exception_object(TypeError, Static(f"{error.message} [{error.code}]")))
+            told = Static(f"{error.message} [{error.code}]")
+            self.throw(self.exception_object(error.python or TypeError, told))
 
     def undecided(self, value: av.Poison, error: DiffjitError) -> Exception:
         """What to raise where a value has no form in common: what decides the path may be fixed."""

@@ -124,3 +124,18 @@ def read_where_it_is_there(x):
 def test_an_attribute_that_an_object_has_on_one_path(backend):
     gradient = dj.grad(read_where_it_is_there, backend=backend)
     assert (gradient(2.0), gradient(0.5)) == (4.0, 7.0)
+
+
+def set_in_a_loop(x):
+    held = Holder()
+    for _ in range(int(x)):
+        held.a = x
+    return held.a * x
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_an_attribute_that_a_loop_sets_where_it_runs(backend):
+    gradient = dj.grad(set_in_a_loop, backend=backend)
+    assert gradient(2.5) == 5.0
+    with pytest.raises(AttributeError, match="no attribute `a`"):
+        gradient(0.5)
