@@ -174,11 +174,8 @@ def test_nan_is_in_a_list_that_holds_it():
 def test_arguments_that_are_not_read_are_refused(backend):
     import scipy.stats
 
-    for program in (
-        lambda x: scipy.stats.ttest_1samp(x, 0.1, keepdims=True).statistic[0],
-        lambda x: scipy.stats.gmean(x, dtype=np.float32),
-    ):
-        with pytest.raises(dj.UnsupportedSyntax, match=r"DJ118.* argument `(keepdims|dtype)` of"):
+    for program in (lambda x: scipy.stats.gmean(x, dtype=np.float32),):
+        with pytest.raises(dj.UnsupportedSyntax, match=r"DJ118.* argument `dtype` of"):
             dj.jit(program, backend=backend)(X)
 
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import enum
 import marshal
 import numbers
-import operator
 import types
 from typing import Any
 
 import numpy as np
 
+from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import objects_among
 
-_OPERATORS = {
-    "bitwise_or": operator.or_, "bitwise_and": operator.and_, "subtract": operator.sub, "bitwise_xor": operator.xor,
-}  # fmt: skip
 _OF_ITEMS = frozenset({"add", "discard"})
 _LONGEST = 4096
 _SEVERAL = 2  # items of a set that is made one by one
@@ -109,7 +106,7 @@ def _done_again(past: Past) -> set[Any]:
         if name == "outside":
             made = set(given[0])
         elif name == "of_keys":
-            made = _OPERATORS[given[0]](*map(_restored, given[1:]))
+            made = PYTHON_OPERATORS[given[0]](*map(_restored, given[1:]))
         elif name == "pop":
             made.pop()
         else:

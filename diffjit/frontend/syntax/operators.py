@@ -38,10 +38,9 @@ COMPARE = {
 LARGEST_KEPT = next(k for k in range(256, 1 << 20) if int(str(k + 1)) is not int(str(k + 1)))  # as one object
 UNARY = {gast.USub: "negative", gast.UAdd: "positive", gast.Invert: "invert"}
 DUNDER = {kind: function.__name__.strip("_") for kind, function in PYTHON_OPERATORS.items()}
-REFLECTED_KINDS = {
-    "less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal",
-}  # fmt: skip
 REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_BY_DUNDER = {name: kind for kind, name in DUNDER.items()}
+REFLECTED_KINDS = {kind: _BY_DUNDER[REFLECTED[n]] for kind, n in DUNDER.items() if REFLECTED.get(n, n) != n}
 
 
 class Operators(Mixin):

@@ -89,8 +89,8 @@ def write_all(file: int, content: bytes) -> None:
 def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
     """What the machine runs: inlined, freed of pairs of increments and decrements of references, then optimised.
 
-    Where another form is wanted, the same as text: "llvm", or the assembly, "asm". `large` and `giant`: see `LARGE` and
-    `GIANT`.
+    Where another form is wanted, the same as text: "llvm", or the assembly, "asm". `large` and `giant` may be told in
+    place of `LARGE` and `GIANT`.
     """
     if wanted["triple"].startswith("nvptx"):
         llvm.initialize_all_targets()
@@ -101,14 +101,14 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
     if wanted["lanes"]:
         module = llvm.parse_assembly(with_lanes(str(module), register_bytes(llvm, target)), llvm.create_context())
     first, second = wanted["passes"]
-    large = len(bitcode) > wanted["large"]
+    large = len(bitcode) > wanted.get("large", LARGE)
     if large:
         second = {**second, "level": min(second["level"], 2)}
     leaves = _may_leave(llvm)
     if large or (leaves and wanted["only"] is not None):
         builder = _builder(llvm, target, level=0, loops=False, straight=False)
         builder.getModulePassManager().run(module, builder)  # what is always inlined is inlined everywhere
-    giants = [f for f in module.functions if _size(f) > wanted["giant"]] if large else []
+    giants = [f for f in module.functions if _size(f) > wanted.get("giant", GIANT)] if large else []
     if giants:
         target = plain.create_target_machine(**{**wanted["machine"], "opt": 0})
     if giants and not leaves:

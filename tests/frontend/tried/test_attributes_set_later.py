@@ -137,6 +137,7 @@ def test_what_was_never_set_is_an_error(backend):
         dj.grad(reads, backend=backend)(-X)
 
 
+def test_what_lists_attributes_needs_them_set():
     def counted(x):
         thing = Plain()
         if np.sum(x) > 0.0:
