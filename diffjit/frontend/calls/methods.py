@@ -35,7 +35,15 @@ def _all_static(args: list[Any], kwargs: dict[str, Any]) -> bool:
     return all(isinstance(a, Static) for a in (*args, *kwargs.values()))
 
 
-_signature = functools.cache(inspect.signature)
+def _misfit(method: Any, *args: Any, **kwargs: Any) -> str | None:
+    """Why arguments are not those of a method; None where they are."""
+    try:
+        inspect.signature(method).bind(*args, **kwargs)
+    except TypeError as error:
+        return str(error)
+    return None
+
+
 _LAST = Static(True)
 _ACCESS = frozenset({"__getattribute__", "__setattr__"})
 
@@ -80,10 +88,12 @@ class Methods(Mixin):
         if method is None:
             raise self.unsupported("DJ118", f"the {family} method `{name}`", node)
         try:
-            _signature(method.__func__).bind(self, receiver, *args, **kwargs)
-        except TypeError as error:
-            raise self.type_problem("DJ306", f"the {family} method `{name}`: {error}", node, python=TypeError) from None
-        return method(receiver, *args, **kwargs)
+            return method(receiver, *args, **kwargs)
+        except TypeError:
+            problem = _misfit(method, receiver, *args, **kwargs)
+            if problem is None:
+                raise
+        raise self.type_problem("DJ306", f"the {family} method `{name}`: {problem}", node, python=TypeError)
 
     def behind(self, receiver: av.Iter, name: str) -> tuple[Any, type, Any]:
         """Of super().name: the instance, the class that has it, and what it is there."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
+from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
 from diffjit.frontend.entry.lift import plain_container
 from diffjit.frontend.outside.surroundings import is_library
@@ -208,8 +209,7 @@ class Objects(Mixin):
                 return self.object_attribute(owner, held, name, node)
             cls = self.class_of(owner) if isinstance(held, av.DictC) else list
             if not hasattr(cls, name):
-                problem = f"`{cls.__name__}` object has no attribute `{name}`"
-                raise self.type_problem("DJ317", problem, node, python=AttributeError)
+                raise self.no_attribute(cls, name, node, cure="")
             return av.Method(owner, name)
         if isinstance(owner, (av.Slice, av.Range)) and name in ("start", "stop", "step"):
             return getattr(owner, name)
@@ -230,6 +230,13 @@ class Objects(Mixin):
         if isinstance(owner, (av.Format, av.Range, av.Iter)):
             return av.Method(owner, name)
         raise self.type_problem("DJ317", f"{describe(owner)} has no attribute `{name}`", node)
+
+    def no_attribute(
+        self, cls: type, name: str, node: Any, *, cure: str = "set it on every path before it is read"
+    ) -> TypeProblem:
+        """The error of an object that lacks an attribute."""
+        problem = f"`{cls.__name__}` object has no attribute `{name}`"
+        return self.type_problem("DJ317", problem, node, cure=cure, python=AttributeError)
 
     def static_attribute(self, obj: Any, name: str, node: Any) -> Any:
         found = self.word_attribute(obj, name, node)
@@ -340,13 +347,7 @@ class Objects(Mixin):
                 return self.call(own, [owner, Static(name)], {}, node)
             if tree.is_function(asked):
                 return self.call(self.method_fn(asked, cls), [owner, Static(name)], {}, node)
-            raise self.type_problem(
-                "DJ317",
-                f"`{cls.__name__}` object has no attribute `{name}`",
-                node,
-                cure="set it on every path before it is read",
-                python=AttributeError,
-            )
+            raise self.no_attribute(cls, name, node)
         if isinstance(found, av.Member):
             return self.member_attribute(owner, found, cls, name)
         if (own := self.inherited(cls, found)) is not None:

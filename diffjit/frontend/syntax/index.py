@@ -54,11 +54,7 @@ class Indexing(Mixin):
                 return self.index_trick(owner.obj, index, node)
             if is_surroundings(owner.obj) and isinstance(index, Static):
                 return self.answer(owner.obj.__getitem__, (index.obj,))
-            if (
-                isinstance(owner.obj, np.ndarray)
-                and isinstance(index, Static)
-                and index.obj in (owner.obj.dtype.names or ())
-            ):
+            if self.is_field(owner.obj, index):
                 return self.lift_field(owner.obj, index.obj)
             if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind not in "OUS":
                 owner = self.lift_constant(owner.obj)

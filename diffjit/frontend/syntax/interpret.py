@@ -241,9 +241,7 @@ class Interpreter(
         if later:
             self.raise_unbound(Static(True), name, of)
         if of is not None:
-            problem = f"`{of.__name__}` object has no attribute `{name}`"
-            cure = "set it on every path before it is read"
-            return self.type_problem("DJ317", problem, node, cure=cure, python=AttributeError)
+            return self.no_attribute(of, name, node)
         cure = f"give `{name}` a value on every path before"
         return self.type_problem(
             "DJ303", f"variable `{name}` is not bound here", node, cure=cure, python=UnboundLocalError

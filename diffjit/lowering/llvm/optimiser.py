@@ -104,8 +104,8 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
     large = len(bitcode) > wanted.get("large", LARGE)
     if large:
         second = {**second, "level": min(second["level"], 2)}
-    leaves = _may_leave(llvm)
-    if large or (leaves and wanted["only"] is not None):
+    leaves = (large or wanted["only"] is not None) and _may_leave(llvm)
+    if large or leaves:
         builder = _builder(llvm, target, level=0, loops=False, straight=False)
         builder.getModulePassManager().run(module, builder)  # what is always inlined is inlined everywhere
     giants = [f for f in module.functions if _size(f) > wanted.get("giant", GIANT)] if large else []

@@ -73,9 +73,9 @@ def nest_pays(nest: Loops) -> bool:
     printer = nest.printer
     if not nest.order or id(printer.function) in printer.recursive or printer.size < LONG:
         return False
-    looped = printer.looped(nest.op)
     if printer.size >= HUGE:
         return True
+    looped = printer.looped(nest.op)
     known = looped and all(n.isdigit() for n in nest.nest.lengths)
     if known and (printer.size < LONGEST or math.prod(map(int, nest.nest.lengths)) < FEW):
         return False  # a small one, in which the call would show

@@ -20,11 +20,7 @@ from diffjit.primitives.library.stats.samples import sample
 from diffjit.primitives.library.stats.tests import TestResult, student, tested
 from diffjit.primitives.registry import implements
 
-AVERAGES = foreign(
-    lambda a, axis: np.asarray(stats.rankdata(np.asarray(a), axis=axis), float),
-    result=lambda a, axis: np.zeros(a.shape),
-)
-KEPT = foreign(
+PLACES = foreign(
     lambda a, method, axis, policy: np.asarray(
         stats.rankdata(np.asarray(a), method, axis=axis, nan_policy=policy), float
     ),
@@ -42,10 +38,10 @@ def rankdata(a, method="average", *, axis=None, nan_policy="propagate"):
     a = stop_gradient(np.asarray(a))
     a = np.ravel(a) if axis is None else a
     if nan_policy == "omit":
-        return KEPT(a, method, axis, nan_policy)
+        return PLACES(a, method, axis, nan_policy)
     if nan_policy == "raise" and np.any(np.isnan(a)):
         raise ValueError("The input contains nan values")
-    return AVERAGES(a, axis) if method == "average" else RANKS(a, method, axis)
+    return PLACES(a, method, axis, "propagate") if method == "average" else RANKS(a, method, axis)
 
 
 @implements(stats.spearmanr)
@@ -101,28 +97,25 @@ def kendalltau(
 # Distributions that samples may be of --------------------------------------------------------------------------------
 
 
+def distribution_of(n, alternative, method):
+    """SciPy's distribution of the distance, its parameters, and by what the distance is multiplied."""
+    if alternative != "two-sided":
+        return stats.ksone, (n,), 1.0
+    if method in ("auto", "exact"):
+        return stats.kstwo, (n,), 1.0
+    return stats.kstwobign, (), np.sqrt(n)
+
+
 def chance_by_scipy(d, n, alternative, method):
     """SciPy's probability that a sample is further from its distribution."""
-    d = np.asarray(d)
-    if alternative != "two-sided":
-        found = stats.ksone.sf(d, n)
-    elif method in ("auto", "exact"):
-        found = stats.kstwo.sf(d, n)
-    else:
-        found = stats.kstwobign.sf(d * np.sqrt(n))
-    return np.asarray(np.clip(found, 0, 1), float)
+    distribution, given, scale = distribution_of(n, alternative, method)
+    return np.asarray(np.clip(distribution.sf(np.asarray(d) * scale, *given), 0, 1), float)
 
 
 def density_by_scipy(d, n, alternative, method):
     """SciPy's density of the distance of a sample from its distribution."""
-    d = np.asarray(d)
-    if alternative != "two-sided":
-        found = stats.ksone.pdf(d, n)
-    elif method in ("auto", "exact"):
-        found = stats.kstwo.pdf(d, n)
-    else:
-        found = stats.kstwobign.pdf(d * np.sqrt(n)) * np.sqrt(n)
-    return np.asarray(found, float)
+    distribution, given, scale = distribution_of(n, alternative, method)
+    return np.asarray(distribution.pdf(np.asarray(d) * scale, *given) * scale, float)
 
 
 CHANCE_BY_SCIPY = foreign(chance_by_scipy, result=lambda d, n, alternative, method: np.zeros(d.shape))

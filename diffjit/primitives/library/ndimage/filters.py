@@ -36,7 +36,11 @@ def on_axes(value, axes, ndim, rest):
     if axes is None:
         return each(value, ndim)
     axes = rising(axes, ndim)
-    values = each(value, len(axes))
+    return placed(each(value, len(axes)), axes, ndim, rest)
+
+
+def placed(values, axes, ndim, rest):
+    """Values of some axes at the places of these among all, and another one at the others."""
     return tuple(values[axes.index(k)] if k in axes else rest for k in places(ndim))
 
 
@@ -46,7 +50,7 @@ def extended(window, axes, ndim):
         raise RuntimeError("a window must have as many axes as the filter goes along")
     if window.ndim == ndim:
         return window
-    return np.reshape(window, tuple(window.shape[axes.index(k)] if k in axes else 1 for k in places(ndim)))
+    return np.reshape(window, placed(window.shape, axes, ndim, 1))
 
 
 def rounded(out, a):
@@ -240,8 +244,7 @@ def gaussian_laplace(
     without_output(output)
     a = np.asarray(input)
     axes = all_axes(axes, a.ndim)
-    sigmas = each(sigma, len(axes))
-    sigmas = tuple(sigmas[axes.index(k)] if k in axes else 0.0 for k in places(a.ndim))
+    sigmas = placed(each(sigma, len(axes)), axes, a.ndim, 0.0)
     parts = _along_axes(a, sigmas, 2, mode, cval, axes, truncate, radius)
     total = parts[0]
     for part in parts[1:]:

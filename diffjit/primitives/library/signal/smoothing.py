@@ -80,25 +80,20 @@ def hilbert(x, N=None, axis=-1):
     n = rows.shape[1] if N is None else N
     if n <= 0:
         raise ValueError("N must be positive.")
-    weights = np.zeros(n, x.dtype)
-    weights[0] = 1.0
-    weights[1 : (n + 1) // 2] = 2.0
-    if n % 2 == 0:
-        weights[n // 2] = 1.0
-    return back(np.fft.ifft(np.fft.fft(rows, n) * weights), x.shape, axis)
+    return back(np.fft.ifft(np.fft.fft(rows, n) * one_sided(n, x.dtype, 1.0)), x.shape, axis)
 
 
-# Whether SciPy keeps the wave of the highest frequency, which stands for two: that differs between its versions.
+# Whether SciPy's hilbert2 keeps the wave of the highest frequency, which stands for two: its versions differ.
 HIGHEST = float(np.real(scipy.signal.hilbert2(np.array([[1.0, -1.0]]))[0, 0]))
 
 
-def one_sided(n, dtype):
-    """Weights of waves that keep those of positive frequency."""
+def one_sided(n, dtype, highest):
+    """Weights of waves that keep those of positive frequency; `highest`: of the one that stands for two."""
     weights = np.zeros(n, dtype)
     weights[1 : (n + 1) // 2] = 2.0
     weights[0] = 1.0
     if n % 2 == 0:
-        weights[n // 2] = HIGHEST
+        weights[n // 2] = highest
     return weights
 
 
@@ -117,7 +112,7 @@ def hilbert2(x, N=None, axes=(-2, -1)):
     if n <= 0 or m <= 0:
         raise ValueError("N must be positive, or hold two positive integers")
     waves = np.moveaxis(np.fft.fft2(x, (n, m), (first, second)), (first, second), (-2, -1))
-    kept = waves * one_sided(n, x.dtype)[:, None] * one_sided(m, x.dtype)
+    kept = waves * one_sided(n, x.dtype, HIGHEST)[:, None] * one_sided(m, x.dtype, HIGHEST)
     return np.moveaxis(np.fft.ifft2(kept), (-2, -1), (first, second))
 
 
