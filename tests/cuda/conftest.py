@@ -8,7 +8,7 @@ import os
 import pytest
 
 import diffjit as dj
-from diffjit.lowering.cuda import driver
+from diffjit.lowering.cuda.gpu import driver
 
 
 @pytest.fixture(autouse=True, params=["emulated", pytest.param("gpu", marks=pytest.mark.cuda)])

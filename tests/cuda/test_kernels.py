@@ -236,10 +236,10 @@ def test_memory_is_used_again():
     for _ in range(3):
         f(M, X)
     gc.collect()
-    before = pool._STATE[pool._COUNT]
+    before = [memory.pieces() for memory in (pool.MANAGED, pool.PINNED)]
     for _ in range(300):
         f(M, X)
-    assert pool._STATE[pool._COUNT] == before
+    assert [memory.pieces() for memory in (pool.MANAGED, pool.PINNED)] == before
 
 
 def test_memory_that_there_is_not():

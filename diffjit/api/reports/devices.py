@@ -42,4 +42,12 @@ def device_put(x: Any) -> Any:
 def device_get(x: Any) -> Any:
     """A tree with copies of its arrays in plain memory of the processor."""
     leaves, structure = tree.flatten(x)
-    return structure.unflatten(iter([a.copy() if isinstance(a, np.ndarray) else a for a in leaves]))
+    return structure.unflatten(iter([_copied(a) if isinstance(a, np.ndarray) else a for a in leaves]))
+
+
+def _copied(array: np.ndarray) -> np.ndarray:
+    from diffjit.lowering.cuda.arguments import fetched, is_shared
+
+    if is_shared(array):
+        fetched(array)
+    return array.copy()

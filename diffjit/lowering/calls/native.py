@@ -26,7 +26,7 @@ import numpy as np
 from diffjit.dataclass import dataclass
 from diffjit.lowering.calls import blas, fourier, interrupts, records, reserve, special, threads
 from diffjit.lowering.calls.cache import PACKAGE
-from diffjit.lowering.cuda import launch, pool
+from diffjit.lowering.cuda import launch, pool, products
 from diffjit.lowering.draws import symbols
 from diffjit.lowering.llvm import extensions
 
@@ -171,6 +171,8 @@ def _address(name: str) -> int | None:
             pool.start()
         if name == launch.SYMBOL:
             launch.start()
+        if name == products.SYMBOL:
+            products.start()
         return llvm.address_of_symbol(name)
     return helpers.c_helpers.get(name) or llvm.address_of_symbol(name)
 

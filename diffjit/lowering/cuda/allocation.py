@@ -14,20 +14,25 @@ from diffjit.lowering.llvm.exits import MEMINFO_DATA, MEMINFO_SIZE, REFERENCE
 from diffjit.lowering.runtime.build import I8, I64, declared
 
 
-def mode(context: Any) -> str:
+def mode(context: Any, *, pinned: bool = False) -> str:
     """A suffix of the functions that allocate, by the memory that they take."""
-    return "_checked" if context.lower.checked else "_shared" if context.lower.device else ""
+    return "_checked" if context.lower.checked else pool_of(pinned=pinned).take if context.lower.device else ""
 
 
-def shared(b: Any, total: Any, give_up: Callable[[Any], None]) -> Any:
-    """Memory of the pool, and a reference to it, which stays in memory of the host: a page that both use moves.
+def pool_of(*, pinned: bool) -> pool.Pool:
+    """The memory of arrays of a program for a device: `pinned` are notes that turns leave for the host."""
+    return pool.PINNED if pinned else pool.MANAGED
+
+
+def shared(b: Any, total: Any, give_up: Callable[[Any], None], memory: pool.Pool) -> Any:
+    """Memory of a pool, and a reference to it, which stays in memory of the host: a page that both use moves.
 
     `give_up` emits what is done where a condition says that there is no memory.
     """
     pool.start()
-    address = b.call(declared(b, pool.TAKE, I64, I64), [total])
+    address = b.call(declared(b, memory.take, I64, I64), [total])
     give_up(b.icmp_signed("==", address, I64(0)))
-    give = declared(b, pool.GIVE, llvm_ir.VoidType(), I64, I64, I64)
+    give = declared(b, memory.give, llvm_ir.VoidType(), I64, I64, I64)
     owner = declared(b, "NRT_MemInfo_alloc_dtor", REFERENCE, I64, REFERENCE)
     found = b.call(owner, [I64(16), b.bitcast(give, REFERENCE)])
     with b.if_then(cgutils.is_null(b, found), likely=False):

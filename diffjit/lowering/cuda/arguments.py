@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.lowering.cuda import launch
-from diffjit.lowering.cuda.pool import Block, owns
+from diffjit.lowering.cuda import devices, launch
+from diffjit.lowering.cuda.pool import MANAGED, Block
+
+_LARGE = 1 << 20  # bytes
 
 
 def shared(call: Callable[..., tuple[Any, ...]], written: Sequence[int]) -> Callable[..., tuple[Any, ...]]:
@@ -36,17 +38,30 @@ def shared(call: Callable[..., tuple[Any, ...]], written: Sequence[int]) -> Call
         finally:
             for k in written:
                 if given[k] is not args[k]:
+                    fetched(given[k])
                     np.copyto(args[k], given[k])
-        return tuple([_returned(x, moved) if isinstance(x, np.ndarray) else x for x in outs])
+        results = tuple([_returned(x, moved) if isinstance(x, np.ndarray) else x for x in outs])
+        if moved:  # the caller's arrays are the host's, where these will be read, too
+            for x in results:
+                if isinstance(x, np.ndarray):
+                    fetched(x)
+        return results
 
     run.__dict__.update(call.__dict__)
     run.__name__ = call.__name__
     return run
 
 
+def fetched(array: np.ndarray) -> None:
+    """The host reads an array next."""
+    if array.nbytes >= _LARGE:
+        low, high = np.lib.array_utils.byte_bounds(array)
+        devices.current().fetch(low, high - low)
+
+
 def is_shared(array: np.ndarray) -> bool:
     """Whether all of an array is in memory that the device reaches."""
-    return array.size == 0 or owns(*np.lib.array_utils.byte_bounds(array))
+    return array.size == 0 or bool(MANAGED.piece(*np.lib.array_utils.byte_bounds(array)))
 
 
 def to_shared(array: np.ndarray) -> np.ndarray:
@@ -55,7 +70,9 @@ def to_shared(array: np.ndarray) -> np.ndarray:
     memory = in_memory(high - low)
     start = array.__array_interface__["data"][0] - low
     made = np.ndarray(array.shape, array.dtype, memory, start, array.strides)
-    if all(n == 1 or s for n, s in zip(array.shape, array.strides, strict=True)):
+    if high - low >= _LARGE:  # straight to the device: pages that the host writes would come into being there
+        devices.current().copy(ctypes.addressof(memory), low, high - low)
+    elif all(n == 1 or s for n, s in zip(array.shape, array.strides, strict=True)):
         np.copyto(made, array)
     else:  # repeated elements, of which NumPy writes none
         ctypes.memmove(ctypes.addressof(memory), low, high - low)

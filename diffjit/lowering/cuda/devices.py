@@ -10,10 +10,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
+
+if TYPE_CHECKING:
+    from diffjit.lowering.cuda.products import Product
 
 EMULATED, WATCHED = "emulated", "watched"
 
@@ -39,19 +42,33 @@ class Device(Protocol):
         """An image as a kernel."""
         ...
 
-    def launch(self, kernel: Any, count: int, args: int, failed: int, arrays: list[tuple[int, int]]) -> None:
+    def launch(
+        self, kernel: Any, count: int, args: int, failed: int, arrays: list[tuple[int, int]], *, once: bool
+    ) -> None:
         """Run all turns and wait for them.
 
         `args`: the address of what turns are given; `failed`: of a byte that is set where one fails; `arrays`: first
-        byte and size of the arrays among what is given.
+        byte and size of the arrays among what is given; `once`: turns must not run again.
         """
 
     def copy(self, to: int, start: int, size: int) -> None:
-        """Copy bytes between addresses that the device reaches."""
+        """Copy bytes between addresses that the device or the host reaches."""
+        ...
+
+    def fetch(self, first: int, size: int) -> None:
+        """Have the bytes of an array at hand for the host, which goes on meanwhile."""
         ...
 
     def wait_for(self, stream: int | None) -> None:
         """Wait for what another library has asked of a stream."""
+        ...
+
+    def multiplies(self, much: bool) -> bool:  # noqa: FBT001 - the one question
+        """Whether products of matrices run here; `much`: there is enough to do for that."""
+        ...
+
+    def product(self, p: Product) -> None:
+        """Multiply matrices, and wait for it."""
         ...
 
     def pays(self, count: int, work: int) -> bool:
@@ -96,7 +113,7 @@ def _made(asked: str) -> Device:
 
         return Emulated(watched=asked == WATCHED)
     from diffjit.lowering.cuda import library
-    from diffjit.lowering.cuda.driver import Gpu, Unavailable
+    from diffjit.lowering.cuda.gpu.driver import Gpu, Unavailable
 
     install = 'pip install "diffjit[cuda]"'
     try:
@@ -119,7 +136,7 @@ def listed() -> list[Description]:
     """All devices; the processor is the first."""
     import platform
 
-    from diffjit.lowering.cuda.driver import described
+    from diffjit.lowering.cuda.gpu.driver import described
     from diffjit.tree import cores
 
     found = [Description(platform.processor() or platform.machine(), "cpu", f"{cores()} cores")]

@@ -16,7 +16,10 @@ import numpy as np
 from diffjit.lowering.calls.interrupts import compiled
 from diffjit.lowering.cuda import pool
 from diffjit.lowering.cuda import watched as watched_turns
+from diffjit.lowering.cuda.device_runtime import ARENA
 from diffjit.lowering.cuda.images import TURN
+from diffjit.lowering.cuda.products import Product
+from diffjit.lowering.cuda.rooms import Rooms
 
 _MEMORY = """
 declare ptr @aligned_alloc(i64, i64)
@@ -54,6 +57,27 @@ done:
 _TOGETHER = 64  # turns between which what they did is taken off the log
 
 
+def _matrix(p: Product, which: int) -> np.ndarray:
+    """An operand of a product, or its result, as an array."""
+    first, size = p.extents()[which]
+    dtype = np.dtype({"s": "f4", "d": "f8", "c": "c8", "z": "c16"}[p.letter])
+    numbers = np.frombuffer((ctypes.c_char * size).from_address(first), dtype)
+    rows = (p.inner if p.turned[0] else p.rows, p.columns if p.turned[1] else p.inner, p.rows)[which]
+    columns = (size // dtype.itemsize - rows) // p.leading[which] + 1
+    return np.lib.stride_tricks.as_strided(
+        numbers, (rows, columns), (dtype.itemsize, dtype.itemsize * p.leading[which])
+    )
+
+
+class _Kernel:
+    """A kernel's machine code, which lives as long as this does."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine, self.turn = engine, engine.get_function_address(TURN)
+        arena = engine.get_global_value_address(ARENA)
+        self.rooms = Rooms(arena) if arena else None
+
+
 class Emulated:
     """The device."""
 
@@ -65,8 +89,11 @@ class Emulated:
         self.turns = _TURNS(self.engine.get_function_address("dj_turns"))
         self.launches = 0
         self.log = watched_turns.Log(self.engine) if watched else None
+        self.room = 1 << 30
+        self.memory: np.ndarray | None = None
         llvm.add_symbol("dj_watched", self.engine.get_function_address("dj_watched"))
-        pool.grow_by(self.engine.get_function_address("dj_grow"))
+        for memory in (pool.MANAGED, pool.PINNED):
+            memory.grow_by(self.engine.get_function_address("dj_grow"))
 
     def load(self, image: bytes) -> Any:
         """An object file as a kernel."""
@@ -76,30 +103,72 @@ class Emulated:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         engine.add_object_file(llvm.ObjectFileRef.from_data(image))
         engine.finalize_object()
-        return engine, engine.get_function_address(TURN)
+        return _Kernel(engine)
 
-    def launch(self, kernel: Any, count: int, args: int, failed: int, arrays: list[tuple[int, int]]) -> None:
+    def launch(
+        self, kernel: Any, count: int, args: int, failed: int, arrays: list[tuple[int, int]], *, once: bool
+    ) -> None:
         """Run all turns."""
         with self.lock:
-            order = self.random.permutation(count)
             self.launches += 1
-            if self.log is not None:
-                self._watch(self.log, kernel, order, args, failed, arrays)
-                return
-        self.turns(kernel[1], order.ctypes.data, count, args, failed)
+
+            def run(_threads: int) -> None:
+                order = self.random.permutation(count)
+                if self.log is not None:
+                    self._watch(self.log, kernel, order, args, failed, arrays)
+                else:
+                    self.turns(kernel.turn, order.ctypes.data, count, args, failed)
+
+            if kernel.rooms is None:
+                run(1)
+            else:
+                kernel.rooms.run(self, 1, failed, run, once=once)
+
+    def most(self) -> int:
+        """Memory for the rooms of turns."""
+        return self.room
+
+    def rooms(self, size: int) -> int:
+        """One turn's room, as they run one by one."""
+        if self.memory is None or len(self.memory) < size:
+            self.memory = np.empty(size, np.uint8)
+        return int(self.memory.ctypes.data)
+
+    def set_arena(self, arena: int, words: Any) -> None:
+        """The host's own memory."""
+        ctypes.memmove(arena, words, ctypes.sizeof(words))
+
+    def read_arena(self, arena: int, words: Any) -> None:
+        """The host's own memory."""
+        ctypes.memmove(words, arena, ctypes.sizeof(words))
 
     def _watch(self, log: watched_turns.Log, kernel: Any, order: Any, args: int, failed: int, arrays: Any) -> None:
         """Run all turns, some at a time, and see that none meet."""
         log.begin()
         for k in range(0, len(order), _TOGETHER):
             some = order[k : k + _TOGETHER]
-            self.turns(kernel[1], some.ctypes.data, len(some), args, failed)
+            self.turns(kernel.turn, some.ctypes.data, len(some), args, failed)
             log.keep(arrays)
         log.refuse_meetings()
 
     def copy(self, to: int, start: int, size: int) -> None:
         """Copy bytes."""
         ctypes.memmove(to, start, size)
+
+    def multiplies(self, much: bool) -> bool:  # noqa: FBT001 - the one question
+        """All products: this is for tests."""
+        del much
+        return True
+
+    def product(self, p: Product) -> None:
+        """Multiply matrices."""
+        (left, right, out), (a, b) = (_matrix(p, k) for k in range(3)), p.turned
+        np.matmul(left.T if a else left, right.T if b else right, out=out)
+        self.launches += 1
+
+    def fetch(self, first: int, size: int) -> None:
+        """All of it is at hand."""
+        del first, size
 
     def wait_for(self, stream: int | None) -> None:
         """There are no streams."""

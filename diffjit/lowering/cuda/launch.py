@@ -1,14 +1,16 @@
 """What compiled code calls to have a kernel run: the record of a kernel, the number of turns, and what they are given.
 
-A record is four words of the module: the number under which the kernel is loaded (0: not yet), the address and the
-size of its image, and the address of a text that says where arrays stand among what turns are given. Turns only get
-arrays that the device reaches; otherwise, and where a launch does not pay, the host runs them.
+A record is five words of the module: the number under which the kernel is loaded (0: not yet), the address and the
+size of its image, the address of a text that says where arrays stand among what turns are given, and whether turns must
+not run again. Turns only get arrays that the device reaches; otherwise, and where a launch does not pay, the host runs
+them.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import threading
 from functools import cache
 from typing import Any
 
@@ -20,8 +22,8 @@ from diffjit.lowering.cuda import devices, pool
 SYMBOL = "dj_launch"
 DONE, HOST, FAILED, RAISED = range(4)  # what a launch answers
 
-WORDS = 4
-_LOADED, _IMAGE, _SIZE, _LAYOUT = range(WORDS)
+WORDS = 5
+_LOADED, _IMAGE, _SIZE, _LAYOUT, _ONCE = range(WORDS)
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -68,11 +70,24 @@ def _launched(record: Any, count: int, args: int, work: int) -> int:
     if not all(pool.owns(first, first + size) for first, size in arrays):
         return HOST
     kernel = _kernel(device, record)
-    failed = pool.Block(1)
-    flag = ctypes.c_uint8.from_address(failed.address)
+    flag = _flag()
     flag.value = 0
-    device.launch(kernel, count, args, failed.address, arrays)
+    once = bool(record[_ONCE])
+    device.launch(kernel, count, args, ctypes.addressof(flag), arrays, once=once)
+    if flag.value and once:
+        message = "no memory on the device for the arrays that each turn of a loop makes"
+        raise MemoryError(message)
     return FAILED if flag.value else DONE
+
+
+_OF_THREAD = threading.local()
+
+
+def _flag() -> ctypes.c_uint8:
+    """The byte that turns set which fail: each thread has one."""
+    if not hasattr(_OF_THREAD, "block"):
+        _OF_THREAD.block = pool.Block(1, pool.PINNED)
+    return ctypes.c_uint8.from_address(_OF_THREAD.block.address)
 
 
 def _arrays(layout: bytes, args: int) -> list[tuple[int, int]]:

@@ -1,9 +1,10 @@
 """Memory that host and device both reach: what arrays of a program for a device live in.
 
-CUDA calls it managed: an address is good on both sides, and pages go to where they are used. The system gives it out
-slowly and in large pieces, so pieces are cut up here, and what is freed is kept for the next array of its size: sizes
-are rounded up to four steps between powers of two. No page of it is used for the list of what is free, as a page that
-the host reads leaves the device.
+There are two kinds. What CUDA calls managed: an address is good on both sides, and pages go to where they are used.
+And pinned: it stays with the host, and the device writes to it across the bus, which is quicker for the few numbers
+that the host reads after each launch. The system gives both out slowly and in large pieces, so pieces are cut up here,
+and what is freed is kept for the next array of its size: sizes are rounded up to four steps between powers of two. No
+page is used for the list of what is free, as a page that the host reads leaves the device.
 
 The functions are LLVM, compiled once per process: arrays are freed when Python ends, long after its modules are gone.
 """
@@ -14,19 +15,15 @@ import bisect
 import ctypes
 import os
 from collections.abc import Sequence
-from functools import cache
+from functools import cached_property
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from diffjit.lowering.calls.interrupts import compiled
 
-TAKE, GIVE = "dj_shared_take", "dj_shared_give"
-SYMBOLS = (TAKE, GIVE)
-
 _CLASSES = 256
 _LOCK, _GROW, _CURSOR, _END, _PIECES, _COUNT, _FREE = range(7)  # words of the state; _FREE: the first of the classes
-_STATE = (ctypes.c_int64 * (_FREE + _CLASSES))()
 _LEAST = 2048  # bytes of the smallest array: then all steps are multiples of 256, as arrays are aligned
 _SMALL = 1 << 20  # smaller ones are cut from pieces
 _PIECE = 1 << 22
@@ -184,57 +181,102 @@ done:
 """
 
 
-@cache
-def start() -> Any:
-    """Compile the functions, for the code that is loaded or compiled next."""
-    text = _TEXT.format(
-        state=f"inttoptr (i64 {ctypes.addressof(_STATE)} to ptr)",
-        least=_LEAST,
-        small=_SMALL,
-        piece=_PIECE,
-        # `bits` is 11 at least and 48 at most, there are 5 to 8 steps: numbers from 0 to 155
-        offset=4 * 11 + 5 - _FREE,
-        grow=_GROW,
-        cursor=_CURSOR,
-        end=_END,
-        pieces=_PIECES,
-        count=_COUNT,
-        take=TAKE,
-        give=GIVE,
-    )
-    engine = compiled(text, hot=True)
-    for name in SYMBOLS:
-        llvm.add_symbol(name, engine.get_function_address(name))
-    os.register_at_fork(after_in_child=_forked)
-    return engine  # kept for as long as the process lives
+class Pool:
+    """One kind of this memory: compiled code takes and gives it by two functions, named `take` and `give`."""
+
+    def __init__(self, kind: str) -> None:
+        self.take, self.give = f"dj_{kind}_take", f"dj_{kind}_give"
+        self.symbols = (self.take, self.give)
+        self._state = (ctypes.c_int64 * (_FREE + _CLASSES))()
+        self._count = 0  # pieces when the next two were written
+        self._starts: tuple[int, ...] = ()
+        self._ends: tuple[int, ...] = ()
+
+    @cached_property
+    def _engine(self) -> Any:
+        """The functions, compiled; they live as long as the process."""
+        text = _TEXT.format(
+            state=f"inttoptr (i64 {ctypes.addressof(self._state)} to ptr)",
+            least=_LEAST,
+            small=_SMALL,
+            piece=_PIECE,
+            # `bits` is 11 at least and 48 at most, there are 5 to 8 steps: numbers from 0 to 155
+            offset=4 * 11 + 5 - _FREE,
+            grow=_GROW,
+            cursor=_CURSOR,
+            end=_END,
+            pieces=_PIECES,
+            count=_COUNT,
+            take=self.take,
+            give=self.give,
+        )
+        engine = compiled(text, hot=True)
+        for name in self.symbols:
+            llvm.add_symbol(name, engine.get_function_address(name))
+        os.register_at_fork(after_in_child=self._forked)
+        return engine
+
+    def start(self) -> None:
+        """Make the functions known to code that is loaded or compiled next."""
+        assert self._engine
+
+    def _forked(self) -> None:
+        self._state[_LOCK] = 0  # whoever had locked it is not there
+
+    def pieces(self) -> int:
+        """How many pieces there are."""
+        return self._state[_COUNT]
+
+    def grow_by(self, address: int) -> None:
+        """Name the C function that gives pieces: of a size, their address or 0."""
+        self.start()
+        self._state[_GROW] = address
+
+    @cached_property
+    def taken(self) -> Any:
+        """Takes bytes: their address, or 0."""
+        return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._engine.get_function_address(self.take))
+
+    @cached_property
+    def given(self) -> Any:
+        """Gives bytes back: their address, how many, and what is ignored."""
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+        return kind(self._engine.get_function_address(self.give))
+
+    def piece(self, first: int, last: int) -> int:
+        """Where the piece begins that has all bytes from `first` up to `last`, excluded; 0: there is none."""
+        if self.pieces() != self._count:
+            self._look()
+        k = bisect.bisect_right(self._starts, first) - 1
+        return self._starts[k] if k >= 0 and last <= self._ends[k] else 0
+
+    def _look(self) -> None:
+        found: list[tuple[int, int]] = []
+        count, node = self.pieces(), self._state[_PIECES]
+        while node:
+            node, begin, size = (ctypes.c_int64 * 3).from_address(node)
+            found.append((begin, begin + size))
+        found.sort()
+        self._starts, self._ends = tuple(a for a, _ in found), tuple(b for _, b in found)
+        self._count = count
 
 
-def _forked() -> None:
-    _STATE[_LOCK] = 0  # whoever had locked it is not there
+MANAGED, PINNED = Pool("shared"), Pool("pinned")
+SYMBOLS = (*MANAGED.symbols, *PINNED.symbols)
 
 
-def grow_by(address: int) -> None:
-    """Name the C function that gives pieces: of a size, their address or 0."""
-    start()
-    _STATE[_GROW] = address
-
-
-@cache
-def _take() -> Any:
-    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(start().get_function_address(TAKE))
-
-
-@cache
-def _give() -> Any:
-    return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(start().get_function_address(GIVE))
+def start() -> None:
+    """Make all functions known to the linker."""
+    MANAGED.start()
+    PINNED.start()
 
 
 class Block:
     """Some of this memory, for as long as the object lives. MemoryError where there is none."""
 
-    def __init__(self, size: int) -> None:
-        self.size, self._back = size, _give()
-        self.address = _take()(size)
+    def __init__(self, size: int, pool: Pool = MANAGED) -> None:
+        self.size, self._back = size, pool.given
+        self.address = pool.taken(size)
         if not self.address:
             message = f"no memory for {size} bytes that host and device both reach"
             raise MemoryError(message)
@@ -250,25 +292,6 @@ def extent(first: int, shape: Sequence[int], strides: Sequence[int], itemsize: i
     return first + sum(r for r in reach if r < 0), sum(map(abs, reach)) + itemsize
 
 
-class _Pieces:
-    """Where pieces begin and end, sorted, as of when there were `count`."""
-
-    count = 0
-    starts: tuple[int, ...] = ()
-    ends: tuple[int, ...] = ()
-
-
 def owns(first: int, last: int) -> bool:
-    """Whether the bytes from `first` up to `last`, excluded, are of this memory."""
-    if _STATE[_COUNT] != _Pieces.count:
-        found: list[tuple[int, int]] = []
-        node = _STATE[_PIECES]
-        count = _STATE[_COUNT]
-        while node:
-            node, begin, size = (ctypes.c_int64 * 3).from_address(node)
-            found.append((begin, begin + size))
-        found.sort()
-        _Pieces.starts, _Pieces.ends = tuple(a for a, _ in found), tuple(b for _, b in found)
-        _Pieces.count = count
-    k = bisect.bisect_right(_Pieces.starts, first) - 1
-    return k >= 0 and last <= _Pieces.ends[k]
+    """Whether the device reaches the bytes from `first` up to `last`, excluded."""
+    return bool(MANAGED.piece(first, last) or PINNED.piece(first, last))

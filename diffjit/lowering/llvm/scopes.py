@@ -17,7 +17,8 @@ from diffjit.lowering.llvm.numba_internals import IR
 
 _UNKNOWN = "unknown"
 _MOST = 96  # the lists of scopes are as long as there are arrays
-_FILL = frozenset({"fill", "copy_into", "add_into"})  # write to their first argument
+# Those that write to their first argument.
+_FILL = frozenset({"fill", "copy_into", "add_into", "fill_spread", "copy_into_spread", "add_into_spread"})
 _SAME = frozenset({"seal", "stretched"})  # give their first argument, or a view of it
 _SAME_OR_NEW = frozenset({"fitted", "fitted_source", "fitted_index", "fitted_value"})
 

@@ -63,6 +63,7 @@ def add_up(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value
     first = const_of(op.inputs[0])
     stop = ast.unparse(loop.iter.args[-1])
     turns = sharing.part_of(printer, op, loop, name)
+    printer.at = op
     parts = {n: printer.temp("parts", f"{v.type.dtype.name}:{v.type.ndim + 1}C") for n, v in roots.items()}
     count, blocks, at = printer.temp("turns"), printer.temp("blocks"), printer.temp("block")
     shared = [n for n in turns.parameters[2:] if n not in roots]
@@ -101,7 +102,7 @@ def add_up(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value
         lines.add(f"run_turns({block.name}, {blocks}, {tuple_text(names[2:])})")
         with lines.block(f"for {at} in range({blocks}):"):
             for n, row in zip(roots, rows(at), strict=True):
-                lines.add(f"add_into({n}, {row})")
+                lines.add(f"{printer.move('add_into')}({n}, {row})")
     made = lines.parse()
     for statement in made:
         for node in syntax.nodes(statement):

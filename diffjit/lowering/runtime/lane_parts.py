@@ -57,7 +57,7 @@ def _emit(context: Any, builder: Any, function: Any, given: Any, values: Any, *,
     parts = [builder.extract_value(packed, k) for k in range(len(given.types))]
     if context.lower.device:
         work = builder.mul(count, I64(_LANE))
-        ran = kernels().launched(context, builder, (described, call, library), parts, count, work)
+        ran = kernels().launched(context, builder, (described, call, library), parts, count, work, once=not again)
         if ran is not None:
             count = builder.select(ran, I64(0), count)
 

@@ -24,6 +24,7 @@ from diffjit.lowering.runtime.build import (
 )
 from diffjit.lowering.runtime.choices import minimum
 from diffjit.lowering.runtime.memory import lengths_of, strides_of
+from diffjit.lowering.runtime.spread import kernels
 
 _SMALL = 4096  # m * n * k up to which three loops beat BLAS
 _BLOCK = 2048
@@ -108,7 +109,16 @@ def _emit_gemm(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         _slot(builder, ld_a), zero, data[2], _slot(builder, ld_out),
     ]  # fmt: skip
     fn = declared(builder, f"dj_{_letter(kind_a)}gemm", llvm_ir.VoidType(), *(o.type for o in operands))
-    builder.call(fn, operands)
+    if not context.lower.device:
+        builder.call(fn, operands)
+        return context.get_dummy_value()
+    letters = [I64(ord(_letter(kind_a))), *(builder.zext(v, I64) for v in (trans_b, trans_a))]
+    leading = [builder.sext(v, I64) for v in (ld_b, ld_a, ld_out)]
+    places = [builder.ptrtoint(v, I64) for v in data]
+    words = [*letters, n, m, k, *(v for pair in zip(places, leading, strict=True) for v in pair)]
+    done = kernels().multiplied(context, builder, words)
+    with builder.if_then(builder.not_(done)):
+        builder.call(fn, operands)
     return context.get_dummy_value()
 
 

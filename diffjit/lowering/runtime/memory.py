@@ -84,10 +84,10 @@ def moved(builder: Any, data: Any, offset: Any) -> Any:
     return builder.gep(builder.bitcast(data, I8.as_pointer()), [offset])
 
 
-def allocated(context: Any, builder: Any, ty: Any, shape: list[Any]) -> Any:
-    """A new contiguous array."""
+def allocated(context: Any, builder: Any, ty: Any, shape: list[Any], *, pinned: bool = False) -> Any:
+    """A new contiguous array; `pinned`: notes that a device leaves for the host."""
     size = _item_size(context, ty)
-    meminfo = _block(context, builder, site(context), size, shape)
+    meminfo = _block(context, builder, site(context), size, shape, pinned=pinned)
     stop_if(context, builder, cgutils.is_null(builder, meminfo))
     return _contiguous(context, builder, ty, meminfo, size, shape)
 
@@ -111,7 +111,9 @@ def _contiguous(
     return struct(context, builder, ty, meminfo, data, shape, strides)
 
 
-def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[Any]) -> Any:
+def _block(
+    context: Any, builder: Any, place: list[Any], size: Any, shape: list[Any], *, pinned: bool = False
+) -> Any:
     """Memory for elements of a size; null when it was refused (and why is noted). Lengths are checked here."""
     memory = declared(builder, "NRT_MemInfo_alloc_aligned", REFERENCE, I64, I32)
     reserved = declared(builder, "NRT_MemInfo_alloc_safe_aligned_external", REFERENCE, I64, I32, REFERENCE)
@@ -134,7 +136,8 @@ def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[
             overflow = b.or_(overflow, b.extract_value(product, 1))
         give_up(overflow, TOO_BIG)
         if context.lower.device and not checks(context):
-            found = allocation.shared(b, total, lambda refused: give_up(refused, NO_MEMORY))
+            memory_of = allocation.pool_of(pinned=pinned)
+            found = allocation.shared(b, total, lambda refused: give_up(refused, NO_MEMORY), memory_of)
             b.ret(found)
             return
         if checks(context):
@@ -156,7 +159,7 @@ def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[
         b.ret(found)
 
     arguments = [*place, size, *shape]
-    name = f"diffjit_block_{len(shape)}{allocation.mode(context)}"
+    name = f"diffjit_block_{len(shape)}{allocation.mode(context, pinned=pinned)}"
     return builder.call(outline(builder, name, REFERENCE, arguments, emit), arguments)
 
 
@@ -177,19 +180,24 @@ def _allocator(module: Any, symbol: str = reserve.SYMBOL) -> Any:
 
 
 @cache
-def empty(spec: str, order: str = "C") -> Any:
+def empty(spec: str, order: str = "C", *, pinned: bool = False) -> Any:
     """`empty_float64((n, m))`: an uninitialised array."""
     dtype = numba_type(spec)
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         (kind,) = kinds
         shape = _tuple_items(builder, kind, args[0])
-        return allocated(context, builder, types.Array(dtype, len(shape), order), shape)
+        return allocated(context, builder, types.Array(dtype, len(shape), order), shape, pinned=pinned)
 
     def typing(kind: Any) -> Any:
         return types.Array(dtype, len(kind), order) if isinstance(kind, types.BaseTuple) else None
 
     return operation(f"empty_{spec}", 1, typing, emit)
+
+
+def notes(spec: str) -> Any:
+    """`notes_float64((n,))`: what the parts of a nest leave for those who add it up."""
+    return empty(spec, pinned=True)
 
 
 @cache

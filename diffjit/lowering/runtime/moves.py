@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir as llvm_ir
 from numba.core import cgutils, types
 
 from diffjit.lowering.llvm.elements import DATA, ITEMSIZE, SHAPE, STRIDES, pointer
-from diffjit.lowering.llvm.exits import outline
+from diffjit.lowering.calls.failures import RAISED
+from diffjit.lowering.llvm.exits import fail_if, outline
 from diffjit.lowering.llvm.numba_internals import store_item
 from diffjit.lowering.runtime.build import I64, operation
+from diffjit.lowering.runtime.spread import kernels
 
-Body = Callable[..., None]  # (builder, address in the target, source: a value or an address)
+Body = Callable[..., Any]  # (builder, address in the target, source: a value or an address)
 
 
 def _over(context: Any, builder: Any, arrays: list[tuple[Any, Any]], body: Callable[..., None]) -> None:
@@ -51,55 +52,107 @@ def _over(context: Any, builder: Any, arrays: list[tuple[Any, Any]], body: Calla
             loops(rows=False)
 
 
-def _call(context: Any, builder: Any, name: str, args: list[Any], emit: Callable[..., None]) -> Any:
-    def body(b: Any, *inner: Any) -> None:
-        emit(b, *inner)
-        b.ret_void()
+def _call(
+    context: Any, builder: Any, name: str, kinds: list[Any], args: list[Any], body: Body, *, wide: bool
+) -> Any:
+    """Do something with the elements of arrays of one shape, by a function of the module; `body` emits it for one.
 
-    fn = outline(builder, name, llvm_ir.VoidType(), args, body)
-    builder.call(fn, args)
+    It gets addresses, and a number as it is. `wide`: a kernel does it, where the program is for a device.
+    """
+    arrays = [k for k, kind in enumerate(kinds) if isinstance(kind, types.Array)]
+
+    def emit(b: Any, *inner: Any) -> None:
+        if wide and context.lower.device:
+            _kernel(context, b, name, kinds, list(inner), body)
+        rest = inner[len(arrays) :]
+        _over(context, b, [(kinds[k], inner[k]) for k in arrays], lambda *places: body(b, *places, *rest))
+        b.ret(I64(0))
+
+    fn = outline(builder, name + "_wide" * wide, I64, args, emit)
+    answer = builder.call(fn, args)
+    if wide and context.lower.device:
+        fail_if(context, builder, builder.icmp_signed("!=", answer, I64(0)), RAISED)
     return context.get_dummy_value()
+
+
+def _kernel(context: Any, b: Any, name: str, kinds: list[Any], values: list[Any], body: Body) -> None:
+    """Emit the launch of a kernel that does it; from there on the host has to, as it would not pay or cannot be."""
+    lengths = [b.extract_value(values[0], (SHAPE, k)) for k in range(kinds[0].ndim)]
+    count = I64(1)
+    for length in lengths:
+        count = b.mul(count, length)
+    with b.if_then(b.icmp_signed(">=", count, I64(kernels().LEAST[context.lower.device])), likely=False):
+        answer = kernels().moved(context, b, name, (kinds, values), count, body)
+        if answer is None:
+            return
+        done, raised = (b.icmp_signed("==", answer, I64(k)) for k in (kernels().launch.DONE, kernels().launch.RAISED))
+        with b.if_then(b.or_(done, raised)):
+            b.ret(b.zext(raised, I64))
+
+
+def turns(context: Any, b: Any, kinds: list[Any], values: list[Any], ends: tuple[Any, Any], body: Body) -> None:
+    """Emit what a kernel does: the elements with numbers from the one end to the other."""
+    arrays = [(kind, v) for kind, v in zip(kinds, values, strict=True) if isinstance(kind, types.Array)]
+    rest = values[len(arrays) :]
+    ty, first = arrays[0]
+    letters = {a.layout for a, _ in arrays}
+    with cgutils.for_range_slice(b, *ends, I64(1), intp=I64) as (number, _):
+        if len(letters) == 1 and letters <= {"C", "F"}:
+            body(b, *[b.gep(b.extract_value(v, DATA), [number]) for _, v in arrays], *rest)
+            return
+        indices: dict[int, Any] = {}
+        axes = list(range(ty.ndim))
+        for k in axes if ty.layout == "F" else axes[::-1]:  # the one whose elements are neighbours first
+            length = b.extract_value(first, (SHAPE, k))
+            indices[k], number = b.urem(number, length), b.udiv(number, length)  # noqa: PLW2901
+        places = [pointer(context, b, a, v, [indices[k] for k in axes]) for a, v in arrays]
+        body(b, *places, *rest)
 
 
 def _label(ty: Any) -> str:
     return f"{ty.dtype}_{ty.ndim}{ty.layout}"
 
 
-def _emit_fill(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    (ty, kind), (array, given) = kinds, args
-    value = context.cast(builder, given, kind, ty.dtype)
-
-    def emit(b: Any, target: Any, item: Any) -> None:
-        _over(context, b, [(ty, target)], lambda address: store_item(context, b, ty, item, address))
-
-    return _call(context, builder, f"diffjit_fill_{_label(ty)}", [array, value], emit)
-
-
 def _same_kind(a: Any, b: Any) -> Any:
     return types.none if a.dtype == b.dtype and a.ndim == b.ndim else None
 
 
-def _emit_copy(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    ty, other = kinds
+def _fill(*, wide: bool) -> Any:
+    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        (ty, kind), (array, given) = kinds, args
+        value = context.cast(builder, given, kind, ty.dtype)
 
-    def emit(b: Any, target: Any, source: Any) -> None:
-        _over(context, b, [(ty, target), (other, source)], lambda to, from_: b.store(b.load(from_), to))
+        def store(b: Any, to: Any, item: Any) -> None:
+            store_item(context, b, ty, item, to)
 
-    return _call(context, builder, f"diffjit_copy_{_label(ty)}_{other.layout}", list(args), emit)
+        label = f"diffjit_fill_{_label(ty)}"
+        return _call(context, builder, label, [ty, ty.dtype], [array, value], store, wide=wide)
+
+    return operation("fill", 2, lambda _a, _v: types.none, emit)
 
 
-def _emit_add(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-    ty, other = kinds
+def _copy(*, wide: bool) -> Any:
+    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        label = f"diffjit_copy_{_label(kinds[0])}_{kinds[1].layout}"
+        return _call(
+            context, builder, label, list(kinds), list(args), lambda b, to, by: b.store(b.load(by), to), wide=wide
+        )
 
-    def emit(b: Any, target: Any, source: Any) -> None:
-        _over(context, b, [(ty, target), (other, source)], lambda to, by: b.store(b.fadd(b.load(to), b.load(by)), to))
+    return operation("copy_into", 2, _same_kind, emit)
 
-    return _call(context, builder, f"diffjit_add_{_label(ty)}_{other.layout}", list(args), emit)
+
+def _add(*, wide: bool) -> Any:
+    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        def add(b: Any, to: Any, by: Any) -> None:
+            b.store(b.fadd(b.load(to), b.load(by)), to)
+
+        label = f"diffjit_add_{_label(kinds[0])}_{kinds[1].layout}"
+        return _call(context, builder, label, list(kinds), list(args), add, wide=wide)
+
+    return operation("add_into", 2, lambda a, b: _same_kind(a, b) if isinstance(a.dtype, types.Float) else None, emit)
 
 
 # The arrays have one shape; what is read either does not overlap what is written, or is the same memory.
-fill = operation("fill", 2, lambda _a, _v: types.none, _emit_fill)  # a[...] = v
-copy_into = operation("copy_into", 2, _same_kind, _emit_copy)  # a[...] = b
-add_into = operation(  # a += b, of floats
-    "add_into", 2, lambda a, b: _same_kind(a, b) if isinstance(a.dtype, types.Float) else None, _emit_add
-)
+fill, fill_spread = (_fill(wide=wide) for wide in (False, True))  # a[...] = v
+copy_into, copy_into_spread = (_copy(wide=wide) for wide in (False, True))  # a[...] = b
+add_into, add_into_spread = (_add(wide=wide) for wide in (False, True))  # a += b, of floats

@@ -177,7 +177,7 @@ def copy(printer: LoweredPrinter, source: Value, arg: ast.expr, out: str, order:
     nest.read(arg, source)
     nest.measure()
     lines.add(f"{out} = {printer.empty(ty.dtype, out, order)}({tuple_text(nest.lengths)})")
-    lines.add(f"copy_into({out}, {nest.names[id(arg)]})")
+    lines.add(f"{printer.move('copy_into')}({out}, {nest.names[id(arg)]})")
 
 
 def whole_assignment(
@@ -204,7 +204,8 @@ def whole_assignment(
     if not add and isinstance(source.type, Scalar):
         const = const_of(source)
         text = "" if const is not None else printer.named(source_arg, source, lines)
-        lines.add(f"fill({name}, {scalars.cast(Operand(text, element_type(source), const), ty.dtype)})")
+        value = scalars.cast(Operand(text, element_type(source), const), ty.dtype)
+        lines.add(f"{printer.move('fill')}({name}, {value})")
         return operands, True
     if not _whole_arrays(target, source, source_arg, add=add):
         return operands, False
@@ -212,7 +213,8 @@ def whole_assignment(
     nest.target(name, ty.dims)
     nest.read(source_arg, source)
     nest.measure()
-    lines.add(f"{'add_into' if add else 'copy_into'}({name}, {nest.names[id(source_arg)]})")
+    kind = printer.move("add_into" if add else "copy_into")
+    lines.add(f"{kind}({name}, {nest.names[id(source_arg)]})")
     return operands, True
 
 

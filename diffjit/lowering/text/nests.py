@@ -275,7 +275,7 @@ class Loops:
     def _run_sums(self, *, vector: bool, flag: str) -> None:
         for made in self.sums.values():
             if made.place and self._depth(made) is None:
-                self.lines.add(f"fill({made.out}, {made.start})")
+                self.lines.add(f"{self.printer.move('fill')}({made.out}, {made.start})")
         spread = vector and spreading.pays(self)
         alone = not spread and outlined.nest_pays(self)
         for made in self.sums.values():

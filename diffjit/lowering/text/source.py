@@ -73,6 +73,7 @@ class LoweredPrinter(OpPrinter):
         self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long
         self.size = 0 if settings.plain else sum(map(outlined.size, function.body.ops))
         self.in_loop = False
+        self.at: Op | None = None  # the operation at hand
         self.rooms = 0  # places where such arrays are made
         self._inside_loops: set[Op] = {
             op for loop in walk(function.body) if loop.row.loop for region in loop.regions for op in walk(region)
@@ -143,7 +144,11 @@ class LoweredPrinter(OpPrinter):
     def filled(self, out: str, dtype: np.dtype, order: str, lengths: list[str], value: str, lines: Lines) -> None:
         """Allocate and fill."""
         lines.add(f"{out} = {self.empty(dtype, out, order)}({tuple_text(lengths)})")
-        lines.add(f"fill({out}, {value})")
+        lines.add(f"{self.move('fill')}({out}, {value})")
+
+    def move(self, kind: str) -> str:
+        """The function that fills, copies or adds up whole arrays: a kernel where a device's turns do not do it."""
+        return f"{kind}_spread" if self.device and self.at not in self._shared else kind
 
     def require(self, failure: str, payload: int) -> str:
         """The function that leaves with a failure unless a condition holds."""
@@ -250,7 +255,7 @@ class LoweredPrinter(OpPrinter):
     def statements(self, op: Op, args: Sequence[ast.expr], outs: Sequence[str]) -> list[ast.stmt]:
         """The statements of an operation."""
         self.temporaries.restart()
-        self.in_loop = self.looped(op)
+        self.at, self.in_loop = op, self.looped(op)
         self.passing = {name for v, name in zip(op.outputs, outs, strict=True) if v in self.passes}
         lines = Lines()
         arguments = list(args)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _CALL = 8  # an elementary function takes as long as so many operations,
 _STREAM = 2  # an array from memory as so many
-_SUMS = 1 << 14  # sums that the threads of a device take, which the host adds up
+_SUMS, _EACH = 1 << 17, 32  # sums at most that the threads of a device take, and elements of each: the host adds up
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class _Spread:
         if not self.totals:
             return self.elements
         count = self.printer.temp("count")
-        self.lines.add(f"{count} = minimum({self.elements}, {_SUMS})")
+        self.lines.add(f"{count} = minimum(quotient({self.elements} + {_EACH - 1}, {_EACH}), {_SUMS})")
         return count
 
     def _flat(self, count: str, kept: list[str]) -> None:
@@ -171,7 +171,8 @@ class _Spread:
 
     def _note(self, dtype: np.dtype, count: str) -> str:
         name = self.printer.temp("notes", f"{dtype.name}:1C")
-        self.lines.add(f"{name} = {self.printer.empty(dtype, name)}(({count},))")
+        made = self.printer.define(f"notes_{dtype.name}", f'memory.notes("{dtype.name}")')
+        self.lines.add(f"{name} = {made}(({count},))")
         self.notes.append(name)
         return name
 

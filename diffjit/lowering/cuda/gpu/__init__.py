@@ -1,0 +1,1 @@
+"""An NVIDIA GPU, by the C interfaces of its driver and of cuBLAS."""
