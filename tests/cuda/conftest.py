@@ -17,6 +17,7 @@ def device(request, monkeypatch):
         monkeypatch.setenv("DIFFJIT_CUDA", os.environ.get("DIFFJIT_CUDA") or "emulated")  # or "watched"
         return
     monkeypatch.delenv("DIFFJIT_CUDA", raising=False)
-    monkeypatch.setattr(driver, "_LEAST", 0)
+    for name in ("_LEAST", "_FEW"):
+        monkeypatch.setattr(driver, name, 0)
     if all(d.kind != "cuda" for d in dj.devices()):
         pytest.skip("needs an NVIDIA GPU")

@@ -46,8 +46,6 @@ def device_get(x: Any) -> Any:
 
 
 def _copied(array: np.ndarray) -> np.ndarray:
-    from diffjit.lowering.cuda.arguments import fetched, is_shared
+    from diffjit.lowering.cuda.arguments import from_shared, is_shared
 
-    if is_shared(array):
-        fetched(array)
-    return array.copy()
+    return from_shared(array) if is_shared(array) else array.copy()

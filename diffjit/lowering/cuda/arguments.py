@@ -80,6 +80,15 @@ def to_shared(array: np.ndarray) -> np.ndarray:
     return made
 
 
+def from_shared(array: np.ndarray) -> np.ndarray:
+    """A copy in plain memory."""
+    if array.nbytes < _LARGE or not array.flags.c_contiguous:
+        return array.copy()
+    made = np.empty_like(array)
+    devices.current().copy(made.ctypes.data, array.ctypes.data, array.nbytes)
+    return made
+
+
 def in_memory(size: int) -> Any:
     """A buffer for an array, which goes back when nothing refers to it any more."""
     block = Block(size)

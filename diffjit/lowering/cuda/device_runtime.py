@@ -3,32 +3,23 @@
 Reference counts are Numba's, without atomics. MemInfo: count, destructor, its argument, data, size, allocator
 (numba/core/runtime/nrt.cpp). The memory of a list may move, its MemInfo does not.
 
-Each thread has a room of its own for the arrays, lists and tapes that a turn makes, all of one size, one after the
-other in what `dj_arena` names: where they begin, how large each is, and, once a block was refused, how large the room
-should have been (`driver` then launches again with larger ones). A turn begins with an empty room. In it blocks follow
+Each thread has a room of its own for the arrays, lists and tapes that a turn makes (`dj_room`, by `images`). `dj_arena`
+says where rooms begin that are not in local memory, how large each is, and, once a block was refused, how large it
+should have been (`rooms` has the turns run again with larger ones). A turn begins with an empty room. In it blocks follow
 one another; each has two words in front: its size, with a bit that says that it was given back, and where the one
 before begins. The last block gives its memory back, and grows where it is, which is how tapes are made and used up.
 """
 
 from __future__ import annotations
 
-TAKE, BEGIN, ARENA = "dj_take", "dj_begin", "dj_arena"
+BEGIN, ARENA = "dj_begin", "dj_arena"
+TAKES = frozenset({"dj_take", "dj_give", "dj_grown"})
 BASE, SIZE, SHORT = range(3)  # its words
+THREADS = 128  # of a block
 FIRST = 32  # bytes in front of a room's first block: where the free memory begins, and where the last block does
 
-_MEMORY = """
+MEMORY = """
 @dj_arena = global [3 x i64] zeroinitializer
-
-define internal ptr @dj_room() {
-  %base = load i64, ptr @dj_arena
-  %sizes = getelementptr i64, ptr @dj_arena, i64 1
-  %size = load i64, ptr %sizes
-  %thread = call i64 @dj_thread()
-  %offset = mul i64 %size, %thread
-  %start = add i64 %base, %offset
-  %room = inttoptr i64 %start to ptr
-  ret ptr %room
-}
 
 define void @dj_begin() {
   %room = call ptr @dj_room()
@@ -142,7 +133,14 @@ copy:
 }
 """
 
-_COUNTS = """
+# In place of that, to see whether turns need it.
+UNKNOWN = """
+declare ptr @dj_take(i64)
+declare void @dj_give(ptr)
+declare ptr @dj_grown(ptr, i64, i64)
+"""
+
+COUNTS = """
 @dj_beat = global i64 0
 
 define i64 @dj_answer() { ret i64 0 }
@@ -325,5 +323,3 @@ done:
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
-
-RUNTIME = _MEMORY + _COUNTS

@@ -19,6 +19,7 @@ from diffjit.ir import stages
 from diffjit.lowering.calls.failures import RAISED as RAISED_FAILURE
 from diffjit.lowering.cuda import images, launch, products
 from diffjit.lowering.cuda.devices import WATCHED
+from diffjit.lowering.cuda.rooms import START
 from diffjit.lowering.llvm.elements import DATA, MEMINFO, PARENT
 from diffjit.lowering.runtime import moves
 from diffjit.lowering.runtime.build import fail_if
@@ -136,7 +137,7 @@ def _image(
         stages.note("ptx", "ptx", lambda why=str(error): f"// {described.qualname} runs on the host: {why}\n")
         return None
     if for_gpu:
-        stages.note("ptx", "ptx", lambda: f"// {described.qualname}\n{image.decode()}")
+        stages.note("ptx", "ptx", lambda: f"// {described.qualname}\n{images.with_room(image, START).decode()}")
     return image, fields, flat
 
 

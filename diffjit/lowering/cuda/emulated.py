@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -16,10 +17,10 @@ import numpy as np
 from diffjit.lowering.calls.interrupts import compiled
 from diffjit.lowering.cuda import pool
 from diffjit.lowering.cuda import watched as watched_turns
-from diffjit.lowering.cuda.device_runtime import ARENA
+from diffjit.lowering.cuda.device_runtime import ARENA, BASE, SHORT, SIZE
 from diffjit.lowering.cuda.images import TURN
 from diffjit.lowering.cuda.products import Product
-from diffjit.lowering.cuda.rooms import Rooms
+from diffjit.lowering.cuda.rooms import Rooms, Words
 
 _MEMORY = """
 declare ptr @aligned_alloc(i64, i64)
@@ -74,8 +75,27 @@ class _Kernel:
 
     def __init__(self, engine: Any) -> None:
         self.engine, self.turn = engine, engine.get_function_address(TURN)
-        arena = engine.get_global_value_address(ARENA)
-        self.rooms = Rooms(arena) if arena else None
+        self.arena = engine.get_global_value_address(ARENA)
+        self.rooms = Rooms() if self.arena else None
+
+
+class _Place:
+    """A launch of a kernel whose turns take memory: one room, as they run one by one."""
+
+    def __init__(self, device: Emulated, kernel: _Kernel, turns: Callable[[], None]) -> None:
+        self.device, self.kernel, self.turns = device, kernel, turns
+
+    def most(self) -> int:
+        """The bytes that a room can have."""
+        return self.device.room
+
+    def run(self, size: int) -> int:
+        """Run all turns with rooms of a size."""
+        memory = np.empty(size, np.uint8)
+        words = Words.from_address(self.kernel.arena)
+        words[BASE], words[SIZE], words[SHORT] = memory.ctypes.data, size, 0
+        self.turns()
+        return words[SHORT]
 
 
 class Emulated:
@@ -90,7 +110,6 @@ class Emulated:
         self.launches = 0
         self.log = watched_turns.Log(self.engine) if watched else None
         self.room = 1 << 30
-        self.memory: np.ndarray | None = None
         llvm.add_symbol("dj_watched", self.engine.get_function_address("dj_watched"))
         for memory in (pool.MANAGED, pool.PINNED):
             memory.grow_by(self.engine.get_function_address("dj_grow"))
@@ -112,7 +131,7 @@ class Emulated:
         with self.lock:
             self.launches += 1
 
-            def run(_threads: int) -> None:
+            def run() -> None:
                 order = self.random.permutation(count)
                 if self.log is not None:
                     self._watch(self.log, kernel, order, args, failed, arrays)
@@ -120,27 +139,9 @@ class Emulated:
                     self.turns(kernel.turn, order.ctypes.data, count, args, failed)
 
             if kernel.rooms is None:
-                run(1)
+                run()
             else:
-                kernel.rooms.run(self, 1, failed, run, once=once)
-
-    def most(self) -> int:
-        """Memory for the rooms of turns."""
-        return self.room
-
-    def rooms(self, size: int) -> int:
-        """One turn's room, as they run one by one."""
-        if self.memory is None or len(self.memory) < size:
-            self.memory = np.empty(size, np.uint8)
-        return int(self.memory.ctypes.data)
-
-    def set_arena(self, arena: int, words: Any) -> None:
-        """The host's own memory."""
-        ctypes.memmove(arena, words, ctypes.sizeof(words))
-
-    def read_arena(self, arena: int, words: Any) -> None:
-        """The host's own memory."""
-        ctypes.memmove(words, arena, ctypes.sizeof(words))
+                kernel.rooms.run(_Place(self, kernel, run), failed, once=once)
 
     def _watch(self, log: watched_turns.Log, kernel: Any, order: Any, args: int, failed: int, arrays: Any) -> None:
         """Run all turns, some at a time, and see that none meet."""

@@ -1,8 +1,8 @@
 """The image of a kernel: from the LLVM of a part of a range to PTX, or to what the emulated device runs.
 
     part(lo, hi, x, y)     what threads call for a part of a range (`spread`, `run_lanes`)
-    dj_turn(i, args)       part(i, i + 1, x, y)
-    dj_kernel(n, args)     dj_turn(i, args) for i in range(this thread's number, n, all threads)
+    dj_turn(i, args)       part(i, i + 1, x, y), on the emulated device
+    dj_kernel(n, args)     part(i, i + 1, x, y) for i in range(this thread's number, n, all threads)
 
 So a kernel is the very code that the processor runs: its typing, its checks and its sums are written once. What it
 calls must exist on the device. There memory comes from a room of the thread (`device_runtime`), what would be noted of
@@ -14,6 +14,7 @@ What refers to anything else stays on the host; `Refused` says what that is.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -42,14 +43,20 @@ class Field:
 
 
 _REFLECT = "define i32 @__nvvm_reflect(ptr %name) { ret i32 0 }\n"  # what libdevice asks of the compiler: no options
-_OF_ONE = "define i64 @dj_thread() { ret i64 0 }\n"
-_OF_THREADS = """
+_OF_ONE = """
+define ptr @dj_room() {
+  %base = load i64, ptr @dj_arena
+  %room = inttoptr i64 %base to ptr
+  ret ptr %room
+}
+"""
+_THREADS = """
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
 
-define i64 @dj_thread() {
+define internal i64 @dj_thread() {
   %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %threads = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
   %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
@@ -58,48 +65,112 @@ define i64 @dj_thread() {
   %wide = zext i32 %own to i64
   ret i64 %wide
 }
-"""
-_LOOP = """
-define ptx_kernel void @{KERNEL}(i64 %count, ptr byval({struct}) align 8 %args, ptr %failed) {{
+
+define internal i64 @dj_step() {
   %threads = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
   %blocks = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
-  %n = zext i32 %threads to i64
-  %m = zext i32 %blocks to i64
-  %own = call i64 @dj_thread()
-  %step = mul i64 %n, %m
-  br label %head
-head:
-  %i = phi i64 [ %own, %0 ], [ %next, %body ]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %body, label %done
-body:
-  call void @{TURN}(i64 %i, ptr %args, ptr %failed)
-  %next = add i64 %i, %step
-  br label %head
-done:
-  ret void
+  %all = mul i32 %threads, %blocks
+  %wide = zext i32 %all to i64
+  ret i64 %wide
+}
+"""
+_ROOMS = """
+@dj_rooms = internal addrspace(3) global [{THREADS} x i64] undef
+
+define ptr @dj_room() {{
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %place = getelementptr i64, ptr addrspace(3) @dj_rooms, i32 %thread
+  %start = load i64, ptr addrspace(3) %place
+  %room = inttoptr i64 %start to ptr
+  ret ptr %room
 }}
 """
+# A thread's room is an array of its own, which lies in the device's local memory, where what the threads of a warp
+# have at one offset are neighbours; or, where that would be too large, a part of what the arena names.
+_ROOM = """
+  %local = alloca [{LOCAL} x i8], align 16
+  %base = load i64, ptr @dj_arena
+  %sizes = getelementptr i64, ptr @dj_arena, i64 1
+  %size = load i64, ptr %sizes
+  %own = call i64 @dj_thread()
+  %offset = mul i64 %size, %own
+  %there = add i64 %base, %offset
+  %here = ptrtoint ptr %local to i64
+  %apart = icmp ne i64 %base, 0
+  %room = select i1 %apart, i64 %there, i64 %here
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %place = getelementptr i64, ptr addrspace(3) @dj_rooms, i32 %tid
+  store i64 %room, ptr addrspace(3) %place"""
+_LOCAL = 1048560  # bytes of that array in an image: `with_room` puts the number in place of it that a launch takes
+_LOCAL_TEXT = b"[%d]" % _LOCAL
 
 
-def _turn(part: str, fields: list[Field], *, takes: bool) -> str:
-    """One turn: the numbers of the struct as arguments of the part, whose error sets a byte; `takes`: it takes memory."""
+def with_room(image: bytes, size: int) -> bytes:
+    """An image for a GPU whose threads have rooms of a size in local memory."""
+    return image.replace(_LOCAL_TEXT, b"[%d]" % size)
+
+
+def _numbers(fields: list[Field]) -> list[str]:
+    """The lines that read the numbers of the struct."""
     struct = struct_of(fields)
-    lines = [f"define void @{TURN}(i64 %index, ptr %args, ptr %failed) {{"]
-    lines += ["  %result = alloca i64", "  %why = alloca ptr", "  %next = add i64 %index, 1"]
-    lines += [f"  call void @{device_runtime.BEGIN}()"] if takes else []
-    given = ["ptr %result", "ptr %why", "i64 %index", "i64 %next"]
+    lines: list[str] = []
     for k, field in enumerate(fields):
         lines.append(f"  %p{k} = getelementptr {struct}, ptr %args, i32 0, i32 {k}")
         lines.append(f"  %v{k} = load {field.kind}, ptr %p{k}")
-        given.append(f"{field.kind} %v{k}")
-    lines += [
+    return lines
+
+
+def _called(part: str, fields: list[Field], *, takes: bool, then: str) -> list[str]:
+    """The lines of turn `%i`, whose error sets a byte; `takes`: it takes memory; `then`: the last line."""
+    given = ["ptr %result", "ptr %why", "i64 %i", "i64 %after", *(f"{f.kind} %v{k}" for k, f in enumerate(fields))]
+    return [
+        "  %after = add i64 %i, 1",
+        *([f"  call void @{device_runtime.BEGIN}()"] if takes else []),
         f"  %status = call i32 @{part}({', '.join(given)})",
         "  switch i32 %status, label %bad [ i32 0, label %good  i32 -2, label %good ]",
         "bad:",
         "  store i8 1, ptr %failed",
         "  br label %good",
         "good:",
+        then,
+    ]
+
+
+_SLOTS = ["  %result = alloca i64", "  %why = alloca ptr"]
+
+
+def _of_one(part: str, fields: list[Field], *, takes: bool) -> str:
+    """A turn on the processor."""
+    head = f"define void @{TURN}(i64 %i, ptr %args, ptr %failed) {{"
+    body = [*_SLOTS, *_numbers(fields), *_called(part, fields, takes=takes, then="  ret void")]
+    return "\n".join([_OF_ONE if takes else "", head, *body, "}"])
+
+
+def _of_threads(part: str, fields: list[Field], *, takes: bool) -> str:
+    """A kernel: the turns of each thread are a function, as the room must be all that the kernel itself has."""
+    kinds = ["i64 %count", "ptr %failed", *(f"{f.kind} %v{k}" for k, f in enumerate(fields))]
+    lines = [
+        _THREADS,
+        *([_ROOMS.format(THREADS=device_runtime.THREADS)] if takes else []),
+        f"define internal void @dj_turns({', '.join(kinds)}) {'noinline' if takes else 'alwaysinline'} {{",
+        *_SLOTS,
+        "  %own = call i64 @dj_thread()",
+        "  %step = call i64 @dj_step()",
+        "  br label %head",
+        "head:",
+        "  %i = phi i64 [ %own, %0 ], [ %next, %good ]",
+        "  %more = icmp slt i64 %i, %count",
+        "  br i1 %more, label %body, label %done",
+        "body:",
+        *_called(part, fields, takes=takes, then="  %next = add i64 %i, %step"),
+        "  br label %head",
+        "done:",
+        "  ret void",
+        "}",
+        f"define ptx_kernel void @{KERNEL}(i64 %count, ptr byval({struct_of(fields)}) align 8 %args, ptr %failed) {{",
+        *([_ROOM.format(LOCAL=_LOCAL)] if takes else []),
+        *_numbers(fields),
+        f"  call void @dj_turns({', '.join(kinds)})",
         "  ret void",
         "}",
     ]
@@ -115,8 +186,7 @@ def ptx(text: str, part: str, fields: list[Field], processor: str = OLDEST) -> b
     """The image for a GPU: `Refused` where there can be none."""
     functions = library.functions()
     renamed = _with_library(_plain(text), functions)
-    own = _OF_THREADS + _LOOP.format(KERNEL=KERNEL, TURN=TURN, struct=struct_of(fields))
-    module = _linked(renamed, part, fields, own, TRIPLE, KERNEL)
+    module = _linked(renamed, part, fields, _of_threads, TRIPLE, KERNEL)
     used = {f.name for f in module.functions if f.is_declaration} & functions.keys()
     if used:
         module.link_in(_parsed(library.bitcode(), TRIPLE))
@@ -124,14 +194,18 @@ def ptx(text: str, part: str, fields: list[Field], processor: str = OLDEST) -> b
         _only(module, KERNEL)
     _refuse_missing(module)
     machine = {"cpu": processor, "features": "+ptx64", "opt": 3}
-    return _compiled(module, _wanted(TRIPLE, machine, "asm"))
+    takes = device_runtime.ARENA in {g.name for g in module.global_variables}
+    made = _compiled(module, _wanted(TRIPLE, machine, "asm"))
+    if takes and made.count(_LOCAL_TEXT) != 1:
+        raise Refused("the memory that its turns take is not where it should be")
+    return made
 
 
 def native(text: str, part: str, fields: list[Field], *, watched: bool = False) -> bytes:
     """The image for the emulated device: an object file of this machine with `dj_turn`."""
     triple = llvm.get_process_triple()
     plain = _plain(text)
-    module = _linked(instrumented(plain) if watched else plain, part, fields, _OF_ONE, triple, TURN)
+    module = _linked(instrumented(plain) if watched else plain, part, fields, _of_one, triple, TURN)
     return _compiled(module, _wanted(triple, {"opt": 1, "reloc": "pic"}, "object"))
 
 
@@ -212,24 +286,23 @@ def _machine(triple: str) -> Any:
     return llvm.Target.from_triple(triple).create_target_machine()
 
 
-def _linked(text: str, part: str, fields: list[Field], own: str, triple: str, entry: str) -> Any:
+def _linked(text: str, part: str, fields: list[Field], own: Callable[..., str], triple: str, entry: str) -> Any:
     """The runtime of the device with a part linked in: its functions take the place of those that the part brings."""
     kinds = ", ".join(["ptr", "ptr", "i64", "i64", *(f.kind for f in fields)])
     known = _parsed(text, triple).as_bitcode()
-    for takes in (False, True):
-        lines = [device_runtime.RUNTIME, f"declare i32 @{part}({kinds})", _turn(part, fields, takes=takes), own]
+    for takes in (False, True):  # first to see whether turns take memory at all
+        runtime = device_runtime.MEMORY if takes else device_runtime.UNKNOWN
+        lines = [runtime, device_runtime.COUNTS, f"declare i32 @{part}({kinds})", own(part, fields, takes=takes)]
         module = _parsed("\n".join(lines), triple)
         module.link_in(_parsed(known, triple))
         _only(module, entry)
-        if takes or device_runtime.TAKE not in {f.name for f in module.functions}:
+        if not {f.name for f in module.functions if f.is_declaration} & device_runtime.TAKES:
             break
-    if takes:
-        module.get_global_variable(device_runtime.ARENA).linkage = "external"  # the host sets it
     return module
 
 
 def _only(module: Any, entry: str) -> None:
-    """Drop what is not used."""
+    """Drop what is not used; the arena, where it is, is for the host to set."""
     for f in module.functions:
         if not f.is_declaration and f.name != entry:
             f.linkage = "internal"

@@ -14,11 +14,11 @@ from diffjit.dataclass import dataclass
 from diffjit.errors import DeviceProblem
 from diffjit.lowering.calls.interrupts import compiled
 from diffjit.lowering.cuda import pool
-from diffjit.lowering.cuda.device_runtime import ARENA
+from diffjit.lowering.cuda.device_runtime import ARENA, BASE, SHORT, SIZE, THREADS
 from diffjit.lowering.cuda.gpu import cublas, pages
-from diffjit.lowering.cuda.images import KERNEL, OLDEST
+from diffjit.lowering.cuda.images import KERNEL, OLDEST, with_room
 from diffjit.lowering.cuda.products import Product
-from diffjit.lowering.cuda.rooms import Rooms
+from diffjit.lowering.cuda.rooms import START, Rooms, Words, staggered
 
 _ERROR_LOG, _ERROR_LOG_SIZE = 5, 6  # CU_JIT_ERROR_LOG_BUFFER, ..._SIZE_BYTES
 _PROCESSORS, _MAJOR, _MINOR, _MANAGED, _TOGETHER = 16, 75, 76, 83, 89  # CU_DEVICE_ATTRIBUTE_*
@@ -26,9 +26,10 @@ _ANY_CONTEXT, _HOST = 3, -1  # CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICE
 _GLOBAL = 1  # CU_MEM_ATTACH_GLOBAL
 _OUT_OF_MEMORY = 2
 _OLDEST = divmod(int(OLDEST.removeprefix("sm_")), 10)
-_THREADS = 128  # of a block
+_LOCAL = 1 << 16  # bytes of a room that is in local memory, which threads have to which none is given, too
 _BLOCKS = 16  # for each processor of the device
 _PREFETCHED = 1 << 20  # bytes from which on an array is sent for before it is used: a page at a time is slower
+_FEW = 2  # turns
 _LEAST = 1 << 15  # operations that are worth a launch, which takes some ten microseconds
 
 # The pool asks from threads that have no context yet.
@@ -95,12 +96,74 @@ def described() -> Iterator[tuple[str, str]]:
 
 
 @dataclass(slots=True)
+class _Loaded:
+    """A kernel with local memory of a size."""
+
+    function: Any
+    arena: int  # where the words are that tell of its rooms; 0: it takes no memory
+    together: int  # blocks that run at once
+    words: tuple[int, int] = (-1, -1)  # what the arena holds: base and size
+
+
 class _Kernel:
     """A kernel on the device."""
 
-    function: Any
-    together: int  # blocks that run at once
-    rooms: Rooms | None  # of threads that take memory
+    def __init__(self, device: Gpu, image: bytes) -> None:
+        self.device, self.image = device, image
+        self.loaded: dict[int, _Loaded] = {}
+        self.rooms = Rooms() if self.of(START).arena else None
+        self.local = _LOCAL
+
+    def of(self, size: int) -> _Loaded:
+        """The kernel with local memory of a size for each thread."""
+        if size not in self.loaded:
+            self.loaded[size] = self.device.translated(with_room(self.image, size))
+        return self.loaded[size]
+
+
+class _Place:
+    """A launch of a kernel whose threads take memory."""
+
+    def __init__(self, device: Gpu, kernel: _Kernel, count: int, given: Any, flag: ctypes.c_uint8) -> None:
+        self.device, self.kernel, self.given, self.flag = device, kernel, given, flag
+        self.blocks = -(-count // THREADS)
+
+    def most(self) -> int:
+        """The bytes that a room can have."""
+        return self.device.free() // THREADS
+
+    def run(self, size: int) -> int:
+        """Run all turns with rooms of a size."""
+        if size <= self.kernel.local:
+            power = 1 << (size - 1).bit_length()
+            try:
+                return self._run(self.kernel.of(power), 0, power, self.kernel.of(power).together)
+            except MemoryError:
+                self.kernel.local = 0
+        apart = staggered(size)
+        loaded = self.kernel.of(START)
+        blocks = min(self.blocks, loaded.together, self.device.free() // (apart * THREADS))
+        if blocks < 1:
+            self.flag.value = 1
+            return 0
+        return self._run(loaded, self.device.workspace(blocks * THREADS * apart), apart, blocks)
+
+    def _run(self, loaded: _Loaded, base: int, size: int, blocks: int) -> int:
+        if loaded.words != (base, size):
+            self.device.write(loaded.arena, Words(*_in_order(base, size)))
+            loaded.words = base, size
+        self.device.run(loaded.function, min(self.blocks, blocks), self.given)
+        if not self.flag.value:
+            return 0
+        words, loaded.words = Words(), (-1, -1)
+        self.device.read(loaded.arena, words)
+        return words[SHORT]
+
+
+def _in_order(base: int, size: int) -> list[int]:
+    words = [0] * 3
+    words[BASE], words[SIZE], words[SHORT] = base, size, 0
+    return words
 
 
 class Gpu:
@@ -130,7 +193,7 @@ class Gpu:
         self.process = os.getpid()
         self.lock = threading.Lock()  # of the rooms, and of cuBLAS
         self.products: cublas.Handle | None = None
-        self.workspace, self.size = ctypes.c_uint64(), 0
+        self.memory, self.size = ctypes.c_uint64(), 0  # for rooms
         self.sent: set[int] = set()  # pieces of memory that have been on the device
         self._enter()
         memory = ctypes.c_size_t()
@@ -179,6 +242,10 @@ class Gpu:
         )
 
     def load(self, image: bytes) -> Any:
+        """An image as a kernel of this device."""
+        return _Kernel(self, image)
+
+    def translated(self, image: bytes) -> _Loaded:
         """PTX as a kernel of this device; its driver keeps what it translates."""
         self._enter()
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
@@ -192,10 +259,10 @@ class Gpu:
         arena, size, together = ctypes.c_uint64(), ctypes.c_size_t(), ctypes.c_int()
         there = not self.cuda.cuModuleGetGlobal_v2(ctypes.byref(arena), ctypes.byref(size), module, ARENA.encode())
         code = self.cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-            ctypes.byref(together), function, _THREADS, ctypes.c_size_t(0)
+            ctypes.byref(together), function, THREADS, ctypes.c_size_t(0)
         )
         self._check(code, "loading a kernel")
-        return _Kernel(function, together.value * self.processors, Rooms(arena.value) if there else None)
+        return _Loaded(function, arena.value if there else 0, together.value * self.processors)
 
     def launch(
         self, kernel: Any, count: int, args: int, failed: int, arrays: list[tuple[int, int]], *, once: bool
@@ -204,49 +271,47 @@ class Gpu:
         self._enter()
         for first, size in arrays:
             self._send(first, size)
-        blocks = -(-count // _THREADS)
         number, byte = ctypes.c_int64(count), ctypes.c_uint64(failed)
         given = (ctypes.c_void_p * 3)(ctypes.addressof(number), args, ctypes.addressof(byte))
-
-        def run(threads: int) -> None:
-            code = self.cuda.cuLaunchKernel(
-                kernel.function, max(threads // _THREADS, 1), 1, 1, min(threads, _THREADS), 1, 1, 0, None, given, None
-            )
-            self._check(code, "launching a kernel")
-            self._check(self.cuda.cuStreamSynchronize(None), "running a kernel")
-
         if kernel.rooms is None:
-            run(_THREADS * min(blocks, self.processors * _BLOCKS))
+            self.run(kernel.of(START).function, min(-(-count // THREADS), self.processors * _BLOCKS), given)
             return
         with self.lock:
-            kernel.rooms.run(self, _THREADS * min(blocks, kernel.together), failed, run, once=once)
+            place = _Place(self, kernel, count, given, ctypes.c_uint8.from_address(failed))
+            kernel.rooms.run(place, failed, once=once)
 
-    def most(self) -> int:
-        """Memory for the rooms of threads: most of what is free."""
+    def run(self, function: Any, blocks: int, given: Any) -> None:
+        """Run a kernel in so many blocks, and wait for it."""
+        code = self.cuda.cuLaunchKernel(function, blocks, 1, 1, THREADS, 1, 1, 0, None, given, None)
+        self._check(code, "launching a kernel")
+        self._check(self.cuda.cuStreamSynchronize(None), "running a kernel")
+
+    def free(self) -> int:
+        """Bytes for the rooms of threads: most of what is free."""
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self._check(self.cuda.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)), "asking for memory")
         return (free.value + self.size) * 3 // 4
 
-    def rooms(self, size: int) -> int:
-        """Memory of the device for the rooms of threads: one for all kernels, which run one after the other."""
+    def workspace(self, size: int) -> int:
+        """Memory of the device for rooms: one for all kernels, which run one after the other."""
         if size > self.size:
             if self.size:
-                self._check(self.cuda.cuMemFree_v2(self.workspace), "giving memory back")
+                self._check(self.cuda.cuMemFree_v2(self.memory), "giving memory back")
                 self.size = 0
-            code = self.cuda.cuMemAlloc_v2(ctypes.byref(self.workspace), ctypes.c_size_t(size))
+            code = self.cuda.cuMemAlloc_v2(ctypes.byref(self.memory), ctypes.c_size_t(size))
             self._check(code, "taking memory for the arrays that turns make")
             self.size = size
-        return self.workspace.value
+        return self.memory.value
 
-    def set_arena(self, arena: int, words: Any) -> None:
-        """Write the words of a kernel's arena."""
+    def write(self, to: int, words: Any) -> None:
+        """Words of the host to the device."""
         size = ctypes.c_size_t(ctypes.sizeof(words))
-        self._check(self.cuda.cuMemcpyHtoD_v2(ctypes.c_uint64(arena), words, size), "launching a kernel")
+        self._check(self.cuda.cuMemcpyHtoD_v2(ctypes.c_uint64(to), words, size), "launching a kernel")
 
-    def read_arena(self, arena: int, words: Any) -> None:
-        """Read them."""
+    def read(self, start: int, words: Any) -> None:
+        """Words of the device to the host."""
         size = ctypes.c_size_t(ctypes.sizeof(words))
-        self._check(self.cuda.cuMemcpyDtoH_v2(words, ctypes.c_uint64(arena), size), "running a kernel")
+        self._check(self.cuda.cuMemcpyDtoH_v2(words, ctypes.c_uint64(start), size), "running a kernel")
 
     def _send(self, first: int, size: int) -> None:
         """Send for a large array before it is used, where it is not there: a page at a time is slower."""
@@ -310,4 +375,4 @@ class Gpu:
 
     def pays(self, count: int, work: int) -> bool:
         """Whether turns that do so much in all are worth a launch."""
-        return count > 1 and work >= _LEAST
+        return count >= _FEW and work >= _LEAST

@@ -11,7 +11,7 @@ import mmap
 import os
 from functools import cache
 
-_LOOKS = 16
+_LOOKS = 8
 _WORD, _PRESENT = 8, 1 << 63
 
 
