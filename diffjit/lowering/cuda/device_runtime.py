@@ -127,7 +127,19 @@ move:
 copy:
   %less = icmp ult i64 %had, %size
   %bytes = select i1 %less, i64 %had, i64 %size
-  call void @llvm.memcpy.p0.p0.i64(ptr %made, ptr %old, i64 %bytes, i1 false)
+  br label %words
+words:
+  %k = phi i64 [ 0, %copy ], [ %next, %word ]
+  %more = icmp ult i64 %k, %bytes
+  br i1 %more, label %word, label %copied
+word:
+  %from = getelementptr i8, ptr %old, i64 %k
+  %to = getelementptr i8, ptr %made, i64 %k
+  %item = load i64, ptr %from
+  store i64 %item, ptr %to
+  %next = add i64 %k, 8
+  br label %words
+copied:
   call void @dj_give(ptr %old)
   ret ptr %made
 }
@@ -212,7 +224,7 @@ define ptr @dj_block(i64 %size, i64 %align) {
 fill:
   store i64 1, ptr %made
   %rest = getelementptr i64, ptr %made, i64 1
-  call void @llvm.memset.p0.i64(ptr %rest, i8 0, i64 40, i1 false)
+  call void @dj_zero(ptr %rest, i64 40)
   %start = ptrtoint ptr %made to i64
   %up = add i64 %start, %more
   %down = sub i64 0, %align
@@ -320,6 +332,31 @@ done:
   ret void
 }
 
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define void @dj_zero(ptr %place, i64 %size) noinline {
+  %address = ptrtoint ptr %place to i64
+  %both = or i64 %address, %size
+  %odd = and i64 %both, 7
+  %even = icmp eq i64 %odd, 0
+  br i1 %even, label %words, label %bytes
+words:
+  %k = phi i64 [ 0, %0 ], [ %next, %word ]
+  %more = icmp ult i64 %k, %size
+  br i1 %more, label %word, label %done
+word:
+  %w = getelementptr i8, ptr %place, i64 %k
+  store i64 0, ptr %w
+  %next = add i64 %k, 8
+  br label %words
+bytes:
+  %j = phi i64 [ 0, %0 ], [ %after, %byte ]
+  %rest = icmp ult i64 %j, %size
+  br i1 %rest, label %byte, label %done
+byte:
+  %b = getelementptr i8, ptr %place, i64 %j
+  store i8 0, ptr %b
+  %after = add i64 %j, 1
+  br label %bytes
+done:
+  ret void
+}
 """

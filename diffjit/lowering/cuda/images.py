@@ -185,7 +185,7 @@ def struct_of(fields: list[Field]) -> str:
 def ptx(text: str, part: str, fields: list[Field], processor: str = OLDEST) -> bytes:
     """The image for a GPU: `Refused` where there can be none."""
     functions = library.functions()
-    renamed = _with_library(_plain(text), functions)
+    renamed = _with_library(_by_words(_plain(text)), functions)
     module = _linked(renamed, part, fields, _of_threads, TRIPLE, KERNEL)
     used = {f.name for f in module.functions if f.is_declaration} & functions.keys()
     if used:
@@ -241,6 +241,15 @@ def _plain(text: str) -> str:
     return re.sub(r"^(@\S+) = common global ", r"\1 = internal global ", text, flags=re.MULTILINE)
 
 
+_ZEROS = re.compile(r"call void @llvm\.memset\.p0\.i64\((ptr [^,]*), i8 0, (i64 [^,]+), i1 false\)")
+
+
+def _by_words(text: str) -> str:
+    """What is set to zero, a word at a time: LLVM has a GPU do it by bytes."""
+    found = _ZEROS.sub(r"call void @dj_zero(\1, \2)", text)
+    return found + "\ndeclare void @dj_zero(ptr, i64)\n" if found != text else text
+
+
 _NAMES = re.compile(r"@(?:llvm\.([a-z0-9]+)\.(f32|f64)|([a-z0-9_]+))\(")
 # What the processor itself computes, or LLVM out of what it does.
 _OWN = frozenset({
@@ -269,7 +278,10 @@ def _with_library(text: str, functions: dict[str, str]) -> str:
 
 
 def _parsed(content: bytes | str, triple: str) -> Any:
-    made = llvm.parse_bitcode(content) if isinstance(content, bytes) else llvm.parse_assembly(content)
+    if isinstance(content, str):  # loads and stores without a word of it are aligned as the layout says
+        made = llvm.parse_assembly(f'target datalayout = "{_layout(triple)}"\n{content}')
+    else:
+        made = llvm.parse_bitcode(content)
     made.triple = triple
     made.data_layout = _layout(triple)
     return made
