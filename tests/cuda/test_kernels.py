@@ -1,6 +1,7 @@
 """Programs with kernels: arrays on their way in and out, lanes, errors, orders of derivatives."""
 
 import gc
+import os
 
 import numpy as np
 import pytest
@@ -258,7 +259,7 @@ def test_linear_algebra_stays_on_the_host(launches):
 
 
 def test_without_a_gpu(monkeypatch):
-    monkeypatch.delenv("DIFFJIT_CUDA")
+    monkeypatch.delenv("DIFFJIT_CUDA", raising=False)
     kinds = [d.kind for d in dj.devices()]
     assert kinds[0] == "cpu"
     if "cuda" in kinds:
@@ -272,4 +273,7 @@ def test_without_a_gpu(monkeypatch):
 def test_devices_tell_what_they_are():
     shown = [str(d) for d in dj.devices()]
     assert shown[0].startswith("cpu: ")
-    assert "cuda: kernels on the processor (emulated)" in shown
+    if os.environ.get("DIFFJIT_CUDA"):
+        assert "cuda: kernels on the processor (emulated)" in shown
+    else:
+        assert any("compute capability" in s for s in shown)

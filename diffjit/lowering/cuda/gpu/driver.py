@@ -257,12 +257,15 @@ class Gpu:
         name = KERNEL.encode()
         self._check(self.cuda.cuModuleGetFunction(ctypes.byref(function), module, name), "loading a kernel")
         arena, size, together = ctypes.c_uint64(), ctypes.c_size_t(), ctypes.c_int()
-        there = not self.cuda.cuModuleGetGlobal_v2(ctypes.byref(arena), ctypes.byref(size), module, ARENA.encode())
+        name = ARENA.encode()
+        if name in image:
+            code = self.cuda.cuModuleGetGlobal_v2(ctypes.byref(arena), ctypes.byref(size), module, name)
+            self._check(code, "loading a kernel")
         code = self.cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(
             ctypes.byref(together), function, THREADS, ctypes.c_size_t(0)
         )
         self._check(code, "loading a kernel")
-        return _Loaded(function, arena.value if there else 0, together.value * self.processors)
+        return _Loaded(function, arena.value, together.value * self.processors)
 
     def launch(
         self, kernel: Any, count: int, args: int, failed: int, arrays: list[tuple[int, int]], *, once: bool
