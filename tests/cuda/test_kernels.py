@@ -8,7 +8,7 @@ import pytest
 
 import diffjit as dj
 from diffjit import UsageError
-from diffjit.lowering.cuda import launch, pool
+from diffjit.lowering.cuda import devices, launch, pool, products, rooms
 from diffjit.lowering.cuda.arguments import is_shared
 
 RNG = np.random.default_rng(7)
@@ -277,3 +277,85 @@ def test_devices_tell_what_they_are():
         assert "cuda: kernels on the processor (emulated)" in shown
     else:
         assert any("compute capability" in s for s in shown)
+
+
+def along_rows(x, w):
+    d = x[:, None, :] - w
+    e = np.sum(d * d, axis=0) + np.max(d, axis=0) * np.min(x, axis=0)
+    return np.sum(e * np.sin(np.sum(d, axis=(0, 1)))) + np.sum(np.mean(x, axis=0) ** 2)
+
+
+@pytest.mark.parametrize("n", [1, 3, 400])
+@pytest.mark.parametrize("width", [1, 5, 70000])
+def test_sums_over_rows(n, width, launches):
+    if n * width > 1e6:
+        n = 2
+    x, w = RNG.normal(size=(n, width)), RNG.normal(size=(3, width))
+    value, gradient = dj.value_and_grad(along_rows, (0, 1), backend="cuda")(x, w)
+    wanted = dj.value_and_grad(along_rows, (0, 1))(x, w)
+    np.testing.assert_allclose(value, wanted[0], rtol=1e-10)
+    for a, b in zip(gradient, wanted[1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * np.max(np.abs(b)))
+    assert launches()["host"] == 0
+
+
+def test_fills_copies_and_sums_are_kernels(launches):
+    def f(x):
+        y = np.zeros((30, 40))
+        y[1:-1, 2:] = x[1:-1, 2:]
+        y[:, ::2] += x[:, ::2]
+        z = y.T.copy()
+        z[:] = 2.0
+        return np.sum(y * x) + np.sum(z.T * x)
+
+    x = RNG.normal(size=(30, 40))
+    close(dj.grad(f, backend="cuda")(x), dj.grad(f)(x))
+    assert launches()["device"] >= 7
+    text = dj.source(dj.grad(f, backend="cuda"), x, stage="lowered")
+    assert text.count("_spread(") >= 5
+
+
+def test_rooms_grow_until_they_are_large_enough():
+    def lane(x):
+        seen = []
+        k = 0
+        while k < 3000 * x:
+            seen.append(np.sin(x + k))
+            k += 1
+        return np.sum(np.array(seen)) * x
+
+    x = np.array([0.01, 0.3, 1.0, 0.5])
+    close(dj.vmap(dj.grad(lane), backend="cuda")(x), dj.vmap(dj.grad(lane))(x))
+
+
+def test_rooms_that_cannot_grow(monkeypatch):
+    def lane(x):
+        y = np.zeros(5000) + x
+        return np.sum(np.sin(y) * y)
+
+    x = np.linspace(0.1, 1.0, 7)
+    monkeypatch.setattr(rooms, "_MOST", 1 << 12)
+    device = devices.current()
+    if hasattr(device, "room"):
+        monkeypatch.setattr(device, "room", 1 << 14)
+    close(dj.vmap(dj.grad(lane), backend="cuda")(x), dj.vmap(dj.grad(lane))(x))  # by the host
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_products_are_the_devices(dtype, monkeypatch):
+    asked = []
+    found = products._product
+    monkeypatch.setattr(products, "_LEAST", 0)
+    monkeypatch.setattr(products, "_product", lambda words: asked.append(found(words)) or asked[-1])
+    a, b, c = (RNG.normal(size=s).astype(dtype) for s in ((20, 30), (30, 25), (25, 20)))
+
+    def f(a, b, c):
+        return np.real(np.sum((a @ b) @ c) + np.sum(((b.T @ a.T)[:, ::2].T @ c) ** 2))
+
+    got = dj.value_and_grad(f, (0, 1, 2), backend="cuda")(a, b, c)
+    wanted = dj.value_and_grad(f, (0, 1, 2))(a, b, c)
+    np.testing.assert_allclose(got[0], f(a, b, c), rtol=1e4 * np.finfo(dtype).eps)
+    for x, y in zip(got[1], wanted[1], strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e3 * np.finfo(dtype).eps * np.max(np.abs(y)))
+    assert len(asked) >= 4
+    assert set(asked) == {launch.DONE}

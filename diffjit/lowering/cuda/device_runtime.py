@@ -5,9 +5,9 @@ Reference counts are Numba's, without atomics. MemInfo: count, destructor, its a
 
 Each thread has a room of its own for the arrays, lists and tapes that a turn makes (`dj_room`, by `images`). `dj_arena`
 says where rooms begin that are not in local memory, how large each is, and, once a block was refused, how large it
-should have been (`rooms` has the turns run again with larger ones). A turn begins with an empty room. In it blocks follow
-one another; each has two words in front: its size, with a bit that says that it was given back, and where the one
-before begins. The last block gives its memory back, and grows where it is, which is how tapes are made and used up.
+should have been (`rooms` has the turns run again with larger ones). A turn begins with an empty room. In it blocks
+follow one another; each has two words in front: its size, with a bit that says that it was given back, and where the
+one before begins. The last block gives its memory back, and grows where it is, which is how tapes are made and used up.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Device(Protocol):
         """Wait for what another library has asked of a stream."""
         ...
 
-    def multiplies(self, much: bool) -> bool:  # noqa: FBT001 - the one question
+    def multiplies(self, much: bool) -> bool:
         """Whether products of matrices run here; `much`: there is enough to do for that."""
         ...
 

@@ -83,7 +83,9 @@ def moved(
         more, numbers = _fields(context, builder, [kind], [value])
         fields, flat = fields + more, flat + numbers
     try:
-        image = _made(context.lower.device, _part(context, name, kinds, [v.type for v in flat], body), name, tuple(fields))
+        image = _made(
+            context.lower.device, _part(context, name, kinds, [v.type for v in flat], body), name, tuple(fields)
+        )
     except images.Refused:
         return None
     record = _record(builder.module, name, image, _layout(fields), once=False)

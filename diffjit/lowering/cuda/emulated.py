@@ -62,7 +62,8 @@ def _matrix(p: Product, which: int) -> np.ndarray:
     """An operand of a product, or its result, as an array."""
     first, size = p.extents()[which]
     dtype = np.dtype({"s": "f4", "d": "f8", "c": "c8", "z": "c16"}[p.letter])
-    numbers = np.frombuffer((ctypes.c_char * size).from_address(first), dtype)
+    memory: Any = (ctypes.c_char * size).from_address(first)
+    numbers = np.frombuffer(memory, dtype)
     rows = (p.inner if p.turned[0] else p.rows, p.columns if p.turned[1] else p.inner, p.rows)[which]
     columns = (size // dtype.itemsize - rows) // p.leading[which] + 1
     return np.lib.stride_tricks.as_strided(
@@ -156,7 +157,7 @@ class Emulated:
         """Copy bytes."""
         ctypes.memmove(to, start, size)
 
-    def multiplies(self, much: bool) -> bool:  # noqa: FBT001 - the one question
+    def multiplies(self, much: bool) -> bool:
         """All products: this is for tests."""
         del much
         return True

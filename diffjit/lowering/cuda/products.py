@@ -25,7 +25,7 @@ _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What is to be multiplied: `out` has `rows` rows and `columns` columns, `inner` is the length of what is summed."""
+    """What is to be multiplied: `out` has `rows` rows and `columns` columns; `inner`: the length of what is summed."""
 
     letter: str  # of BLAS: s, d, c, z
     turned: tuple[bool, bool]  # left, right

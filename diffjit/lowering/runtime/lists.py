@@ -76,7 +76,8 @@ def _grown(context: Any, b: Any, where: list[Any], ty: Any, items: Any) -> Any:
         room = inner.add(inner.shl(size, I64(1)), I64(_FIRST))
         refused = cgutils.is_null(inner, made.with_room(room))
         _refused(inner, refused, list(args[:2]), NO_MEMORY, given=cgutils.false_bit)
-        made.zfill(size, room)
+        if context.data_model_manager[ty.dtype].contains_nrt_meminfo():
+            made.zfill(size, room)  # references that are not there yet; numbers that are not there nobody reads
         inner.ret(cgutils.true_bit)
 
     arguments = [*where, items]

@@ -111,9 +111,7 @@ def _contiguous(
     return struct(context, builder, ty, meminfo, data, shape, strides)
 
 
-def _block(
-    context: Any, builder: Any, place: list[Any], size: Any, shape: list[Any], *, pinned: bool = False
-) -> Any:
+def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[Any], *, pinned: bool = False) -> Any:
     """Memory for elements of a size; null when it was refused (and why is noted). Lengths are checked here."""
     memory = declared(builder, "NRT_MemInfo_alloc_aligned", REFERENCE, I64, I32)
     reserved = declared(builder, "NRT_MemInfo_alloc_safe_aligned_external", REFERENCE, I64, I32, REFERENCE)

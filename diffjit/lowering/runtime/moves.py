@@ -10,8 +10,8 @@ from typing import Any
 
 from numba.core import cgutils, types
 
-from diffjit.lowering.llvm.elements import DATA, ITEMSIZE, SHAPE, STRIDES, pointer
 from diffjit.lowering.calls.failures import RAISED
+from diffjit.lowering.llvm.elements import DATA, ITEMSIZE, SHAPE, STRIDES, pointer
 from diffjit.lowering.llvm.exits import fail_if, outline
 from diffjit.lowering.llvm.numba_internals import store_item
 from diffjit.lowering.runtime.build import I64, operation
@@ -52,9 +52,7 @@ def _over(context: Any, builder: Any, arrays: list[tuple[Any, Any]], body: Calla
             loops(rows=False)
 
 
-def _call(
-    context: Any, builder: Any, name: str, kinds: list[Any], args: list[Any], body: Body, *, wide: bool
-) -> Any:
+def _call(context: Any, builder: Any, name: str, kinds: list[Any], args: list[Any], body: Body, *, wide: bool) -> Any:
     """Do something with the elements of arrays of one shape, by a function of the module; `body` emits it for one.
 
     It gets addresses, and a number as it is. `wide`: a kernel does it, where the program is for a device.

@@ -62,9 +62,25 @@ def pays(nest: Loops) -> bool:
     length = nest.nest.lengths[outermost]
     if length.isdigit() and int(length) < 64:
         return False
-    if any(s.place and (outermost in s.axes or s.axes == [-1]) for s in nest.sums.values()):
+    if any(s.place and (outermost in s.axes or s.axes == [-1]) for s in nest.sums.values()) and not columns(nest):
         return False
     return not any(map(_may_fail, nest.members))
+
+
+def columns(nest: Loops) -> list[int] | None:
+    """The axes of a nest whose sums all go over its outermost loops, for a device: None where they do not."""
+    sums = list(nest.sums.values())
+    if not nest.printer.device or not sums:
+        return None
+    over = nest.order[: len(sums[0].axes)]
+    if len(over) == len(nest.order) or nest.order != sorted(nest.order):
+        return None
+    return over if all(s.place and sorted(s.axes) == over and _by_rows(s) for s in sums) else None
+
+
+def _by_rows(s: Sum) -> bool:
+    kind = s.op.out.type
+    return not isinstance(kind, Array) or kind.layout == "C"
 
 
 def _may_fail(op: Op) -> bool:
@@ -90,6 +106,10 @@ class _Spread:
 
     def write(self) -> None:
         """All lines."""
+        over = columns(self.nest)
+        if over is not None:
+            self._write_columns(over)
+            return
         lines, nest, totals = self.lines, self.nest, self.totals
         count = length = nest.nest.lengths[self.outermost]
         flat = nest.printer.device and not any(s.place for s in nest.sums.values())
@@ -117,6 +137,80 @@ class _Spread:
                     lines.add(s.step(s.out, f"{name}[{index}]", apart=apart), inside=True)
         if flags:
             lines.add(f"{self.flag} = {flags}[0]", inside=True)
+
+    def _write_columns(self, over: list[int]) -> None:
+        """Sums over the outermost loops: a turn takes some of an element's, in strides, so that neighbours are read.
+
+        There are as many of these turns for each element as keep the device busy. Where one is enough it writes the
+        element; otherwise the host adds up.
+        """
+        lines, nest = self.lines, self.nest
+        kept = nest.order[len(over) :]
+        width, rows, chunks, count = (self.printer.temp(hint) for hint in ("width", "rows", "chunks", "count"))
+        lengths = nest.nest.lengths
+        lines.add(f"{width} = {' * '.join(lengths[k] for k in kept)}")
+        lines.add(f"{rows} = {' * '.join(lengths[k] for k in over)}")
+        few = f"quotient({_SUMS}, maximum({width}, 1))"
+        lines.add(f"{chunks} = maximum(minimum({few}, quotient({rows} + {_EACH - 1}, {_EACH})), 1)")
+        lines.add(f"{count} = {width} * {chunks}")
+        flat = self.printer.define("reshaped_C", 'memory.reshape("C")')
+        sums = list(nest.sums.values())
+        results = [self.printer.temp("result", f"{s.dtype.name}:1C") for s in sums]
+        notes = [self.printer.temp("notes", f"{s.dtype.name}:1C") for s in sums]
+        for s, result, name in zip(sums, results, notes, strict=True):
+            lines.add(f"{result} = {flat}({s.out}, ({width},))")
+            made = self.printer.define(f"notes_{s.dtype.name}", f'memory.notes("{s.dtype.name}")')
+            lines.add(f"if {chunks} == 1:")
+            lines.add(f"    {name} = {result}")
+            lines.add("else:")
+            lines.add(f"    {name} = {made}(({count},))")
+        flags = self._note(np.dtype(np.bool_), "1") if self.flag else ""
+        if flags:
+            lines.add(f"{flags}[0] = False", inside=True)
+        self.notes += notes
+        nest.lines = self.lines = Lines()
+        if self.flag:
+            nest.lines.add(f"{self.flag} = False")
+        self._column_turns(over, kept, (width, rows, chunks), notes)
+        if flags:
+            with nest.lines.block(f"if {self.flag}:"):
+                nest.lines.add(f"{flags}[0] = True", inside=True)
+        nest.lines.add("return 0")
+        body = nest.lines.parse()
+        nest.lines = self.lines = lines
+        part = self._part(body)
+        work = " * ".join([*lengths, str(self._weight())])
+        told.part(part.name, nest.op)
+        lines.add(f"spread({part.name}, {count}, {work}, {tuple_text(part.parameters[2:])})")
+        chunk, at = self.printer.temp("chunk"), self.printer.temp("at")
+        each = [f"if {chunks} > 1:", f"for {chunk} in range({chunks}):", f"for {at} in range({width}):"]
+        with lines.block(each[0]), lines.block(each[1]), lines.block(each[2]):
+            for s, result, name in zip(sums, results, notes, strict=True):
+                lines.add(s.step(f"{result}[{at}]", f"{name}[{chunk} * {width} + {at}]"), inside=True)
+        if flags:
+            lines.add(f"{self.flag} = {flags}[0]", inside=True)
+
+    def _column_turns(self, over: list[int], kept: list[int], names: tuple[str, str, str], notes: list[str]) -> None:
+        """The turns: each of an element of the results, and of some of the rows."""
+        nest, lines = self.nest, self.lines
+        width, rows, chunks = names
+        sums = list(nest.sums.values())
+        turn, chunk, left, row = (self.printer.temp(hint) for hint in ("turn", "chunk", "rest", "row"))
+        before = [(s.out, s.place, s.part) for s in sums]
+        with lines.block(f"for {turn} in range({self.low}, {self.high}):"):
+            lines.add(f"{chunk} = quotient({turn}, {width})")
+            lines.add(f"{left} = {turn} - {chunk} * {width}")
+            self._indices(kept, left)
+            for s in sums:
+                s.out, s.place, s.part = self.printer.temp("total", s.dtype.name), "", ""
+                lines.add(f"{s.out} = {s.start}")
+            with lines.block(f"for {row} in range({chunk}, {rows}, {chunks}):"):
+                self._indices(over, row)
+                nest.inside(len(nest.order), self.flag)
+            for s, name in zip(sums, notes, strict=True):
+                lines.add(f"{name}[{turn}] = {s.out}", inside=True)
+        for s, (out, place, part) in zip(sums, before, strict=True):
+            s.out, s.place, s.part = out, place, part
 
     def _flat_count(self) -> str:
         """How many turns go over all elements: one each, or so many sums."""
@@ -154,9 +248,14 @@ class _Spread:
 
     def _place(self, number: str) -> None:
         """The indices of an element by its number, and what is done there."""
+        self._indices(self.nest.order, number)
+        self.nest.inside(len(self.nest.order), self.flag)
+
+    def _indices(self, axes: list[int], number: str) -> None:
+        """The indices of some axes, by the number of an element in their order."""
         nest, lines = self.nest, self.nest.lines
-        names = [nest.nest.indices[k] for k in nest.order]
-        lengths = [nest.nest.lengths[k] for k in nest.order]
+        names = [nest.nest.indices[k] for k in axes]
+        lengths = [nest.nest.lengths[k] for k in axes]
         rest = number
         for k, name in enumerate(names):
             if k == len(names) - 1:
@@ -167,7 +266,6 @@ class _Spread:
             left = self.printer.temp("rest")
             lines.add(f"{left} = {rest} - {name} * ({size})")
             rest = left
-        nest.inside(len(names), self.flag)
 
     def _note(self, dtype: np.dtype, count: str) -> str:
         name = self.printer.temp("notes", f"{dtype.name}:1C")

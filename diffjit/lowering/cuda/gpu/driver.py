@@ -6,6 +6,7 @@ import ctypes
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, ClassVar
@@ -29,6 +30,7 @@ _OLDEST = divmod(int(OLDEST.removeprefix("sm_")), 10)
 _LOCAL = 1 << 16  # bytes of a room that is in local memory, which threads have to which none is given, too
 _BLOCKS = 16  # for each processor of the device
 _PREFETCHED = 1 << 20  # bytes from which on an array is sent for before it is used: a page at a time is slower
+_TRUSTED = 0.002  # seconds for which the host is believed not to have come to an array: to ask takes some microseconds
 _FEW = 2  # turns
 _LEAST = 1 << 15  # operations that are worth a launch, which takes some ten microseconds
 
@@ -194,7 +196,7 @@ class Gpu:
         self.lock = threading.Lock()  # of the rooms, and of cuBLAS
         self.products: cublas.Handle | None = None
         self.memory, self.size = ctypes.c_uint64(), 0  # for rooms
-        self.sent: set[int] = set()  # pieces of memory that have been on the device
+        self.sent: dict[int, float] = {}  # when pieces of memory were last known to be on the device
         self._enter()
         memory = ctypes.c_size_t()
         self.cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), self.device)
@@ -321,8 +323,13 @@ class Gpu:
         if size < _PREFETCHED or not self.together:
             return
         piece = pool.MANAGED.piece(first, first + size)
-        if piece and (piece not in self.sent or pages.here(first, size)):
-            self.sent.add(piece)
+        if not piece:
+            return
+        sent, now = self.sent.get(piece), time.monotonic()
+        if sent is not None and now - sent < _TRUSTED:
+            return
+        self.sent[piece] = now
+        if sent is None or pages.here(first, size):
             self._prefetch(first, size, self.device)
 
     def _prefetch(self, first: int, size: int, to: int) -> None:
@@ -343,7 +350,7 @@ class Gpu:
         self._check(code, "copying an array")
         self._check(self.cuda.cuStreamSynchronize(None), "copying an array")
 
-    def multiplies(self, much: bool) -> bool:  # noqa: FBT001 - the one question
+    def multiplies(self, much: bool) -> bool:
         """Whether a product runs here: where there is cuBLAS, and much to do."""
         return much and cublas.opened() is not None
 
