@@ -30,6 +30,14 @@ define i64 @dj_grow(i64 %size) {
   %address = ptrtoint ptr %made to i64
   ret i64 %address
 }
+
+declare void @free(ptr)
+
+define void @dj_shrink(i64 %address, i64 %size) {
+  %made = inttoptr i64 %address to ptr
+  call void @free(ptr %made)
+  ret void
+}
 """
 _TURN = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _TURNS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -113,7 +121,7 @@ class Emulated:
         self.room = 1 << 30
         llvm.add_symbol("dj_watched", self.engine.get_function_address("dj_watched"))
         for memory in (pool.MANAGED, pool.PINNED):
-            memory.grow_by(self.engine.get_function_address("dj_grow"))
+            memory.grow_by(*map(self.engine.get_function_address, ("dj_grow", "dj_shrink")))
 
     def load(self, image: bytes) -> Any:
         """An object file as a kernel."""

@@ -3,8 +3,9 @@
 There are two kinds. What CUDA calls managed: an address is good on both sides, and pages go to where they are used.
 And pinned: it stays with the host, and the device writes to it across the bus, which is quicker for the few numbers
 that the host reads after each launch. The system gives both out slowly and in large pieces, so pieces are cut up here,
-and what is freed is kept for the next array of its size: sizes are rounded up to four steps between powers of two. No
-page is used for the list of what is free, as a page that the host reads leaves the device.
+and what is freed is kept for the next array of its size: sizes are rounded up to four steps between powers of two.
+Where the system has no more, large pieces that are free go back to it first. No page is used for the list of what is
+free, as a page that the host reads leaves the device.
 
 The functions are LLVM, compiled once per process: arrays are freed when Python ends, long after its modules are gone.
 """
@@ -23,10 +24,13 @@ import llvmlite.binding as llvm
 from diffjit.lowering.calls.interrupts import compiled
 
 _CLASSES = 256
-_LOCK, _GROW, _CURSOR, _END, _PIECES, _COUNT, _FREE = range(7)  # words of the state; _FREE: the first of the classes
+# Words of the state: the last is the first of the classes.
+_LOCK, _GROW, _SHRINK, _CURSOR, _END, _PIECES, _COUNT, _FREE = range(8)
 _LEAST = 2048  # bytes of the smallest array: then all steps are multiples of 256, as arrays are aligned
 _SMALL = 1 << 20  # smaller ones are cut from pieces
 _PIECE = 1 << 22
+_OFFSET = 4 * 11 + 5 - _FREE  # `bits` is 11 at least and 48 at most, there are 5 to 8 steps: numbers from 0 to 155
+_LARGE = 4 * 20 + 8 - _OFFSET  # the class of the smallest that have pieces of their own
 
 _TEXT = """
 declare ptr @malloc(i64)
@@ -79,7 +83,89 @@ define internal void @unlock() alwaysinline {{
   ret void
 }}
 
+define internal void @forget(i64 %block) {{
+  %lists = getelementptr i64, ptr {state}, i64 {pieces}
+  br label %look
+look:
+  %place = phi ptr [ %lists, %0 ], [ %node, %next ]
+  %word = load i64, ptr %place
+  %node = inttoptr i64 %word to ptr
+  %end = icmp eq i64 %word, 0
+  br i1 %end, label %done, label %see
+see:
+  %starts = getelementptr i64, ptr %node, i64 1
+  %start = load i64, ptr %starts
+  %this = icmp eq i64 %start, %block
+  br i1 %this, label %drop, label %next
+next:
+  br label %look
+drop:
+  %after = load i64, ptr %node
+  store i64 %after, ptr %place
+  %sizes = getelementptr i64, ptr %node, i64 2
+  %size = load i64, ptr %sizes
+  call void @free(ptr %node)
+  %shrinks = getelementptr i64, ptr {state}, i64 {shrink}
+  %address = load i64, ptr %shrinks
+  %function = inttoptr i64 %address to ptr
+  call void %function(i64 %block, i64 %size)
+  %counts = getelementptr i64, ptr {state}, i64 {count}
+  %before = load i64, ptr %counts
+  %more = add i64 %before, 1
+  store i64 %more, ptr %counts
+  br label %done
+done:
+  ret void
+}}
+
+define internal i64 @trimmed() {{
+  br label %class
+class:
+  %k = phi i64 [ {large}, %0 ], [ %following, %step ]
+  %given = phi i64 [ 0, %0 ], [ %now, %step ]
+  %places = getelementptr i64, ptr {state}, i64 %k
+  br label %item
+item:
+  %now = phi i64 [ %given, %class ], [ %counted, %drop ]
+  %head = load i64, ptr %places
+  %some = icmp ne i64 %head, 0
+  br i1 %some, label %drop, label %step
+drop:
+  %node = inttoptr i64 %head to ptr
+  %next = load i64, ptr %node
+  store i64 %next, ptr %places
+  %blocks = getelementptr i64, ptr %node, i64 1
+  %block = load i64, ptr %blocks
+  call void @free(ptr %node)
+  call void @forget(i64 %block)
+  %counted = add i64 %now, 1
+  br label %item
+step:
+  %following = add i64 %k, 1
+  %more = icmp slt i64 %following, {last}
+  br i1 %more, label %class, label %done
+done:
+  ret i64 %now
+}}
+
 define internal i64 @grown(i64 %size) {{
+  %first = call i64 @asked(i64 %size)
+  %refused = icmp eq i64 %first, 0
+  br i1 %refused, label %trim, label %good
+good:
+  ret i64 %first
+trim:
+  %given = call i64 @trimmed()
+  %any = icmp ne i64 %given, 0
+  br i1 %any, label %again, label %none
+again:
+  %second = call i64 @asked(i64 %size)
+  ret i64 %second
+none:
+  ret i64 0
+}}
+
+define internal i64 @asked(i64 %size) {{
   %grows = getelementptr i64, ptr {state}, i64 {grow}
   %address = load i64, ptr %grows
   %function = inttoptr i64 %address to ptr
@@ -200,9 +286,11 @@ class Pool:
             least=_LEAST,
             small=_SMALL,
             piece=_PIECE,
-            # `bits` is 11 at least and 48 at most, there are 5 to 8 steps: numbers from 0 to 155
-            offset=4 * 11 + 5 - _FREE,
+            offset=_OFFSET,
+            large=_LARGE,
+            last=_FREE + _CLASSES,
             grow=_GROW,
+            shrink=_SHRINK,
             cursor=_CURSOR,
             end=_END,
             pieces=_PIECES,
@@ -224,13 +312,13 @@ class Pool:
         self._state[_LOCK] = 0  # whoever had locked it is not there
 
     def pieces(self) -> int:
-        """How many pieces there are."""
+        """How often pieces have come or gone."""
         return self._state[_COUNT]
 
-    def grow_by(self, address: int) -> None:
-        """Name the C function that gives pieces: of a size, their address or 0."""
+    def grow_by(self, grow: int, shrink: int) -> None:
+        """Name the C functions that give pieces, of a size their address or 0, and take them back: address and size."""
         self.start()
-        self._state[_GROW] = address
+        self._state[_GROW], self._state[_SHRINK] = grow, shrink
 
     @cached_property
     def taken(self) -> Any:

@@ -57,6 +57,15 @@ note:
   %made = load i64, ptr %place
   ret i64 %made
 }}
+
+define void @dj_shrink(i64 %address, i64 %size) {{
+  %set = call i32 inttoptr (i64 {current} to ptr)(i64 {context})
+  %code = call i32 inttoptr (i64 {give} to ptr)(i64 %address)
+  %before = load i64, ptr @taken
+  %after = sub i64 %before, %size
+  store i64 %after, ptr @taken
+  ret void
+}}
 """
 
 
@@ -197,24 +206,30 @@ class Gpu:
         self.products: cublas.Handle | None = None
         self.memory, self.size = ctypes.c_uint64(), 0  # for rooms
         self.sent: dict[int, float] = {}  # when pieces of memory were last known to be on the device
+        self.pieces = 0
         self._enter()
         memory = ctypes.c_size_t()
         self.cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), self.device)
         # Managed memory may be more than the device has: it would move to and fro without an end.
-        self._grows(pool.MANAGED, self.cuda.cuMemAllocManaged, _GLOBAL, memory.value * 9 // 10)
-        self._grows(pool.PINNED, self.cuda.cuMemHostAlloc, _ANY_CONTEXT, memory.value)
+        cuda = self.cuda
+        self._grows(pool.MANAGED, (cuda.cuMemAllocManaged, cuda.cuMemFree_v2), _GLOBAL, memory.value * 9 // 10)
+        self._grows(pool.PINNED, (cuda.cuMemHostAlloc, cuda.cuMemFreeHost), _ANY_CONTEXT, memory.value)
 
-    def _grows(self, memory: pool.Pool, allocate: Any, flags: int, most: int) -> None:
+    def _grows(self, memory: pool.Pool, functions: tuple[Any, Any], flags: int, most: int) -> None:
+        current, allocate, give = (
+            ctypes.cast(f, ctypes.c_void_p).value for f in (self.cuda.cuCtxSetCurrent, *functions)
+        )
         text = _GROW.format(
-            current=ctypes.cast(self.cuda.cuCtxSetCurrent, ctypes.c_void_p).value,
-            allocate=ctypes.cast(allocate, ctypes.c_void_p).value,
+            current=current,
+            allocate=allocate,
+            give=give,
             context=self.context.value,
             flags=flags,
             most=most,
         )
         engine = compiled(text)
         self.engines.append(engine)
-        memory.grow_by(engine.get_function_address("dj_grow"))
+        memory.grow_by(*map(engine.get_function_address, ("dj_grow", "dj_shrink")))
 
     def _enter(self) -> None:
         if os.getpid() != self.process:
@@ -325,6 +340,9 @@ class Gpu:
         piece = pool.MANAGED.piece(first, first + size)
         if not piece:
             return
+        if self.pieces != pool.MANAGED.pieces():  # some have come or gone
+            self.pieces = pool.MANAGED.pieces()
+            self.sent.clear()
         sent, now = self.sent.get(piece), time.monotonic()
         if sent is not None and now - sent < _TRUSTED:
             return
