@@ -2,6 +2,8 @@
 
 import gc
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -359,3 +361,33 @@ def test_products_are_the_devices(dtype, monkeypatch):
         np.testing.assert_allclose(x, y, rtol=0, atol=1e3 * np.finfo(dtype).eps * np.max(np.abs(y)))
     assert len(asked) >= 4
     assert set(asked) == {launch.DONE}
+
+
+SECOND = """
+import os, sys
+os.environ["DIFFJIT_CUDA"] = "emulated"
+import numpy as np
+import diffjit as dj
+from diffjit.lowering.cuda import products
+products._LEAST = 0
+x = np.linspace(0.1, 1.0, 900).reshape(30, 30)
+
+def f(x):
+    y = np.zeros((30, 30))
+    y[:] = x
+    return np.sum(np.exp(x @ y)) + np.sum(np.fft.rfft(x).real) + np.sum(np.linalg.solve(x @ x + 40 * np.eye(30), x))
+
+print(repr(float(np.sum(dj.grad(f, backend="cuda")(x)))))
+"""
+
+
+def test_what_another_process_has_compiled(tmp_path, monkeypatch):
+    monkeypatch.setenv("DIFFJIT_CACHE_DIR", str(tmp_path / "cache"))
+    file = tmp_path / "second.py"
+    file.write_text(SECOND)
+    said = []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)  # noqa: S603
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert len(set(said)) == 1

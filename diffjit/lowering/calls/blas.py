@@ -24,11 +24,6 @@ _SYMBOLS = {
 } | {f"dj_{letter}{name}": ("cython_lapack", letter + name) for letter, name in _HERMITIAN.items()}
 
 
-def provides(symbol: str) -> bool:
-    """Whether a symbol is one of these."""
-    return symbol in _SYMBOLS
-
-
 @cache
 def register() -> None:
     """Make `dj_dgemm` and the others known to the linker."""

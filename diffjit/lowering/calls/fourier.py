@@ -31,11 +31,6 @@ _LOOPS = {
 _DATA = "_data"
 
 
-def provides(symbol: str) -> bool:
-    """Whether a symbol is one of these."""
-    return symbol.removesuffix(_DATA) in _LOOPS
-
-
 @cache
 def register() -> None:
     """Make the loops and their data known to the linker."""

@@ -12,7 +12,6 @@ import io
 import os
 import pickle
 import platform
-import re
 import sys
 from collections.abc import Callable
 from functools import cache, partial
@@ -26,18 +25,14 @@ import numpy as np
 from numba.core import types
 
 from diffjit.ir import stages
-from diffjit.lowering.calls import blas, fourier, special, threads
 from diffjit.lowering.calls.cache import digest, keep, make_room, read_bytes
-from diffjit.lowering.calls.native import UNRESOLVED, Native, load, native, sources
-from diffjit.lowering.draws import symbols
+from diffjit.lowering.calls.native import UNRESOLVED, Native, load, native, provide, sources
 from diffjit.lowering.llvm import numba_internals, tiers
 from diffjit.settings import settings
 
 _SUMMED = 32  # bytes of the checksum in front
 _LIGHT = "light "  # of code that was made quickly, beside what the fast code is made of
 _WITH_REQUEST = 2  # parts of such a file
-_TRANSFORMS = re.compile(rb"dj_i?r?fft_")  # loops that NumPy exports
-_PRODUCTS = re.compile(rb"dj_[sdcz](ge|po|sy|he)")  # routines that SciPy exports
 _EXPECTED = (OSError, ValueError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, KeyError, IndexError,
              TypeError, RuntimeError)  # fmt: skip
 
@@ -136,16 +131,7 @@ class MachineCode:
                 return None
             with numba_internals.populated():
                 context.refresh()  # names of the runtime that the code refers to
-            if _PRODUCTS.search(data):
-                blas.register()
-            if _TRANSFORMS.search(data):
-                fourier.register()
-            for symbol in set(special.SYMBOLS.findall(data)):
-                special.register(symbol.decode())
-            for symbol in set(symbols.SYMBOLS.findall(data)):
-                symbols.register(symbol.decode())
-            if threads.SYMBOL.encode() in data:
-                threads.start()
+            provide(data)
             found = _Reader(io.BytesIO(data[_SUMMED:])).load()
             made = numba_internals.rebuilt(context, found[0] if len(found) == _WITH_REQUEST else found)
         except _EXPECTED:

@@ -11,6 +11,7 @@ import builtins
 import ctypes
 import importlib.util
 import os
+import re
 import struct
 import sys
 import types
@@ -151,30 +152,34 @@ def _address(name: str) -> int | None:
     if name == "_Py_NoneStruct":
         return id(None)
     if name.startswith("dj_"):
-        if blas.provides(name):
-            blas.register()
-        if fourier.provides(name):
-            fourier.register()
-        if special.provides(name):
-            special.register(name)
-        if symbols.provides(name):
-            symbols.register(name)
-        if name == threads.SYMBOL:
-            threads.start()
-        if name == reserve.SYMBOL:
-            reserve.start()
-        if name in interrupts.SYMBOLS:
-            interrupts.start()
-        if name in records.SYMBOLS:
-            records.start()
-        if name in pool.SYMBOLS:
-            pool.start()
-        if name == launch.SYMBOL:
-            launch.start()
-        if name == products.SYMBOL:
-            products.start()
+        provide(name.encode())
         return llvm.address_of_symbol(name)
     return helpers.c_helpers.get(name) or llvm.address_of_symbol(name)
+
+
+# What starts C functions of ours, by their names.
+_STARTS: tuple[tuple[tuple[str, ...], Callable[[], Any]], ...] = (
+    ((threads.SYMBOL,), threads.start), ((reserve.SYMBOL,), reserve.start), (interrupts.SYMBOLS, interrupts.start),
+    (records.SYMBOLS, records.start), (pool.SYMBOLS, pool.start), ((launch.SYMBOL,), launch.start),
+    ((products.SYMBOL,), products.start),
+)  # fmt: skip
+_TRANSFORMS = re.compile(rb"dj_i?r?fft_")  # loops that NumPy exports
+_PRODUCTS = re.compile(rb"dj_[sdcz](ge|po|sy|he)")  # routines that SciPy exports
+
+
+def provide(data: bytes) -> None:
+    """Start the C functions of ours that machine code refers to, as an object or as LLVM has it, or that a name is."""
+    if _PRODUCTS.search(data):
+        blas.register()
+    if _TRANSFORMS.search(data):
+        fourier.register()
+    for one in (special, symbols):
+        for name in {found.decode() for found in one.SYMBOLS.findall(data)}:
+            if one.provides(name):
+                one.register(name)
+    for names, start in _STARTS:
+        if any(name.encode() in data for name in names):
+            start()
 
 
 def undefined(code: bytes) -> list[str]:

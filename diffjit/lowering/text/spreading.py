@@ -73,7 +73,7 @@ def columns(nest: Loops) -> list[int] | None:
     if not nest.printer.device or not sums:
         return None
     over = nest.order[: len(sums[0].axes)]
-    if len(over) == len(nest.order) or nest.order != sorted(nest.order):
+    if not over or len(over) == len(nest.order) or nest.order != sorted(nest.order):
         return None
     return over if all(s.place and sorted(s.axes) == over and _by_rows(s) for s in sums) else None
 
