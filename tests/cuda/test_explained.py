@@ -32,17 +32,24 @@ def line(text):
 def test_kernels_and_the_host():
     shown = dj.explain(dj.grad(model, backend="cuda"), X, W)
     used = shown.device
-    assert {p.line for p in used.kernels} == {line("y = np.exp"), line("for i in range(len(x))")}
+    loops = [p for p in used.kernels if p.name.startswith("loops")]
+    assert {p.name for p in used.kernels} - {p.name for p in loops} <= {
+        "fill_spread",
+        "copy_into_spread",
+        "add_into_spread",
+    }
+    assert {p.line for p in loops} == {line("y = np.exp"), line("for i in range(len(x))")}
     text = dj.source(dj.grad(model, backend="cuda"), X, W, stage="lowered")
-    assert all(f"({p.name}, " in text for p in used.kernels)
-    assert len(used.kernels) == text.count("spread(loops") + text.count("run_turns(loops")
+    assert all(f"({p.name}, " in text for p in loops)
+    assert all(f"{p.name}(" in text for p in used.kernels)
+    assert len(loops) == text.count("spread(loops") + text.count("run_turns(loops")
     why = [f"{p.line}: {p.why}" for p in used.host]
     for place, reason in (
         ("for i in range(1, len(y))", "a turn goes on with numbers of the one before"),
         ("while s > 1.0", "a `while` takes one turn after the other"),
-        ("return s + np.sum", "matmul is a library's, of the processor"),
+        ("return s + np.sum", "matrices are multiplied by cuBLAS"),
     ):
-        assert f"{line(place)}: {reason}" in why
+        assert any(w.startswith(f"{line(place)}: {reason}") for w in why)
     assert used.copied == [("x", X.nbytes), ("w", W.nbytes)]
     assert "each waited for" in str(shown)
     assert "device_put" in shown._repr_html_()
@@ -53,7 +60,7 @@ def test_what_needs_no_gpu(fun, monkeypatch):
     monkeypatch.delenv("DIFFJIT_CUDA", raising=False)
     args = (X, W) if fun is model else (X,)
     assert dj.explain(fun, *args, backend="cuda").device.kernels
-    assert dj.explain(dj.grad(summed, backend="cuda"), X).device.kernels == []
+    assert all(p.name.endswith("_spread") for p in dj.explain(dj.grad(summed, backend="cuda"), X).device.kernels)
 
 
 def test_what_stays_and_is_not_copied():

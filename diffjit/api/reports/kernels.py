@@ -44,7 +44,7 @@ class DeviceUse:
         """All of it in words."""
         count = len(self.kernels)
         found = [f"device: {count} kernel{'s' * (count != 1)}, each waited for; the rest runs on the host"]
-        found += [f"line {p.line}: kernel {p.name}" for p in self.kernels]
+        found += [f"{f'line {p.line}: ' * bool(p.line)}kernel {p.name}" for p in self.kernels]
         found += [f"line {p.line}: on the host{f' ({p.name})' * bool(p.name)}, as {p.why}" for p in self.host]
         if self.copied:
             names = ", ".join(f"{name} ({size:,} bytes)" for name, size in self.copied)

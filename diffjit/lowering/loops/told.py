@@ -10,6 +10,15 @@ from diffjit.ir.stages import PARTS
 from diffjit.ir.walk import walk
 
 
+_CUBLAS = "matrices are multiplied by cuBLAS, where it is installed and there is enough to do, else by the processor"
+
+
+def moved(kind: str, op: Op | None) -> None:
+    """A whole array is filled, copied or added to by a kernel."""
+    if op is not None:
+        stages.note(PARTS, "txt", lambda: _line(kind, op, ""))
+
+
 def part(name: str, op: Op) -> None:
     """A loop has become a part."""
     stages.note(PARTS, "txt", lambda: _line(name, op, ""))
@@ -24,7 +33,8 @@ def host(block: Block, is_part: Callable[[Op], bool]) -> None:
             why = _why(op)
             stages.note(PARTS, "txt", lambda op=op, why=why: _line("", op, why))
         elif op.row.library:
-            stages.note(PARTS, "txt", lambda op=op: _line("", op, f"{op.kind} is a library's, of the processor"))
+            why = _CUBLAS if op.kind == "matmul" else f"{op.kind} is a library's, of the processor"
+            stages.note(PARTS, "txt", lambda op=op, why=why: _line("", op, why))
         elif not op.row.loop:
             for region in op.regions:
                 host(region, is_part)

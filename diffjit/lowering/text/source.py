@@ -148,7 +148,10 @@ class LoweredPrinter(OpPrinter):
 
     def move(self, kind: str) -> str:
         """The function that fills, copies or adds up whole arrays: a kernel where a device's turns do not do it."""
-        return f"{kind}_spread" if self.device and self.at not in self._shared else kind
+        if not self.device or self.at in self._shared:
+            return kind
+        told.moved(f"{kind}_spread", self.at)
+        return f"{kind}_spread"
 
     def require(self, failure: str, payload: int) -> str:
         """The function that leaves with a failure unless a condition holds."""
