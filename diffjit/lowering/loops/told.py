@@ -9,7 +9,6 @@ from diffjit.ir.nodes import Block, Op
 from diffjit.ir.stages import PARTS
 from diffjit.ir.walk import walk
 
-
 _CUBLAS = "matrices are multiplied by cuBLAS, where it is installed and there is enough to do, else by the processor"
 
 
