@@ -66,7 +66,8 @@ def _call(context: Any, builder: Any, name: str, kinds: list[Any], args: list[An
         _over(context, b, [(kinds[k], inner[k]) for k in arrays], lambda *places: body(b, *places, *rest))
         b.ret(I64(0))
 
-    fn = outline(builder, name + "_wide" * wide, I64, args, emit)
+    # Programs for devices of two forms may meet in a process, where functions of one name are one.
+    fn = outline(builder, f"{name}_{context.lower.device}" if wide else name, I64, args, emit)
     answer = builder.call(fn, args)
     if wide and context.lower.device:
         fail_if(context, builder, builder.icmp_signed("!=", answer, I64(0)), RAISED)

@@ -13,6 +13,7 @@ the results do not depend on the threads.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _CALL = 8  # an elementary function takes as long as so many operations,
 _STREAM = 2  # an array from memory as so many
+_FEW, _MANY = 64, 1024  # elements that one turn sums; sums that a kernel adds up of what turns have noted
 _SUMS, _EACH = 1 << 17, 32  # sums at most that the threads of a device take, and elements of each: the host adds up
 
 
@@ -60,22 +62,25 @@ def pays(nest: Loops) -> bool:
         return False  # small loops inside of loops: what a call takes would show
     outermost = nest.order[0]
     length = nest.nest.lengths[outermost]
-    if length.isdigit() and int(length) < 64:
+    if length.isdigit() and int(length) < 64 and not nest.printer.device:
         return False
-    if any(s.place and (outermost in s.axes or s.axes == [-1]) for s in nest.sums.values()) and not columns(nest):
+    if any(s.place and (outermost in s.axes or s.axes == [-1]) for s in nest.sums.values()) and not grouped(nest):
         return False
     return not any(map(_may_fail, nest.members))
 
 
-def columns(nest: Loops) -> list[int] | None:
-    """The axes of a nest whose sums all go over its outermost loops, for a device: None where they do not."""
+def grouped(nest: Loops) -> list[int] | None:
+    """The axes that all sums of a nest go over, for a device: None where they do not, or are few elements."""
     sums = list(nest.sums.values())
-    if not nest.printer.device or not sums:
+    if not nest.printer.device or not sums or nest.order != sorted(nest.order):
         return None
-    over = nest.order[: len(sums[0].axes)]
-    if not over or len(over) == len(nest.order) or nest.order != sorted(nest.order):
+    over = sorted(sums[0].axes)
+    if not over or len(over) == len(nest.order) or not all(s.place and sorted(s.axes) == over for s in sums):
         return None
-    return over if all(s.place and sorted(s.axes) == over and _by_rows(s) for s in sums) else None
+    lengths = [nest.nest.lengths[k] for k in over]
+    if over[0] != nest.order[0] and all(n.isdigit() for n in lengths) and math.prod(map(int, lengths)) < _FEW:
+        return None
+    return over if all(map(_by_rows, sums)) else None
 
 
 def _by_rows(s: Sum) -> bool:
@@ -106,9 +111,9 @@ class _Spread:
 
     def write(self) -> None:
         """All lines."""
-        over = columns(self.nest)
+        over = grouped(self.nest)
         if over is not None:
-            self._write_columns(over)
+            self._write_groups(over)
             return
         lines, nest, totals = self.lines, self.nest, self.totals
         count = length = nest.nest.lengths[self.outermost]
@@ -138,20 +143,20 @@ class _Spread:
         if flags:
             lines.add(f"{self.flag} = {flags}[0]", inside=True)
 
-    def _write_columns(self, over: list[int]) -> None:
-        """Sums over the outermost loops: a turn takes some of an element's, in strides, so that neighbours are read.
+    def _write_groups(self, over: list[int]) -> None:
+        """Sums over some axes: a turn takes some elements of one sum, in strides, so that neighbours read neighbours.
 
-        There are as many of these turns for each element as keep the device busy. Where one is enough it writes the
-        element; otherwise the host adds up.
+        There are as many turns for each sum as keep the device busy. Where one is enough it writes the result, else
+        their notes are added up by a second kernel, or by the host where there are few sums.
         """
         lines, nest = self.lines, self.nest
-        kept = nest.order[len(over) :]
-        width, rows, chunks, count = (self.printer.temp(hint) for hint in ("width", "rows", "chunks", "count"))
+        kept = [k for k in nest.order if k not in over]
+        width, length, chunks, count = (self.printer.temp(hint) for hint in ("width", "length", "chunks", "count"))
         lengths = nest.nest.lengths
         lines.add(f"{width} = {' * '.join(lengths[k] for k in kept)}")
-        lines.add(f"{rows} = {' * '.join(lengths[k] for k in over)}")
+        lines.add(f"{length} = {' * '.join(lengths[k] for k in over)}")
         few = f"quotient({_SUMS}, maximum({width}, 1))"
-        lines.add(f"{chunks} = maximum(minimum({few}, quotient({rows} + {_EACH - 1}, {_EACH})), 1)")
+        lines.add(f"{chunks} = maximum(minimum({few}, quotient({length} + {_EACH - 1}, {_EACH})), 1)")
         lines.add(f"{count} = {width} * {chunks}")
         flat = self.printer.define("reshaped_C", 'memory.reshape("C")')
         sums = list(nest.sums.values())
@@ -168,49 +173,82 @@ class _Spread:
         if flags:
             lines.add(f"{flags}[0] = False", inside=True)
         self.notes += notes
-        nest.lines = self.lines = Lines()
-        if self.flag:
-            nest.lines.add(f"{self.flag} = False")
-        self._column_turns(over, kept, (width, rows, chunks), notes)
-        if flags:
-            with nest.lines.block(f"if {self.flag}:"):
-                nest.lines.add(f"{flags}[0] = True", inside=True)
-        nest.lines.add("return 0")
-        body = nest.lines.parse()
-        nest.lines = self.lines = lines
-        part = self._part(body)
+        along = over[-1] == nest.order[-1]  # then turns of one sum are neighbours, else those of neighbouring sums
+        names = (width, length, chunks)
+        turns = self._apart_from(lambda: self._group_turns(over, kept, names, notes, flags, along=along))
         work = " * ".join([*lengths, str(self._weight())])
-        told.part(part.name, nest.op)
-        lines.add(f"spread({part.name}, {count}, {work}, {tuple_text(part.parameters[2:])})")
-        chunk, at = self.printer.temp("chunk"), self.printer.temp("at")
-        each = [f"if {chunks} > 1:", f"for {chunk} in range({chunks}):", f"for {at} in range({width}):"]
-        with lines.block(each[0]), lines.block(each[1]), lines.block(each[2]):
-            for s, result, name in zip(sums, results, notes, strict=True):
-                lines.add(s.step(f"{result}[{at}]", f"{name}[{chunk} * {width} + {at}]"), inside=True)
+        lines.add(f"spread({turns.name}, {count}, {work}, {tuple_text(turns.parameters[2:])})")
+        with lines.block(f"if {chunks} > 1:"):
+            adds = self._apart_from(lambda: self._group_adds((width, chunks), results, notes, along=along))
+            work = f"{width} * {chunks} * int64({width} >= {_MANY})"
+            lines.add(f"spread({adds.name}, {width}, {work}, {tuple_text(adds.parameters[2:])})")
         if flags:
             lines.add(f"{self.flag} = {flags}[0]", inside=True)
 
-    def _column_turns(self, over: list[int], kept: list[int], names: tuple[str, str, str], notes: list[str]) -> None:
-        """The turns: each of an element of the results, and of some of the rows."""
+    def _apart_from(self, body: Callable[[], None]) -> Part:
+        """The part with the lines that `body` writes."""
+        nest, main = self.nest, self.lines
+        nest.lines = self.lines = Lines()
+        body()
+        self.lines.add("return 0")
+        made = self.lines.parse()
+        nest.lines = self.lines = main
+        part = self._part(made)
+        told.part(part.name, nest.op)
+        return part
+
+    def _group_turns(
+        self,
+        over: list[int],
+        kept: list[int],
+        names: tuple[str, str, str],
+        notes: list[str],
+        flags: str,
+        *,
+        along: bool,
+    ) -> None:
         nest, lines = self.nest, self.lines
-        width, rows, chunks = names
+        width, length, chunks = names
         sums = list(nest.sums.values())
-        turn, chunk, left, row = (self.printer.temp(hint) for hint in ("turn", "chunk", "rest", "row"))
+        turn, one, other, element = (self.printer.temp(hint) for hint in ("turn", "one", "other", "element"))
+        at, chunk = (one, other) if along else (other, one)
         before = [(s.out, s.place, s.part) for s in sums]
+        if self.flag:
+            lines.add(f"{self.flag} = False")
         with lines.block(f"for {turn} in range({self.low}, {self.high}):"):
-            lines.add(f"{chunk} = quotient({turn}, {width})")
-            lines.add(f"{left} = {turn} - {chunk} * {width}")
-            self._indices(kept, left)
+            inner = chunks if along else width
+            lines.add(f"{one} = quotient({turn}, {inner})")
+            lines.add(f"{other} = {turn} - {one} * {inner}")
+            self._indices(kept, at)
             for s in sums:
                 s.out, s.place, s.part = self.printer.temp("total", s.dtype.name), "", ""
                 lines.add(f"{s.out} = {s.start}")
-            with lines.block(f"for {row} in range({chunk}, {rows}, {chunks}):"):
-                self._indices(over, row)
+            with lines.block(f"for {element} in range({chunk}, {length}, {chunks}):"):
+                self._indices(over, element)
                 nest.inside(len(nest.order), self.flag)
             for s, name in zip(sums, notes, strict=True):
                 lines.add(f"{name}[{turn}] = {s.out}", inside=True)
         for s, (out, place, part) in zip(sums, before, strict=True):
             s.out, s.place, s.part = out, place, part
+        if flags:
+            with lines.block(f"if {self.flag}:"):
+                lines.add(f"{flags}[0] = True", inside=True)
+
+    def _group_adds(self, names: tuple[str, str], results: list[str], notes: list[str], *, along: bool) -> None:
+        """What turns have noted of a sum, added up in order."""
+        lines, (width, chunks) = self.lines, names
+        chunk, at = self.printer.temp("chunk"), self.printer.temp("at")
+        place = f"{at} * {chunks} + {chunk}" if along else f"{chunk} * {width} + {at}"
+        sums = list(self.nest.sums.values())
+        totals = [self.printer.temp("total", s.dtype.name) for s in sums]
+        with lines.block(f"for {at} in range({self.low}, {self.high}):"):
+            for s, total in zip(sums, totals, strict=True):
+                lines.add(f"{total} = {s.start}")
+            with lines.block(f"for {chunk} in range({chunks}):"):
+                for s, total, name in zip(sums, totals, notes, strict=True):
+                    lines.add(s.step(total, f"{name}[{place}]"), inside=True)
+            for total, result in zip(totals, results, strict=True):
+                lines.add(f"{result}[{at}] = {total}", inside=True)
 
     def _flat_count(self) -> str:
         """How many turns go over all elements: one each, or so many sums."""
