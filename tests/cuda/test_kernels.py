@@ -317,30 +317,75 @@ def test_fills_copies_and_sums_are_kernels(launches):
     assert text.count("_spread(") >= 5
 
 
-def test_rooms_grow_until_they_are_large_enough():
-    def lane(x):
-        seen = []
-        k = 0
-        while k < 3000 * x:
-            seen.append(np.sin(x + k))
-            k += 1
-        return np.sum(np.array(seen)) * x
-
-    x = np.array([0.01, 0.3, 1.0, 0.5])
-    close(dj.vmap(dj.grad(lane), backend="cuda")(x), dj.vmap(dj.grad(lane))(x))
+def longer(x):
+    """A lane whose tape has up to 3000 numbers."""
+    s, k = x, 0
+    while k < 3000 * x:
+        s = np.sin(s) + 0.5 * x
+        k += 1
+    return s
 
 
-def test_rooms_that_cannot_grow(monkeypatch):
-    def lane(x):
-        y = np.zeros(5000) + x
-        return np.sum(np.sin(y) * y)
+def sizes_asked(monkeypatch):
+    """The sizes of rooms that launches are given."""
+    asked = []
+    run = rooms.Rooms.run
 
-    x = np.linspace(0.1, 1.0, 7)
-    monkeypatch.setattr(rooms, "_MOST", 1 << 12)
+    def noted(self, *args, **kwargs):
+        run(self, *args, **kwargs)
+        asked.append(self.size)
+
+    monkeypatch.setattr(rooms.Rooms, "run", noted)
+    return asked
+
+
+def test_rooms_grow_until_they_are_large_enough(launches, monkeypatch):
+    asked = sizes_asked(monkeypatch)
+    x = np.linspace(0.01, 1.0, 40)
+    for _ in range(2):
+        close(dj.vmap(dj.grad(longer), backend="cuda")(x), dj.vmap(dj.grad(longer))(x))
+    assert launches() == {"device": 2, "host": 0}
+    assert max(asked) > 24000
+
+
+def test_rooms_that_cannot_grow(launches, monkeypatch):
+    device = devices.current()
+    if not hasattr(device, "room"):
+        pytest.skip("a GPU has more")
+    asked = sizes_asked(monkeypatch)
+    monkeypatch.setattr(device, "room", 1 << 13)
+    x = np.linspace(0.01, 1.0, 40)
+
+    def another(x):
+        return 2.0 * longer(x)
+
+    close(dj.vmap(dj.grad(another), backend="cuda")(x), dj.vmap(dj.grad(another))(x))  # by the host
+    assert launches()["device"] == 1
+    assert max(asked) <= 1 << 13
+
+
+def test_turns_that_run_once_and_lack_memory(launches, monkeypatch):
+    def f(x, w):
+        y = np.zeros(x.shape)
+        for i in range(x.shape[0]):
+            u = w * x[i]
+            for k in range(1, len(w)):
+                u[k] = np.sin(u[k - 1])
+            y[i] = u * x[i]
+        return y
+
+    x, w = np.full((300, 7), 0.5), np.linspace(1.0, 2.0, 7)
+    asked = sizes_asked(monkeypatch)
+    close(dj.jit(f, backend="cuda")(x, w), f(x, w))
+    assert launches()["device"] == 2
+    assert max(asked) >= 1 << 16  # all there is, at once
     device = devices.current()
     if hasattr(device, "room"):
-        monkeypatch.setattr(device, "room", 1 << 14)
-    close(dj.vmap(dj.grad(lane), backend="cuda")(x), dj.vmap(dj.grad(lane))(x))  # by the host
+        monkeypatch.setattr(device, "room", 0)
+        wide = np.ones((30, 1000))
+        monkeypatch.setattr(launch._Kernels.loaded[-1][1].rooms, "size", 1 << 10)
+        with pytest.raises(MemoryError, match="each turn"):
+            dj.jit(f, backend="cuda")(wide, np.ones(1000))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])

@@ -98,6 +98,10 @@ class _Place:
         """The bytes that a room can have."""
         return self.device.room
 
+    def share(self) -> int:
+        """The same, as one has it."""
+        return self.device.room
+
     def run(self, size: int) -> int:
         """Run all turns with rooms of a size."""
         memory = np.empty(size, np.uint8)

@@ -1,7 +1,7 @@
 """How large the rooms of a kernel's threads are: as large as its turns have turned out to need.
 
 Nothing tells in front how much a `while` records, or how long lists get: rooms start small, and where a block was
-refused, the turns run again with larger ones. Turns that must not run again get all there is at once.
+refused, the turns run again with larger ones. Turns that must not run again get their share of what there is at once.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ class Place(Protocol):
         """The bytes that a room can have."""
         ...
 
+    def share(self) -> int:
+        """The bytes that a room can have where all threads that run at once have one, and arrays have their memory."""
+        ...
+
     def run(self, size: int) -> int:
         """Run all turns with rooms of a size: where one failed, how large its room should have been, or 0."""
         ...
@@ -38,7 +42,7 @@ class Rooms:
         """Run the turns; the byte `failed` is set where one failed. `once`: they must not run again."""
         flag = ctypes.c_uint8.from_address(failed)
         if once:
-            self.size = max(self.size, min(_MOST, place.most()))
+            self.size = max(self.size, min(_MOST, place.share()))
         while True:
             short = place.run(self.size)
             if not flag.value or once or short <= self.size:

@@ -30,6 +30,7 @@ _OLDEST = divmod(int(OLDEST.removeprefix("sm_")), 10)
 _LOCAL = 1 << 16  # bytes of a room that is in local memory, which threads have to which none is given, too
 _BLOCKS = 16  # for each processor of the device
 _PREFETCHED = 1 << 20  # bytes from which on an array is sent for before it is used: a page at a time is slower
+_SHARES = 4  # of the device's memory: one for rooms that are as large as they can be
 _TRUSTED = 0.002  # seconds for which the host is believed not to have come to an array: to ask takes some microseconds
 _FEW = 2  # turns
 _LEAST = 1 << 15  # operations that are worth a launch, which takes some ten microseconds
@@ -143,6 +144,11 @@ class _Place:
         """The bytes that a room can have."""
         return self.device.free() // THREADS
 
+    def share(self) -> int:
+        """The bytes that a room can have where all threads that run at once have one, and arrays have their memory."""
+        threads = THREADS * min(self.blocks, self.kernel.of(START).together)
+        return self.device.free() // _SHARES // threads
+
     def run(self, size: int) -> int:
         """Run all turns with rooms of a size."""
         if size <= self.kernel.local:
@@ -211,7 +217,7 @@ class Gpu:
         memory = ctypes.c_size_t()
         self.cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), self.device)
         # Managed memory may be more than the device has: it would move to and fro without an end.
-        cuda = self.cuda
+        cuda, self.total = self.cuda, memory.value
         self._grows(pool.MANAGED, (cuda.cuMemAllocManaged, cuda.cuMemFree_v2), _GLOBAL, memory.value * 9 // 10)
         self._grows(pool.PINNED, (cuda.cuMemHostAlloc, cuda.cuMemFreeHost), _ANY_CONTEXT, memory.value)
 
@@ -299,6 +305,7 @@ class Gpu:
         with self.lock:
             place = _Place(self, kernel, count, given, ctypes.c_uint8.from_address(failed))
             kernel.rooms.run(place, failed, once=once)
+            self.give_back()
 
     def run(self, function: Any, blocks: int, given: Any) -> None:
         """Run a kernel in so many blocks, and wait for it."""
@@ -322,6 +329,12 @@ class Gpu:
             self._check(code, "taking memory for the arrays that turns make")
             self.size = size
         return self.memory.value
+
+    def give_back(self) -> None:
+        """A workspace so large that arrays may lack it goes back."""
+        if self.size > self.total // _SHARES:
+            self._check(self.cuda.cuMemFree_v2(self.memory), "giving memory back")
+            self.size = 0
 
     def write(self, to: int, words: Any) -> None:
         """Words of the host to the device."""
