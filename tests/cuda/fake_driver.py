@@ -1,6 +1,7 @@
 """NVIDIA's driver as far as `gpu.driver` asks it, on the processor.
 
-Memory is plain, and kernels are the emulated device's. So what is asked of the driver, in which order, and what becomes of its answers is tested without a GPU.
+Memory is plain, and kernels are the emulated device's. So what is asked of the driver, in which order, and what becomes
+of its answers is tested without a GPU.
 """
 
 import ctypes
