@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 from functools import cache
 
 _LOOKS = 8
@@ -18,6 +19,8 @@ _WORD, _PRESENT = 8, 1 << 63
 @cache
 def _table() -> int | None:
     """The system's table of this process; None where it gives none."""
+    if not sys.platform.startswith("linux"):
+        return None
     try:
         return os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
