@@ -14,6 +14,14 @@ def program(seed):
     other = tuple(1 if rng.random() < 0.4 else n for n in shape)
     lines = ["def f(x, y):", "    d = np.sin(x) * y + 0.3 * x", "    total = 0.0"]
     for k in range(int(rng.integers(1, 4))):
+        if rng.random() < 0.4:  # lengths that only the run tells
+            axis, by = int(rng.integers(3)), int(rng.integers(-2, 3))
+            lines.append(f"    d = d + 0.1 * np.roll(d, {by}, axis={axis}) * y")
+        elif rng.random() < 0.3:
+            axis = int(rng.integers(3))
+            cut = ", ".join("1:" if j == axis else ":" for j in range(3))
+            lines.append(f"    d = np.concatenate((d[{cut}], d), axis={axis})")
+            lines.append(f"    x, y = np.concatenate((x[{cut}], x), axis={axis}), np.mean(y) * np.ones(d.shape)")
         axes = sorted(rng.choice(3, size=int(rng.integers(1, 4)), replace=False).tolist())
         kind, keep = str(rng.choice(KINDS)), bool(rng.random() < 0.5)
         source = str(rng.choice(["d", "d * d", "np.exp(-d * d)", "x - y", "d.T" if len(axes) > 1 else "d"]))

@@ -75,6 +75,8 @@ def grouped(nest: Loops) -> list[int] | None:
     if not nest.printer.device or not sums or nest.order != sorted(nest.order):
         return None
     over = sorted(sums[0].axes)
+    if over == [-1]:  # not known before the run
+        return None
     if not over or len(over) == len(nest.order) or not all(s.place and sorted(s.axes) == over for s in sums):
         return None
     lengths = [nest.nest.lengths[k] for k in over]
