@@ -1,4 +1,4 @@
-"""Sorting of objects, which say themselves what is less, and by functions that compare: as Python sorts."""
+"""Sorting of objects, which say themselves what is less, of lists, and by functions that compare: as Python sorts."""
 
 import bisect
 import functools
@@ -148,6 +148,31 @@ def compared(x):
     return squares[0] + 10 * squares[1] * min(list(x), key=functools.cmp_to_key(lambda a, b: b - a))
 
 
+def matrices(x):
+    products = [np.outer(x[:2], x[:2]), np.outer(x[2:], x[1:3]), np.outer(x[2:], x[2:])]
+    small, middle, large = sorted(products, key=lambda m: np.abs(m.flat).tolist())
+    return small[0, 1] + 10 * middle[1, 1] + large[0, 0] ** 2
+
+
+def lists(x):
+    rows = [[x[0], x[1]], [x[2]], [x[2], x[3]], []]
+    rows.sort()
+    return len(rows[0]) + 10 * rows[1][0] * rows[2][1] * rows[3][0]
+
+
+def grown_lists(x):
+    rows = []
+    for k in range(4):
+        rows.append([np.floor(x[k] / 2 + 0.1), x[k] * WEIGHTS[k]])  # noqa: PERF401 - a list that grows
+    rows.sort(reverse=True)
+    return sum((k + 1) * r[1] for k, r in enumerate(rows)) + rows[0][1] * (rows[0] > rows[1]) + (rows[2] <= rows[3])
+
+
+def pairs(x):
+    ordered = sorted(zip(x.tolist(), (x * x).tolist(), strict=True))
+    return sum((k + 1) * b for k, (_, b) in enumerate(ordered))
+
+
 class Tree:
     """A node of a tree by weight."""
 
@@ -192,7 +217,7 @@ def test_objects(program, kind, backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("program", [inserted, by_angle, compared, merged])
+@pytest.mark.parametrize("program", [inserted, by_angle, compared, matrices, lists, grown_lists, pairs, merged])
 def test_comparisons(program, backend):
     check(program, backend)
 
@@ -229,3 +254,20 @@ def test_without_an_order():
 
     with pytest.raises(dj.DiffjitError, match="DJ301"):
         dj.grad(lambda x: sorted([Plain(x[0]), Plain(x[1])])[1].x)(POINT)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_lists_and_tuples(backend):
+    def program(x):
+        rows = []
+        for v in x:
+            rows.append(v)  # noqa: PERF402 - a list that grows
+        total = x[0]
+        for other in ((1.0, 2.0), [1.0, 2.0]):
+            try:
+                total = total * (2.0 if rows < other else 3.0)  # pyright: ignore[reportOperatorIssue]
+            except TypeError:
+                total = total + 7.0
+        return total
+
+    assert dj.jit(program, backend=backend)(POINT) == program(POINT)
