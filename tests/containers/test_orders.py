@@ -253,7 +253,7 @@ def test_without_an_order():
             self.x = x
 
     with pytest.raises(dj.DiffjitError, match="DJ301"):
-        dj.grad(lambda x: sorted([Plain(x[0]), Plain(x[1])])[1].x)(POINT)
+        dj.grad(lambda x: sorted([Plain(x[0]), Plain(x[1])])[1].x)(POINT)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -155,7 +155,7 @@ def order_by_less(keys, falling):
     return order
 
 
-class Ranked:
+class Ranked:  # noqa: PLW1641 - no key is a key of a dict
     """What `functools.cmp_to_key` makes of an item: it is compared by a function that gives a number."""
 
     def __init__(self, compare, item):
@@ -176,8 +176,6 @@ class Ranked:
 
     def __ge__(self, other):
         return self.compare(self.obj, other.obj) >= 0
-
-    __hash__ = None
 
 
 @implements(functools.cmp_to_key)
