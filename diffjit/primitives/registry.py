@@ -242,8 +242,8 @@ ADVICE = frozenset({
 
 
 @functools.cache
-def unread(plain: Callable[..., Any]) -> tuple[tuple[int, str, Any], ...]:
-    """The parameters of a plain Python version that it never reads: places, names, defaults."""
+def unused(plain: Callable[..., Any]) -> tuple[tuple[int, str, Any], ...]:
+    """The parameters of a plain Python version that it never reads, advice among them: places, names, defaults."""
     found = getattr(plain, "__code__", None)
     if found is None:
         return ()
@@ -253,7 +253,20 @@ def unread(plain: Callable[..., Any]) -> tuple[tuple[int, str, Any], ...]:
             named: Any = instruction.argval  # several names where one instruction loads several
             read.update(named if isinstance(named, tuple) else (named,))  # pyright: ignore[reportUnknownArgumentType]
     parameters = inspect.signature(plain).parameters.values()
-    return tuple((k, p.name, p.default) for k, p in enumerate(parameters) if p.name not in read | ADVICE)
+    return tuple((k, p.name, p.default) for k, p in enumerate(parameters) if p.name not in read)
+
+
+@functools.cache
+def unread(plain: Callable[..., Any]) -> tuple[tuple[int, str, Any], ...]:
+    """The parameters that say what is to be computed, and are never read."""
+    return tuple(found for found in unused(plain) if found[1] not in ADVICE)
+
+
+def heeded(function: Any, named: dict[str, Any]) -> list[Any]:
+    """What is given by name, without advice that nobody reads."""
+    plain = COMPOSITES.get(function)
+    ignored = {name for _, name, _ in unused(plain) if name in ADVICE} if plain is not None else ()
+    return [value for name, value in named.items() if name not in ignored]
 
 
 def of_reals(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

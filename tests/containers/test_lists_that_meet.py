@@ -1,4 +1,6 @@
-"""Lists of texts and functions that were made in different places and meet: each keeps its own items."""
+"""Lists that were made in different places and meet: each keeps its own items."""
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,3 +133,42 @@ def test_as_python(f, backend):
         np.testing.assert_allclose(slope(x, 3), numerical, rtol=1e-6)
         np.testing.assert_allclose(along(x, 3), (f(x, 3), numerical), rtol=1e-6)
         np.testing.assert_allclose(bend(x, 3), (slope(x + 1e-6, 3) - slope(x - 1e-6, 3)) / 2e-6, rtol=1e-6, atol=1e-7)
+
+
+class Root:
+    """A tree among others: each knows the one on its left and the one above."""
+
+    def __init__(self, weight):
+        self.weight = weight
+        self.left: Any = None
+        self.above: Any = None
+
+
+def lightest_of_trees(x):
+    roots = [Root(x[0]), Root(x[1]), Root(x[2]), Root(3.0)]
+    lightest = roots[0]
+    for root in roots[1:]:
+        root.left = lightest
+        lightest.above = root
+        if root.weight < lightest.weight:
+            lightest = root
+    passed = []
+    place = lightest
+    while place.left:
+        passed.append((place, 1))
+        place = place.left
+    if lightest.weight > 0.3:
+        passed.append((lightest, 2))
+    return lightest.weight * lightest.weight + sum([root.weight * count for root, count in passed])
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_objects_that_hold_each_other_become_items(backend):
+    for point in (np.array([1.0, 5.0, 2.0]), np.array([4.0, 1.5, 0.2])):
+        wanted = [(lightest_of_trees(point + 1e-5 * e) - lightest_of_trees(point - 1e-5 * e)) / 2e-5 for e in np.eye(3)]
+        value, gradient = dj.value_and_grad(lightest_of_trees, backend=backend)(point)
+        np.testing.assert_allclose(value, lightest_of_trees(point), rtol=1e-12)
+        np.testing.assert_allclose(gradient, wanted, rtol=1e-7, atol=1e-7)
+        direction = np.array([0.3, -1.0, 0.7])
+        dot = dj.jvp(lightest_of_trees, (point,), (direction,), backend=backend)[1]
+        np.testing.assert_allclose(dot, gradient @ direction, rtol=1e-12)

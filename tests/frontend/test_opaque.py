@@ -292,3 +292,27 @@ def test_arrays_of_none():
         return np.sum(Filter(2).update(x) ** 2)
 
     np.testing.assert_allclose(dj.grad(model)(X), 8 * X)
+
+
+def contracted(a):
+    path, report = np.einsum_path("ij,jk,kl->il", a, a.T, a, optimize="optimal")
+    other = np.einsum_path("ij,jk->ik", a, a.T)[0]
+    total = np.sum(np.einsum("ij,jk,kl->il", a, a.T, a, optimize=path) ** 2)
+    for k in range(3):
+        total += np.sum(np.einsum("ij,jk->ik", a * k, a.T, optimize=other)) * len(report)
+    return total
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_path_of_a_contraction(backend):
+    """What says how a product is to be computed may be something that only Python knows."""
+    a = np.arange(6.0).reshape(2, 3) / 5
+    direction = np.cos(a)
+    wanted = (contracted(a + 1e-5 * direction) - contracted(a - 1e-5 * direction)) / 2e-5
+    gradient = dj.grad(contracted, backend=backend)(a)
+    np.testing.assert_allclose(np.sum(gradient * direction), wanted, rtol=1e-7)
+    value, dot = dj.jvp(contracted, (a,), (direction,), backend=backend)
+    np.testing.assert_allclose([value, dot], [contracted(a), wanted], rtol=1e-7)
+    second = dj.hvp(contracted, (a,), (direction,), backend=backend)
+    ends = [dj.grad(contracted, backend=backend)(a + s * 1e-5 * direction) for s in (1, -1)]
+    np.testing.assert_allclose(second, (ends[0] - ends[1]) / 2e-5, rtol=1e-6)

@@ -596,6 +596,12 @@ for flags in ((True, True, True), (False, True, False), (True, False, True)):
 case(np.unique, [np.nan, 1.0, np.nan])
 case(np.unique, [np.nan, 1.0, np.nan], equal_nan=False)
 case(np.unique, np.empty(0), return_counts=True)
+PARTS = np.array([[1.0, 2.0, 3.0], [0.0, 5.0, 1.0], [1.0, 2.0, 3.0], [1.0, 2.0, 1.0], [0.0, 5.0, 1.0]])
+for parts, axis in ((PARTS, 0), (PARTS.T, -1), (np.stack((PARTS, PARTS)), 1), (np.array([1.0, np.nan, np.nan]), 0)):
+    case(np.unique, parts, axis=axis)
+case(np.unique, PARTS, True, True, True, axis=0)
+case(np.unique, np.stack((PARTS.T, PARTS.T + 1)), return_inverse=True, axis=2)
+case(np.unique, np.empty((0, 3)), return_counts=True, axis=0)
 case(np.union1d, V, V6)
 for f in (np.intersect1d, np.setdiff1d, np.setxor1d):
     case(f, I, K)

@@ -20,11 +20,11 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.nodes import ListsOf
 from diffjit.frontend.values.sums import for_each
-from diffjit.frontend.values.templates import Const, DynList, SumT, describe, rebuild, split
+from diffjit.frontend.values.templates import Boxed, Const, DynList, Node, Sub, SumT, describe, rebuild, split
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
-from diffjit.primitives.library import containers, numbers
+from diffjit.primitives.library import containers, numbers, queues
 from diffjit.primitives.library.resumed import iterators
 from diffjit.primitives.opaque.acts import STREAMS
 
@@ -367,8 +367,10 @@ class BuiltinCalls(Mixin):
         return result
 
     def sorting_order(self, keys: av.Ref, *, falling: bool) -> Value:
-        """The positions of a list's items in sorted order; items are numbers, or tuples of numbers."""
+        """The positions of a list's items in sorted order: by columns of numbers, or by `<` of objects and lists."""
         held = self.contents(keys)
+        if _by_less(held.elem) if isinstance(held, DynList) else any(map(self.by_less, held.items)):
+            return self.call_plain(queues.order_by_less, keys, Static(falling), node=None)
         parts = [getattr(held.elem, "like", None)] if isinstance(held, DynList) else list(held.items)
         columns = self._columns(keys, parts)
         order: Value | None = None
@@ -383,6 +385,15 @@ class BuiltinCalls(Mixin):
             order = step if order is None else self.array_get(order, step)
         assert order is not None
         return order
+
+    def by_less(self, item: Any) -> bool:
+        """Whether only `<` knows an order: of objects, of lists, and of tuples that hold some."""
+        if isinstance(item, av.Tup):
+            return any(map(self.by_less, item.items))
+        if isinstance(item, av.Sum):
+            return any(map(self.by_less, item.variants))
+        listed = isinstance(item, av.Ref) and isinstance(self.contents(item), av.ListC | DynList)
+        return listed or self.object_class(item) is not None
 
     def ranked(self, column: Any) -> Any:
         """The places in Python's order of things that are known, as texts are, in a list of some of them."""
@@ -580,6 +591,20 @@ def _known_order(keys: Any, *, falling: bool) -> list[int] | None:
         if None in found or len(set(found)) < len(found):
             return None
     return sorted(range(len(found)), key=lambda k: found[k], reverse=falling)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+def _by_less(template: Any) -> bool:
+    """Whether only `<` knows an order of the items of a list that grows."""
+    match template:
+        case Boxed():
+            return _by_less(template.node)
+        case SumT():
+            return any(map(_by_less, template.variants))
+        case Node() if template.kind[0] == "tuple":
+            return any(map(_by_less, template.children))
+        case Node():
+            return template.kind[0] in ("object", "handle", "list")
+    return isinstance(template, Sub)
 
 
 def _known(item: Any) -> Any:

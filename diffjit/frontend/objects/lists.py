@@ -371,6 +371,22 @@ class Lists(Mixin):
                 self.build.op("list_append", [target, leaf])
         return result
 
+    def is_cut(self, held: Any, index: Any) -> bool:
+        """Whether a list of known length is cut at a place that is only known at run time."""
+        bounds = (index.start, index.stop, index.step) if isinstance(index, av.Slice) else ()
+        return isinstance(held, av.ListC) and any(isinstance(b, Value) and not self.can_be_static(b) for b in bounds)
+
+    def as_growing(self, held: av.ListC) -> av.Ref:
+        """A growing list with the items of a list of known length."""
+        made = self.new(av.ListC(held.items))
+        self.make_dynamic(made)
+        return made
+
+    def made_growing(self, ref: av.Ref, index: Any) -> Any:
+        """The contents of a list or another object; a list that is cut is a growing one from here on."""
+        held = self.contents(ref)
+        return self.make_dynamic(ref) if self.is_cut(held, index) else held
+
     def copy_list(self, value: Any) -> av.Ref:
         """list(x) of a list."""
         held = self.contents(value)

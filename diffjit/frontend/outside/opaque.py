@@ -38,6 +38,7 @@ from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
 from diffjit.ir.walk import blocks, callees, walk
 from diffjit.primitives.opaque import acts, objects
+from diffjit.primitives.registry import heeded
 from diffjit.primitives.routines import Held, Routine, Slot, key_of, site
 
 _TYPES = {"bool": BOOL, "int": INT, "float": FLOAT, "object": INT}
@@ -73,7 +74,7 @@ class OpaqueCalls(Mixin):
         if root(obj) in ("decimal", "_decimal") and not is_of_values(obj):
             message, cure = f"`{_name(obj)}`, which says how decimals are rounded", "call it outside the program"
             raise self.unsupported("DJ118", message, node, cure)
-        if any(map(self.is_opaque, (*args, *kwargs.values()))) and self.takes_operands(obj):
+        if any(map(self.is_opaque, (*args, *heeded(obj, kwargs)))) and self.takes_operands(obj):
             return self.call_with_objects(obj, args, kwargs, node)
         if self.has_handler(obj) or (not is_surroundings(obj) and obj is not warnings.warn):
             return None

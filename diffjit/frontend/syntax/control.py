@@ -242,7 +242,7 @@ class Control(Mixin):
             try:
                 parts = [self._leaves_of(key, s, form, p.left) for s, p in zip(sides, paths, strict=True)]
             except Unjoinable as error:
-                joined.append((key, Bad(str(error))))
+                joined.append((key, Bad(str(error), kinds=error.kinds)))
                 continue
             for found, more in zip(leaves, parts, strict=True):
                 found.extend(more)

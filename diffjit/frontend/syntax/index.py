@@ -86,6 +86,8 @@ class Indexing(Mixin):
             return self.range_get(owner, index, node)
         if isinstance(owner, av.Ref):
             held = self.contents(owner)
+            if self.is_cut(held, index):
+                return self.dyn_get(self.as_growing(held), index, node)
             if isinstance(held, av.ListC):
                 if not held.items and isinstance(index, Value) and self.loops:
                     raise self.grows(owner)  # filled later in the loop
@@ -130,7 +132,7 @@ class Indexing(Mixin):
                 self.array_set(owner, index, value, node)
             return
         if isinstance(owner, av.Ref):
-            held = self.contents(owner)
+            held = self.made_growing(owner, index)
             if isinstance(held, av.ListC):
                 self.list_set(owner, held, index, value, node)
                 return
@@ -151,7 +153,7 @@ class Indexing(Mixin):
 
     def delete_item(self, owner: Any, index: Any, node: Any) -> None:
         """`del owner[index]`."""
-        held = self.contents(owner) if isinstance(owner, av.Ref) else None
+        held = self.made_growing(owner, index) if isinstance(owner, av.Ref) else None
         if isinstance(held, av.DictC):
             self.dict_pop(owner, index)
         elif isinstance(held, av.ObjC):

@@ -346,6 +346,13 @@ class Operators(Mixin):
                 self.class_of(side)  # lists never equal tuples
             same = self.truth(self.call_plain(tables.alike, left, right, node=node))
             return same if kind == "equal" else self.logical_not(same)
+        classes = [self.class_of(v) for v in (left, right)]
+        if not equality and issubclass(classes[0], list) != issubclass(classes[1], list):
+            names = " and ".join(f"'{c.__name__}'" for c in classes)
+            self.raise_if(Static(True), TypeError, av.inexact(f"an order of instances of {names}"))
+        if self.is_growing(left) or self.is_growing(right):
+            greater, equal = kind.startswith("greater"), "equal" in kind
+            return self.call_plain(tables.before, left, right, Static(greater), Static(equal), node=node)
         a, b = self.sequence_items(left, node), self.sequence_items(right, node)
         if equality:
             if len(a) != len(b):

@@ -26,6 +26,7 @@ from diffjit.frontend.values.templates import (
     Sub,
     SumT,
     Unjoinable,
+    bad_among,
     describe,
     describe_type,
     fits,
@@ -126,7 +127,11 @@ def _convert_wrapped(value: Any, template: Any, side: Side, *, missing: Any) -> 
 
 def _convert_sum(value: Any, template: SumT, side: Side) -> list[Value]:
     variants = value.variants if isinstance(value, av.Sum) else (value,)
-    places = [next(k for k, t in enumerate(template.variants) if fits(v, t)) for v in variants]
+    found = [next((k for k, t in enumerate(template.variants) if fits(v, t)), None) for v in variants]
+    places = [k for k in found if k is not None]
+    if len(places) < len(found):
+        worse = next(bad_among(template), Bad("one of several things, and another one inside it"))
+        raise Unjoinable(worse.reason, worse.kinds)
     tag = side.build.const(places[-1])
     for k, place in enumerate(places[:-1]):
         hit = side.build.value("equal", [value.tag, side.build.const(k)], BOOL)

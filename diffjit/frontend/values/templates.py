@@ -26,7 +26,11 @@ Cells = dict[Any, Any]
 
 
 class Unjoinable(Exception):
-    """Two values have no common form; the text says why."""
+    """Two values have no common form; the text says why, `kinds` what objects might be kept in lists of their kind."""
+
+    def __init__(self, reason: str, kinds: tuple[Any, ...] = ()) -> None:
+        super().__init__(reason)
+        self.kinds = kinds
 
 
 class Learn(Exception):
@@ -447,6 +451,29 @@ def contains_bad(template: Any) -> bool:
             return contains_bad(template.contents)
         case _:
             return False
+
+
+def bad_among(template: Any) -> Iterator[Bad]:
+    """The parts without a common form, also those of items of lists."""
+    match template:
+        case Bad():
+            yield template
+        case Node():
+            for child in template.children:
+                yield from bad_among(child)
+        case OptT() | MaybeT():
+            yield from bad_among(template.inner)
+        case SumT():
+            for variant in template.variants:
+                yield from bad_among(variant)
+        case Heap():
+            yield from bad_among(template.contents)
+        case Boxed():
+            yield from bad_among(template.node)
+        case Dyn() | Sub():
+            yield from bad_among(template.elem)
+        case _:
+            return
 
 
 def fits(value: Any, template: Any) -> bool:

@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from diffjit.primitives.registry import implements
+
+# NumPy 2.0 gave the numbers of groups along an axis as many dimensions as the array has.
+_FLAT = np.unique(np.zeros((1, 1)), axis=0, return_inverse=True)[1].ndim == 1
 
 # Sets
 
@@ -24,25 +29,47 @@ def unique(
     sorted=True,  # noqa: A002 - NumPy's name
 ):
     """Distinct values in order; on request where each is first, which one each element is, and how often each is."""
-    if axis is not None:
-        raise NotImplementedError("np.unique along an axis: loop over the rows")
     ar = np.asarray(ar)
+    if axis is not None and not (ar.ndim == 1 and axis in (0, -1)):
+        return unique_along(ar, axis, return_index, return_inverse, return_counts)
     flat = np.ravel(ar)
-    n = flat.shape[0]
     order = np.argsort(flat, kind="stable")
     ordered = flat[order]
-    new = np.ones(n, np.bool_)
+    new = np.ones(flat.shape[0], np.bool_)
     new[1:] = ordered[1:] != ordered[:-1]
     if equal_nan:
         new[1:] = np.logical_and(new[1:], np.logical_not(np.isnan(ordered[:-1])))
+    distinct = ordered[np.flatnonzero(new)]
+    return with_groups(distinct, order, new, ar.shape, return_index, return_inverse, return_counts)
+
+
+def unique_along(ar, axis, return_index, return_inverse, return_counts):
+    """Distinct parts along an axis, in the order of their first numbers that differ; parts with a NaN equal none."""
+    parts = np.moveaxis(ar, axis, 0)
+    n = parts.shape[0]
+    rows = np.reshape(parts, (n, math.prod(parts.shape[1:])))
+    order = np.arange(n)
+    for k in range(rows.shape[1] - 1, -1, -1):  # each sort is stable: the first column comes last
+        order = order[np.argsort(rows[order, k], kind="stable")]
+    ordered = rows[order]
+    new = np.ones(n, np.bool_)
+    new[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
+    distinct = np.moveaxis(parts[order[np.flatnonzero(new)]], 0, axis)
+    shape = [n] if _FLAT else [n if k == axis % ar.ndim else 1 for k in range(ar.ndim)]
+    return with_groups(distinct, order, new, tuple(shape), return_index, return_inverse, return_counts)
+
+
+def with_groups(distinct, order, new, shape, return_index, return_inverse, return_counts):
+    """Distinct values, and what was asked for beside them: `new` says where in the order a group of equals begins."""
+    n = order.shape[0]
     starts = np.flatnonzero(new)
-    results: tuple = (ordered[starts],)
+    results: tuple = (distinct,)
     if return_index:
         results = (*results, order[starts])
     if return_inverse:
         number = np.empty(n, np.int64)
         number[order] = np.cumsum(new) - 1
-        results = (*results, np.reshape(number, ar.shape))
+        results = (*results, np.reshape(number, shape))
     if return_counts:
         results = (*results, np.diff(np.append(starts, n)))
     return results if len(results) > 1 else results[0]

@@ -1,4 +1,4 @@
-"""Python's heaps and bisection, as programs over lists: what stands where afterwards is what Python leaves."""
+"""Python's heaps, bisection and orders by `<`, as programs over lists: what stands where is what Python leaves."""
 
 # Python's signatures take whatever Python takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import heapq
+
+import numpy as np
 
 from diffjit.primitives.registry import implements
 
@@ -121,3 +124,61 @@ def insort_left(a, x, lo=0, hi=None, *, key=None):
 def insort_right(a, x, lo=0, hi=None, *, key=None):
     """Insert an item behind its equals."""
     a.insert(bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+def order_by_less(keys, falling):
+    """The places of a list's items in order, which `<` alone decides: runs are merged, equals stay as they were."""
+    n = len(keys)
+    order, merged = np.arange(n), np.empty(n, np.int64)
+    width = 1
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            left, right = start, middle
+            for place in range(start, end):
+                if right == end:
+                    later = False
+                elif left == middle:
+                    later = True
+                elif falling:
+                    later = bool(keys[order[left]] < keys[order[right]])
+                else:
+                    later = bool(keys[order[right]] < keys[order[left]])
+                if later:
+                    merged[place] = order[right]
+                    right += 1
+                else:
+                    merged[place] = order[left]
+                    left += 1
+        order, merged = merged, order
+        width *= 2
+    return order
+
+
+class Ranked:  # noqa: PLW1641 - no key is a key of a dict
+    """What `functools.cmp_to_key` makes of an item: it is compared by a function that gives a number."""
+
+    def __init__(self, compare, item):
+        self.compare = compare
+        self.obj = item
+
+    def __lt__(self, other):
+        return self.compare(self.obj, other.obj) < 0
+
+    def __gt__(self, other):
+        return self.compare(self.obj, other.obj) > 0
+
+    def __eq__(self, other):
+        return self.compare(self.obj, other.obj) == 0
+
+    def __le__(self, other):
+        return self.compare(self.obj, other.obj) <= 0
+
+    def __ge__(self, other):
+        return self.compare(self.obj, other.obj) >= 0
+
+
+@implements(functools.cmp_to_key)
+def cmp_to_key(mycmp):
+    """A key for those who sort."""
+    return lambda item: Ranked(mycmp, item)

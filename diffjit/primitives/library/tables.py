@@ -33,6 +33,16 @@ def alike(a, b):
     return True
 
 
+def before(a, b, greater, equal):
+    """Whether a list stands before another one, or behind it: the first items that differ decide, or the lengths."""
+    for k in range(min(len(a), len(b))):
+        if a[k] != b[k]:
+            return bool(a[k] > b[k]) if greater else bool(a[k] < b[k])
+    if len(a) == len(b):
+        return equal
+    return len(a) > len(b) if greater else len(a) < len(b)
+
+
 class Table:  # noqa: PLW1641 - no dict is a key
     """A dict."""
 

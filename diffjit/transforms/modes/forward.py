@@ -78,15 +78,15 @@ class TangentRules:
         result = self.runner.function(entry.jvp_rule, rules.rule_values(self.runner, op, extra))
         return self.named(self.runner.number(result), op)
 
-    def bilinear(self, op: Op) -> Value:
-        """The product rule, with a product for each operand that has a tangent, and none of zeros."""
+    def bilinear(self, op: Op) -> Value | None:
+        """The product rule, with a product for each operand that has a tangent; None where there is no such operand."""
         total: Any = None
         for k, v in enumerate(op.inputs):
             if self.has(v):
                 inputs = [*op.inputs[:k], self.tangent(v), *op.inputs[k + 1 :]]
                 part = self.build.value(op.kind, inputs, op.out.type, **without_labels(op.attrs))
                 total = part if total is None else self.runner.ew("add", total, part)
-        return self.named(self.runner.number(total), op)
+        return None if total is None else self.named(self.runner.number(total), op)
 
     def zeros_for(self, v: Value) -> Value:
         return self.zero(v) if is_float(v.type) else v
