@@ -193,11 +193,21 @@ def _written_as(functions: list[Definition], code: types.CodeType) -> Definition
     """Of the functions that begin in one line, the innermost that holds all places of a code object's instructions."""
     if len(functions) < 2:
         return functions[0] if functions else None
-    places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    known = [p for p in code.co_positions() if None not in p]
+    places = [p for p in known if p[2:] != (0, 0)]
+    if known and not places:  # Python 3.12 has none of a lambda that is a constant: any with the same code is as good
+        return next((f for f in functions if isinstance(f.node, ast.Lambda) and _is_code_of(f.node, code)), None)
     fitting = [f for f in functions if all(_holds(f.node, p) for p in places)]
     if not places or not fitting:  # columns are not known in this process: `-X no_debug_ranges`
         return None
     return min(fitting, key=lambda f: _length(f.node))
+
+
+def _is_code_of(node: ast.Lambda, code: types.CodeType) -> bool:
+    """Whether a lambda by itself has this code."""
+    made = compile(ast.Expression(node), "<proof>", "eval", code.co_flags & _FUTURES, dont_inherit=True)
+    alone = next(c for c in made.co_consts if isinstance(c, types.CodeType))
+    return same_code(alone.replace(co_qualname=code.co_qualname, co_flags=code.co_flags), code)
 
 
 def _holds(node: Any, place: Any) -> bool:
