@@ -31,12 +31,15 @@ def listed(args):
     return tuple(args) if isinstance(args, (tuple, list)) else (args,)
 
 
-@implements(*parts_of("scipy._lib.array_api_extra", "apply_where"))
-def apply_where(cond, args, f1, f2=None, fill_value=None, xp=None, **kwargs):
+@implements(
+    *parts_of("scipy._lib.array_api_extra", "apply_where"),
+    *parts_of("scipy._external.array_api_extra", "apply_where"),  # from SciPy 1.18 on
+)
+def apply_where(cond, args, f1, f2=None, fill_value=None, kwargs=None, xp=None):
     """f1 where the condition holds, else f2 or a value."""
-    args = listed(args)
-    other = fill_value if f2 is None else f2(*args)
-    return np.where(cond, f1(*args), other)
+    args, named = listed(args), {} if kwargs is None else kwargs
+    other = fill_value if f2 is None else f2(*args, **named)
+    return np.where(cond, f1(*args, **named), other)
 
 
 @implements(*parts_of("scipy._lib._util", "_lazywhere"))
