@@ -189,9 +189,14 @@ def doubles(u, v):
     return as_they_are(np.asarray(u, np.float64), np.asarray(v, np.float64))
 
 
+# Up to SciPy 1.17 BLAS gives lengths: Python's own floats, but for differences of ints.
+_OWN = type(distance.euclidean([0.0], [1.0])) is float
+
+
 def length(u, v, w, found):
-    """A length as SciPy's BLAS gives it: Python's own float, but for differences of ints."""
-    return found if w is None and np.result_type(np.asarray(u), np.asarray(v)).kind != "f" else float(found)
+    """A length, of the type that the installed SciPy gives."""
+    whole = w is None and np.result_type(np.asarray(u), np.asarray(v)).kind != "f"
+    return float(found) if _OWN and not whole else found
 
 
 def options_of(w):
