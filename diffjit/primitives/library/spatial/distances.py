@@ -272,7 +272,8 @@ def mahalanobis(u, v, VI):
 def seuclidean(u, v, V):
     """Euclid's distance, each coordinate in units of its own."""
     u, v = vectors(u, v)
-    return float(root(np.sum((u - v) ** 2 / np.asarray(V))))
+    found = root(np.sum((u - v) ** 2 / np.asarray(V)))
+    return float(found) if _OWN else np.float64(found)
 
 
 @implements(distance.jensenshannon)
