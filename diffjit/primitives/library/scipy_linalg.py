@@ -105,11 +105,17 @@ def cholesky(a, lower=False, overwrite_a=False, check_finite=True):
     return np.conjugate(np.transpose(np.linalg.cholesky(np.conjugate(np.transpose(a)))))
 
 
+# Of a Cholesky factor, from SciPy 1.18 on the other triangle is zero; before, what was there.
+_CLEAN = bool(scipy.linalg.cho_factor(np.array([[2.0, 1.0], [1.0, 2.0]]))[0][1, 0] == 0)
+
+
 @implements(scipy.linalg.cho_factor)
 def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
-    """The Cholesky factor in one triangle, what was there in the other."""
+    """The Cholesky factor in one triangle, in the other what the installed SciPy has there."""
     a = square(a)
     factor = cholesky(a, lower)
+    if _CLEAN:
+        return factor, lower
     return factor + (np.triu(a, 1) if lower else np.tril(a, -1)), lower
 
 
