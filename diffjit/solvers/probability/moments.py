@@ -93,7 +93,7 @@ def central(family, shapes, wanted):
     return mu, mu2, g1, g2
 
 
-@implements(stats.rv_continuous.stats)  # discrete families have the same
+@implements(stats.rv_continuous.stats, stats.rv_discrete.stats)
 def stats_of(self, *args, moments="mv", **kwds):
     """Mean, variance, skewness, kurtosis: those that are asked for."""
     shapes, loc, scale = families.settled(self, args, kwds)
@@ -111,25 +111,25 @@ def stats_of(self, *args, moments="mv", **kwds):
     return found[0] if len(found) == 1 else tuple(found)
 
 
-@implements(stats.rv_continuous.mean)
+@implements(stats.rv_continuous.mean, stats.rv_discrete.mean)
 def mean(self, *args, **kwds):
     """The mean."""
     return stats_of(self, *args, moments="m", **kwds)
 
 
-@implements(stats.rv_continuous.var)
+@implements(stats.rv_continuous.var, stats.rv_discrete.var)
 def var(self, *args, **kwds):
     """The variance."""
     return stats_of(self, *args, moments="v", **kwds)
 
 
-@implements(stats.rv_continuous.std)
+@implements(stats.rv_continuous.std, stats.rv_discrete.std)
 def std(self, *args, **kwds):
     """The standard deviation."""
     return np.sqrt(stats_of(self, *args, moments="v", **kwds))
 
 
-@implements(stats.rv_continuous.moment)  # discrete families have the same
+@implements(stats.rv_continuous.moment, stats.rv_discrete.moment)
 def moment(self, order, *args, **kwds):
     """The moment of an order around 0."""
     shapes, loc, scale = families.settled(self, args, kwds)

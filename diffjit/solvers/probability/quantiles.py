@@ -78,13 +78,13 @@ def isf(self, q, *args, **kwds):
     return quantile(self, q, args, kwds, True)
 
 
-@implements(stats.rv_continuous.median)  # discrete families have the same
+@implements(stats.rv_continuous.median, stats.rv_discrete.median)
 def median(self, *args, **kwds):
     """The median."""
     return self.ppf(0.5, *args, **kwds)
 
 
-@implements(stats.rv_continuous.interval)
+@implements(stats.rv_continuous.interval, stats.rv_discrete.interval)
 def interval(self, confidence, *args, **kwds):
     """What leaves as much below as above."""
     if np.any((confidence > 1) | (confidence < 0)):

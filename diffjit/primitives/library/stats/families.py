@@ -186,7 +186,7 @@ def isf(self, q, *args, **kwds):
     return within(valid(self, shapes, scale), np.where(inside, value, ends) * scale + loc, np.nan)
 
 
-@implements(stats.rv_continuous.entropy)  # discrete families have the same
+@implements(stats.rv_continuous.entropy, stats.rv_discrete.entropy)
 def entropy(self, *args, **kwds):
     """The entropy."""
     shapes, _, scale = settled(self, args, kwds)
