@@ -14,6 +14,9 @@ from diffjit.primitives.registry import implements
 # NumPy 2.0 gave the numbers of groups along an axis as many dimensions as the array has.
 _FLAT = np.unique(np.zeros((1, 1)), axis=0, return_inverse=True)[1].ndim == 1
 
+# A vector along its one axis is as without an axis; before, each NaN in it was one of its own.
+_PLAIN = np.unique(np.array([np.nan, np.nan]), axis=0).size == 1
+
 # Sets
 
 
@@ -30,7 +33,7 @@ def unique(
 ):
     """Distinct values in order; on request where each is first, which one each element is, and how often each is."""
     ar = np.asarray(ar)
-    if axis is not None and not (ar.ndim == 1 and axis in (0, -1)):
+    if axis is not None and not (_PLAIN and ar.ndim == 1 and axis in (0, -1)):
         return unique_along(ar, axis, return_index, return_inverse, return_counts)
     flat = np.ravel(ar)
     order = np.argsort(flat, kind="stable")
