@@ -5,9 +5,10 @@ Reference counts are Numba's, without atomics. MemInfo: count, destructor, its a
 
 Each thread has a room of its own for the arrays, lists and tapes that a turn makes (`dj_room`, by `images`). `dj_arena`
 says where rooms begin that are not in local memory, how large each is, and, once a block was refused, how large it
-should have been (`rooms` has the turns run again with larger ones). A turn begins with an empty room. In it blocks
-follow one another; each has two words in front: its size, with a bit that says that it was given back, and where the
-one before begins. The last block gives its memory back, and grows where it is, which is how tapes are made and used up.
+should have been (`rooms` has the turns run again with larger ones). A turn begins with an empty room: 32 bytes that say
+where its free memory begins, and where its last block does. Blocks follow one another; each has two words in front: its
+size, with a bit that says that it was given back, and where the one before begins. The last block gives its memory
+back, and grows where it is, which is how tapes are made and used up.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ BEGIN, ARENA = "dj_begin", "dj_arena"
 TAKES = frozenset({"dj_take", "dj_give", "dj_grown"})
 BASE, SIZE, SHORT = range(3)  # its words
 THREADS = 128  # of a block
-FIRST = 32  # bytes in front of a room's first block: where the free memory begins, and where the last block does
 
 MEMORY = """
 @dj_arena = global [3 x i64] zeroinitializer

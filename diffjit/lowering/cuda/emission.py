@@ -77,15 +77,10 @@ def moved(
     None where it cannot. `body` emits it for one element, from addresses and numbers (`runtime.moves`).
     """
     kinds, values = given
-    fields: list[images.Field] = []
-    flat: list[Any] = []
-    for kind, value in zip(kinds, values, strict=True):
-        more, numbers = _fields(context, builder, [kind], [value])
-        fields, flat = fields + more, flat + numbers
+    fields, flat = _fields(context, builder, kinds, values)
+    text = _part(context, name, kinds, [v.type for v in flat], body)
     try:
-        image = _made(
-            context.lower.device, _part(context, name, kinds, [v.type for v in flat], body), name, tuple(fields)
-        )
+        image = _made_once(context.lower.device, text, name, tuple(fields))
     except images.Refused:
         return None
     record = _record(builder.module, name, image, _layout(fields), once=False)
@@ -116,11 +111,14 @@ def _part(context: Any, name: str, kinds: list[Any], numbers: list[Any], body: A
     return str(llvm.parse_assembly(str(module)))  # in the form of LLVM's own text
 
 
-@cache
 def _made(form: str, text: str, name: str, fields: tuple[images.Field, ...]) -> bytes:
+    """The image of a part, as a form of device takes it."""
     if form == "ptx":
         return images.ptx(text, name, list(fields))
     return images.native(text, name, list(fields), watched=form == WATCHED)
+
+
+_made_once = cache(_made)  # what moves whole arrays is the same in many programs
 
 
 def _image(
@@ -131,14 +129,11 @@ def _image(
     name = described.mangled_name
     try:
         fields, flat = _fields(context, builder, kinds, parts)
-        text = str(library.final_module)
-        for_gpu = context.lower.device == "ptx"
-        watched = context.lower.device == WATCHED
-        image = images.ptx(text, name, fields) if for_gpu else images.native(text, name, fields, watched=watched)
+        image = _made(context.lower.device, str(library.final_module), name, tuple(fields))
     except images.Refused as error:
         stages.note("ptx", "ptx", lambda why=str(error): f"// {described.qualname} runs on the host: {why}\n")
         return None
-    if for_gpu:
+    if context.lower.device == "ptx":
         stages.note("ptx", "ptx", lambda: f"// {described.qualname}\n{images.with_room(image, START).decode()}")
     return image, fields, flat
 

@@ -17,7 +17,7 @@ import numpy as np
 from diffjit.lowering.calls.interrupts import compiled
 from diffjit.lowering.cuda import pool
 from diffjit.lowering.cuda import watched as watched_turns
-from diffjit.lowering.cuda.device_runtime import ARENA, BASE, SHORT, SIZE
+from diffjit.lowering.cuda.device_runtime import ARENA, SHORT
 from diffjit.lowering.cuda.images import TURN
 from diffjit.lowering.cuda.products import Product
 from diffjit.lowering.cuda.rooms import Rooms, Words
@@ -100,13 +100,13 @@ class _Place:
 
     def share(self) -> int:
         """The same, as one has it."""
-        return self.device.room
+        return self.most()
 
     def run(self, size: int) -> int:
         """Run all turns with rooms of a size."""
         memory = np.empty(size, np.uint8)
         words = Words.from_address(self.kernel.arena)
-        words[BASE], words[SIZE], words[SHORT] = memory.ctypes.data, size, 0
+        words[:] = memory.ctypes.data, size, 0
         self.turns()
         return words[SHORT]
 

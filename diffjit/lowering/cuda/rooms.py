@@ -13,7 +13,7 @@ START = 2048  # bytes
 _MOST = 1 << 20  # of turns that run once
 _UNIT = 32  # bytes that memory moves at a time
 
-Words = ctypes.c_int64 * 3
+Words = ctypes.c_int64 * 3  # of an arena: BASE, SIZE, SHORT
 
 
 class Place(Protocol):

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,6 +91,17 @@ def _by_rows(s: Sum) -> bool:
     return not isinstance(kind, Array) or kind.layout == "C"
 
 
+@contextmanager
+def _as_numbers(sums: list[Sum]) -> Iterator[None]:
+    """Sums are taken in a variable each, whatever holds them otherwise."""
+    before = [(s.place, s.part) for s in sums]
+    for s in sums:
+        s.place = s.part = ""
+    yield
+    for s, (place, part) in zip(sums, before, strict=True):
+        s.place, s.part = place, part
+
+
 def _may_fail(op: Op) -> bool:
     """Whether numbers may stop the program: a division of ints, and the like."""
     ints = any(fuse.element_type(v).dtype.kind not in "fcb" for v in op.outputs)
@@ -128,14 +140,9 @@ class _Spread:
             count = self.printer.temp("count")
             lines.add(f"{count} = ({length} + {size - 1}) // {size}")
         kept = [self._note(s.dtype, count) for s in totals]
-        flags = self._note(np.dtype(np.bool_), "1") if self.flag else ""
-        if flags:
-            lines.add(f"{flags}[0] = False", inside=True)
-        body = self._body(blocks=blocks, size=size, kept=kept, flags=flags, flat=count if flat else "")
-        part = self._part(body)
-        work = " * ".join([*nest.nest.lengths, str(self._weight())])
-        told.part(part.name, nest.op)
-        lines.add(f"spread({part.name}, {count}, {work}, {tuple_text(part.parameters[2:])})")
+        flags = self._flags()
+        part = self._part(lambda: self._body(blocks=blocks, size=size, kept=kept, flat=count if flat else ""), flags)
+        self._spread(part, count, self._work())
         if totals:
             index = self.printer.temp("at")
             apart = not self.printer.reorders(nest.op)
@@ -166,79 +173,47 @@ class _Spread:
         notes = [self.printer.temp("notes", f"{s.dtype.name}:1C") for s in sums]
         for s, result, name in zip(sums, results, notes, strict=True):
             lines.add(f"{result} = {flat}({s.out}, ({width},))")
-            made = self.printer.define(f"notes_{s.dtype.name}", f'memory.notes("{s.dtype.name}")')
             lines.add(f"if {chunks} == 1:")
             lines.add(f"    {name} = {result}")
             lines.add("else:")
-            lines.add(f"    {name} = {made}(({count},))")
-        flags = self._note(np.dtype(np.bool_), "1") if self.flag else ""
-        if flags:
-            lines.add(f"{flags}[0] = False", inside=True)
+            lines.add(f"    {name} = {self._noting(s.dtype)}(({count},))")
+        flags = self._flags()
         self.notes += notes
         along = over[-1] == nest.order[-1]  # then turns of one sum are neighbours, else those of neighbouring sums
         names = (width, length, chunks)
-        turns = self._apart_from(lambda: self._group_turns(over, kept, names, notes, flags, along=along))
-        work = " * ".join([*lengths, str(self._weight())])
-        lines.add(f"spread({turns.name}, {count}, {work}, {tuple_text(turns.parameters[2:])})")
+        turns = self._part(lambda: self._group_turns(over, kept, names, notes, along=along), flags)
+        self._spread(turns, count, self._work())
         with lines.block(f"if {chunks} > 1:"):
-            adds = self._apart_from(lambda: self._group_adds((width, chunks), results, notes, along=along))
-            work = f"{width} * {chunks} * int64({width} >= {_MANY})"
-            lines.add(f"spread({adds.name}, {width}, {work}, {tuple_text(adds.parameters[2:])})")
+            adds = self._part(lambda: self._group_adds((width, chunks), results, notes, along=along))
+            self._spread(adds, width, f"{width} * {chunks} * int64({width} >= {_MANY})")
         if flags:
             lines.add(f"{self.flag} = {flags}[0]", inside=True)
 
-    def _apart_from(self, body: Callable[[], None]) -> Part:
-        """The part with the lines that `body` writes."""
-        nest, main = self.nest, self.lines
-        nest.lines = self.lines = Lines()
-        body()
-        self.lines.add("return 0")
-        made = self.lines.parse()
-        nest.lines = self.lines = main
-        part = self._part(made)
-        told.part(part.name, nest.op)
-        return part
-
     def _group_turns(
-        self,
-        over: list[int],
-        kept: list[int],
-        names: tuple[str, str, str],
-        notes: list[str],
-        flags: str,
-        *,
-        along: bool,
+        self, over: list[int], kept: list[int], names: tuple[str, str, str], notes: list[str], *, along: bool
     ) -> None:
-        nest, lines = self.nest, self.lines
+        nest, lines = self.nest, self.nest.lines
         width, length, chunks = names
         sums = list(nest.sums.values())
         turn, one, other, element = (self.printer.temp(hint) for hint in ("turn", "one", "other", "element"))
         at, chunk = (one, other) if along else (other, one)
-        before = [(s.out, s.place, s.part) for s in sums]
-        if self.flag:
-            lines.add(f"{self.flag} = False")
+
+        def elements() -> None:
+            with lines.block(f"for {element} in range({chunk}, {length}, {chunks}):"):
+                self._indices(over, element)
+                nest.inside(len(nest.order), self.flag)
+
         with lines.block(f"for {turn} in range({self.low}, {self.high}):"):
             inner = chunks if along else width
             lines.add(f"{one} = quotient({turn}, {inner})")
             lines.add(f"{other} = {turn} - {one} * {inner}")
             self._indices(kept, at)
-            for s in sums:
-                s.out, s.place, s.part = self.printer.temp("total", s.dtype.name), "", ""
-                lines.add(f"{s.out} = {s.start}")
-            with lines.block(f"for {element} in range({chunk}, {length}, {chunks}):"):
-                self._indices(over, element)
-                nest.inside(len(nest.order), self.flag)
-            for s, name in zip(sums, notes, strict=True):
-                lines.add(f"{name}[{turn}] = {s.out}", inside=True)
-        for s, (out, place, part) in zip(sums, before, strict=True):
-            s.out, s.place, s.part = out, place, part
-        if flags:
-            with lines.block(f"if {self.flag}:"):
-                lines.add(f"{flags}[0] = True", inside=True)
+            with _as_numbers(sums):
+                self._iteration(turn, notes, elements, sums)
 
     def _group_adds(self, names: tuple[str, str], results: list[str], notes: list[str], *, along: bool) -> None:
         """What turns have noted of a sum, added up in order."""
-        lines, (width, chunks) = self.lines, names
+        lines, (width, chunks) = self.nest.lines, names
         chunk, at = self.printer.temp("chunk"), self.printer.temp("at")
         place = f"{at} * {chunks} + {chunk}" if along else f"{chunk} * {width} + {at}"
         sums = list(self.nest.sums.values())
@@ -273,18 +248,13 @@ class _Spread:
                 self._place(at)
             return
         each = self.printer.temp("element")
-        parts = [s.part for s in self.totals]
 
         def inner() -> None:
             with lines.block(f"for {each} in range({at}, {self.elements}, {count}):"):
                 self._place(each)
 
-        for s in self.totals:
-            s.part = ""
-        with lines.block(f"for {at} in range({self.low}, {self.high}):"):
-            self._iteration(at, kept, inner)
-        for s, part in zip(self.totals, parts, strict=True):
-            s.part = part
+        with _as_numbers(self.totals), lines.block(f"for {at} in range({self.low}, {self.high}):"):
+            self._iteration(at, kept, inner, self.totals)
 
     def _place(self, number: str) -> None:
         """The indices of an element by its number, and what is done there."""
@@ -307,23 +277,37 @@ class _Spread:
             lines.add(f"{left} = {rest} - {name} * ({size})")
             rest = left
 
+    def _noting(self, dtype: np.dtype) -> str:
+        """The function that makes notes."""
+        return self.printer.define(f"notes_{dtype.name}", f'memory.notes("{dtype.name}")')
+
     def _note(self, dtype: np.dtype, count: str) -> str:
         name = self.printer.temp("notes", f"{dtype.name}:1C")
-        made = self.printer.define(f"notes_{dtype.name}", f'memory.notes("{dtype.name}")')
-        self.lines.add(f"{name} = {made}(({count},))")
+        self.lines.add(f"{name} = {self._noting(dtype)}(({count},))")
         self.notes.append(name)
         return name
+
+    def _flags(self) -> str:
+        """Where parts note arguments out of range; "" where nobody asks."""
+        if not self.flag:
+            return ""
+        flags = self._note(np.dtype(np.bool_), "1")
+        self.lines.add(f"{flags}[0] = False", inside=True)
+        return flags
+
+    def _work(self) -> str:
+        return " * ".join([*self.nest.nest.lengths, str(self._weight())])
+
+    def _spread(self, part: Part, count: str, work: str) -> None:
+        self.lines.add(f"spread({part.name}, {count}, {work}, {tuple_text(part.parameters[2:])})")
 
     def _weight(self) -> int:
         members = [m for m in self.nest.members if not fuse.is_fill(m)]
         streams = len(self.nest.nest.arrays) + len(self.nest.targets) + len(self.nest.outs)
         return sum(_CALL if m.kind in VECTOR else 1 for m in members) + _STREAM * streams
 
-    def _body(self, *, blocks: bool, size: int, kept: list[str], flags: str, flat: str) -> list[ast.stmt]:
-        nest, main = self.nest, self.lines
-        nest.lines = lines = Lines()
-        if self.flag:
-            lines.add(f"{self.flag} = False")
+    def _body(self, *, blocks: bool, size: int, kept: list[str], flat: str) -> None:
+        nest, lines = self.nest, self.nest.lines
         if flat:
             self._flat(flat, kept)
         elif blocks:
@@ -331,38 +315,45 @@ class _Spread:
             length = nest.nest.lengths[self.outermost]
             with lines.block(f"for {block} in range({self.low}, {self.high}):"):
                 part_of = f"{block} * {size}, minimum({block} * {size} + {size}, {length})"
-                self._iteration(block, kept, lambda: nest.in_blocks(part_of, self.flag))
+                self._iteration(block, kept, lambda: nest.in_blocks(part_of, self.flag), self.totals)
         elif self.totals:
             index = nest.nest.indices[self.outermost]
             with lines.block(f"for {index} in range({self.low}, {self.high}):"):
-                self._iteration(index, kept, lambda: nest.inside(1, self.flag))
+                self._iteration(index, kept, lambda: nest.inside(1, self.flag), self.totals)
         else:
             index = nest.nest.indices[self.outermost]
             with lines.block(f"for {index} in {nest.kind_of(0)}({self.low}, {self.high}):"):
                 nest.inside(1, self.flag)
+
+    def _iteration(self, at: str, kept: list[str], inner: Callable[[], None], sums: list[Sum]) -> None:
+        """One iteration (or block), whose sums are noted."""
+        lines = self.nest.lines
+        outs = [s.out for s in sums]
+        for s in sums:
+            s.out = self.printer.temp("total", s.dtype.name)
+            lines.add(f"{s.out} = {s.start}")
+        inner()
+        for s, out, name in zip(sums, outs, kept, strict=True):
+            lines.add(f"{name}[{at}] = {s.out}", inside=True)
+            s.out = out
+
+    def _part(self, write: Callable[[], None], flags: str = "") -> Part:
+        """The part with the lines that `write` adds to the nest's; it notes arguments out of range in `flags`."""
+        nest = self.nest
+        nest.lines = lines = Lines()
+        if flags:
+            lines.add(f"{self.flag} = False")
+        write()
         if flags:
             with lines.block(f"if {self.flag}:"):
                 lines.add(f"{flags}[0] = True", inside=True)
         lines.add("return 0")
-        nest.lines = main
-        return lines.parse()
-
-    def _iteration(self, at: str, kept: list[str], inner: Callable[[], None]) -> None:
-        """One iteration (or block), whose sums are noted."""
-        lines = self.nest.lines
-        outs = [s.out for s in self.totals]
-        for s in self.totals:
-            s.out = self.printer.temp("total", s.dtype.name)
-            lines.add(f"{s.out} = {s.start}")
-        inner()
-        for s, out, name in zip(self.totals, outs, kept, strict=True):
-            lines.add(f"{name}[{at}] = {s.out}", inside=True)
-            s.out = out
-
-    def _part(self, body: list[ast.stmt]) -> Part:
+        nest.lines = self.lines
+        body = lines.parse()
         free = given_names(self.printer, body, {self.low, self.high})
         part = Part(self.printer.part_name(), [self.low, self.high, *free], self._apart(free), body)
         self.printer.parts.append(part)
+        told.part(part.name, nest.op)
         return part
 
     def _apart(self, names: list[str]) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from diffjit.dataclass import dataclass
 from diffjit.errors import DeviceProblem
 from diffjit.lowering.calls.interrupts import compiled
 from diffjit.lowering.cuda import pool
-from diffjit.lowering.cuda.device_runtime import ARENA, BASE, SHORT, SIZE, THREADS
+from diffjit.lowering.cuda.device_runtime import ARENA, SHORT, THREADS
 from diffjit.lowering.cuda.gpu import cublas, pages
 from diffjit.lowering.cuda.images import KERNEL, OLDEST, with_room
 from diffjit.lowering.cuda.products import Product
@@ -167,7 +167,7 @@ class _Place:
 
     def _run(self, loaded: _Loaded, base: int, size: int, blocks: int) -> int:
         if loaded.words != (base, size):
-            self.device.write(loaded.arena, Words(*_in_order(base, size)))
+            self.device.write(loaded.arena, Words(base, size, 0))
             loaded.words = base, size
         self.device.run(loaded.function, min(self.blocks, blocks), self.given)
         if not self.flag.value:
@@ -175,12 +175,6 @@ class _Place:
         words, loaded.words = Words(), (-1, -1)
         self.device.read(loaded.arena, words)
         return words[SHORT]
-
-
-def _in_order(base: int, size: int) -> list[int]:
-    words = [0] * 3
-    words[BASE], words[SIZE], words[SHORT] = base, size, 0
-    return words
 
 
 class Gpu:
