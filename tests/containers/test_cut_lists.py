@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from tests.containers.quotients import DIRECTION, check
 
 POINT = np.array([3.0, 1.1, 2.0, 0.5])
 
@@ -74,12 +75,7 @@ def without_one(x):
 @pytest.mark.parametrize("backend", ["python", "numba"])
 @pytest.mark.parametrize("program", [parts, filled, arrays, objects, replaced, deleted, inner_lists, without_one])
 def test_cut(program, backend):
-    wanted = [(program(POINT + 1e-5 * e) - program(POINT - 1e-5 * e)) / 2e-5 for e in np.eye(4)]
-    value, gradient = dj.value_and_grad(program, backend=backend)(POINT)
-    np.testing.assert_allclose(value, program(POINT), rtol=1e-12)
-    np.testing.assert_allclose(gradient, wanted, rtol=1e-6, atol=1e-6)
-    direction = np.array([1.0, 0.3, -0.2, 0.7])
-    np.testing.assert_allclose(dj.jvp(program, (POINT,), (direction,), backend=backend)[1], gradient @ direction)
-    ends = [dj.grad(program, backend=backend)(POINT + s * 1e-5 * direction) for s in (1, -1)]
-    second = dj.hvp(program, (POINT,), (direction,), backend=backend)
+    check(program, POINT, backend)
+    ends = [dj.grad(program, backend=backend)(POINT + s * 1e-5 * DIRECTION) for s in (1, -1)]
+    second = dj.hvp(program, (POINT,), (DIRECTION,), backend=backend)
     np.testing.assert_allclose(second, (ends[0] - ends[1]) / 2e-5, rtol=1e-6, atol=1e-6)

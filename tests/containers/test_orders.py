@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from tests.containers.quotients import check
 
 BACKENDS = ["python", "numba"]
 WEIGHTS = np.array([1.0, 10.0, 100.0, 1000.0])
@@ -200,26 +201,17 @@ def merged(x):
     return total
 
 
-def check(program, backend):
-    wanted = [(program(POINT + 1e-5 * e) - program(POINT - 1e-5 * e)) / 2e-5 for e in np.eye(4)]
-    value, gradient = dj.value_and_grad(program, backend=backend)(POINT)
-    np.testing.assert_allclose(value, program(POINT), rtol=1e-12)
-    np.testing.assert_allclose(gradient, wanted, rtol=1e-6, atol=1e-6)
-    direction = np.array([1.0, 0.3, -0.2, 0.7])
-    np.testing.assert_allclose(dj.jvp(program, (POINT,), (direction,), backend=backend)[1], gradient @ direction)
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("kind", CLASSES)
 @pytest.mark.parametrize("program", [in_order, falling, in_place, grown, in_tuples, by_key, queue, equals])
 def test_objects(program, kind, backend):
-    check(lambda x: program(kind, x), backend)
+    check(lambda x: program(kind, x), POINT, backend)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("program", [inserted, by_angle, compared, matrices, lists, grown_lists, pairs, merged])
 def test_comparisons(program, backend):
-    check(program, backend)
+    check(program, POINT, backend)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
