@@ -270,15 +270,15 @@ def _specialise(
     try:
         made = _interpreted(interpreter, function, args, kwargs, fixed, with_changes=with_changes)
     except Exception:
-        if not interpreter.wider_lists:
+        if not interpreter.sites.wider:
             raise
         made = None
     finally:
         learned.clashes = learned.clashes or interpreter.sites.clashes
         learned.dead = interpreter.dead
         learned.repeated = interpreter.repeated
-    if made is None or interpreter.wider_lists:
-        raise Learn("lists", interpreter.wider_lists)
+    if made is None or interpreter.sites.wider:
+        raise Learn("lists", interpreter.wider_lists())
     return made
 
 

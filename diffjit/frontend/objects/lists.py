@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -333,8 +334,19 @@ class Lists(Mixin):
 
     def note_wider(self, site: Any, elem: Any) -> None:
         """Items that the lists made at a place turn out to have to hold."""
-        known = self.wider_lists.get(site)
-        self.wider_lists[site] = elem if known is None else self.common_items(known, elem)
+        self.sites.wider.setdefault(site, []).append(elem)
+
+    def wider_lists(self) -> dict[Any, Any]:
+        """Where lists are made that have to hold other items -> these.
+
+        What has nothing in common with others is left to the next attempt, which refuses it at its place.
+        """
+
+        def both(first: Any, second: Any) -> Any:
+            found = join_items(first, second)
+            return first if isinstance(found, Bad) else found
+
+        return {site: functools.reduce(both, elems) for site, elems in self.sites.wider.items()}
 
     def common_items(self, first: Any, second: Any) -> Any:
         elem = join_items(first, second)
@@ -348,7 +360,7 @@ class Lists(Mixin):
         """A value as an item of a growing list, without which the attempt cannot go on."""
         leaves = self.leaves_or_wider(held, value)
         if leaves is None:
-            raise Learn("lists", {held.site: self.wider_lists[held.site]})
+            raise Learn("lists", self.wider_lists())
         return leaves
 
     def make_dynamic(self, ref: av.Ref) -> DynList:

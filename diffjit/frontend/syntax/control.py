@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
-from operator import is_, itemgetter
+from operator import is_
 from typing import Any
 
 from diffjit.dataclass import dataclass
@@ -46,7 +46,6 @@ from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.types import BOOL, Scalar, Type
 
 RESULT = ("result",)
-_KIND = itemgetter(0)  # of a cell's key
 SHARED = "may be one of several objects after a branch or loop, and another name for it is still in use"
 
 
@@ -71,7 +70,7 @@ class Control(Mixin):
     def pending(self) -> Any:
         """Whether a jump is under way: Static(bool) or an IR bool."""
         result: Any = Static(False)
-        for flag in flags_in(self.cells).values():
+        for flag in self.flags_in(self.cells).values():
             state = self.flag_value(flag)
             if isinstance(state, Static):
                 if state.obj:
@@ -88,11 +87,20 @@ class Control(Mixin):
 
     def jumped(self) -> bool:
         """Whether the rest of this block is certainly not reached."""
-        return self.dead or bool(certain_jumps(self.cells))
+        return self.dead or bool(self.certain_jumps(self.cells))
 
-    def jump(self, *key: Any) -> None:
+    def jump(self, *key: Any, flag: Any = Static(True)) -> None:
         """Start a jump."""
-        self.cells["jump", *key] = Static(True)
+        self.jumps["jump", *key] = None
+        self.cells["jump", *key] = flag
+
+    def flags_in(self, cells: Cells) -> dict[Any, Any]:
+        """The jumps that may be under way. There are many cells, and few jumps that began and did not end."""
+        return {key: cells[key] for key in self.jumps if key in cells}
+
+    def certain_jumps(self, cells: Cells) -> list[Any]:
+        """The jumps that are under way for certain."""
+        return [k for k, f in self.flags_in(cells).items() if isinstance(f, Static) and f.obj]
 
     def land(self, *key: Any) -> Any:
         """End a jump; returns its flag."""
@@ -100,13 +108,14 @@ class Control(Mixin):
 
     def take_jumps(self) -> dict[Any, Any]:
         """Lay aside all jumps that may be under way, with their flags; put back into the cells, they go on."""
-        return {k: self.cells.pop(k) for k in flags_in(self.cells)}
+        return {k: self.cells.pop(k) for k in self.flags_in(self.cells)}
 
     def unless_jumped(self, action: Callable[[], Any]) -> None:
         """Run `action` where no jump is pending."""
         if self.jumped():
             return
-        unsure = next((k for k, f in flags_in(self.cells).items() if not isinstance(self.flag_value(f), Static)), None)
+        flags = self.flags_in(self.cells).items()
+        unsure = next((k for k, f in flags if not isinstance(self.flag_value(f), Static)), None)
         if unsure is None:
             action()
             return
@@ -133,7 +142,7 @@ class Control(Mixin):
         if first.jumped == second.jumped:
             return
         stays, leaves = (second, first) if first.jumped else (first, second)
-        for jump in certain_jumps(leaves.cells):
+        for jump in self.certain_jumps(leaves.cells):
             lost = {k: (new[k], v) for k, v in stays.cells.items()
                     if k[0] == "v" and k in new and new[k] is not v and isinstance(v, Static)}  # fmt: skip
             if isinstance(new.get(jump), Value):
@@ -190,7 +199,7 @@ class Control(Mixin):
         Closures read them later, and so does what runs on the way out (`awaited`).
         """
         left: set[int] = set()
-        for key in certain_jumps(self.cells):
+        for key in self.certain_jumps(self.cells):
             if key[1] == "return":
                 left.add(key[2])
             elif key[1] == "raise":
@@ -446,18 +455,6 @@ class Control(Mixin):
 def also_an_item(held: Any) -> av.Poison:
     """What is left of an object whose contents are in a growing list from now on."""
     return av.Poison("an object that is also an item of a growing list", kinds=kinds_among(held))
-
-
-def flags_in(cells: Cells) -> dict[Any, Any]:
-    """The jumps that may be under way. There are many cells and mostly no jump: most often none is looked at."""
-    if "jump" not in map(_KIND, cells):
-        return {}
-    return {k: f for k, f in cells.items() if k[0] == "jump"}
-
-
-def certain_jumps(cells: Cells) -> list[Any]:
-    """The jumps that are under way for certain."""
-    return [k for k, f in flags_in(cells).items() if isinstance(f, Static) and f.obj]
 
 
 def _unchanged(start: Cells, cells: Cells) -> bool:

@@ -18,7 +18,6 @@ import gast
 from diffjit.errors import DiffjitError
 from diffjit.frontend.entry.subset import jumps_in
 from diffjit.frontend.objects.resumable import ESCAPED
-from diffjit.frontend.syntax.control import flags_in
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
@@ -146,7 +145,7 @@ class Exceptions(Mixin):
             raise Abandon
         if self.memo is None:
             return
-        raised = tuple(k for k in flags_in(self.cells) if k[1] == "raise")
+        raised = tuple(k for k in self.flags_in(self.cells) if k[1] == "raise")
         flag = self.pending() if raised else Static(False)
         if not isinstance(flag, Static):
             certain = {raised[0]: Static(True)} if len(raised) == 1 else {}
@@ -365,7 +364,7 @@ class Exceptions(Mixin):
             self.handlers.pop()
         if node.orelse:
             self.unless_jumped(lambda: self.exec_block(node.orelse))
-        for key in [k for k in flags_in(self.cells) if k[1] == "raise" and k[2] == uid]:
+        for key in [k for k in self.flags_in(self.cells) if k[1] == "raise" and k[2] == uid]:
             handler = next(h for h, types in zip(node.handlers, catches, strict=True) if issubclass(key[3], types))
             exception, flag = self.caught(key), self.land(*key[1:])
             self.when(flag, lambda h=handler, e=exception: self._handle(h, e))
@@ -440,7 +439,7 @@ class Exceptions(Mixin):
 
     def raised_unless(self, returned: Value) -> bool:
         """Whether a function has certainly raised what is caught around it where it has not returned."""
-        flags = (self.flag_value(f) for key, f in flags_in(self.cells).items() if key[1] == "raise")
+        flags = (self.flag_value(f) for key, f in self.flags_in(self.cells).items() if key[1] == "raise")
         return any(_opposite(returned, flag) for flag in flags)
 
     def start_exception(self, exception: av.Ref, handler: Any, *, again: bool = False) -> None:

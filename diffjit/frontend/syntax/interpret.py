@@ -138,7 +138,7 @@ class Interpreter(
         self.loop_hints: dict[Any, Any] = {}
         self.unroll: set[Any] = set()
         self.known_tests: set[Any] = set()  # loops that went on after an iteration for certain
-        self.wider_lists: dict[Any, Any] = {}  # where a list is made -> items that it turns out to have to hold
+        self.jumps: dict[Any, None] = {}  # keys of the cells of jumps that have begun; of returns, until all paths met
         self.growing: set[Any] = set()  # loops over a list that their body changes
         self.iv_loops: dict[Value, Any] = {}
         self.arg_loops: dict[Value, Any] = {}
@@ -406,6 +406,7 @@ class Interpreter(
         """What a function's body returned."""
         result = self.cells.pop(("ret", frame.uid), NONE)
         flag = self.flag_value(self.cells.pop(("jump", "return", frame.uid), None))
+        self.jumps.pop(("jump", "return", frame.uid), None)  # all paths through the function have met
         if isinstance(result, av.Maybe):
             result = result.value  # where the flag holds, a path has returned it
         if isinstance(flag, Value) and not self.dead and not self.raised_unless(flag):

@@ -12,7 +12,7 @@ from typing import Any
 
 from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError, TypeProblem
-from diffjit.frontend.syntax.control import certain_jumps, reachable
+from diffjit.frontend.syntax.control import reachable
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -134,7 +134,7 @@ class Loops(Mixin):
         carried = self._first_guess(loop, start)
         for k in range(MAX_ATTEMPTS):
             attempt = self._attempt(loop, start, carried)
-            if attempt is not None and not attempt.dead and certain_jumps(attempt.end):
+            if attempt is not None and not attempt.dead and self.certain_jumps(attempt.end):
                 return self._run_once(loop, start)
             if attempt is None or self._absorb(loop, start, carried, attempt):
                 self._notice_growth(k, carried)
@@ -252,7 +252,7 @@ class Loops(Mixin):
         _move(attempt.cond_block, attempt.block)
         done = self.logical_not(go_on)
         if not (isinstance(done, Static) and not done.obj):
-            self.cells["jump", "done", self.current_loop] = done
+            self.jump("done", self.current_loop, flag=done)
         self.unless_jumped(lambda: loop.body(attempt.index))
 
     # What an attempt changed
@@ -424,7 +424,7 @@ class Loops(Mixin):
                 more = times > 1 and (times <= MAX_PEELS or known)
                 broke = self._peel(later, times - 1) if more else self._run_settled(later)
                 if not (isinstance(broke, Static) and not broke.obj):
-                    self.cells["jump", "break", loop.break_uid] = broke
+                    self.jump("break", loop.break_uid, flag=broke)
 
             outermost = times == self.learned.peels.get(loop.site)
             behind = self._rest_behind(loop) if outermost and not isinstance(test, Static) else None

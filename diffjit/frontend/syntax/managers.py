@@ -12,7 +12,6 @@ import gast
 from diffjit.errors import NoRule
 from diffjit.frontend.entry.subset import harmless_contexts, own_nodes
 from diffjit.frontend.numpy.warned import Record
-from diffjit.frontend.syntax.control import flags_in
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -82,7 +81,7 @@ class Managers(Mixin):
         def at_yield(value: Any) -> None:
             with self.awaiting():
                 body(value)
-            jumps.update({k: f for k, f in flags_in(self.cells).items() if k[1] != "raise"})
+            jumps.update({k: f for k, f in self.flags_in(self.cells).items() if k[1] != "raise"})
             for key in jumps:
                 self.cells.pop(key, None)
 

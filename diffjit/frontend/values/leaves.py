@@ -17,7 +17,6 @@ from diffjit.frontend.values.templates import (
     Heap,
     HeapAgain,
     Leaf,
-    Learn,
     MaybeT,
     Node,
     OptT,
@@ -154,13 +153,15 @@ def _convert_inner_list(value: av.Ref, template: Sub, side: Side) -> list[Value]
 
 
 def _convert_list(value: Any, template: Dyn, side: Side) -> list[Value]:
+    """The IR lists of a list; where it has to hold other items, the next attempt will know."""
     types = list_types(template.elem)
     if isinstance(value, DynList):
         alike = len(value.lists) == len(types) and all(
             same(v.type, ty) for v, ty in zip(value.lists, types, strict=True)
         )
         if not alike or not _numbered_alike(value.elem, template.elem):
-            raise Learn("lists", {value.site: template.elem})
+            side.sites.wider.setdefault(value.site, []).append(template.elem)
+            return [undef(side.build, ty) for ty in types]
         return list(value.lists)
     lists = [side.build.value("list_new", (), ty) for ty in types]
     for item in value.items:

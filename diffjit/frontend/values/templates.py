@@ -197,6 +197,7 @@ class Sites:
     outside: dict[int, Any] = field(default_factory=dict)  # contents of objects from outside the program
     twins: dict[int, int] = field(default_factory=dict)  # an argument -> an earlier one that is the same object
     turns: dict[int, Any] = field(default_factory=dict)  # iterators, by their numbers -> where they were made
+    wider: dict[Any, list[Any]] = field(default_factory=dict)  # place -> items that lists made there have to hold, too
     apart: bool = False  # objects that meet after branches stay apart, since one of them is changed later
     sums: bool = False  # numbers and arrays of types without a common one are told apart at run time
     clashes: bool = False  # there were such

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from diffjit.lowering.text.nests import Loops
     from diffjit.lowering.text.source import LoweredPrinter
 
-LONG = 250  # operations of a function whose loops with sums stand alone
+SHORT = 40  # operations of a function whose loops with sums stand alone, where no loop is around them,
+LONG = 250  # and where one is, in which a call shows sooner
 LONGEST = 1000  # operations of a function whose loops do, whatever they compute, and whose own sums are in order
 HUGE = 8000  # operations of a function whose array operations do, in loops, too: LLVM does not get through it otherwise
 PART = 500  # operations of a loop that LLVM may take through all passes before the first call
@@ -52,7 +53,7 @@ def planned(printer: LoweredPrinter) -> tuple[set[Op], set[Op] | None]:
     them is quick, then, even where all that it does stands in one loop over time.
     """
     loops, reordered = set[Op](), set[Op]()
-    if printer.size < LONG or id(printer.function) in printer.recursive:
+    if printer.size < SHORT or id(printer.function) in printer.recursive:
         return loops, None
     todo = [(printer.function.body, False)]
     while todo:
@@ -71,11 +72,11 @@ def planned(printer: LoweredPrinter) -> tuple[set[Op], set[Op] | None]:
 def nest_pays(nest: Loops) -> bool:
     """Whether the loops of array operations become a function."""
     printer = nest.printer
-    if not nest.order or id(printer.function) in printer.recursive or printer.size < LONG:
+    looped = printer.looped(nest.op)
+    if not nest.order or id(printer.function) in printer.recursive or printer.size < (LONG if looped else SHORT):
         return False
     if printer.size >= HUGE:
         return True
-    looped = printer.looped(nest.op)
     known = looped and all(n.isdigit() for n in nest.nest.lengths)
     if known and (printer.size < LONGEST or math.prod(map(int, nest.nest.lengths)) < FEW):
         return False  # a small one, in which the call would show
