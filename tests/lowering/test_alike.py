@@ -61,7 +61,7 @@ def made(seed, tmp_path, *, raises=False):
 
 @pytest.fixture(params=[(0, 8000), (500, 8000), (0, 0)], ids=["ordered", "reordered", "giant"])
 def every_loop(request, monkeypatch):
-    for name in ("LONG", "LONGEST", "FRACTION", "FEW"):
+    for name in ("SHORT", "LONG", "LONGEST", "FRACTION", "FEW"):
         monkeypatch.setattr(outlined, name, 0)
     for name, limit in zip(("PART", "HUGE"), request.param, strict=True):
         monkeypatch.setattr(outlined, name, limit)

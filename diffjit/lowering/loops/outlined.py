@@ -77,6 +77,8 @@ def nest_pays(nest: Loops) -> bool:
         return False
     if printer.size >= HUGE:
         return True
+    if printer.size < LONG and FRACTION * len(nest.members) > printer.size:
+        return False
     known = looped and all(n.isdigit() for n in nest.nest.lengths)
     if known and (printer.size < LONGEST or math.prod(map(int, nest.nest.lengths)) < FEW):
         return False  # a small one, in which the call would show
