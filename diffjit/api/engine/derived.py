@@ -15,9 +15,9 @@ from diffjit.api.engine import shared
 from diffjit.api.engine.programs import Arguments, Building, Compiled, by_shapes, fixed_key, flatten_call, glance, look
 from diffjit.api.engine.tracebacks import P, R, boundary, shorten
 from diffjit.dataclass import dataclass
+from diffjit.depth import deep_calls
 from diffjit.errors import UsageError
 from diffjit.frontend.entry.outputs import Change, Out, rebuild, refuse_shared, write_back
-from diffjit.depth import deep_calls
 from diffjit.garbage import no_garbage_collection
 from diffjit.settings import settings
 
