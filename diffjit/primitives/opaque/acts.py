@@ -180,11 +180,14 @@ class Act:
 
 def _shown(returned: Any, given: tuple[Any, ...]) -> Any:
     """A result that shows an array that was given, a copy of the program's: it cannot be written to."""
-    arrays = [a for a in given if isinstance(a, np.ndarray)] if isinstance(returned, np.ndarray) else []
-    if any(np.may_share_memory(returned, a) for a in arrays):
-        returned = returned.view()
-        returned.flags.writeable = False
-    return returned
+    if not isinstance(returned, np.ndarray):
+        return returned
+    result: Any = cast("Any", returned)
+    if not any(isinstance(a, np.ndarray) and np.may_share_memory(result, cast("Any", a)) for a in given):
+        return result
+    shown: Any = result.view()
+    shown.flags.writeable = False
+    return shown
 
 
 def _copied(value: Any) -> Any:
