@@ -260,3 +260,35 @@ def test_vmap_is_the_loop(lanes, length, axis, body, shared, out, seed):
         assert len(whole) == lanes
         for n in range(lanes):
             np.testing.assert_array_equal(whole[n], leaves(wanted[n])[k])
+
+
+MODE = "plain"
+
+
+def set_mode(mode):
+    global MODE  # noqa: PLW0603 - as libraries keep a mode
+    MODE = str(mode).lower()
+
+
+class Mode:
+    """A mode that holds for a while."""
+
+    def __init__(self, mode):
+        self.mode, self.previous = mode, MODE
+
+    def __enter__(self):
+        set_mode(self.mode)
+
+    def __exit__(self, *_):
+        set_mode(self.previous)
+
+
+def halved(x):
+    with Mode("Safe"):
+        return x / 2.0 if MODE == "safe" else np.inf * x
+
+
+def test_lanes_may_change_what_they_put_back():
+    """The text is made anew, and equal to the one before."""
+    np.testing.assert_allclose(dj.vmap(halved)(np.array([1.0, 3.0])), [0.5, 1.5])
+    assert MODE == "plain"

@@ -316,3 +316,26 @@ def test_what_must_be_known_is_known(backend):
     x, h = 0.7, 1e-6
     slope = (of_integers(x + h) - of_integers(x - h)) / (2 * h)
     assert dj.grad(of_integers, backend=backend)(x) == pytest.approx(slope, rel=1e-7)
+
+
+WIDTHS = [3.6 - 0.1 * k for k in range(36)]
+GAUGES = {"a": ([1.0 + 0.25 * k for k in range(36)], WIDTHS, True), "b": ([0.5] * 36, WIDTHS, False)}
+
+
+def gauge(x, kind="a"):
+    numbers, widths, _ = GAUGES[kind]
+    if x in widths:
+        return numbers[widths.index(x)]
+    for i in range(len(widths)):
+        if widths[i] < x:
+            return numbers[i] * x
+    return 0.0
+
+
+@BACKENDS
+def test_tables_beside_other_things(backend, monkeypatch):
+    """Columns stand in a tuple with what is no list."""
+    assert dj.jit(gauge, backend=backend)(2.03) == gauge(2.03)
+    assert dj.grad(gauge, backend=backend)(2.03) == gauge(2.03) / 2.03
+    monkeypatch.setitem(GAUGES, "a", ((0.5,) * 40, (*WIDTHS[:20], 0.0), 7))
+    assert dj.jit(gauge, backend=backend)(1.55) == gauge(1.55) == 0.5 * 1.55

@@ -1,5 +1,6 @@
 """Exceptions as control flow, assertions, error states of NumPy, and output on the side."""
 
+import cmath
 import dataclasses
 import math
 
@@ -301,3 +302,50 @@ def objects_that_refuse_to_be_made(x, limit):
         except KeyError:
             total += limit * x[k]
     return total
+
+
+def friction(x, fast=False):
+    """What may fail in a branch that is known, which ends the function."""
+    f = math.log(x)
+    if not fast:
+        b = math.log(x - 1.0)
+        f = f * b
+        return f
+    return 1.0 / f
+
+
+@program(args=lambda: (np.array([2.5, 0.5, -1.0]), 1.5), wrt=("x", "s"), tags=("language",))
+def certain_to_leave(x, s):
+    """A statement leaves the function one way or the other: nothing behind it is read."""
+    total = 0.0
+    for v in x:
+        try:
+            y = friction(float(v) * s)
+        except ValueError:
+            y = v * v
+        total += y * s
+    return total
+
+
+def real_or_complex(x, b):
+    try:
+        p = 1.0 / math.sqrt(b - x)
+    except Exception:
+        p = 1.0 / cmath.sqrt(b - x)
+    return abs((p * x).real)
+
+
+def alternating(x, b):
+    if x > 4.0:
+        return x
+    try:
+        v = real_or_complex(x, b)
+    except Exception:
+        v = math.sqrt(x + 0.5 + 0j)
+    return v - alternating(x + 1.0, b)
+
+
+@program(args=lambda: (1.6, 7.0), wrt=("x", "b"), tags=("language",))
+def numbers_told_apart_in_a_recursion(x, b):
+    """A number is real or complex within a `try` within another one; `math.sqrt` of complex numbers is a TypeError."""
+    return alternating(x, b) * b

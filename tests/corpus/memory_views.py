@@ -280,3 +280,17 @@ def shapes_assigned(x, n):
     w.shape = 2, -1
     w[1] = w[0] * x[3]
     return np.sum(c * c) + np.sum(v) + np.sum(c[columns[1:4]] * w[0]) + np.vstack([c, x])[1, n]
+
+
+@program(args=lambda: (np.array([[0.4, -1.2, 0.7], [1.1, 0.3, -0.6]]), 0.8), wrt=("x", "s"), tags=("memory",))
+def diagonals_of_a_stack(x, s):
+    """`np.einsum` shows the diagonals of matrices: what is written there is in the matrices, and the other way round."""
+    z = np.zeros((2, 3, 3))
+    np.einsum("ijj->ij", z)[...] = x * s
+    shown = np.einsum("ijj->ji", z)
+    z[:, 1, 1] += x[:, 0] ** 2
+    shown[2] *= 1.0 + s
+    np.einsum("...jj->...j", z)[0, 1] -= s * x[1, 1]
+    z += np.eye(3)
+    inverse = np.linalg.inv(z + 0.1 * s * np.ones((3, 3)))
+    return np.sum(shown * x.T) + np.sum(inverse @ z @ z) + np.sum(np.einsum("iij->j", np.swapaxes(z, 0, 2)[:2, :2]))

@@ -316,3 +316,32 @@ def test_path_of_a_contraction(backend):
     second = dj.hvp(contracted, (a,), (direction,), backend=backend)
     ends = [dj.grad(contracted, backend=backend)(a + s * 1e-5 * direction) for s in (1, -1)]
     np.testing.assert_allclose(second, (ends[0] - ends[1]) / 2e-5, rtol=1e-6)
+
+
+def shown_and_set(a):
+    np.require(a)[0] = 7.0
+
+
+def shown_and_sorted(a):
+    shown = np.require(a)
+    shown.sort()
+
+
+def shown_and_doubled(a):
+    shown = np.frombuffer(a)
+    shown *= 2.0
+
+
+@pytest.mark.parametrize("change", [shown_and_set, shown_and_sorted, shown_and_doubled])
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_what_shows_an_array_of_the_program_is_not_written_to(change, backend):
+    """Python gets a copy of the array: what is written there would be lost."""
+
+    def model(x):
+        a = x * 1.0
+        change(a)
+        return np.sum(a * a)
+
+    for verb in (dj.jit, dj.grad):
+        with pytest.raises(dj.UsageError, match=r"DJ552.*may be an array of the program"):
+            verb(model, backend=backend)(np.array([3.0, 1.0, 2.0]))

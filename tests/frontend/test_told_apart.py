@@ -328,3 +328,31 @@ def test_an_error_state_that_the_program_sets_is_not_asked_for():
     for f in (before, inside):
         with pytest.raises(dj.DiffjitError, match=r"DJ124.*error state"):
             dj.grad(f)(1.0)
+
+
+REGIONS = {letter: (0.1 * k, 1.0 - 0.02 * k) for k, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
+
+
+def region_of(x):
+    if x < 0.0:
+        return "a" if x < -2.0 else "b" if x < -1.5 else "c" if x < -1.0 else "d" if x < -0.5 else "e"
+    if x < 1.0:
+        return "f" if x < 0.2 else "g" if x < 0.4 else "h" if x < 0.6 else "i" if x < 0.8 else "j"
+    if x < 2.0:
+        return "k" if x < 1.2 else "l" if x < 1.4 else "m" if x < 1.6 else "n" if x < 1.8 else "o"
+    if x < 3.0:
+        return "p" if x < 2.2 else "q" if x < 2.4 else "r" if x < 2.6 else "s" if x < 2.8 else "t"
+    return "u" if x < 3.2 else "v" if x < 3.4 else "w" if x < 3.6 else "x" if x < 3.8 else "y" if x < 4.0 else "z"
+
+
+def by_region(x):
+    shift, scale = REGIONS[region_of(x)]
+    return (x - shift) ** 2 * scale
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_as_many_regions_as_letters(backend):
+    """As the regions of a formulation of steam have them."""
+    derived = dj.value_and_grad(by_region, backend=backend)
+    for x in (-3.0, -0.7, 0.5, 1.3, 2.5, 3.3, 5.0):
+        right(by_region, derived, x)

@@ -488,3 +488,40 @@ def test_as_many_values_as_the_mask_of_a_number_takes(backend, chosen, count):
         except ValueError as error:
             found.append(str(error))
     assert found[0] == found[1]
+
+
+def hue(x):
+    """As written for pictures, and called for one colour."""
+    most, spread = np.max(x, axis=-1), np.ptp(x, axis=-1)
+    h = np.where(most == x[0], (x[1] - x[2]) / spread, 2.0 + (x[2] - x[0]) / spread)
+    h = np.where(most == x[2], 4.0 + (x[0] - x[1]) / spread, h)
+    same = h
+    h[np.asarray(h < 0.0)] += 6.0
+    h[h > 4.5] *= x[0]
+    h[np.asarray(spread == 0.0)] = 0.0
+    return h * same
+
+
+def written_at_no_index(x):
+    total = 0.0
+    for v in x:
+        y = np.where(v > 0.0, v, 0.1 * v)
+        y[()] += x[0]
+        y[...] = y**2 * v
+        total += y
+    return total
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", [hue, written_at_no_index])
+def test_what_where_gives_is_written_to(f, backend):
+    for x in (
+        np.array([1.2, 0.2, 0.5]),
+        np.array([0.3, 0.9, 0.4]),
+        np.array([0.4, -0.3, 1.2]),
+        np.array([0.9, 0.1, 0.8]),
+    ):
+        value, slope = dj.value_and_grad(f, backend=backend)(x)
+        assert value == pytest.approx(f(x), rel=1e-12)
+        steps = 1e-6 * np.eye(3)
+        np.testing.assert_allclose(slope, [(f(x + h) - f(x - h)) / 2e-6 for h in steps], rtol=1e-6, atol=1e-7)

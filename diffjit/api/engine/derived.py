@@ -15,6 +15,7 @@ from diffjit.api.engine import shared
 from diffjit.api.engine.programs import Arguments, Building, Compiled, by_shapes, fixed_key, flatten_call, glance, look
 from diffjit.api.engine.tracebacks import P, R, boundary, shorten
 from diffjit.dataclass import dataclass
+from diffjit.depth import deep_calls
 from diffjit.errors import UsageError
 from diffjit.frontend.entry.outputs import Change, Out, rebuild, refuse_shared, write_back
 from diffjit.garbage import no_garbage_collection
@@ -161,7 +162,7 @@ class Derived:
         """The executable for this structure of arguments; specialised again when something outside has changed."""
         found = self.known(call)
         if found is None or not found[0].valid():
-            with Building.lock, no_garbage_collection():  # imports the compiler, the first time
+            with Building.lock, no_garbage_collection(), deep_calls():  # imports the compiler, the first time
                 found = self.made(call, args, kwargs)
         if found[0].changed_outside:
             refuse_shared(found[0].changed_outside, (args, kwargs))

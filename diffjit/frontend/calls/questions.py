@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import field
 from typing import Any
 
@@ -42,7 +42,7 @@ class Questions(Mixin):
 
     questions: list[Question]
     changed_numbers: list[Value]  # by `x += 1` and its like
-    without_dims: set[Value]  # numbers that NumPy has as arrays without dimensions
+    without_dims: dict[Value, Any]  # numbers that NumPy has as arrays without dimensions, and where they are made
     changed_places: list[tuple[Value, Cells, Loc | None]]  # of changed numbers, what all names stood for
     boxes: list[tuple[Value, Value, Cells, Loc | None]]  # what `np.asarray` gives for such a number, the number, names
 
@@ -59,6 +59,17 @@ class Questions(Mixin):
     def own_number(self, number: Value) -> Value:
         """A number that has no other name: `y[()]`, `y.copy()`."""
         return self.build.value("cast", [number], number.type) if self.without_dims else number
+
+    def need_array(self, number: Value) -> None:
+        """Start again where a number that NumPy has as an array without dimensions is written to: it has to be one."""
+        if number in self.without_dims:
+            raise Learn("boxed", {self.without_dims[number]})
+
+    def as_index(self, owner: Any, index: Any) -> Any:
+        """An index into a number or an array without dimensions: a mask without dimensions is a truth value."""
+        sizes = [v.type.ndim if isinstance(v.type, Array) else 0 for v in (owner, index) if isinstance(v, Value)]
+        mask = sizes == [0, 0] and isinstance(index.type, Array) and index.type.dtype.kind == "b"
+        return self.number(index) if mask else index
 
     def names_of(self, value: Value) -> int:
         """How many names and parts of containers stand for a value."""
@@ -221,11 +232,11 @@ class Origins:
         for items in self.stored.values():
             yield from items
 
-    def made_by(self, value: Value, makers: set[Value]) -> frozenset[Value]:
+    def made_by(self, value: Value, makers: Collection[Value]) -> frozenset[Value]:
         """Which of `makers` a number may be, and not only be computed of."""
         if value not in self.makers:
             self.makers[value] = frozenset()
-            found = {value} & makers
+            found = {value} if value in makers else set[Value]()
             sources = list(self.sources.get(value, ()))
             op = value.op
             if not sources and op is not None and JOINED in op.attrs:

@@ -37,9 +37,11 @@ from diffjit.frontend.values.templates import (
     forget_values,
     freshen,
     kind_of,
+    same_object,
     shape,
     split,
 )
+from diffjit.frontend.values.values import Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.same_lists import SameLists
@@ -48,6 +50,7 @@ from diffjit.ir.types import fresh_lengths
 from diffjit.ir.walk import callees, walk
 
 MAX_ATTEMPTS = 30
+_CONSTANTS = (bool, int, float, str, type(None))
 RESULT = "result of the call", None  # no argument has such a name
 MAX_DEPTH = 8  # of tuples and objects in each other
 
@@ -525,9 +528,11 @@ class Recursion(Mixin):
 
 
 def _unchanged(a: Any, b: Any) -> bool:
-    """Whether two values are the same, or structures of the same values."""
+    """Whether two values are the same, equal constants, or structures of such."""
     if a is b:
         return True
+    if isinstance(a, Static) and isinstance(b, Static) and type(a.obj) in _CONSTANTS:
+        return same_object(a.obj, b.obj)
     if kind_of(a) is None or kind_of(a) != kind_of(b):
         return isinstance(a, av.Ref) and isinstance(b, av.Ref) and a.uid == b.uid
     return all(_unchanged(x, y) for x, y in zip(split(a), split(b), strict=True))

@@ -129,10 +129,15 @@ class Kind(Part):
     of = type
 
 
-class Forms(Part):
-    """The classes and lengths of the containers in a container."""
+def _forms(items: Any) -> set[Any]:
+    """The classes of the items of a tuple or list, and the lengths of those that are tuples and lists, too."""
+    return {(type(item), len(item) if isinstance(item, tuple | list) else None) for item in items}
 
-    of = staticmethod(lambda items: {(type(item), len(item)) for item in items})  # pyright: ignore[reportUnknownLambdaType]
+
+class Forms(Part):
+    """The classes and lengths of the containers in a tuple or list."""
+
+    of = staticmethod(_forms)
 
 
 class Keys(Part):

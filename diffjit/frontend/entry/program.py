@@ -395,7 +395,8 @@ def _called(interpreter: Interpreter, function: Any, values: list[Any], keywords
     try:
         return interpreter.call(Static(function), values, keywords, None)
     except RecursionError as error:
-        raise DiffjitError("DJ111", "the program nests too deeply to specialise") from error
+        cure = "write a long formula as several statements"
+        raise DiffjitError("DJ111", "the program nests too deeply to specialise", cure=cure) from error
 
 
 Place = tuple[Any, ...]  # an argument's name, then keys, numbers and attributes on the way to a leaf

@@ -159,7 +159,10 @@ class NumpyReductions(Mixin):
             condition = self.ew("not_equal", condition, Static(0))
         made = self.ew("where", condition, self._keep_static(x), self._keep_static(y), weak=False)
         if isinstance(made, Value) and isinstance(made.type, Scalar):
-            self.without_dims.add(made)
+            site = ("where", self.call_path, self.place())
+            if site in self.learned.boxed:
+                return self.array_from(made)
+            self.without_dims[made] = site
         return made
 
     def _keep_static(self, value: Any) -> Any:

@@ -9,6 +9,7 @@ from diffjit.errors import MemoryProblem
 from diffjit.frontend.numpy.reshapes import Written, changed, decide_reshapes
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, is_ref
 from diffjit.ir.walk import walk
@@ -41,6 +42,11 @@ class ReadOnly(Mixin):
             cure = "take np.ascontiguousarray(...) of it first"
             raise self.unsupported("DJ118", "steps in memory of an array that may not be in C's order", None, cure)
         return a
+
+    @core(windows.in_rows)
+    def is_in_rows(self, a: Any) -> Any:
+        """Whether the array stands in memory row by row, as far as is known."""
+        return Static(a.type.layout == "C")
 
     @core(windows.written_through)
     def mark_written(self, shown: Any) -> Any:

@@ -57,8 +57,7 @@ class Rows(Mixin):
         for table, its in tables.items():
             item = self.guards[its[0]].getter.owner
             forms = Forms(item.owner)
-            found = forms()
-            if len(found) == 1:
+            if isinstance(item.owner(), tuple | list) and len(found := forms()) == 1:
                 self.guards[table, "rows"] = Guard(forms, found)
                 for row in its:
                     del self.guards[row], self.guards[row, "kind"]

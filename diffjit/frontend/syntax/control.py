@@ -87,7 +87,21 @@ class Control(Mixin):
 
     def jumped(self) -> bool:
         """Whether the rest of this block is certainly not reached."""
-        return self.dead or bool(self.certain_jumps(self.cells))
+        return self.dead or bool(self.certain_jumps(self.cells)) or bool(self._one_of())
+
+    def _one_of(self) -> list[Any]:
+        """Jumps of which one is under way for certain, as each branch of a condition took one of them."""
+        for flag in self.flags_in(self.cells).values():
+            jumps = self.exhausted.get(flag, {}) if isinstance(flag, Value) else {}
+            if jumps and all(self.cells.get(key) is f for key, f in jumps.items()):
+                return list(jumps)
+        return []
+
+    def _remember_jumps(self, paths: list[Path]) -> None:
+        """Where neither path arrives, one of the jumps is under way, though which one is only known at run time."""
+        if all(p.dead or p.jumped for p in paths) and not self.certain_jumps(self.cells):
+            taken = {k: f for k, f in self.flags_in(self.cells).items() if not isinstance(f, Static)}
+            self.exhausted.update(dict.fromkeys((f for f in taken.values() if isinstance(f, Value)), taken))
 
     def jump(self, *key: Any, flag: Any = Static(True)) -> None:
         """Start a jump."""
@@ -198,14 +212,17 @@ class Control(Mixin):
 
         Closures read them later, and so does what runs on the way out (`awaited`).
         """
-        left: set[int] = set()
-        for key in self.certain_jumps(self.cells):
-            if key[1] == "return":
-                left.add(key[2])
-            elif key[1] == "raise":
-                around = self.handler_frames[key[2]]
-                left.update(f.uid for f in self.frames if f.uid not in around)
+        left = set().union(*map(self._left_by, self.certain_jumps(self.cells)))
+        if one_of := self._one_of():
+            left |= set.intersection(*map(self._left_by, one_of))
         return frozenset(left).difference((f.uid for f in self.frames if f.captured), *self.awaited)
+
+    def _left_by(self, key: Any) -> set[int]:
+        """Frames that a jump leaves."""
+        if key[1] == "raise":
+            around = self.handler_frames[key[2]]
+            return {f.uid for f in self.frames if f.uid not in around}
+        return {key[2]} if key[1] == "return" else set()
 
     def _place_rest(self, paths: list[Path], rest: Callable[[], None]) -> None:
         jumped = [p.jumped for p in paths]
@@ -269,6 +286,7 @@ class Control(Mixin):
             new[key] = instantiate(form, outputs, new)
         self.cells = new
         self._remember_static(new, first, second)
+        self._remember_jumps(paths)
         self._mind_copies(joiner, sides)
         return new.pop(RESULT, None)
 

@@ -43,9 +43,11 @@ class Abandon(Exception):
 _CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
 
 # Errors of what is no number, or cannot be indexed, iterated over or unpacked: None, and numbers for containers.
-_WRONG_KIND = frozenset({"DJ115", "DJ301", "DJ312", "DJ314"})
+_WRONG_KIND = frozenset({"DJ115", "DJ301", "DJ302", "DJ312", "DJ314"})
 # What Python and NumPy refuse whatever the numbers are: kinds, shapes, axes, arguments, attributes, missing names.
-_CERTAIN = frozenset({"DJ115", "DJ301", "DJ303", "DJ306", "DJ308", "DJ310", "DJ312", "DJ314", "DJ317", "DJ318"})
+_CERTAIN = frozenset(
+    {"DJ115", "DJ301", "DJ302", "DJ303", "DJ306", "DJ308", "DJ310", "DJ312", "DJ314", "DJ317", "DJ318"}
+)
 
 
 class Exceptions(Mixin):

@@ -49,6 +49,7 @@ class Learned:
     apart: set[Any] = field(default_factory=set)  # not empty: objects that branches choose from are changed later
     live: set[Any] = field(default_factory=set)  # lists whose items are objects that are changed in place
     doubts: set[Any] = field(default_factory=set)  # divisions of numbers that are Python's or NumPy's by path
+    boxed: set[Any] = field(default_factory=set)  # where `np.where` of numbers makes an array that is written to
     arenas: dict[type, Any] = field(default_factory=dict)  # classes whose objects hold one another -> their lists
     referred: set[Any] = field(default_factory=set)  # not empty: lists that nodes hold are known by their places, too
     whole: set[Any] = field(default_factory=set)  # classes whose objects from outside are read whole, as one of several

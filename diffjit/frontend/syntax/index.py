@@ -47,6 +47,7 @@ class Indexing(Mixin):
     def _item_at(self, owner: Any, index: Any, node: Any) -> Any:
         if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
             return self.get_item(self.certain(owner), self.certain(index), node)
+        index = self.as_index(owner, index)
         if isinstance(owner, Static) and is_kernel(owner.obj):
             return self.configured(owner.obj, index, node)
         if isinstance(owner, Static) and self.wrong_type(owner) is None:
@@ -125,6 +126,7 @@ class Indexing(Mixin):
         if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
             self.set_item(self.certain(owner), self.certain(index), value, node)
             return
+        index = self.as_index(owner, index)
         if isinstance(owner, Value) and isinstance(owner.type, Array):
             if owner in self.flat_of:
                 self.write_flat(self.flat_of[owner], lambda made: self.array_set(made, index, value, node))
@@ -144,6 +146,8 @@ class Indexing(Mixin):
                 return
             self.call_method(owner, "__setitem__", [index, value])
             return
+        if isinstance(owner, Value):
+            self.need_array(owner)
         python = TypeError if isinstance(owner, av.Tup) else self.wrong_type(owner)
         raise self.type_problem("DJ314", f"{describe(owner)} cannot be assigned into", node, python=python)
 

@@ -146,8 +146,9 @@ class Interpreter(
         self.lent_nodes: dict[int, Value] = {}  # arenas of which there are copies -> their lengths at first
         self.class_counts: dict[Any, int] = {}  # classes inside functions -> how many times they were made
         self.questions = []
-        self.changed_numbers, self.changed_places, self.without_dims, self.boxes = [], [], set(), []
+        self.changed_numbers, self.changed_places, self.without_dims, self.boxes = [], [], {}, []
         self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
+        self.exhausted: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> jumps, of which one is under way
         self.sets_error_state = False  # the program does, by np.errstate or np.seterr
         self.lost: set[tuple[type, str]] = set()  # attributes whose form behind a loop that did not run is not followed
         self._uids = itertools.count(1)

@@ -43,7 +43,7 @@ from diffjit.ir.types import Array, List, Scalar, Sym, Type, join_dims, same
 
 _APART = (av.Bound, "partial", "function", "tuple", "text")  # what may be one of several, each with its parts
 OR_EMPTY_TUPLE = "may be an empty tuple instead"  # why such a list must not change
-MOST_VARIANTS = 16  # of a sum; every use of it is interpreted once for each
+MOST_VARIANTS = 32  # of a sum; every use of it is interpreted once for each
 
 
 @dataclass(slots=True, eq=False)

@@ -104,10 +104,16 @@ def convert(value: Any, template: Any, side: Side) -> list[Value]:
 
 
 def _absent(template: Any, build: Builder) -> list[Value]:
-    """Leaves that are never read; only the number that tells variants apart may be compared before."""
-    if isinstance(template, SumT):
-        return [build.const(0), *(undef(build, ty) for v in template.variants for ty in leaf_types(v))]
-    return [undef(build, ty) for ty in leaf_types(template)]
+    """Leaves that are never read; only numbers that tell variants apart may be compared before."""
+    match template:
+        case SumT():
+            return [build.const(0), *(leaf for v in template.variants for leaf in _absent(v, build))]
+        case OptT() | MaybeT() if template.inner is not None:
+            return [undef(build, BOOL), *_absent(template.inner, build)]
+        case Node():
+            return [leaf for child in template.children for leaf in _absent(child, build)]
+        case _:
+            return [undef(build, ty) for ty in leaf_types(template)]
 
 
 def _convert_wrapped(value: Any, template: Any, side: Side, *, missing: Any) -> list[Value]:

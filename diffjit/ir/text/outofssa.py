@@ -218,7 +218,7 @@ class Emitter:
         for op in walk(self.function.body):
             if op.kind in _COPYING or self.printer.passes_on(op):
                 read += [self.liveness.variable(v) for v in op.inputs if v not in self.folding.folded]
-            elif op.kind == "if":  # whichever way that goes, the result is the same
+            elif op.kind in ("if", "cast"):  # whichever way that goes, the result is the same or nobody reads it
                 read += map(self.liveness.variable, self.liveness.leaves(op.inputs[0]))
         found: set[Value] = set()
         while read:

@@ -15,7 +15,7 @@ import string
 import numpy as np
 
 from diffjit.primitives.library.axes import is_never_one, is_one, places
-from diffjit.primitives.library.windows import written_through
+from diffjit.primitives.library.windows import in_rows, unchanging, written_through
 from diffjit.primitives.registry import implements
 
 
@@ -30,7 +30,12 @@ def einsum(*operands, out=None, optimize=False):
             tuple(np.asarray(x) for x in operands[: len(operands) // 2 * 2 : 2]),
         )
     inputs, wanted = labels_of(text, tuple(a.ndim for a in arrays))
-    labels, value = diagonals_of(inputs[0], arrays[0])
+    shown = len(arrays) == 1 and set(inputs[0]) == set(wanted)  # as a view, which programs may write to
+    if shown and are_copies(inputs[0], arrays[0]):
+        labels, value = diagonals_of(inputs[0], unchanging(arrays[0]))
+        value = unchanging(value)
+    else:
+        labels, value = diagonals_of(inputs[0], arrays[0])
     for k in places(len(arrays))[1:]:
         more_labels, more = diagonals_of(inputs[k], arrays[k])
         needed = wanted + "".join(inputs[k + 1 :])
@@ -82,6 +87,12 @@ def labels_of(text, ranks):
     return inputs, right.replace("...", unnamed)
 
 
+def are_copies(labels, a):
+    """Whether diagonals are copies here, as they are views in NumPy: not of one matrix, nor of the last two axes."""
+    again = len(labels) - len(set(labels))
+    return again > 0 and not (again == 1 and (len(labels) == 2 or (labels[-1] == labels[-2] and in_rows(a))))
+
+
 def diagonals_of(labels, a):
     """Labels that repeat within one operand select its diagonal."""
     for c in labels:
@@ -92,6 +103,9 @@ def diagonals_of(labels, a):
                 raise ValueError("np.einsum: a label stands for two lengths")
             if a.ndim == 2:
                 return c, written_through(np.diagonal(a))
+            if not are_copies(labels, a):
+                rows = np.reshape(a, (*a.shape[:-2], a.shape[-1] * a.shape[-1]))
+                return labels[:-1], rows[..., :: a.shape[-1] + 1]
             moved = np.moveaxis(a, (first, second), (0, 1))
             k = np.arange(moved.shape[0])
             return diagonals_of(c + labels[:first] + labels[first + 1 : second] + labels[second + 1 :], moved[k, k])

@@ -15,6 +15,8 @@ import sys
 from dataclasses import field
 from typing import Any, cast
 
+import numpy as np
+
 from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError, written
 from diffjit.primitives.routines import RUN, Held, Slot
@@ -152,12 +154,18 @@ class Act:
         given = list(values)
         args, kwargs = filled(self.arguments, given)
         before = _copied((args, kwargs))
-        returned = self.function(*args, **kwargs)
+        try:
+            returned = self.function(*args, **kwargs)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            problem = f"what `{self.name}` gives is changed, and may be an array of the program"
+            raise UsageError("DJ552", problem, cure="change the array itself") from error
         self._unchanged(before, (args, kwargs))
         if self.gives == "nothing":
             return ()
         if self.gives == "object":
-            RUN.objects.append(returned)
+            RUN.objects.append(returned if self.sees_memory else _shown(returned, values))
             return len(RUN.objects) - 1
         return {"bool": bool, "int": int, "float": float}[self.gives](returned)
 
@@ -168,6 +176,18 @@ class Act:
                 "DJ552", f"`{self.name}` changed a list or dict that it was given",
                 cure="return what it computes, or change a copy",
             )  # fmt: skip
+
+
+def _shown(returned: Any, given: tuple[Any, ...]) -> Any:
+    """A result that shows an array that was given, a copy of the program's: it cannot be written to."""
+    if not isinstance(returned, np.ndarray):
+        return returned
+    result: Any = cast("Any", returned)
+    if not any(isinstance(a, np.ndarray) and np.may_share_memory(result, cast("Any", a)) for a in given):
+        return result
+    shown: Any = result.view()
+    shown.flags.writeable = False
+    return shown
 
 
 def _copied(value: Any) -> Any:

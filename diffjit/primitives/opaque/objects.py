@@ -129,6 +129,36 @@ class Opaque:  # noqa: PLW1641 - no dict has it as a key
     def __or__(self, other):
         return ask(operator.or_, self, other)
 
+    def __iadd__(self, other):
+        return ask(operator.iadd, self, other)
+
+    def __isub__(self, other):
+        return ask(operator.isub, self, other)
+
+    def __imul__(self, other):
+        return ask(operator.imul, self, other)
+
+    def __itruediv__(self, other):
+        return ask(operator.itruediv, self, other)
+
+    def __ifloordiv__(self, other):
+        return ask(operator.ifloordiv, self, other)
+
+    def __imod__(self, other):
+        return ask(operator.imod, self, other)
+
+    def __ipow__(self, other):
+        return ask(operator.ipow, self, other)
+
+    def __imatmul__(self, other):
+        return ask(operator.imatmul, self, other)
+
+    def __iand__(self, other):
+        return ask(operator.iand, self, other)
+
+    def __ior__(self, other):
+        return ask(operator.ior, self, other)
+
     def __neg__(self):
         return ask(operator.neg, self)
 
