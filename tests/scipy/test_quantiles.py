@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special as sc
-from scipy import stats
+from scipy import integrate, stats
 
 import diffjit as dj
 from diffjit.primitives.foreign import learn
+from diffjit.primitives.library.stats import families
 from diffjit.primitives.registry import COMPOSITES
 from tests.scipy import sample_rows  # noqa: F401 - adds its rows
 from tests.scipy.rows import ROWS
@@ -171,3 +172,24 @@ def test_every_function_is_here() -> None:
 def test_refused() -> None:
     with pytest.raises(dj.UnsupportedSyntax, match=r"genhyperbolic\.ppf|norminvgauss\.ppf"):
         dj.jit(lambda a: stats.norminvgauss.ppf(0.3, a, 0.2), backend="python")(1.3)
+
+
+@np.vectorize
+def area(x: float) -> float:
+    return integrate.quad(lambda t: 2.0 * t, 0.0, x)[0]
+
+
+class Wedge(stats.rv_continuous):
+    """A family whose distribution function is a quadrature by a function beside it."""
+
+    def _pdf(self, x):
+        return 2.0 * x
+
+    def _cdf(self, x):
+        return area(x)
+
+
+def test_a_quadrature_by_a_function_beside_the_family_is_no_formula() -> None:
+    family = Wedge(a=0.0, b=1.0, name="wedge")
+    assert families.has(family, "_pdf")
+    assert not families.has(family, "_cdf")
