@@ -77,6 +77,6 @@ for name, n in (("hermite", 4), ("hermitenorm", 3), ("legendre", 5), ("chebyt", 
     row(f"{name}", lambda x, f=family, n=n: f(n)(x), Q / 2, of=family)
 row("shapes", lambda x: sc.genlaguerre(3, 0.5)(x) * sc.gegenbauer(3, 0.7)(x), Q / 2, of=(sc.genlaguerre, sc.gegenbauer))
 row("jacobi", lambda a, x: sc.jacobi(4, a, 0.2)(x), 0.3, Q / 2, of=sc.jacobi, twice=True)
-for n, m in ((0, 0), (3, 2), (5, -3), (4, 4), (2, 3)):
+for n, m in ((0, 0), (3, 2), (5, -3), (4, 4), (2, 3)) if hasattr(sc, "sph_harm_y") else ():  # SciPy 1.15
     row(f"sph_harm_y {n} {m}", lambda t, p, n=n, m=m: np.real(sc.sph_harm_y(n, m, t, p)) * 0.7
         + np.imag(sc.sph_harm_y(n, m, t, p)), Q, 2 * Q, of=sc.sph_harm_y)  # fmt: skip
