@@ -7,6 +7,8 @@ import pytest
 
 from tests.corpus.registry import load_all, rng
 
+DEPRECATED = ("numpy.fix is deprecated", "Setting the shape on a NumPy array")  # by NumPy 2.5
+pytestmark = [pytest.mark.filterwarnings(f"ignore:{words}:DeprecationWarning") for words in DEPRECATED]
 PROGRAMS = load_all()
 NAMES = sorted(PROGRAMS)
 SCIENCE = [name for name in NAMES if PROGRAMS[name].function.__module__.rpartition(".")[2].startswith("science_")]

@@ -249,9 +249,10 @@ def unused(plain: Callable[..., Any]) -> tuple[tuple[int, str, Any], ...]:
         return ()
     read: set[Any] = set()
     for instruction in dis.get_instructions(found):
-        if instruction.opname.startswith(("LOAD", "MAKE_CELL", "DELETE")):
+        if instruction.opname.startswith(("LOAD", "MAKE_CELL", "DELETE", "STORE_FAST_LOAD_FAST")):
             named: Any = instruction.argval  # several names where one instruction loads several
-            read.update(named if isinstance(named, tuple) else (named,))  # pyright: ignore[reportUnknownArgumentType]
+            loaded: list[Any] = list(named) if isinstance(named, tuple) else [named]  # pyright: ignore[reportUnknownArgumentType]
+            read.update(loaded[1:] if instruction.opname.startswith("STORE") else loaded)
     parameters = inspect.signature(plain).parameters.values()
     return tuple((k, p.name, p.default) for k, p in enumerate(parameters) if p.name not in read)
 

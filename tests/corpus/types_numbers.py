@@ -244,3 +244,13 @@ def numpy_scalars_as_arguments(x, n, flag):
     for k in range(n):
         total += x.clip(0.0, 0.9) * k + len(x.shape)
     return total * n / 2 + x.sum() * x.ndim + x.astype(np.float64) * n.astype(float) + x.size * x.item()
+
+
+@program(args=lambda: (0.7, 5), wrt=("x",), tags=("types",))
+def exponents_of_the_run(x, n):
+    """`math.frexp` and `math.ldexp`: exponents are ints, of numbers and of loops."""
+    total = 0.0
+    for k in range(n):
+        mantissa, exponent = math.frexp(x * 3.0**k)
+        total += math.ldexp(mantissa * x, exponent - n) + math.ldexp(k, 2 - k) * mantissa
+    return total * math.ldexp(x, n > 3) + math.gcd(n, 10) * x

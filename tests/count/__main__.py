@@ -19,7 +19,7 @@ import time
 from tests.count.measure import measured
 from tests.count.names import known
 from tests.count.page import write
-from tests.count.record import add, read, store
+from tests.count.record import add, installed, read, store, versions
 from tests.count.rows import rows
 
 
@@ -85,7 +85,10 @@ def main() -> None:
         return
     if not options.page:
         table, record = rows(), read()
-        store({n: record.get(n, {"result": "nature" if table[n].reason else "waiting"}) for n in known()})
+        everything = not (options.names or options.again or options.missing)
+        kept = {} if everything else record
+        new = {n: {"result": "nature" if table[n].reason else "waiting"} for n in known()}
+        store({**kept, **new, **{n: record[n] for n in new if n in record}}, installed() if everything else versions())
         chosen = [n for n in known() if not table[n].reason and n.startswith(tuple(options.names) or "")]
         if options.missing:
             chosen = [n for n in chosen if record.get(n, {"result": "waiting"})["result"] == "waiting"]

@@ -127,7 +127,9 @@ def page() -> str:
     }
     modules = [*MODULES, "distributions of scipy.stats"]
     by_module = {m: {n: v for n, v in verdicts.items() if module_of(n) == m} for m in modules}
-    lines = [HEAD.format(versions=versions(), modes=measured_modes(record))]
+    others = sorted({found["with"] for found in record.values() if "with" in found})
+    measured_with = "; what is newer, with ".join([versions(), *([" or with ".join(others)] if others else [])])
+    lines = [HEAD.format(versions=measured_with, modes=measured_modes(record))]
     lines += [
         "| module | callables | differentiable | value only | refused | not measured yet |",
         "|---|--:|--:|--:|--:|--:|",

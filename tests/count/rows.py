@@ -13,6 +13,7 @@ differentiated by where they are floats or complex numbers.
 from __future__ import annotations
 
 import ast
+import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,12 +59,14 @@ import scipy.sparse.linalg as sl
 import scipy.special as sc
 import scipy.cluster.hierarchy
 import scipy.sparse.csgraph
-from scipy import cluster, differentiate, fftpack, spatial, stats
+from scipy import cluster, fftpack, spatial, stats
 from scipy.spatial import distance, transform
 from scipy.spatial.transform import Rotation, RotationSpline, Slerp
 
 import diffjit as dj
 """
+if importlib.util.find_spec("scipy.differentiate"):  # SciPy 1.15
+    HEADER += "from scipy import differentiate\n"
 
 
 def samples() -> dict[str, Any]:

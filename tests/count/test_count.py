@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
 
 import pytest
 
@@ -24,10 +23,10 @@ def test_every_callable_is_counted():
 
 
 def may_be_dropped(name):
-    """Whether a library is older than what was measured, which may have dropped the name; Python's is as it was."""
+    """Whether a library is older than what was measured, which may have dropped the name; Python's drop none."""
     module = name.partition(".")[0]
     if module in ("math", "cmath"):
-        return sys.version_info[:2] != (3, 11)
+        return False
     found = re.search(rf"{module} ([0-9.]+)", versions(), re.IGNORECASE)
     parts = [tuple(map(int, v.split(".")[:2])) for v in (importlib.import_module(module).__version__, found[1])]
     return parts[0] < parts[1]

@@ -752,6 +752,11 @@ case(math.prod, [2, 3], start=4)
 case(math.prod, [])
 if hasattr(math, "sumprod"):  # Python 3.12
     case(math.sumprod, [0.1] * 10, [3.0] * 10)  # pyright: ignore[reportAttributeAccessIssue]
+if hasattr(math, "fma"):  # Python 3.13
+    for operands in ((0.1, 10.0, -1.0), (1.0 + 2.0**-30, 1.0 - 2.0**-30, -1.0), (1e300, -1e-300, 1.0), (3, 4, 5)):
+        case(math.fma, *operands)  # pyright: ignore[reportAttributeAccessIssue]
+    for operands in ((math.inf, 2.0, 1.0), (math.nan, 2.0, 1.0), (0.0, 2.0, -1.0), (1e300, 3.7e7, 1.0)):
+        case(math.fma, *operands)  # pyright: ignore[reportAttributeAccessIssue]
 case(math.fsum, [0.1] * 10)
 case(math.fsum, [1e100, 1.0, -1e100])
 case(math.fsum, list(V))

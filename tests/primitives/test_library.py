@@ -12,7 +12,7 @@ import pytest
 
 import diffjit as dj
 from diffjit.primitives.foreign import learn
-from diffjit.primitives.registry import COMPOSITES
+from diffjit.primitives.registry import COMPOSITES, unread
 from tests.primitives.library_cases import CASES
 
 learn()
@@ -270,3 +270,10 @@ def test_result_type(backend):
             args = np.ones(2, a), np.ones(3, b), n, x
             want = [y.dtype for y in kinds(*args)]
             assert [y.dtype for y in dj.jit(kinds, backend=backend)(*args)] == want
+
+
+def test_what_a_comprehension_reads_is_read():
+    def plain(function, values, other):
+        return [function(v) for v in values]
+
+    assert [name for _, name, _ in unread(plain)] == ["other"]

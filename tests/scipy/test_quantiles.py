@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special as sc
-from scipy import stats
+from scipy import integrate, stats
 
 import diffjit as dj
 from diffjit.primitives.foreign import learn
+from diffjit.primitives.library.stats import families
 from diffjit.primitives.registry import COMPOSITES
 from tests.scipy import sample_rows  # noqa: F401 - adds its rows
 from tests.scipy.rows import ROWS
@@ -108,7 +109,7 @@ def test_as_jax_has_it() -> None:
     np.testing.assert_allclose(dj.grad(lambda a: np.sum(sc.gammainc(a, U)))(A), theirs, rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", [name for name in FAMILIES if hasattr(stats, name)])
 def test_families(name: str) -> None:
     """Quantile, and what it is the inverse of, by all parameters."""
     family, shapes = getattr(stats, name), FAMILIES[name]
@@ -153,13 +154,16 @@ def test_counts() -> None:
     equal(lambda p: stats.binom.cdf(K, 5, p) + stats.binom.sf(K, 5, p) ** 2 + stats.binom.pmf(K, 5, p), (0.3,))
     equal(lambda n, p: stats.nbinom.cdf(K, n, p) + stats.nbinom.sf(K, n, p) + stats.nbinom.pmf(K, n, p), (2.5, 0.3))
     equal(lambda mu: stats.poisson.mean(mu) + stats.poisson.std(mu) + stats.binom.var(5, mu / 9), (2.5,))
+    for moments in ("s", "k"):
+        equal(lambda p, m=moments: stats.nbinom.stats(5, p, moments=m), (0.3,))
+    equal(lambda p: stats.binom.stats(5, p, moments="s") + stats.nbinom.mean(4, p) / stats.nbinom.var(4, p), (0.3,))
     equal(lambda x: stats.cosine.cdf(x), (0.3,))
 
 
 def test_every_function_is_here() -> None:
     learn()
     private = {"_cauchy_ppf", "_cauchy_isf", "_beta_ppf", "_binom_pmf", "_binom_cdf", "_binom_sf", "_nbinom_pmf",
-               "_nbinom_cdf", "_nbinom_sf", "_cosine_cdf", "nbdtr", "nbdtrc"}  # fmt: skip
+               "_nbinom_cdf", "_nbinom_sf", "_cosine_cdf", "nbdtr", "nbdtrc", "_binom_pdf", "_nbinom_pdf"}  # fmt: skip
     own = "diffjit.primitives.library.special."
     homes = {f: plain.__module__ for f, plain in COMPOSITES.items() if plain.__module__.startswith(own)}
     declared = {f.__name__ for f, home in homes.items() if home != own + "orthogonal"}
@@ -171,3 +175,24 @@ def test_every_function_is_here() -> None:
 def test_refused() -> None:
     with pytest.raises(dj.UnsupportedSyntax, match=r"genhyperbolic\.ppf|norminvgauss\.ppf"):
         dj.jit(lambda a: stats.norminvgauss.ppf(0.3, a, 0.2), backend="python")(1.3)
+
+
+@np.vectorize
+def area(x: float) -> float:
+    return integrate.quad(lambda t: 2.0 * t, 0.0, x)[0]
+
+
+class Wedge(stats.rv_continuous):
+    """A family whose distribution function is a quadrature by a function beside it."""
+
+    def _pdf(self, x):
+        return 2.0 * x
+
+    def _cdf(self, x):
+        return area(x)
+
+
+def test_a_quadrature_by_a_function_beside_the_family_is_no_formula() -> None:
+    family = Wedge(a=0.0, b=1.0, name="wedge")
+    assert families.has(family, "_pdf")
+    assert not families.has(family, "_cdf")

@@ -96,13 +96,21 @@ def test_one_number(name):
     compared(LINES[name], 1.3, exact=lambda k: k - np.arcsinh(1.0), value=1e-7, first=1e-6)
 
 
+def slopes(p, y):
+    """Of what `squares` leaves over, by the parameters."""
+    return np.stack([np.exp(-p[1] * POINTS), -p[0] * POINTS * np.exp(-p[1] * POINTS), np.ones_like(POINTS)], axis=1)
+
+
 def test_leastsq():
-    wanted = lambda k: so.least_squares(
-        lambda p: decay(POINTS, *p) - k * SEEN, [1.0, 1.0, 0.0], xtol=1e-15, ftol=1e-15, gtol=1e-15
-    ).x[1]  # fmt: skip
-    compared(lambda k: squares(k)[0][1] + k, 1.3, exact=lambda k: wanted(k) + k, value=1e-6, first=1e-5, order=1)
-    found, plain = dj.jit(lambda k: squares(k, full_output=True)[1], backend="python")(1.3), squares(1.3, full_output=1)
-    np.testing.assert_allclose(found, plain[1], rtol=1e-5)
+    exactly = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}
+    left = lambda p, k: decay(POINTS, *p) - k * SEEN
+    wanted = lambda k: so.least_squares(left, [1.0, 1.0, 0.0], slopes, args=(k,), **exactly).x
+    for part in (0, 1, 2):
+        exact = lambda k, part=part: wanted(k)[part] + k
+        compared(lambda k, part=part: squares(k)[0][part] + k, 1.3, exact=exact, value=1e-6, first=1e-8, order=1)
+    found = dj.jit(lambda k: squares(k, full_output=True)[1], backend="python")(1.3)
+    exactly["gtol"] = 0.0  # SciPy's covariance is that of the step before the last
+    np.testing.assert_allclose(found, squares(1.3, full_output=True, Dfun=slopes, **exactly)[1], rtol=1e-7)
 
 
 REGIONS = {

@@ -44,6 +44,7 @@ _dispatching: Any = functools.singledispatch(abs)
 _DISPATCHER = _dispatching.__code__
 
 _CONTAINERS = (dict, list, set, frozenset, tuple)
+_WHOLE = {"gcd": (0, 1), "lcm": (0, 1), "ldexp": (1,)}  # operands of functions of `math` that are ints
 
 
 class Calls(Mixin):
@@ -401,7 +402,7 @@ class Calls(Mixin):
         if isinstance(obj, np.ufunc):
             args = [self.as_operand(a) for a in args]
         if from_math:
-            args = [self.as_python_float(kind, a, node) for a in args]
+            args = [self.as_python_number(kind, place, a, node) for place, a in enumerate(args)]
         has_out = not is_none(out)
         if has_out:
             self.receiver(out, node)
@@ -421,8 +422,8 @@ class Calls(Mixin):
             return out
         return result
 
-    def as_python_float(self, kind: str, value: Any, node: Any) -> Any:
-        """math.* turns its argument into a Python number."""
+    def as_python_number(self, kind: str, place: int, value: Any, node: Any) -> Any:
+        """math.* turns its arguments into Python's numbers: into floats, but for those that have to be ints."""
         if isinstance(value, Static):
             return value
         number = self.number(value)
@@ -438,7 +439,7 @@ class Calls(Mixin):
                     cure="use the NumPy function of the same name",
                     python=TypeError,
                 )
-        if kind in ("gcd", "lcm"):
+        if place in _WHOLE.get(kind, ()) and number.type.dtype.kind in "biu":
             return self.cast(number, np.int64, weak=True)
         return (
             self.cast(number, np.float64, weak=True)

@@ -119,6 +119,29 @@ if _sumprod is not None:  # Python 3.12
         return math.fsum([x * y for x, y in zip(p, q, strict=True)])
 
 
+def rounding_of_product(x, y):
+    """What the rounded product lacks of x * y: halves of both have so few digits that products of these are exact."""
+    x, x_exponent = math.frexp(x)
+    y, y_exponent = math.frexp(y)
+    x_far, y_far = 134217729.0 * x, 134217729.0 * y  # 2**27 + 1 cuts 53 digits in the middle
+    x_high, y_high = x_far - (x_far - x), y_far - (y_far - y)
+    x_low, y_low = x - x_high, y - y_high
+    rest = ((x_high * y_high - x * y) + x_high * y_low + x_low * y_high) + x_low * y_low
+    return math.ldexp(rest, x_exponent + y_exponent)
+
+
+_fma = getattr(math, "fma", None)
+if _fma is not None:  # Python 3.13
+
+    @implements(_fma)
+    def fma(x, y, z, /):
+        """A product and a sum with one rounding."""
+        product = 1.0 * x * y
+        if not np.isfinite(product):
+            return product + z
+        return math.fsum([product, rounding_of_product(1.0 * x, 1.0 * y), z])
+
+
 @implements(math.fsum)
 def fsum(seq, /):
     """Sum of a sequence with Neumaier's correction: the rounding errors are summed apart."""

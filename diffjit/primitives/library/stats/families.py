@@ -30,9 +30,19 @@ def has(family, name):
     """Whether a family has a formula of its own for a method."""
     base = stats.rv_discrete if isinstance(family, stats.rv_discrete) else stats.rv_continuous
     own = getattr(type(family), name)
-    # What goes through the numbers one by one, as with quad, counts on arrays of shapes as long as the points.
-    one_by_one = {"quad", "zip", "nditer", "vectorize"} & set(getattr(getattr(own, "__code__", None), "co_names", ()))
-    return own is not getattr(base, name) and not one_by_one
+    return own is not getattr(base, name) and not goes_one_by_one(own)
+
+
+def goes_one_by_one(method):
+    """Whether a method goes through the numbers one by one, as with quad, itself or by a function beside it.
+
+    Such a method counts on arrays of shapes as long as the points.
+    """
+    names = set(getattr(getattr(method, "__code__", None), "co_names", ()))
+    around = getattr(method, "__globals__", {})
+    return bool({"quad", "zip", "nditer", "vectorize"} & names) or any(
+        isinstance(around.get(name), np.vectorize) for name in names
+    )
 
 
 def refused(family, method):
