@@ -483,6 +483,66 @@ def objects_beside_arrays(x, y):
     return s + np.sum(t.values**2) + np.sum(copied) + np.sum(x * np.asarray(t, dtype="float64"))
 
 
+class Slope:
+    """A number with a derivative of its own, as textbooks write it: NumPy's functions call its methods."""
+
+    def __init__(self, value, slope):
+        self.value = value
+        self.slope = slope
+
+    def __add__(self, other):
+        return Slope(self.value + other.value, self.slope + other.slope)
+
+    def __mul__(self, other):
+        if not isinstance(other, Slope):
+            other = Slope(other, 0.0)
+        return Slope(self.value * other.value, self.value * other.slope + self.slope * other.value)
+
+    __rmul__ = __mul__
+
+    def __rtruediv__(self, other):
+        return Slope(other / self.value, -other * self.slope / self.value**2)
+
+    def __neg__(self):
+        return Slope(-self.value, -self.slope)
+
+    def __abs__(self):
+        return Slope(np.abs(self.value), np.sign(self.value) * self.slope)
+
+    def conjugate(self):
+        return self
+
+    def sin(self):
+        return Slope(np.sin(self.value), np.cos(self.value) * self.slope)
+
+    def exp(self):
+        return Slope(np.exp(self.value), np.exp(self.value) * self.slope)
+
+    def arctan2(self, other):
+        squares = self.value**2 + other.value**2
+        return Slope(
+            np.arctan2(self.value, other.value), (other.value * self.slope - self.value * other.slope) / squares
+        )
+
+    @property
+    def real(self):
+        return self.value
+
+
+@program(args=lambda: (0.7, np.array([0.8, 1.3])), wrt=("x", "w"), tags=("language",))
+def functions_of_objects(x, w):
+    """NumPy takes an object that is no array as an element: by the operator or the method of its function's name."""
+    d = Slope(x, 1.0)
+    y = np.sin(np.exp(d) * 0.5) + np.multiply(2.0, d) + np.square(np.add(d, d)) + np.reciprocal(np.abs(np.negative(d)))
+    for k in range(len(w)):
+        y = y * w[k] + np.arctan2(np.sin(d), np.conj(d))
+    try:
+        y = np.tanh(y)
+    except TypeError:
+        y = y * 2.0
+    return y.slope * np.real(y)
+
+
 class Parameters(OrderedDict):
     """A dict with attributes, whose keys are made in `__init__`."""
 

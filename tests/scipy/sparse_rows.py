@@ -51,6 +51,16 @@ row("eigsh", lambda a: sl.eigsh(sp.csc_array(a + a.T), 2, v0=ONES)[0], SIX, of=s
 row("eigsh vectors", lambda a: np.abs(sl.eigsh(sp.csc_array(a + a.T), 2, v0=ONES, which="SA")[1]), SIX)
 row("eigsh dense", lambda a: sl.eigsh(a + a.T, 3, sigma=1.0, v0=ONES, return_eigenvectors=False), SIX)
 
+for name in ("sqrt", "sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arctanh", "expm1", "log1p", "sign",
+             "deg2rad", "rad2deg", "rint", "floor", "ceil", "trunc"):  # fmt: skip
+    row(f"sparse {name}", lambda v, f=name: getattr(sp.csc_array(np.diag(v)), f)().toarray(), np.abs(V) / 4)
+row("sparse abs", lambda v: abs(sp.csr_matrix(np.diag(v))).toarray() + np.abs(sp.csr_array(np.diag(v))).toarray(), V)
+row("sparse sums", lambda v: (abs(sp.coo_matrix((v, ([0, 1, 0, 1], [1, 1, 1, 0])), (2, 2))).tanh() * 2.0).toarray(), V)
+row("sparse parts", lambda v: np.real(sp.csr_array(np.diag(v * (1 + 2j)))).toarray() * v, V)
+row("sparse imag", lambda v: sp.csc_array(np.diag(v * (1 + 2j))).imag.toarray() * v, V)
+row("sparse conj", lambda v: np.conj(sp.csc_array(np.diag(v * (1 + 2j)))).imag.toarray(), V)
+row("sparse mean", lambda p: sp.csr_array(p).mean() + sp.csr_array(p).mean(axis=1) * sp.csc_array(p).mean(0), S)
+
 # Formats and blocks ---------------------------------------------------------------------------------------------------
 
 

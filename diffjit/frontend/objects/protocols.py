@@ -1,7 +1,7 @@
 """Objects that stand for arrays: `__array__` says which, and NumPy's functions ask how an object wants to be met.
 
 A ufunc asks the class of an operand for `__array_ufunc__`, another function for `__array_function__`. Reductions and
-their kin call the method of their name.
+their kin call the method of their name, and so do ufuncs of an object that is no array: `np.sin(x)` is `x.sin()`.
 All else takes what `__array__` gives.
 """
 
@@ -28,6 +28,20 @@ _METHODS: dict[Any, dict[str, Any]] = {
     np.sum: {}, np.prod: {}, np.max: {}, np.amax: {}, np.min: {}, np.amin: {}, np.any: {}, np.all: {}, np.mean: {},
     np.std: {"ddof": 0}, np.var: {"ddof": 0}, np.cumsum: {},
 }  # fmt: skip
+_ARRAYS = ("__array__", "__array_interface__", "__array_struct__", "__array_function__", "__buffer__")
+# Ufuncs of elements that are objects: by an operator, or by the method of their name.
+_UNARY = {"absolute": "__abs__", "negative": "__neg__", "positive": "__pos__", "invert": "__invert__",
+          "floor": "__floor__", "ceil": "__ceil__", "trunc": "__trunc__"}  # fmt: skip
+_BINARY = frozenset({
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "matmul", "bitwise_and",
+    "bitwise_or", "bitwise_xor", "left_shift", "right_shift",
+})  # fmt: skip
+_BY_METHOD = frozenset({
+    "conjugate", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin",
+    "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "fabs", "rint",
+    "degrees", "radians", "deg2rad", "rad2deg", "fmod",
+})  # fmt: skip
+_PARTS = (np.real, np.imag)
 _BARE = {np.round: ("decimals",), np.clip: ("a_min", "a_max")}  # those of elements
 
 
@@ -48,13 +62,20 @@ class Protocols(Mixin):
         if isinstance(function, np.ufunc):
             owner = next((a for a in args if self.has_method(a, "__array_ufunc__")), None)
             if owner is None:
-                return None
+                return None if kwargs else self.call_of_objects(function, args, node)
             cls = self.contents(owner).cls
             if self.class_lookup(cls, "__array_ufunc__") is None:
                 message = f"operand '{cls.__name__}' does not support ufuncs (__array_ufunc__=None)"
                 raise self.type_problem("DJ309", message, node, cure="call its own methods", python=TypeError)
             given = [Static(function), Static("__call__"), *args]
             return self.call_method(owner, "__array_ufunc__", given, kwargs)
+        if (
+            any(function is part for part in _PARTS)
+            and args
+            and self._is_element(args[0])
+            and self.has_method(args[0], function.__name__)
+        ):
+            return self.get_attribute(args[0], function.__name__, node)
         if type(function) is _DISPATCHED:
             found = self.call_array_function(function, args, kwargs, node)
             if found is not None:
@@ -70,6 +91,42 @@ class Protocols(Mixin):
         if function in _BARE and self.has_method(args[0], name):
             return self.call_method(args[0], name, args[1:], kwargs)
         return None
+
+    def call_of_objects(self, ufunc: np.ufunc, args: list[Any], node: Any) -> Any:
+        """What a ufunc makes of objects that are no arrays: an operator or a method of theirs; None of other things."""
+        alone = [self._is_element(a) for a in args]
+        if ufunc.nout != 1 or len(args) != ufunc.nin or not any(alone):
+            return None
+        if not all(one or self._is_number(a) for one, a in zip(alone, args, strict=True)):
+            return None
+        name = ufunc.__name__
+        if name in _UNARY:
+            return self.call_method(args[0], _UNARY[name], [])
+        if name in ("square", "reciprocal"):
+            first, kind = (args[0], "multiply") if name == "square" else (Static(1), "divide")
+            return self.binary(kind, first, args[0], node)
+        if name in _BINARY:
+            return self.binary(name, *args, node)
+        if name not in _BY_METHOD:
+            return None
+        if not alone[0] or not self.has_method(args[0], name):
+            kind = self.class_of(args[0]).__name__ if alone[0] else "float"
+            message = f"loop of ufunc does not support argument 0 of type {kind} which has no callable {name} method"
+            raise self.type_problem("DJ309", message, node, cure=f"give the class a method `{name}`", python=TypeError)
+        return self.call_method(args[0], name, args[1:])
+
+    def _is_element(self, value: Any) -> bool:
+        """Whether NumPy takes an object as one element: its class says nothing of arrays, and it is no sequence."""
+        held = self.contents(value) if isinstance(value, av.Ref) and not isinstance(value, av.Handle) else None
+        if not isinstance(held, av.ObjC) or self.is_opaque(value):
+            return False
+        sequence = self.class_has(held.cls, "__len__") and self.class_has(held.cls, "__getitem__")
+        return not sequence and not any(self.class_has(held.cls, n) for n in _ARRAYS)
+
+    def _is_number(self, value: Any) -> bool:
+        if isinstance(value, Value):
+            return isinstance(value.type, Scalar)
+        return isinstance(value, Static) and isinstance(value.obj, int | float | complex | np.number)
 
     def call_array_function(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """What the classes of arguments make of NumPy's function, derived ones first; None where none has a say."""

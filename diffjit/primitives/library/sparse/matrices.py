@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from diffjit.primitives.library.axes import as_float, one_axis
+from diffjit.primitives.library.sparse.entrywise import Entrywise
 from diffjit.primitives.registry import implements
 
 
@@ -91,7 +92,7 @@ def is_sparse(x):
     return isinstance(x, (Sparse, scipy.sparse.spmatrix, scipy.sparse.sparray))
 
 
-class Sparse:
+class Sparse(Entrywise):
     """What all of them can do, by rows and columns of entries."""
 
     matrix = False  # whether `*` is a product of matrices
@@ -104,6 +105,12 @@ class Sparse:
         """Another one, of other entries at the same places."""
         _, row, col = self.entries()
         return of_format(self.form, self.matrix, data, row, col, self.shape)
+
+    def of_sums(self, function):
+        """Another one, of a function of the elements: entries at one place are one element."""
+        data, row, col = self.entries()
+        data, row, col = summed(data, row, col, self.shape[1])
+        return of_format(self.form, self.matrix, function(data), row, col, self.shape)
 
     @property
     def T(self):  # noqa: N802 - SciPy's name
@@ -269,6 +276,11 @@ class Sparse:
         if self.matrix:
             return np.asmatrix(out) if axis == 0 else np.asmatrix(out).T
         return out
+
+    def mean(self, axis=None, dtype=None, out=None):
+        """The mean of all elements, or along an axis."""
+        total = self.sum(axis, dtype, out)
+        return total / (self.shape[0] * self.shape[1] if axis is None else self.shape[one_axis(axis, 2)])
 
     def diagonal(self, k=0):
         """A diagonal."""

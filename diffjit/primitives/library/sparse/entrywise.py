@@ -1,0 +1,96 @@
+"""What `scipy.sparse` does with each element of a matrix: functions that leave zero as it is."""
+
+# pyright: basic, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Entrywise:
+    """Matrices with `of_sums(function)`: another one, of a function of the elements, those at one place added up."""
+
+    def __abs__(self):
+        return self.of_sums(np.abs)
+
+    @property
+    def real(self):
+        """Real parts."""
+        return self.like(np.real(self.entries()[0]))
+
+    @property
+    def imag(self):
+        """Imaginary parts."""
+        return self.like(np.imag(self.entries()[0]))
+
+    def sqrt(self):
+        """Square roots of elements."""
+        return self.of_sums(np.sqrt)
+
+    def sin(self):
+        """Sines of elements."""
+        return self.of_sums(np.sin)
+
+    def tan(self):
+        """Tangents of elements."""
+        return self.of_sums(np.tan)
+
+    def arcsin(self):
+        """Inverse sines of elements."""
+        return self.of_sums(np.arcsin)
+
+    def arctan(self):
+        """Inverse tangents of elements."""
+        return self.of_sums(np.arctan)
+
+    def sinh(self):
+        """Hyperbolic sines of elements."""
+        return self.of_sums(np.sinh)
+
+    def tanh(self):
+        """Hyperbolic tangents of elements."""
+        return self.of_sums(np.tanh)
+
+    def arcsinh(self):
+        """Inverse hyperbolic sines of elements."""
+        return self.of_sums(np.arcsinh)
+
+    def arctanh(self):
+        """Inverse hyperbolic tangents of elements."""
+        return self.of_sums(np.arctanh)
+
+    def expm1(self):
+        """Exponentials less one of elements."""
+        return self.of_sums(np.expm1)
+
+    def log1p(self):
+        """Logarithms of one more of elements."""
+        return self.of_sums(np.log1p)
+
+    def deg2rad(self):
+        """Radians of degrees of elements."""
+        return self.of_sums(np.deg2rad)
+
+    def rad2deg(self):
+        """Degrees of radians of elements."""
+        return self.of_sums(np.rad2deg)
+
+    def sign(self):
+        """Signs of elements."""
+        return self.of_sums(np.sign)
+
+    def rint(self):
+        """Nearest integers of elements."""
+        return self.of_sums(np.rint)
+
+    def floor(self):
+        """Integers below of elements."""
+        return self.of_sums(np.floor)
+
+    def ceil(self):
+        """Integers above of elements."""
+        return self.of_sums(np.ceil)
+
+    def trunc(self):
+        """Integers towards zero of elements."""
+        return self.of_sums(np.trunc)
