@@ -4,26 +4,41 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import is_
+from itertools import chain
+from operator import attrgetter, is_
 
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.raising import UNUSED, raises_in_python, tests_index
 
+_OPS, _REGIONS = attrgetter("ops"), attrgetter("regions")
+
 
 def walk(block: Block) -> Iterator[Op]:
-    """All operations in program order, each before those in its regions."""
-    for op in block.ops:
-        yield op
-        for region in op.regions:
-            yield from walk(region)
+    """All operations in program order, each before those in its regions.
+
+    Without recursion: each operation would come through as many generators as there are branches around it.
+    """
+    todo: list[Iterator[Op]] = [iter(block.ops)]
+    while todo:
+        for op in todo[-1]:
+            yield op
+            if op.regions:
+                todo.append(chain.from_iterable(map(_OPS, op.regions)))
+                break
+        else:
+            todo.pop()
 
 
 def blocks(block: Block) -> Iterator[Block]:
     """The block and all blocks inside it, outermost first."""
-    yield block
-    for op in block.ops:
-        for region in op.regions:
-            yield from blocks(region)
+    todo: list[Iterator[Block]] = [iter((block,))]
+    while todo:
+        for inner in todo[-1]:
+            yield inner
+            todo.append(chain.from_iterable(map(_REGIONS, inner.ops)))
+            break
+        else:
+            todo.pop()
 
 
 def free_values(block: Block, known: Iterable[Value] = ()) -> dict[Value, None]:

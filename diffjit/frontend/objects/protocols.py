@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
+from diffjit.ir.ops import ROWS
 from diffjit.ir.types import Array, Scalar
 
 _DISPATCHED = type(np.sum)  # functions that ask for `__array_function__`
@@ -29,24 +31,18 @@ _METHODS: dict[Any, dict[str, Any]] = {
     np.std: {"ddof": 0}, np.var: {"ddof": 0}, np.cumsum: {},
 }  # fmt: skip
 _ARRAYS = ("__array__", "__array_interface__", "__array_struct__", "__array_function__", "__buffer__")
-# Ufuncs of elements that are objects: by an operator, or by the method of their name.
-_UNARY = {"absolute": "__abs__", "negative": "__neg__", "positive": "__pos__", "invert": "__invert__",
-          "floor": "__floor__", "ceil": "__ceil__", "trunc": "__trunc__"}  # fmt: skip
-_BINARY = frozenset({
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "matmul", "bitwise_and",
-    "bitwise_or", "bitwise_xor", "left_shift", "right_shift",
-})  # fmt: skip
-_BY_METHOD = frozenset({
-    "conjugate", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin",
-    "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "fabs", "rint",
-    "degrees", "radians", "deg2rad", "rad2deg", "fmod",
-})  # fmt: skip
 _PARTS = (np.real, np.imag)
 _BARE = {np.round: ("decimals",), np.clip: ("a_min", "a_max")}  # those of elements
 
 
 def _is_numpys(function: Any) -> bool:
     return (getattr(function, "__module__", None) or "").split(".")[0] == "numpy"
+
+
+def _by_method(ufunc: np.ufunc) -> bool:
+    """Whether a ufunc calls the method of its name for elements that are objects: an elementary function of floats."""
+    given = {types[0] for types in ufunc.types}
+    return ufunc.__name__ == "conjugate" or ("O" in given and "l" not in given)
 
 
 class Protocols(Mixin):
@@ -100,14 +96,13 @@ class Protocols(Mixin):
         if not all(one or self._is_number(a) for one, a in zip(alone, args, strict=True)):
             return None
         name = ufunc.__name__
-        if name in _UNARY:
-            return self.call_method(args[0], _UNARY[name], [])
+        if name in PYTHON_OPERATORS and not ROWS[name].boolean:
+            operator = PYTHON_OPERATORS[name].__name__.strip("_")
+            return self.binary(name, *args, node) if len(args) > 1 else self.call_method(args[0], f"__{operator}__", [])
         if name in ("square", "reciprocal"):
             first, kind = (args[0], "multiply") if name == "square" else (Static(1), "divide")
             return self.binary(kind, first, args[0], node)
-        if name in _BINARY:
-            return self.binary(name, *args, node)
-        if name not in _BY_METHOD:
+        if not _by_method(ufunc):
             return None
         if not alone[0] or not self.has_method(args[0], name):
             kind = self.class_of(args[0]).__name__ if alone[0] else "float"
