@@ -33,12 +33,12 @@ def blocks(block: Block) -> Iterator[Block]:
     """The block and all blocks inside it, outermost first."""
     todo: list[Iterator[Block]] = [iter((block,))]
     while todo:
-        for inner in todo[-1]:
+        inner = next(todo[-1], None)
+        if inner is None:
+            todo.pop()
+        else:
             yield inner
             todo.append(chain.from_iterable(map(_REGIONS, inner.ops)))
-            break
-        else:
-            todo.pop()
 
 
 def free_values(block: Block, known: Iterable[Value] = ()) -> dict[Value, None]:

@@ -162,7 +162,7 @@ class Arenas(Mixin):
             raise self.type_problem("DJ304", problem, cure="give the attribute one type")
         if not same_items(child, form.children[k]):
             children = (*form.children[:k], child, *form.children[k + 1 :])
-            self.note_wider(held.site, Boxed(with_parts(form, children)))
+            self.sites.note_wider(held.site, Boxed(with_parts(form, children)))
             return
         side = Side(self.cells, self.build, self.sites)
         for target, leaf in zip(held.lists[place], convert(value, child, side), strict=True):

@@ -325,16 +325,12 @@ class Lists(Mixin):
         """
         elem = self.common_items(held.elem, item_template(value, self.cells, self.sites))
         if not same_items(elem, held.elem):
-            self.note_wider(held.site, elem)
+            self.sites.note_wider(held.site, elem)
             return None
         side = Side(self.cells, self.build, self.sites)
         leaves = item_leaves(value, elem, side)
         self.part_with(self.cells, side.copied, live=self.is_live(held))
         return leaves
-
-    def note_wider(self, site: Any, elem: Any) -> None:
-        """Items that the lists made at a place turn out to have to hold."""
-        self.sites.wider.setdefault(site, []).append(elem)
 
     def wider_lists(self) -> dict[Any, Any]:
         """Where lists are made that have to hold other items -> these.

@@ -48,10 +48,15 @@ def _by_method(ufunc: np.ufunc) -> bool:
 class Protocols(Mixin):
     """Mixin of the interpreter: NumPy's protocols for objects of users' classes."""
 
+    def _class_beside_arrays(self, value: Any) -> type | None:
+        """The class of an object, as NumPy's functions ask it; None of anything else, and of nodes."""
+        held = self.contents(value) if isinstance(value, av.Ref) and not isinstance(value, av.Handle) else None
+        return held.cls if isinstance(held, av.ObjC) else None
+
     def has_method(self, value: Any, name: str) -> bool:
         """Whether an object's class has a method."""
-        held = self.contents(value) if isinstance(value, av.Ref) and not isinstance(value, av.Handle) else None
-        return isinstance(held, av.ObjC) and self.class_has(held.cls, name)
+        cls = self._class_beside_arrays(value)
+        return cls is not None and self.class_has(cls, name)
 
     def call_protocol(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any = None) -> Any:
         """What an operand's class makes of NumPy's function; None where none has a say."""
@@ -112,16 +117,16 @@ class Protocols(Mixin):
 
     def _is_element(self, value: Any) -> bool:
         """Whether NumPy takes an object as one element: its class says nothing of arrays, and it is no sequence."""
-        held = self.contents(value) if isinstance(value, av.Ref) and not isinstance(value, av.Handle) else None
-        if not isinstance(held, av.ObjC) or self.is_opaque(value):
+        cls = self._class_beside_arrays(value)
+        if cls is None or self.is_opaque(value):
             return False
-        sequence = self.class_has(held.cls, "__len__") and self.class_has(held.cls, "__getitem__")
-        return not sequence and not any(self.class_has(held.cls, n) for n in _ARRAYS)
+        sequence = self.class_has(cls, "__len__") and self.class_has(cls, "__getitem__")
+        return not sequence and not any(self.class_has(cls, n) for n in _ARRAYS)
 
     def _is_number(self, value: Any) -> bool:
         if isinstance(value, Value):
             return isinstance(value.type, Scalar)
-        return isinstance(value, Static) and isinstance(value.obj, int | float | complex | np.number)
+        return isinstance(value, Static) and av.is_number(av.as_number(value).obj)
 
     def call_array_function(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """What the classes of arguments make of NumPy's function, derived ones first; None where none has a say."""

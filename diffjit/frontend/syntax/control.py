@@ -87,7 +87,7 @@ class Control(Mixin):
 
     def jumped(self) -> bool:
         """Whether the rest of this block is certainly not reached."""
-        return self.dead or bool(self.certain_jumps(self.cells)) or bool(self._one_of())
+        return self.dead or bool(self.certain_jumps(self.cells) or self._one_of())
 
     def _one_of(self) -> list[Any]:
         """Jumps of which one is under way for certain, as each branch of a condition took one of them."""

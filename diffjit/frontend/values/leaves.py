@@ -166,7 +166,7 @@ def _convert_list(value: Any, template: Dyn, side: Side) -> list[Value]:
             same(v.type, ty) for v, ty in zip(value.lists, types, strict=True)
         )
         if not alike or not _numbered_alike(value.elem, template.elem):
-            side.sites.wider.setdefault(value.site, []).append(template.elem)
+            side.sites.note_wider(value.site, template.elem)
             return [undef(side.build, ty) for ty in types]
         return list(value.lists)
     lists = [side.build.value("list_new", (), ty) for ty in types]

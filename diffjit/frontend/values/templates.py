@@ -202,6 +202,10 @@ class Sites:
     sums: bool = False  # numbers and arrays of types without a common one are told apart at run time
     clashes: bool = False  # there were such
 
+    def note_wider(self, site: Any, elem: Any) -> None:
+        """Items that the lists made at a place turn out to have to hold."""
+        self.wider.setdefault(site, []).append(elem)
+
     def held(self, cells: Cells, uid: int) -> Any:
         """What an object holds."""
         found = self.found(cells, uid)

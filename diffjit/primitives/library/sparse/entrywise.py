@@ -60,19 +60,19 @@ class Entrywise:
         return self.of_sums(np.arctanh)
 
     def expm1(self):
-        """Exponentials less one of elements."""
+        """Exponentials of elements, less one."""
         return self.of_sums(np.expm1)
 
     def log1p(self):
-        """Logarithms of one more of elements."""
+        """Logarithms of one more than the elements."""
         return self.of_sums(np.log1p)
 
     def deg2rad(self):
-        """Radians of degrees of elements."""
+        """Elements in degrees, as radians."""
         return self.of_sums(np.deg2rad)
 
     def rad2deg(self):
-        """Degrees of radians of elements."""
+        """Elements in radians, as degrees."""
         return self.of_sums(np.rad2deg)
 
     def sign(self):
@@ -80,17 +80,17 @@ class Entrywise:
         return self.of_sums(np.sign)
 
     def rint(self):
-        """Nearest integers of elements."""
+        """Elements rounded to the nearest integer."""
         return self.of_sums(np.rint)
 
     def floor(self):
-        """Integers below of elements."""
+        """Elements rounded down."""
         return self.of_sums(np.floor)
 
     def ceil(self):
-        """Integers above of elements."""
+        """Elements rounded up."""
         return self.of_sums(np.ceil)
 
     def trunc(self):
-        """Integers towards zero of elements."""
+        """Elements rounded towards zero."""
         return self.of_sums(np.trunc)
