@@ -14,7 +14,9 @@ RANGE = "range"
 NEST = "nest"  # a loop over an array, of a length that only the run knows: LLVM need not unroll it
 PARALLEL = "parallel"  # as `nest`, and no iteration reads what another writes
 SCALAR = "scalar"  # as `nest`, and it hardly ever runs: LLVM neither unrolls nor vectorises it
-LOOPS = frozenset({NEST, PARALLEL, SCALAR})
+ABREAST = "abreast"  # as `parallel`, of few iterations, whose number is known: LLVM makes vectors of them (`partials`)
+SIDE_BY_SIDE = "side_by_side"  # as `abreast`, where LLVM has to see itself what an iteration reads of others
+LOOPS = frozenset({NEST, PARALLEL, SCALAR, ABREAST, SIDE_BY_SIDE})
 
 INSIDE = "inside"
 WRAPS = "wraps"
@@ -22,4 +24,4 @@ LENT = "lent"
 TESTED = "tested"  # nothing is known; it is not printed
 FACTS = frozenset({INSIDE, WRAPS, LENT})
 
-nest = parallel = scalar = range
+nest = parallel = scalar = abreast = side_by_side = range

@@ -225,7 +225,7 @@ def _wanted(triple: str, machine: dict[str, Any], form: str) -> dict[str, Any]:
     passes = {"level": 3, "loops": False, "straight": False}
     return {
         "triple": triple, "machine": machine, "passes": [passes, passes], "rotate": False, "lanes": False,
-        "only": None, "references": 0, "form": form,
+        "references": 0, "form": form,
     }  # fmt: skip
 
 

@@ -47,18 +47,7 @@ class Library(numba_internals.Library):
     def add_ir_module(self, ir_module: Any) -> None:
         """Take in the LLVM of a function, with what a second attempt of the optimiser is told of its loops."""
         vectors.note(ir_module)
-        self._note_sums(ir_module)
         super().add_ir_module(ir_module)
-
-    def _note_sums(self, ir_module: Any) -> None:
-        """Functions whose sums LLVM's passes may reorder stay functions, the same ones wherever they are called."""
-        for f in ir_module.functions:
-            if getattr(f, "reorders", False):
-                if "alwaysinline" in f.attributes:
-                    self.reorders = None
-                    return
-                f.attributes.add("noinline")
-                self.reorders = None if self.reorders is None else self.reorders | {f.name}
 
     def finalize(self) -> None:
         """Make machine code, except of what is only linked into other libraries, and optimised there."""
@@ -87,7 +76,7 @@ class Library(numba_internals.Library):
             stages.note(stage, suffix, partial(self.text, stage, bitcode))
 
     def made_quickly(self, bitcode: bytes) -> None:
-        """Code of the same bits as the fast code's: where LLVM's passes order sums, these run, too."""
+        """Code of the same bits as the fast code's: no pass of LLVM may reorder anything."""
         if not tiers.possible(bitcode):
             self.made_outside = outside.object_code(bitcode, self.optimisation())
             return

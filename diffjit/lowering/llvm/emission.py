@@ -24,7 +24,7 @@ from diffjit.lowering.llvm.exits import REFERENCE, SLOT, Context, dropper, relea
 from diffjit.lowering.llvm.numba_internals import ERROR_CODE, IR, control_flow
 from diffjit.lowering.llvm.operations import Operation, OperationType
 from diffjit.lowering.llvm.scopes import Distinct, Scopes, distinct
-from diffjit.lowering.marks import INSIDE, LENT, PARALLEL, SCALAR, WRAPS
+from diffjit.lowering.marks import ABREAST, INSIDE, LENT, PARALLEL, SCALAR, SIDE_BY_SIDE, WRAPS
 
 MODULE_KEY = "__diffjit_module__"  # global of a generated module: its key in failures.SITES
 ENTRY = "__diffjit_entry__"  # the function whose array arguments never overlap: the wrapper has checked them
@@ -75,7 +75,7 @@ class Lower(numba_internals.FunctionLowering):
         self.recursive = DEPTH in self.func_ir.arg_names  # it may call itself
         apart = not scope.get(PLAIN) and (scope.get(ENTRY) == name or scope.get(APART, {}).get(name, False))
         self.scopes = Scopes(self.module, self.func_ir.blocks, self.fndesc.typemap, apart=apart)
-        self.scalar: set[Any] = set()  # labels of the heads of loops that are left as they are
+        self.kinds: dict[Any, str] = {}  # label of the head of a loop -> what is known of it
         self.nests = self._nests()
 
     def _nests(self) -> set[tuple[int, Any]]:
@@ -87,10 +87,9 @@ class Lower(numba_internals.FunctionLowering):
             kind = self.facts.loops.get(loop.header)
             if kind is None:
                 continue
-            if kind == SCALAR:
-                self.scalar.add(loop.header)
+            self.kinds[loop.header] = kind
             found |= {(id(blocks[label]), loop.header) for label in loop.body}
-            if kind == PARALLEL:
+            if kind in (PARALLEL, ABREAST):
                 for label in loop.body:
                     self.groups.setdefault(id(blocks[label]), loop.header)
         return found
@@ -106,13 +105,17 @@ class Lower(numba_internals.FunctionLowering):
 
     def _accessed(self, kind: str, variable: str) -> None:
         """Say of the load or store just written which array it accesses, and to which parallel loops it belongs."""
-        group = self._group()
         for inst in reversed(self.builder.block.instructions[-3:]):  # pyright: ignore[reportOptionalMemberAccess]
             if inst.opname == kind:
                 self.scopes.mark(inst, variable)
-                if group is not None:
-                    inst.set_metadata("llvm.access.group", group)
+                self.belongs(inst)
                 return
+
+    def belongs(self, access: Any) -> None:
+        """Say of a load or store to which parallel loops it belongs."""
+        group = self._group()
+        if group is not None:
+            access.set_metadata("llvm.access.group", group)
 
     def lower_block(self, block: Any) -> None:
         """One block of Numba's IR."""
@@ -478,7 +481,7 @@ class Lower(numba_internals.FunctionLowering):
         super().lower_inst(inst)
         if (id(self.current), head) in self.nests:
             block: Any = self.builder.block
-            found = _loop_mark(self.module, self._group(), scalar=head in self.scalar)
+            found = _loop_mark(self.module, self._group(), self.kinds[head])
             block.terminator.set_metadata("llvm.loop", found)
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
@@ -504,14 +507,18 @@ def _number(value: Any) -> int | None:
     return value.index + 1 if isinstance(value, IR.Arg) else None
 
 
-def _loop_mark(module: Any, group: Any, *, scalar: bool) -> Any:
+def _loop_mark(module: Any, group: Any, kind: str) -> Any:
     """A loop's metadata: after vectorising it, which interleaves enough, LLVM unrolls no more.
 
     Unrolling array loops takes more than half of LLVM's time (5.2 of 20 s here, and it doubles the machine code). Where
     the accesses of a group do not depend on one another, LLVM does not test at run time whether arrays overlap.
+    What goes abreast is some vectors, of which no loop is left, and what they add to stays in registers.
     """
     what = [vectors.mark(module, "llvm.loop.unroll.disable")]
-    if scalar:
+    if kind in (ABREAST, SIDE_BY_SIDE):
+        left = module.add_metadata([vectors.mark(module, "llvm.loop.unroll.full")])
+        what.append(vectors.mark(module, "llvm.loop.vectorize.followup_vectorized", left))
+    if kind == SCALAR:
         what.append(vectors.mark(module, "llvm.loop.vectorize.enable", llvm_ir.IntType(1)(0)))
     if group is not None:
         what.append(vectors.mark(module, "llvm.loop.parallel_accesses", group))

@@ -420,9 +420,11 @@ DYNAMIC = b"numba.dynamic.globals"  # in the names of addresses that hold in thi
 _PRUNED = llvm.RefPruneSubpasses.PER_BB | llvm.RefPruneSubpasses.DIAMOND | llvm.RefPruneSubpasses.FANOUT
 
 
-def _reordering(library: Any) -> frozenset[str] | None:
-    """As `Library.reordering`, of what Numba has compiled by itself."""
-    return None if " reassoc " in str(library._final_module) else frozenset()
+def _reorders(library: Any) -> bool:
+    """Whether LLVM's passes may choose an order of sums: nothing of ours lets them, Numba's `fastmath` does."""
+    if isinstance(library, Library):
+        return any(map(_reorders, library._linking_libraries))
+    return " reassoc " in str(library._final_module)
 
 
 class Library(codegen.JITCodeLibrary):
@@ -471,16 +473,6 @@ class Library(codegen.JITCodeLibrary):
         """The module with all that is linked into it."""
         return self._final_module if self.away is None else llvm.parse_bitcode(self.away)
 
-    reorders: frozenset[str] | None = frozenset()  # functions of it that add up in LLVM's order; None: all may
-
-    def reordering(self) -> frozenset[str] | None:
-        """Which functions, those linked into it included, add up in the order of LLVM's passes; None: all may."""
-        found = self.reorders
-        for library in self._linking_libraries:
-            more = library.reordering() if isinstance(library, Library) else _reordering(library)
-            found = None if found is None or more is None else found | more
-        return found
-
     @property
     def has_dynamic_globals(self) -> bool:
         """Whether the machine code holds addresses of this process: some of its module's may be optimised away."""
@@ -495,7 +487,7 @@ class Library(codegen.JITCodeLibrary):
         """What `optimiser.object_code` is to do: the processor and the passes that Numba compiles with.
 
         Numba would prune `FANOUT_RAISE` pairs of incref and decref, too, as if error exits released nothing; ours do.
-        `light`: quickly, with the passes only for functions whose sums are in the order that these choose.
+        `light`: quickly, without passes but inlining.
         """
         chosen: Any = config
         maker: Any = self._codegen
@@ -503,8 +495,7 @@ class Library(codegen.JITCodeLibrary):
         maker._customize_tm_options(machine)
         early = {"level": maker._opt_level, "loops": maker._loopvect, "straight": False}
         late = {"level": level, "loops": bool(chosen.LOOP_VECTORIZE), "straight": bool(chosen.SLP_VECTORIZE)}
-        reordering = self.reordering() if light else None
-        if light and not reordering and reordering is not None:
+        if light and not _reorders(self):
             late = {"level": 0, "loops": False, "straight": False}
         return {
             "triple": llvm.get_process_triple(),
@@ -512,7 +503,6 @@ class Library(codegen.JITCodeLibrary):
             "passes": [early, late],
             "rotate": level != 0,
             "lanes": False,
-            "only": sorted(reordering) if reordering else None,
             "references": int(_PRUNED) if chosen.LLVM_REFPRUNE_PASS else 0,
             "form": "object",
         }

@@ -30,9 +30,6 @@ OPTIONS = (
 )
 WIDEST = "diffjit.loop.widest"  # what is said of loops (`vectors`), in a word that LLVM does not know
 _SAID = re.compile(rf'!"{re.escape(WIDEST)}", i32 (\d+)')
-_CALL = re.compile(r"^.*\bcall\b.*$", re.MULTILINE)
-_NAME = re.compile(r'@(?:"([^"]*)"|([-\w$.]+))')
-_BYTE = re.compile(r"\\([0-9A-Fa-f]{2})")  # of a name in quotes
 _LOOP = """
 define void @f(ptr noalias %a, ptr noalias %b, i64 %n) {
 entry:
@@ -107,8 +104,8 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
     large = len(bitcode) > wanted.get("large", LARGE)
     if large:
         second = {**second, "level": min(second["level"], 2)}
-    leaves = (large or wanted["only"] is not None) and _may_leave(llvm)
-    if large or leaves:
+    leaves = large and _may_leave(llvm)
+    if large:
         builder = _builder(llvm, target, level=0, loops=False, straight=False)
         builder.getModulePassManager().run(module, builder)  # what is always inlined is inlined everywhere
     giants = [f for f in module.functions if _size(f) > wanted.get("giant", GIANT)] if large else []
@@ -118,8 +115,6 @@ def object_code(llvm: Any, bitcode: bytes, wanted: dict[str, Any]) -> bytes:
         first, second = {**first, "level": 0}, {**second, "level": 0}
     if leaves:
         _leave(giants)
-    if leaves and wanted["only"] is not None:
-        _leave_others(module, wanted["only"])
     for settings in (first, second):
         builder = _builder(llvm, target, **settings)
         passes = builder.getModulePassManager()
@@ -145,24 +140,6 @@ def _may_leave(llvm: Any) -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def _leave_others(module: Any, names: list[str]) -> None:
-    """No more passes, except for the functions of these names and what they call."""
-    wanted, todo = set[str](), list(names)
-    functions = {f.name: f for f in module.functions if not f.is_declaration}
-    while todo:
-        name = todo.pop()
-        if name in functions and name not in wanted:
-            wanted.add(name)
-            todo += _called(str(functions[name]))
-    _leave(function for name, function in functions.items() if name not in wanted)
-
-
-def _called(text: str) -> list[str]:
-    """The functions that are named where a function calls; each instruction tells, too, in three times as long."""
-    names = [found for line in _CALL.findall(text) for found in _NAME.findall(line)]
-    return [_BYTE.sub(lambda code: chr(int(code[1], 16)), quoted) or plain for quoted, plain in names]
 
 
 def _leave(functions: Any) -> None:

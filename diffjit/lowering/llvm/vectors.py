@@ -43,7 +43,7 @@ def mark(module: Any, name: str, *values: Any) -> Any:
 def _is_scalar(operand: Any) -> bool:
     """Whether emission has said that a loop is left as it is."""
     first = operand.operands[0] if getattr(operand, "operands", ()) else None
-    return isinstance(first, ir.MetaDataString) and "vectorize" in first.string
+    return isinstance(first, ir.MetaDataString) and first.string == "llvm.loop.vectorize.enable"
 
 
 # Loops ----------------------------------------------------------------------------------------------------------------

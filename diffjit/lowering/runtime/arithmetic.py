@@ -477,15 +477,14 @@ def _wide_ints(name: str, python: Any) -> Any:
 gcd, lcm = _wide_ints("gcd", _gcd), _wide_ints("lcm", _lcm)
 
 
-# Sums and products that may be reordered ------------------------------------------------------------------------------
+# Sums and products of equal types -------------------------------------------------------------------------------------
 
 
-def _reordered(name: str, method: str, op: Any) -> Any:
+def _of_equals(name: str, method: str, op: Any) -> Any:
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         kind = kinds[0]
         if is_float(kind):
-            builder.function.reorders = True  # `compiler.Library` asks
-            return getattr(builder, "f" + method)(*args, flags=("reassoc",))
+            return getattr(builder, "f" + method)(*args)
         if isinstance(kind, types.Integer):
             return getattr(builder, method)(*args)
         if kind == types.boolean:
@@ -495,7 +494,7 @@ def _reordered(name: str, method: str, op: Any) -> Any:
     return operation(name, 2, same, emit)
 
 
-plus, times = _reordered("plus", "add", operator.add), _reordered("times", "mul", operator.mul)
+plus, times = _of_equals("plus", "add", operator.add), _of_equals("times", "mul", operator.mul)
 
 
 def _emit_quotient(_context: Any, builder: Any, _kinds: Any, args: Any) -> Any:

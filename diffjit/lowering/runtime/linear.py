@@ -11,7 +11,6 @@ from diffjit.lowering.calls import blas
 from diffjit.lowering.calls.failures import LENGTH, NO_CONVERGENCE, NOT_POSITIVE, PROMISED, SINGULAR
 from diffjit.lowering.llvm.elements import DATA, SHAPE, to_int64
 from diffjit.lowering.marks import nest, parallel
-from diffjit.lowering.runtime.arithmetic import plus
 from diffjit.lowering.runtime.build import (
     I8,
     I32,
@@ -22,12 +21,10 @@ from diffjit.lowering.runtime.build import (
     operation,
     outlined,
 )
-from diffjit.lowering.runtime.choices import minimum
 from diffjit.lowering.runtime.memory import lengths_of, strides_of
 from diffjit.lowering.runtime.spread import kernels
 
 _SMALL = 4096  # m * n * k up to which three loops beat BLAS
-_BLOCK = 2048
 _MOST = 2**31 - 1  # BLAS counts in 32 bits
 
 
@@ -238,78 +235,6 @@ def _emit_is_small(_context: Any, builder: Any, _kinds: Any, args: Any) -> Any:
 
 
 is_small = operation("is_small", 2, lambda _a, _o: types.boolean, _emit_is_small)
-
-
-@outlined
-def dot_lanes(a: Any, b: Any, zero: Any) -> Any:
-    """The sum of products of two vectors, in blocks."""
-    total = zero
-    n = a.shape[0]
-    long(b, n)
-    for start in range(0, n, _BLOCK):
-        part = zero
-        for i in nest(start, minimum(start + _BLOCK, n)):
-            part = plus(part, a.inside[i] * b.inside[i])
-        total = plus(total, part)
-    return total
-
-
-@outlined
-def dot_bools(a: Any, b: Any) -> Any:
-    """Whether two boolean vectors are true at one place."""
-    some = False
-    long(b, a.shape[0])
-    for i in nest(a.shape[0]):
-        some |= a.inside[i] & b.inside[i]
-    return some
-
-
-@outlined
-def matvec(a: Any, x: Any, out: Any, zero: Any) -> Any:
-    """out = a @ x, by rows: four at a time, which share what is read of x."""
-    n, m = a.shape
-    long(x, m)
-    long(out, n)
-    whole = n - n % 4
-    for i in range(0, whole, 4):
-        total, total1, total2, total3 = zero, zero, zero, zero
-        for j in nest(m):
-            factor = x.inside[j]
-            total = plus(total, a.inside[i, j] * factor)
-            total1 = plus(total1, a.inside[i + 1, j] * factor)
-            total2 = plus(total2, a.inside[i + 2, j] * factor)
-            total3 = plus(total3, a.inside[i + 3, j] * factor)
-        out.inside[i] = total
-        out.inside[i + 1] = total1
-        out.inside[i + 2] = total2
-        out.inside[i + 3] = total3
-    for i in range(whole, n):
-        total = zero
-        for j in nest(m):
-            total = plus(total, a.inside[i, j] * x.inside[j])
-        out.inside[i] = total
-
-
-@outlined
-def matvec_by_columns(a: Any, x: Any, out: Any, zero: Any) -> Any:
-    """out = a @ x, by columns: for matrices in Fortran order. Four at a time: the result is read and written less."""
-    n, m = a.shape
-    long(x, m)
-    long(out, n)
-    for i in parallel(n):
-        out.inside[i] = zero
-    whole = m - m % 4
-    for j in range(0, whole, 4):
-        factor, factor1, factor2, factor3 = x.inside[j], x.inside[j + 1], x.inside[j + 2], x.inside[j + 3]
-        for i in parallel(n):
-            total = out.inside[i] + a.inside[i, j] * factor
-            total = total + a.inside[i, j + 1] * factor1
-            total = total + a.inside[i, j + 2] * factor2
-            out.inside[i] = total + a.inside[i, j + 3] * factor3
-    for j in range(whole, m):
-        factor = x.inside[j]
-        for i in parallel(n):
-            out.inside[i] = out.inside[i] + a.inside[i, j] * factor
 
 
 # LAPACK ---------------------------------------------------------------------------------------------------------------

@@ -16,16 +16,18 @@ from diffjit.lowering.runtime import (
     memory,
     moves,
     overlap,
+    partials,
     scalars,
     special,
     spread,
     tape,
     vecmath,
+    vectors,
 )
 
 _MODULES = (
-    scalars, choices, arithmetic, special, spread, lane_parts, memory, overlap, moves, lists, lanes, linear, fourier,
-    tape, vecmath,
+    scalars, choices, arithmetic, partials, special, spread, lane_parts, memory, overlap, moves, lists, lanes, linear,
+    fourier, tape, vecmath, vectors,
 )  # fmt: skip
 _KINDS = (Operation, Intrinsic, Dispatcher, float)
 
@@ -40,7 +42,7 @@ SOURCES |= dict.fromkeys(marks.LOOPS, marks.__name__)
 SOURCES = dict.fromkeys(special.ON_DEMAND, special.__name__) | SOURCES
 
 HELPER_MODULES = {
-    **dict.fromkeys(("memory", "lists", "effects", "foreign"), "diffjit.lowering.runtime"),
+    **dict.fromkeys(("memory", "lists", "partials", "effects", "foreign"), "diffjit.lowering.runtime"),
     "bitgens": "diffjit.lowering.draws",
 }  # and their packages
 RUNTIME_NAMES = frozenset(SOURCES) | frozenset(HELPER_MODULES) | {"compiled", "inner", "depth_"}

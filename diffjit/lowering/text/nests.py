@@ -15,7 +15,8 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering.calls.failures import APART
 from diffjit.lowering.loops import fuse, fusion, outlined
-from diffjit.lowering.marks import NEST, PARALLEL, SCALAR
+from diffjit.lowering.marks import ABREAST, NEST, PARALLEL, SCALAR
+from diffjit.lowering.runtime.vecmath import VECTOR
 from diffjit.lowering.text import scalars, spreading
 from diffjit.lowering.text.forms import statement
 from diffjit.lowering.text.lines import Lines, subscript, tuple_text
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _PERIODIC = frozenset({"sin", "cos", "tan"})
 _BLOCK = {8: 4096, 4: 1024}
 _DEEPEST = 12  # expressions are nested no deeper
+_FEW_SUMS, _LONG_BODY = 2, 24  # more sums, or operations, leave registers for half as many parts of each
+_LEAST = 4  # parts
 
 
 @statement(fusion.NEST)
@@ -59,7 +62,7 @@ class Sum:
     out: str
     place: str = ""  # the element of the result; empty: a number
     part: str = ""  # the register that collects elements: of a block or row of a number, or of one element
-    ordered: bool = False  # LLVM must not reorder it
+    abreast: tuple[str, str] | None = None  # many are added up at once: their variable, and which of them is at hand
     steps: list[str] = field(default_factory=list[str])  # 0 where the run finds an axis to have been broadcast, else 1
 
     @property
@@ -67,9 +70,16 @@ class Sum:
         """The result of nothing."""
         return identity(self.kind, self.dtype)
 
-    def step(self, total: str, value: str, *, apart: bool = False) -> str:
-        """One more element; `apart`: the innermost loop adds to many, or may do so, and nothing would be reordered."""
-        if (apart or self.ordered) and self.dtype.kind == "f" and self.kind in _OPERATORS:
+    @property
+    def joins(self) -> bool:
+        """Whether it adds or multiplies floats."""
+        return self.dtype.kind == "f" and self.kind in _OPERATORS
+
+    def step(self, total: str, value: str) -> str:
+        """One more element."""
+        if self.abreast is not None:
+            return f"take_in({', '.join(self.abreast)}, {value})"
+        if self.joins:
             return f"{total} = {total} {_OPERATORS[self.kind]} {value}"
         return f"{total} = {update(self.kind, self.dtype)}({total}, {value})"
 
@@ -277,10 +287,7 @@ class Loops:
             if made.place and self._depth(made) is None:
                 self.lines.add(f"{self.printer.move('fill')}({made.out}, {made.start})")
         spread = vector and spreading.pays(self)
-        alone = not spread and outlined.nest_pays(self)
-        for made in self.sums.values():
-            made.ordered = not spread and not alone and not self.printer.reorders(self.op)
-        if alone:
+        if not spread and outlined.nest_pays(self):
             self._run_alone(vector=vector, flag=flag)
             return
         self._begin()
@@ -354,6 +361,8 @@ class Loops:
                     self._parts(inner, own, parts, depth, body, sums)
             elif parts:
                 self._parts(nest.lengths[dim], own, parts, depth, body, sums)
+            elif last:
+                self._innermost(nest.lengths[dim], own, depth, body, sums)
             else:
                 with lines.loops([nest.indices[dim]], [nest.lengths[dim]], own):
                     self._open(depth + 1, body, sums, kind)
@@ -374,10 +383,56 @@ class Loops:
         """A block or row: its sums apart keep the rounding error of long sums small, as NumPy's pairs do."""
         for s in parts:
             self.lines.add(f"{s.part} = {s.start}")
-        with self.lines.block(f"for {self.nest.indices[self.order[depth]]} in {kind}({bounds}):"):
-            self._open(depth + 1, body, sums, kind)
+        self._innermost(bounds, kind, depth, body, sums)
         for s in parts:
             self.lines.add(s.step(s.out, s.part))
+
+    def _innermost(self, bounds: str, kind: str, depth: int, body: Callable[[], None], sums: list[Sum]) -> None:
+        """The innermost loop: sums of floats along it are taken abreast, and in order what is left (`partials`)."""
+        index = self.nest.indices[self.order[depth]]
+        along = [s for s in sums if s.part and s.joins and not _apart(s, self.order[depth])]
+        low, high = bounds.split(", ", 1) if ", " in bounds else ("0", bounds)
+        width = self._abreast(along, kind, high if low == "0" else "")
+        if not width:
+            with self.lines.loops([index], [bounds], kind):
+                self._open(depth + 1, body, sums, kind)
+            return
+        lines = self.lines
+        whole, step, lane = (self.printer.temp(hint) for hint in ("whole", "step", "lane"))
+        if low != "0":
+            end = self.printer.temp("end")
+            lines.add(f"{end} = {high}")
+            high = end
+        length = high if low == "0" else f"{high} - {low}"
+        first = "" if low == "0" else f"{low} + "
+        lines.add(f"{whole} = quotient({length}, {width})")
+        with lines.block(f"if {whole} > 0:"):
+            for s in along:
+                start, number = "products" if s.kind == "prod" else "sums", s.dtype.name
+                made = self.printer.define(f"{start}_{number}_{width}", f'partials.{start}("{number}", {width})')
+                name = self.printer.temp("parts", made)
+                lines.add(f"{name} = {made}()")
+                s.abreast = name, lane
+            with lines.block(f"for {step} in {NEST}({whole}):"), lines.block(f"for {lane} in {ABREAST}({width}):"):
+                lines.add(f"{index} = {first}{step} * {width} + {lane}")
+                self._open(depth + 1, body, sums, kind)
+            for s in along:
+                assert s.abreast is not None
+                name, s.abreast = s.abreast[0], None
+                lines.add(s.step(s.part, f"added_up({name})"))
+        with lines.block(f"for {index} in {SCALAR}({first}{whole} * {width}, {high}):"):
+            self._open(depth + 1, body, sums, kind)
+
+    def _abreast(self, along: list[Sum], kind: str, length: str) -> int:
+        """How many elements of sums are added up at once; 0 where they come one by one."""
+        if not along or kind != PARALLEL or self.printer.device:
+            return 0
+        width = 32 if all(s.dtype.itemsize == 4 for s in along) else 16
+        if len(along) > _FEW_SUMS or any(m.kind in VECTOR for m in self.members) or len(self.members) > _LONG_BODY:
+            width //= 2
+        while length.isdigit() and width > int(length):
+            width //= 2
+        return width if width >= _LEAST else 0
 
     # The body
 
@@ -461,8 +516,7 @@ class Loops:
     def _add(self, s: Sum) -> None:
         of_tests = s.kind in ("any", "all")
         value = scalars.cast(self._operand(s.op.inputs[0]), np.dtype(np.bool_) if of_tests else s.dtype)
-        apart = bool(s.place and not s.part and self.order) and (bool(s.steps) or _apart(s, self.order[-1]))
-        self._line(s.step(s.part or s.place or s.out, value, apart=apart))
+        self._line(s.step(s.part or s.place or s.out, value))
 
     def _update(self, op: Op) -> None:
         target = op.inputs[0]

@@ -23,7 +23,7 @@ from diffjit.ir.text.strategy import OpPrinter
 from diffjit.ir.types import Array, Scalar, Type, is_ref
 from diffjit.ir.walk import uses, walk
 from diffjit.lowering.calls import failures
-from diffjit.lowering.loops import blocks, checked, fuse, outlined, reuse, sharing, told
+from diffjit.lowering.loops import blocks, checked, fuse, outlined, reuse, sharing, sums, told
 from diffjit.lowering.loops.fusion import NEST, same_place
 from diffjit.lowering.runtime.names import RUNTIME_NAMES
 from diffjit.lowering.runtime.typespec import spec_of
@@ -78,7 +78,7 @@ class LoweredPrinter(OpPrinter):
         self._inside_loops: set[Op] = {
             op for loop in walk(function.body) if loop.row.loop for region in loop.regions for op in walk(region)
         }
-        self._alone, self.reordered = outlined.planned(self)
+        self._alone = outlined.planned(self)
         self._parts = {op for op in walk(function.body) if sharing.pays(self, op) or blocks.pays(self, op)}
         self._shared: set[Op] = {op for loop in self._parts for op in walk(loop.regions[0])}
 
@@ -121,10 +121,6 @@ class LoweredPrinter(OpPrinter):
         """Whether an operation is inside a loop."""
         return op in self._inside_loops
 
-    def reorders(self, op: Op) -> bool:
-        """Whether LLVM may choose in which order an operation adds up."""
-        return self.reordered is None or op in self.reordered
-
     def spreads(self, op: Op, axes: int) -> bool:
         """Whether a nest may run in threads; not one in a loop that does."""
         return axes >= self.threads_from and op not in self._shared
@@ -135,7 +131,8 @@ class LoweredPrinter(OpPrinter):
             return sharing.share(self, op, loop, name)
         if blocks.pays(self, op):
             return blocks.add_up(self, op, loop, name)
-        return outlined.outline(self, op, loop, name) if op in self._alone else [loop]
+        made = sums.abreast(self, op, loop)
+        return outlined.outline(self, op, loop, made, name) if op in self._alone else made
 
     def part_name(self) -> str:
         """A name for one more function that this one calls."""
@@ -249,7 +246,7 @@ class LoweredPrinter(OpPrinter):
         assert isinstance(op.out.type, Scalar)
         nowrap = not settings.plain and (bool(op.attrs.get("nowrap")) or self.ranges.fits(op))
         if SUM in op.attrs and op.out.type.dtype.kind == "f" and all(o.type == op.out.type for o in operands):
-            return syntax.expr("plus(x0, x1)" if self.reorders(op) else "x0 + x1", **trees)
+            return syntax.expr("x0 + x1", **trees)
         kind = "cast" if op.kind == "copy" else op.kind
         if kind == "cast" and nowrap:  # an int that is known to fit, whoever made it
             operands = [Operand(o.text, Scalar(o.type.dtype), o.const) for o in operands]

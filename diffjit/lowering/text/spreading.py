@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from diffjit.lowering.text.nests import Loops, Sum
     from diffjit.lowering.text.source import LoweredPrinter
 
-_SHORT = 16  # elements of a turn beside which one addition that waits for the one before shows
 _CALL = 8  # an elementary function takes as long as so many operations,
 _STREAM = 2  # an array from memory as so many
 _FEW, _MANY = 64, 1024  # elements that one turn sums; sums that a kernel adds up of what turns have noted
@@ -146,20 +145,11 @@ class _Spread:
         self._spread(part, count, self._work())
         if totals:
             index = self.printer.temp("at")
-            apart = not self._short_turns() or not self.printer.reorders(nest.op)
             with lines.block(f"for {index} in range({count}):"):
                 for s, name in zip(totals, kept, strict=True):
-                    lines.add(s.step(s.out, f"{name}[{index}]", apart=apart), inside=True)
+                    lines.add(s.step(s.out, f"{name}[{index}]"), inside=True)
         if flags:
             lines.add(f"{self.flag} = {flags}[0]", inside=True)
-
-    def _short_turns(self) -> bool:
-        """Whether a turn is known to be so short that adding the notes up in order would show.
-
-        Elsewhere they are: a function that LLVM may reorder sums in waits for all of its passes (decision 61).
-        """
-        rest = [self.nest.nest.lengths[k] for k in self.nest.order[1:]]
-        return bool(rest) and all(n.isdigit() for n in rest) and math.prod(map(int, rest)) < _SHORT
 
     def _write_groups(self, over: list[int]) -> None:
         """Sums over some axes: a turn takes some elements of one sum, in strides, so that neighbours read neighbours.
