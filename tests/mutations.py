@@ -547,12 +547,27 @@ MUTATIONS = (
     ),
     # Two tiers of machine code
     Mutation(
-        "quick code knows of no sums that LLVM may reorder",
-        "lowering/runtime/arithmetic.py",
-        """            builder.function.reorders = True  # `compiler.Library` asks
+        "what is left of a sum begins one too late",
+        "lowering/text/nests.py",
+        "{SCALAR}({first}{whole} * {width}, {high}):",
+        "{SCALAR}({first}{whole} * {width} + 1, {high}):",
+        "tests/lowering/test_abreast.py",
+    ),
+    Mutation(
+        "a loop that reads its own sum is taken abreast",
+        "lowering/loops/sums.py",
+        "if terms and count[name] == 1 + isinstance(s, ast.Assign):",
+        "if terms:",
+        "tests/lowering/test_abreast.py",
+    ),
+    Mutation(
+        "loops that are taken abreast all count up",
+        "lowering/loops/sums.py",
+        """    sign = "+" if by == 1 else "-"
 """,
-        "",
-        "tests/lowering/test_tiers.py -k same_bits",
+        """    sign = "+"
+""",
+        "tests/lowering/test_abreast.py",
     ),
     Mutation(
         "long runs of quick code stay in it",

@@ -139,7 +139,7 @@ def every_loop_alone(how: str = LOOPS) -> None:
     program.LONG = repeated._SMALLEST = 0  # pyright: ignore[reportPrivateUsage]
     repeated._CALLS, repeated._SHARE, repeated._GAIN = 2, 10**9, 10  # pyright: ignore[reportPrivateUsage]
 
-    outlined.SHORT = outlined.LONG = outlined.LONGEST = outlined.FRACTION = outlined.FEW = 0
+    outlined.LONGEST = outlined.FRACTION = outlined.FEW = 0
     if how == GIANTS:
         from diffjit.lowering.llvm import optimiser
 

@@ -6,8 +6,9 @@ from numba.core import bytecode, interpreter, ir
 from numba.core.bytecode import FunctionIdentity
 
 import diffjit as dj
+from diffjit.lowering import marks
 from diffjit.lowering.flow.facts import BESIDE, take_out
-from diffjit.lowering.marks import LOOPS, nest, parallel, scalar
+from diffjit.lowering.marks import LOOPS, parallel
 
 
 def marked(u, v, n):
@@ -64,8 +65,8 @@ def test_each_word_is_kept_with_its_access():
 
 
 def test_marked_loops_are_ranges_to_python():
-    assert sorted(LOOPS) == ["nest", "parallel", "scalar"]
-    assert list(nest(3)) == list(parallel(3)) == list(scalar(3)) == [0, 1, 2]
+    assert sorted(LOOPS) == ["abreast", "nest", "parallel", "scalar", "side_by_side"]
+    assert all(list(getattr(marks, kind)(3)) == [0, 1, 2] for kind in LOOPS)
 
 
 def gathered(y, w, idx):

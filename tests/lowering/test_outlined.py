@@ -22,7 +22,7 @@ X = RNG.uniform(0.5, 1.5, 7)
 
 @pytest.fixture(autouse=True)
 def every_loop(monkeypatch):
-    for name in ("SHORT", "LONG", "LONGEST", "FRACTION", "FEW"):
+    for name in ("LONGEST", "FRACTION", "FEW"):
         monkeypatch.setattr(outlined, name, 0)
 
 

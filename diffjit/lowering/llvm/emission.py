@@ -128,7 +128,7 @@ class Lower(numba_internals.FunctionLowering):
 
     def _test_arguments(self, block: Any) -> None:
         """Arguments that are said to be apart are, where one is written (`settings.checked`)."""
-        from diffjit.lowering.runtime.overlap import share_arguments
+        from diffjit.lowering.runtime.moves import share_arguments
 
         self.loc = block.body[0].loc
         share_arguments(self.context, self.builder, self.scopes, self.fndesc.argtypes, self.fnargs)

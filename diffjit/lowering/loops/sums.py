@@ -30,6 +30,7 @@ from diffjit.ir.walk import walk
 from diffjit.lowering.loops import fuse, fusion
 from diffjit.lowering.marks import ABREAST, NEST, SCALAR, SIDE_BY_SIDE
 from diffjit.lowering.text.lines import Lines
+from diffjit.settings import settings
 
 if TYPE_CHECKING:
     from diffjit.lowering.text.source import LoweredPrinter
@@ -104,7 +105,7 @@ def abreast(printer: LoweredPrinter, op: Op, loop: ast.For) -> list[ast.stmt]:
 
 def _pays(printer: LoweredPrinter, op: Op) -> bool:
     inside = list(walk(op.regions[0]))
-    if printer.device or not any(SUM in each.attrs for each in inside) or len(inside) > _LONGEST:
+    if printer.device or settings.plain or not any(SUM in each.attrs for each in inside) or len(inside) > _LONGEST:
         return False
     if any(each.regions or each.row.effect or _loops(each) or printer.raises(each) for each in inside):
         return False

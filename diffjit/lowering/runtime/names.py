@@ -15,19 +15,17 @@ from diffjit.lowering.runtime import (
     lists,
     memory,
     moves,
-    overlap,
     partials,
     scalars,
     special,
     spread,
     tape,
     vecmath,
-    vectors,
 )
 
 _MODULES = (
-    scalars, choices, arithmetic, partials, special, spread, lane_parts, memory, overlap, moves, lists, lanes, linear,
-    fourier, tape, vecmath, vectors,
+    scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, linear, partials,
+    fourier, tape, vecmath,
 )  # fmt: skip
 _KINDS = (Operation, Intrinsic, Dispatcher, float)
 

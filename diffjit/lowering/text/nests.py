@@ -425,7 +425,7 @@ class Loops:
 
     def _abreast(self, along: list[Sum], kind: str, length: str) -> int:
         """How many elements of sums are added up at once; 0 where they come one by one."""
-        if not along or kind != PARALLEL or self.printer.device:
+        if not along or kind != PARALLEL or self.printer.device or settings.plain:
             return 0
         width = 32 if all(s.dtype.itemsize == 4 for s in along) else 16
         if len(along) > _FEW_SUMS or any(m.kind in VECTOR for m in self.members) or len(self.members) > _LONG_BODY:
