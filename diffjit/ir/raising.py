@@ -151,5 +151,8 @@ def shapes_agree(op: Op) -> bool:
 
 
 def leaves_traces(op: Op) -> bool:
-    """Whether an operation is seen from outside, other than by the exception that it ends the program with."""
-    return op.row.linked or (op.row.effect and op.row.raises is not Raises.ALWAYS)
+    """Whether an operation is seen from outside, other than by the exception that it ends the program with.
+
+    A function without source is not: it is declared to depend on its arguments alone.
+    """
+    return op.row.effect and op.row.raises is not Raises.ALWAYS

@@ -144,6 +144,89 @@ def test_a_long_run_of_quick_code_leaves_for_the_fast_code(jobs, monkeypatch):
     np.testing.assert_allclose(slopes, wanted, rtol=1e-6)
 
 
+def inner(x):
+    total = 0.0
+    for i in range(40):
+        total += np.exp(-x * i) * x
+    return total
+
+
+slope = dj.grad(inner)
+fail_at = [-1]
+
+
+def slowly(x):
+    if len(slope.calls) == fail_at[0]:
+        raise RuntimeError("it was told to")
+    slope.calls.append(x)
+    return float(slope(x))
+
+
+@dj.foreign(result=float)
+def through_python(x):
+    """It runs a program of its own, which has light and fast code, too."""
+    return slowly(x)
+
+
+def calling(x, n):
+    total = 0.0
+    for k in range(n):
+        y = through_python(x[k % len(x)] * 1.0)
+        for i in range(len(x)):
+            total += np.sin(x[i] * k) * x[i] ** 2 * y
+    return total
+
+
+def calling_more(x, n):
+    total = 0.0
+    for k in range(n):
+        y = through_python(x[k % len(x)] * 1.0)
+        for i in range(len(x)):
+            total += np.sin(x[i] * k) * x[i] ** 3 * y
+    return total
+
+
+def calling_once_more(x, n):
+    return calling(x, n) * 2.0
+
+
+def in_plain_python(x, n, power):
+    total = 0.0
+    for k in range(n):
+        z = x[k % len(x)]
+        i = np.arange(40)
+        y = np.sum(np.exp(-z * i) * (1 - z * i))
+        total += np.sum(np.sin(x * k) * x**power) * y
+    return total
+
+
+@pytest.mark.parametrize(("function", "power", "patience"), [(calling, 2, 0.0), (calling_more, 3, 0.01)])
+def test_nobody_leaves_while_python_runs(jobs, monkeypatch, function, power, patience):
+    monkeypatch.setattr(tiers, "PATIENCE", patience)
+    monkeypatch.setattr(slope, "calls", [], raising=False)
+    x = np.linspace(0.1, 1.0, 300)
+    values = dj.jit(function)
+    n = 3000
+    first = values(x, n)
+    tiers.join()
+    assert interrupts.leaving() == 0
+    assert bits(values(x, n)) == bits(first)
+    assert first == pytest.approx(in_plain_python(x, n, power), rel=1e-10)
+    assert jobs
+    assert not tiers._light  # pyright: ignore[reportPrivateUsage]
+    assert all(not job.runs and job.aside == 0 for job in jobs)
+
+
+def test_what_python_raises_in_quick_code_comes_out_as_it_is(jobs, monkeypatch):
+    monkeypatch.setattr(slope, "calls", [], raising=False)
+    monkeypatch.setattr(sys.modules[__name__], "fail_at", [5])
+    with pytest.raises(RuntimeError, match="it was told to"):
+        dj.jit(calling_once_more)(np.linspace(0.1, 1.0, 30), 50)
+    assert jobs
+    assert not tiers._light  # pyright: ignore[reportPrivateUsage]
+    assert all(not job.runs and job.aside == 0 for job in jobs)
+
+
 def test_an_exception_is_the_same_before_and_after(jobs):
     def f(x, k):
         return np.sum(x) * x[k]

@@ -20,6 +20,7 @@ import numpy as np
 
 from diffjit.ir.types import Array, Scalar
 from diffjit.lowering.calls import failures
+from diffjit.lowering.llvm import tiers
 from diffjit.primitives.routines import Site
 
 _WORDS = ctypes.POINTER(ctypes.c_int64)
@@ -60,6 +61,7 @@ def _register(site: Site) -> None:
 
 def _called(site: Site, words: Any) -> int:
     """Call Python: 1, or 0 where that raises, as ctypes returns it if this function is not even begun."""
+    light = tiers.step_aside()
     try:
         place = 0
         given: list[Any] = []
@@ -81,6 +83,8 @@ def _called(site: Site, words: Any) -> int:
     except BaseException as error:  # noqa: BLE001 - KeyboardInterrupt, too, has to come out of the program
         failures.keep(error)
         return 0
+    finally:
+        tiers.step_back(light)
     return 1
 
 

@@ -3,13 +3,14 @@
     first call    light code, 2 to 10 % of LLVM's time   ->  its result
     beside it     the fast code, in a process of its own ->  what later calls run, and what is kept on disk
 
-Both have the same bits, as no pass of LLVM changes what a program computes, except for sums that it is allowed to add
-up in another order. Where a program has such sums, its light code has gone through all passes, and only the choice of
-instructions is quick (docs/decisions/0061).
+Both have the same bits, as no pass of LLVM changes what a program computes: sums have an order of ours
+(`runtime.partials`; docs/decisions/0061, 0094).
 
 A light run that is still under way when the fast code is there leaves at its next look (`interrupts`), and the call
 starts again with the fast code: so no call takes much longer than with the fast code alone. For that a program has to
-leave no traces: nothing that it calls or changes outside. What it has printed it does not print again.
+leave no traces: nothing that it changes outside. What it has printed it does not print again; functions without source
+depend on their arguments alone, and are called again. While such a function runs in Python, nobody leaves: what looks
+then is another program.
 """
 
 from __future__ import annotations
@@ -92,6 +93,7 @@ class Job:
         self.left = 0  # how many runs of the light code have left for the fast one
         self.then: list[Callable[[], None]] = []  # what to do when it is there
         self.runs: dict[int, float] = {}  # threads that run the light code, and since when
+        self.aside = 0  # more such threads, which run what it has called of Python
 
     def call(self, light: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """The result of the light code, or of the fast one if that is ready before."""
@@ -100,6 +102,7 @@ class Job:
             ready = self.ready
             if ready is None:  # there is no light run to be hastened from then on
                 self.runs[own] = time.monotonic()
+                _light[own] = self
         if ready is not None:
             return ready(*args)
         with counted_prints() as again:
@@ -110,7 +113,7 @@ class Job:
                     raise
             finally:
                 with _changed:
-                    del self.runs[own]
+                    del self.runs[own], _light[own]
                     if interrupts.leaving() == own:
                         interrupts.leave(0)
                     _changed.notify_all()
@@ -154,7 +157,10 @@ class Job:
     def hasten(self) -> None:
         """Have the runs of the light code that take long start again with the fast one, one thread after the other."""
         with _changed:
-            while self.runs:
+            while self.runs or self.aside:
+                if not self.runs:
+                    _changed.wait()
+                    continue
                 thread, since = min(self.runs.items(), key=lambda item: item[1])
                 left = since + PATIENCE - time.monotonic()
                 if left <= 0:
@@ -164,6 +170,34 @@ class Job:
                     interrupts.leave(0)
 
 
+def step_aside() -> tuple[Job, float] | None:
+    """A thread's light code, if it runs any, calls Python: until `step_back` nobody has it leave."""
+    own = threading.get_ident()
+    if own not in _light:
+        return None
+    with _changed:
+        job = _light.pop(own)
+        since = job.runs.pop(own)
+        job.aside += 1
+        if interrupts.leaving() == own:
+            interrupts.leave(0)
+        _changed.notify_all()
+    return job, since
+
+
+def step_back(run: tuple[Job, float] | None) -> None:
+    """The light code goes on."""
+    if run is None:
+        return
+    job, since = run
+    with _changed:
+        job.runs[threading.get_ident()] = since
+        job.aside -= 1
+        _light[threading.get_ident()] = job
+        _changed.notify_all()
+
+
+_light: dict[int, Job] = {}  # threads in light code, and whose it is
 _changed = threading.Condition()
 _todo: deque[Job] = deque()
 _worker: threading.Thread | None = None
@@ -223,9 +257,11 @@ def _born() -> None:
     global _changed, _worker  # noqa: PLW0603 - see above
     _changed = threading.Condition()
     _worker = None
+    _light.clear()
     if _todo:
         for job in _todo:
             job.runs.clear()
+            job.aside = 0
         with _changed:
             _start()
 
