@@ -39,21 +39,24 @@ _ALONE = frozenset({"call", "fft", "rfft", "irfft"})
 def mark_separate(function: Function) -> None:
     """Mark the outermost of these loops, in place."""
     if any(LANES in op.attrs for op in walk(function.body)):
-        _Marking(function).block(function.body)
+        Separation(function).block(function.body)
 
 
 def mark_independent(function: Function) -> None:
     """Mark the outermost of the other loops that nothing fails in, in place."""
     if any(op.kind == "for" for op in walk(function.body)):
-        _Marking(function).others(function.body)
+        Separation(function).others(function.body)
 
 
-class _Marking:
+class Separation:
+    """Which loops of a function have iterations that do not touch one another."""
+
     def __init__(self, function: Function) -> None:
         known = self.known = analyses(function)
         self.order, self.memory = known.order, known.one_memory
 
     def block(self, block: Block) -> None:
+        """Mark loops over lanes of a block."""
         for op in block.ops:
             if LANES in op.attrs and self.is_separate(op):
                 op.attrs[SEPARATE] = True
@@ -97,6 +100,14 @@ class _Marking:
             sums.append(root)
         fails = not changed or may_raise(loop, self.known.bounds.proves, self.known.intervals.fits)
         return None if fails else sums
+
+    def keeps_apart(self, loop: Op) -> bool:
+        """Whether each iteration keeps to its own part of what any of them writes, whatever numbers they carry on."""
+        inside = list(walk(loop.regions[0]))
+        changed = self.changed(loop, inside)
+        return changed is not None and all(
+            self.is_own(cls, loop) or self.is_kept_to(cls, loop, inside) for cls in changed
+        )
 
     def added_to(self, cls: Any, loop: Op, inside: list[Op]) -> Value | None:
         """The array that iterations only add cotangents to; None where they do something else with it."""
@@ -145,7 +156,9 @@ class _Marking:
 
     def _selected(self, op: Op, loop: Op) -> set[tuple[int, Any]]:
         """The axes along which each iteration takes an element of its own, and which: a sum with the counter in it."""
-        start = const_of(loop.inputs[0])
+        start = (
+            const_of(loop.inputs[0]) if const_of(loop.inputs[2]) == 1 else None
+        )  # the least number, where it is known
         wraps = op.attrs.get("inbounds") and not op.attrs.get("nonneg")  # an index may count from the end
         found: set[tuple[int, Any]] = set()
         counter = loop.regions[0].args[0]
@@ -153,7 +166,7 @@ class _Marking:
             e = self.known.bounds.of(index)
             others = [a for a in e.terms if a is not counter and isinstance(a, Value)]
             step = e.terms.get(counter, 0)
-            counts_up = step > 0 and len(e.terms) == 1 and step * start + e.constant >= 0
+            counts_up = start is not None and step > 0 and len(e.terms) == 1 and step * start + e.constant >= 0
             if step and (counts_up or not wraps) and all(self.order.visible(a, loop) for a in others):
                 found.add((axis, (e.constant, frozenset(e.terms.items()))))
         return found

@@ -51,7 +51,7 @@ def test_kernels_by_hand(f):
 
 def test_turns_that_meet(monkeypatch):
     """Were a loop wrongly said to be independent, it would show."""
-    monkeypatch.setattr(separate._Marking, "is_kept_to", lambda *_: True)
+    monkeypatch.setattr(separate.Separation, "is_kept_to", lambda *_: True)
     with pytest.raises(AssertionError, match="turns of a kernel meet at 1198 places"):
         dj.jit(prefix, backend="cuda")(A, B)
 

@@ -74,7 +74,7 @@ def abreast(printer: LoweredPrinter, op: Op, loop: ast.For) -> list[ast.stmt]:
     inner.add(f"{whole} = quotient({count}, {width})")
     parts: list[str] = []
     index = loop.target.id
-    kind = SIDE_BY_SIDE if any(inside.row.writes for inside in walk(op.regions[0])) else ABREAST
+    kind = ABREAST if printer.separation.keeps_apart(op) else SIDE_BY_SIDE
     with inner.block(f"if {whole} > 0:"):
         for f in found:
             made = printer.define(f"sums_{f.dtype.name}_{width}", f'partials.sums("{f.dtype.name}", {width})')

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,7 @@ class Sum:
     out: str
     place: str = ""  # the element of the result; empty: a number
     part: str = ""  # the register that collects elements: of a block or row of a number, or of one element
-    abreast: tuple[str, str] | None = None  # many are added up at once: their variable, and which of them is at hand
+    abreast: tuple[str, str, str] | None = None  # many at once: their variable, which is at hand, and from which on
     steps: list[str] = field(default_factory=list[str])  # 0 where the run finds an axis to have been broadcast, else 1
 
     @property
@@ -78,7 +79,9 @@ class Sum:
     def step(self, total: str, value: str) -> str:
         """One more element."""
         if self.abreast is not None:
-            return f"take_in({', '.join(self.abreast)}, {value})"
+            parts, lane, behind = self.abreast
+            taken = f"where({lane} >= {behind}, {value}, {self.start})" if behind else value
+            return f"take_in({parts}, {lane}, {taken})"
         if self.joins:
             return f"{total} = {total} {_OPERATORS[self.kind]} {value}"
         return f"{total} = {update(self.kind, self.dtype)}({total}, {value})"
@@ -397,38 +400,67 @@ class Loops:
             with self.lines.loops([index], [bounds], kind):
                 self._open(depth + 1, body, sums, kind)
             return
-        lines = self.lines
-        whole, step, lane = (self.printer.temp(hint) for hint in ("whole", "step", "lane"))
+        lines, long = self.lines, self._long()
+        step, lane = self.printer.temp("step"), self.printer.temp("lane")
         if low != "0":
             end = self.printer.temp("end")
             lines.add(f"{end} = {high}")
             high = end
-        length = high if low == "0" else f"{high} - {low}"
-        first = "" if low == "0" else f"{low} + "
+        length, first = (high, "") if low == "0" else (f"({high} - {low})", f"{low} + ")
+        again = long and not self.targets and len(along) == len(sums)  # what they write, they write again
+
+        def inside() -> None:
+            self._open(depth + 1, body, sums, kind)
+
+        if again:
+            base, behind = self.printer.temp("base"), self.printer.temp("behind")
+            with lines.block(f"if {length} >= {width}:"), self._parts_of(along, width, lane, behind):
+                steps = f"quotient({length} + {width - 1}, {width})"
+                with lines.block(f"for {step} in {NEST}({steps}):"):
+                    lines.add(f"{base} = minimum({step} * {width}, {length} - {width})")
+                    lines.add(f"{behind} = {step} * {width} - {base}")
+                    with lines.block(f"for {lane} in {ABREAST}({width}):"):
+                        lines.add(f"{index} = {first}{base} + {lane}")
+                        inside()
+            with lines.block("else:"), lines.block(f"for {index} in {SCALAR}({low}, {high}):"):
+                inside()
+            return
+        whole = self.printer.temp("whole")
         lines.add(f"{whole} = quotient({length}, {width})")
-        with lines.block(f"if {whole} > 0:"):
-            for s in along:
-                start, number = "products" if s.kind == "prod" else "sums", s.dtype.name
-                made = self.printer.define(f"{start}_{number}_{width}", f'partials.{start}("{number}", {width})')
-                name = self.printer.temp("parts", made)
-                lines.add(f"{name} = {made}()")
-                s.abreast = name, lane
+        with lines.block(f"if {whole} > 0:"), self._parts_of(along, width, lane):  # noqa: SIM117 - one line would be too long
             with lines.block(f"for {step} in {NEST}({whole}):"), lines.block(f"for {lane} in {ABREAST}({width}):"):
                 lines.add(f"{index} = {first}{step} * {width} + {lane}")
-                self._open(depth + 1, body, sums, kind)
-            for s in along:
-                assert s.abreast is not None
-                name, s.abreast = s.abreast[0], None
-                lines.add(s.step(s.part, f"added_up({name})"))
-        with lines.block(f"for {index} in {SCALAR}({first}{whole} * {width}, {high}):"):
-            self._open(depth + 1, body, sums, kind)
+                inside()
+        if not length.isdigit() or int(length) % width:
+            with lines.block(f"for {index} in {SCALAR}({first}{whole} * {width}, {high}):"):
+                inside()
+
+    @contextmanager
+    def _parts_of(self, along: list[Sum], width: int, lane: str, behind: str = "") -> Iterator[None]:
+        """The lines in between add to parts of sums; from `behind` on, if lanes in front have been added before."""
+        lines = self.lines
+        for s in along:
+            start, number = "products" if s.kind == "prod" else "sums", s.dtype.name
+            made = self.printer.define(f"{start}_{number}_{width}", f'partials.{start}("{number}", {width})')
+            name = self.printer.temp("parts", made)
+            lines.add(f"{name} = {made}()")
+            s.abreast = name, lane, behind
+        yield
+        for s in along:
+            assert s.abreast is not None
+            name, s.abreast = s.abreast[0], None
+            lines.add(s.step(s.part, f"added_up({name})"))
+
+    def _long(self) -> bool:
+        """Whether one iteration takes long: then some in vectors, of which a few have been before, beat a few alone."""
+        return any(m.kind in VECTOR for m in self.members) or len(self.members) > _LONG_BODY
 
     def _abreast(self, along: list[Sum], kind: str, length: str) -> int:
         """How many elements of sums are added up at once; 0 where they come one by one."""
         if not along or kind != PARALLEL or self.printer.device or settings.plain:
             return 0
         width = 32 if all(s.dtype.itemsize == 4 for s in along) else 16
-        if len(along) > _FEW_SUMS or any(m.kind in VECTOR for m in self.members) or len(self.members) > _LONG_BODY:
+        if len(along) > _FEW_SUMS or self._long():
             width //= 2
         while length.isdigit() and width > int(length):
             width //= 2

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from diffjit.analysis.manager import analyses
-from diffjit.analysis.separate import ONCE
+from diffjit.analysis.separate import ONCE, Separation
 from diffjit.errors import DiffjitError, without_rule
 from diffjit.ir.checks import cannot_fail
 from diffjit.ir.nodes import LEVEL, SUM, Function, Op, Value, const_of
@@ -116,6 +117,11 @@ class LoweredPrinter(OpPrinter):
         if self.in_loop:
             self.passing.add(name)
         return name
+
+    @cached_property
+    def separation(self) -> Separation:
+        """Which iterations do not touch one another."""
+        return Separation(self.function)
 
     def looped(self, op: Op) -> bool:
         """Whether an operation is inside a loop."""
