@@ -561,6 +561,20 @@ MUTATIONS = (
         "tests/lowering/test_abreast.py",
     ),
     Mutation(
+        "turns that write to each other's elements are promised to be apart",
+        "lowering/loops/sums.py",
+        "kind = ABREAST if printer.separation.keeps_apart(op) else SIDE_BY_SIDE",
+        "kind = ABREAST",
+        "tests/lowering/test_abreast.py",
+    ),
+    Mutation(
+        "the last block of a long body is added twice",
+        "lowering/text/nests.py",
+        'taken = f"where({lane} >= {behind}, {value}, {self.start})" if behind else value',
+        "taken = value",
+        "tests/lowering/test_abreast.py",
+    ),
+    Mutation(
         "loops that are taken abreast all count up",
         "lowering/loops/sums.py",
         """    sign = "+" if by == 1 else "-"

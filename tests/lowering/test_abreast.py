@@ -162,12 +162,31 @@ def test_cotangents_of_numbers(n, dtype):
     a = dtype(1.3)
     close = 1e-12 if dtype is np.float64 else 1e-4
     assert dj.grad(counted_down)(a, x) == pytest.approx(float(np.sum(x.astype(float) ** 2)), rel=close)
-    assert "side_by_side" in dj.source(dj.grad(counted_down, (0, 1)), a, x, stage="lowered")
+    assert "in abreast(" in dj.source(dj.grad(counted_down, (0, 1)), a, x, stage="lowered")
     step = 1e-6
     quotient = (read_as_it_grows(1.3 + step, x.astype(float)) - read_as_it_grows(1.3 - step, x.astype(float))) / (
         2 * step
     )
     assert dj.grad(read_as_it_grows)(a, x) == pytest.approx(quotient, rel=1e-5 if dtype is np.float64 else 1e-3)
+
+
+def neighbours(a, x):
+    s = 0.0
+    for i in range(1, x.size):
+        s += a * x[i] * x[i - 1] ** 2
+    return s
+
+
+@pytest.mark.parametrize("n", [17, 40, 200])
+def test_turns_that_write_to_each_others_elements_are_not_promised_apart(n):
+    x = np.linspace(0.5, 1.5, n)
+    assert "in side_by_side(" in dj.source(dj.grad(neighbours, (0, 1)), 1.3, x, stage="lowered")
+    by_a, by_x = dj.grad(neighbours, (0, 1))(1.3, x)
+    expected = np.zeros(n)
+    expected[1:] += 1.3 * x[:-1] ** 2
+    expected[:-1] += 1.3 * 2 * x[1:] * x[:-1]
+    np.testing.assert_allclose(by_x, expected, rtol=1e-13)
+    assert by_a == pytest.approx(np.sum(x[1:] * x[:-1] ** 2), rel=1e-13)
 
 
 def total(x):

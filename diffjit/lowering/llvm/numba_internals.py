@@ -487,7 +487,8 @@ class Library(codegen.JITCodeLibrary):
         """What `optimiser.object_code` is to do: the processor and the passes that Numba compiles with.
 
         Numba would prune `FANOUT_RAISE` pairs of incref and decref, too, as if error exits released nothing; ours do.
-        `light`: quickly, without passes but inlining.
+        `light`: quickly, without passes but inlining. Pairs that are pruned are few, and to look for them takes five
+        times as long as all the rest in functions of some ten thousand instructions.
         """
         chosen: Any = config
         maker: Any = self._codegen
@@ -495,15 +496,16 @@ class Library(codegen.JITCodeLibrary):
         maker._customize_tm_options(machine)
         early = {"level": maker._opt_level, "loops": maker._loopvect, "straight": False}
         late = {"level": level, "loops": bool(chosen.LOOP_VECTORIZE), "straight": bool(chosen.SLP_VECTORIZE)}
-        if light and not _reorders(self):
+        quick = light and not _reorders(self)
+        if quick:
             late = {"level": 0, "loops": False, "straight": False}
         return {
             "triple": llvm.get_process_triple(),
             "machine": {"opt": 0 if light else level, **machine},
             "passes": [early, late],
-            "rotate": level != 0,
+            "rotate": level != 0 and not quick,
             "lanes": False,
-            "references": int(_PRUNED) if chosen.LLVM_REFPRUNE_PASS else 0,
+            "references": int(_PRUNED) if chosen.LLVM_REFPRUNE_PASS and not quick else 0,
             "form": "object",
         }
 
