@@ -48,7 +48,16 @@ def loop(rng):
     for _ in range(rng.randint(1, 4)):
         term = rng.choice(TERMS)
         lines.append(
-            "    " + rng.choice([f"s += {term}", f"z[i] = {term}", f"z[i] += {term}", f"s = s + {term} * s * 1e-3"])
+            "    "
+            + rng.choice(
+                [
+                    f"s += {term}",
+                    f"z[i] = {term}",
+                    f"z[i] += {term}",
+                    f"s = s + {term} * s * 1e-3",
+                    f"z[i] = s * {term}",
+                ]
+            )
         )
     if rng.random() < 0.2:
         lines += ["    if s > 1e6:", "        s = s * a"]
@@ -175,6 +184,23 @@ def neighbours(a, x):
     for i in range(1, x.size):
         s += a * x[i] * x[i - 1] ** 2
     return s
+
+
+def running(a, x):
+    s, t = 0.0, 0.0
+    for i in range(x.size):
+        s += a * x[i]
+        t += s * x[i]
+    return t
+
+
+@pytest.mark.parametrize("n", [17, 40, 200])
+def test_what_is_read_as_it_grows_is_added_up_one_by_one(n):
+    x = np.linspace(0.5, 1.5, n)
+    by_a, by_x = dj.grad(running, (0, 1))(1.3, x)
+    behind = np.cumsum(x[::-1])[::-1]
+    assert by_a == pytest.approx(np.sum(behind * x), rel=1e-12)
+    np.testing.assert_allclose(by_x, 1.3 * (behind + np.cumsum(x)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [17, 40, 200])
