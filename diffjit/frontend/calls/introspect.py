@@ -204,7 +204,8 @@ class Introspection(Mixin):
             return self.py_hasattr(value.attributes, name)
         held = self.object_form(value) if isinstance(value, av.Ref) else None
         if isinstance(held, av.ObjC) and (self.in_library() or self.class_of(value) is held.cls):
-            if isinstance(found := held.fields.get(name.obj), av.Maybe):
+            found = held.fields.get(name.obj)
+            if isinstance(found, av.Maybe) and not self.is_class_data(held.cls, name.obj):
                 if (held.cls, name.obj) not in self.lost:
                     return found.bound
                 self.bound(found, name.obj, held.cls)  # it is there, in a form that was not followed
