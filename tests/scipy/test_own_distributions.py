@@ -1,5 +1,8 @@
 """Distributions of users' own classes, with one formula alone; what SciPy sums and integrates where there is none."""
 
+# Signatures are those of users' own classes.
+# pyright: reportIncompatibleMethodOverride=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
