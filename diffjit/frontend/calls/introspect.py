@@ -90,6 +90,7 @@ class Introspection(Mixin):
             if getattr(held, "frozen", "") == OR_EMPTY_TUPLE:
                 problem = f"whether this is a list hangs on the path taken: it {OR_EMPTY_TUPLE}"
                 raise self.type_problem("DJ304", problem, cure="give `[]` in place of `()`")
+            self.no_part_of_tuple(value)
             return list
         if isinstance(value, av.Range):
             return range

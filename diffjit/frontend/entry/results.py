@@ -85,6 +85,7 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             raise TypeProblem("DJ319", f"the function returns {describe(value)}, whose nodes it makes", cure=cure)
         case av.Ref():
             interpreter.known_object(value)
+            interpreter.no_part_of_tuple(value)
             return _heap_output(interpreter, interpreter.contents(value), outs)
         case av.Opt():
             outs.append(value.is_none)

@@ -398,7 +398,9 @@ class Objects(Mixin):
             return av.Bound(owner, Static(found))
         if issubclass(cls, BaseException) and isinstance(found, _MADE_IN_C):
             return self.exception_attribute(held=self.contents(owner), name=name)
-        if isinstance(found, types.MemberDescriptorType) or (found is None and not self.class_has(cls, name)):
+        if found is None and self.class_has(cls, name):
+            return Static(None)
+        if isinstance(found, types.MemberDescriptorType) or found is None:
             raise self.type_problem("DJ317", f"attribute `{name}` is not set here", node, python=AttributeError)
         if found is object.__getattribute__ or found is object.__setattr__:
             return av.Bound(owner, Static(found))
