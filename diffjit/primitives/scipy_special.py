@@ -324,8 +324,20 @@ special(
 special("ellipk(m)", "0.39269908169872414 * hyp2f1(1.5, 1.5, 2.0, m)", guarded=True)
 special("ellipkm1(p)", "-0.39269908169872414 * hyp2f1(1.5, 1.5, 2.0, 1 - p)", guarded=True)
 special("ellipe(m)", "-0.39269908169872414 * hyp2f1(0.5, 1.5, 2.0, m)", guarded=True)
-special("ellipkinc(p, m)", "1 / sqrt(1 - m * sin(p) * sin(p))", None, guarded=True)
-special("ellipeinc(p, m)", "sqrt(1 - m * sin(p) * sin(p))", None, guarded=True)
+# By m: (E - F) / m by Carlson's integral, of the amplitude within a half turn and of whole half turns. It holds at 0, too.
+_TURNS = "floor(0.3183098861837907 * p + 0.5)"
+_WITHIN = f"sin(p - 3.141592653589793 * {_TURNS})"
+_BETWEEN = (
+    f"({_WITHIN} * sin(p) * sin(p) * elliprd(cos(p) * cos(p), 1 - m * sin(p) * sin(p), 1.0)"
+    f" + 2 * {_TURNS} * elliprd(0.0, 1 - m, 1.0)) / 3"
+)
+special(
+    "ellipkinc(p, m)",
+    "1 / sqrt(1 - m * sin(p) * sin(p))",
+    f"((out - {_BETWEEN}) / 2 - sin(p) * cos(p) / (2 * sqrt(1 - m * sin(p) * sin(p)))) / (1 - m)",
+    guarded=True,
+)
+special("ellipeinc(p, m)", "sqrt(1 - m * sin(p) * sin(p))", f"-{_BETWEEN} / 2", guarded=True)
 # Carlson's symmetric integrals (19.18); of R_D there is no derivative.
 special("elliprd(x, y, z)", None, None, None, export="__pyx_fuse_1elliprd", guarded=True)
 special(

@@ -161,8 +161,8 @@ ROWS: dict[str, tuple[Any, list[tuple[Any, ...]]]] = {
     "ellipk": (mp.ellipk, [(-0.5,), (0.0,), (0.8,)]),
     "ellipkm1": (lambda p: mp.ellipk(1 - p), [(0.1,), (0.8,)]),
     "ellipe": (mp.ellipe, [(-0.5,), (0.0,), (0.8,)]),
-    "ellipkinc": (mp.ellipf, [(0.7, 0.4), (-1.2, -0.3)]),
-    "ellipeinc": (mp.ellipe, [(0.7, 0.4), (-1.2, -0.3)]),
+    "ellipkinc": (mp.ellipf, [(0.7, 0.4), (-1.2, -0.3), (0.7, 0.0), (4.2, 0.6)]),
+    "ellipeinc": (mp.ellipe, [(0.7, 0.4), (-1.2, -0.3), (0.7, 0.0), (-4.2, 0.6)]),
 }
 INVERSES: dict[str, tuple[Any, list[tuple[Any, ...]]]] = {
     "erfinv": (mp.erf, [(-0.9,), (0.0,), (0.7,)]),
