@@ -21,7 +21,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.ops import ROWS
 from diffjit.ir.types import Array, Scalar
-from diffjit.primitives.library.elements import OF_ELEMENTS
+from diffjit.primitives.library.derived.elements import OF_ELEMENTS
 
 _DISPATCHED = type(np.sum)  # functions that ask for `__array_function__`
 _OF_ARRAYS, _OF_NUMBERS = 0.0, -1e6  # `__array_priority__` of NumPy's own
