@@ -554,13 +554,6 @@ MUTATIONS = (
         "tests/lowering/test_abreast.py",
     ),
     Mutation(
-        "a loop that reads its own sum is taken abreast",
-        "lowering/loops/sums.py",
-        "if terms and count[name] == 1 + isinstance(s, ast.Assign):",
-        "if terms:",
-        "tests/lowering/test_abreast.py",
-    ),
-    Mutation(
         "turns that write to each other's elements are promised to be apart",
         "lowering/loops/sums.py",
         "kind = ABREAST if printer.separation.keeps_apart(op) else SIDE_BY_SIDE",

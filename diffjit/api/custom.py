@@ -22,7 +22,7 @@ from diffjit.errors import UsageError
 from diffjit.frontend.calls.nested import Foreign, Inner
 from diffjit.frontend.entry.demand import NOTHING, Demand, covers, of_rules
 from diffjit.frontend.entry.lift import Guard
-from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, mapped
+from diffjit.frontend.entry.outputs import OneOf, OptOut, Out, RecordOut, TextOut, mapped
 from diffjit.frontend.outside.foreign import without_source
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number
@@ -446,6 +446,10 @@ class _Call:
                 raise self.refused(f"has a rule that gives {what} in another form", "the trees must be the same")
             found.append((spec.index, other))
             return
+        if isinstance(spec, (OneOf, TextOut)):
+            raise self.refused(
+                "returns a text that is made at run time", "return numbers, arrays, or containers of them"
+            )
         if isinstance(spec, OptOut):
             raise self.refused("returns something that may be None", "return numbers, arrays, or containers of them")
         if isinstance(spec, RecordOut):

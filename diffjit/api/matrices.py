@@ -25,7 +25,7 @@ from diffjit.api.products import jvp
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.nested import Inner
-from diffjit.frontend.entry.outputs import Out, RecordOut, RowsOut
+from diffjit.frontend.entry.outputs import OneOf, Out, RecordOut, RowsOut, TextOut
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.build import scalar_type_of
@@ -53,6 +53,8 @@ def in_words(spec: Any) -> str:
     """A result that has no derivative, in a user's words."""
     if isinstance(spec, RowsOut):
         return "a growing list"
+    if isinstance(spec, TextOut | OneOf):
+        return "a text"
     return f"the {type(spec).__name__} {spec}" if is_number(spec) else f"a {type(spec).__name__}"
 
 

@@ -21,7 +21,7 @@ from diffjit.api.engine.inline import Inside, nest
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.calls.nested import Foreign, Inner
 from diffjit.frontend.entry.demand import NOTHING
-from diffjit.frontend.entry.outputs import Out, RecordOut, RowsOut, TableOut
+from diffjit.frontend.entry.outputs import OneOf, Out, RecordOut, RowsOut, TableOut, TextOut
 from diffjit.frontend.entry.program import parameter_names
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number
@@ -260,7 +260,7 @@ class Lanes:
                 return dict(zip(spec, parts(list(spec), spec.values(), dict), strict=True))
             case None | Labels() | Constant():
                 return spec
-            case TableOut() | RowsOut() | Foreign():
+            case TableOut() | RowsOut() | TextOut() | OneOf() | Foreign():
                 raise self.refused(name, _WHAT[type(spec)])
             case _:
                 return self.constant(spec, axes, name, count)
@@ -308,6 +308,8 @@ class Lanes:
 _WHAT = {
     RowsOut: "a list that grows at run time",
     TableOut: "a dict with keys made at run time",
+    TextOut: "a text that is made at run time",
+    OneOf: "a text that is chosen at run time",
     Foreign: "something without numbers",
 }
 

@@ -125,8 +125,12 @@ special(
 special("poch(z, m)", "out * (psi(z + m) - psi(z))", "out * psi(z + m)", guarded=True)
 
 # Incomplete gamma and beta functions (8.8, 8.17): the derivative by the limit of the integral is the integrand.
-_GAMMA_DENSITY = "exp(xlogy(a - 1, x) - x - lgamma(a))"
-_BETA_DENSITY = "exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))"
+# At an end, powers: the derivative of one is another, where that of a logarithm is infinite.
+_GAMMA_DENSITY = "where(x == 0, x ** (a - 1) * exp(-x - lgamma(a)), exp(xlogy(a - 1, x) - x - lgamma(a)))"
+_BETA_DENSITY = (
+    "where((x == 0) | (x == 1), x ** (a - 1) * (1 - x) ** (b - 1) * exp(-betaln(a, b)),"
+    " exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)))"
+)
 special("gammainc(a, x)", f"-{_GAMMA_DENSITY} * gamma_slope(x, a)", _GAMMA_DENSITY, guarded=True)
 special("gammaincc(a, x)", f"{_GAMMA_DENSITY} * gamma_slope(x, a)", f"-{_GAMMA_DENSITY}", guarded=True)
 special(
@@ -324,8 +328,20 @@ special(
 special("ellipk(m)", "0.39269908169872414 * hyp2f1(1.5, 1.5, 2.0, m)", guarded=True)
 special("ellipkm1(p)", "-0.39269908169872414 * hyp2f1(1.5, 1.5, 2.0, 1 - p)", guarded=True)
 special("ellipe(m)", "-0.39269908169872414 * hyp2f1(0.5, 1.5, 2.0, m)", guarded=True)
-special("ellipkinc(p, m)", "1 / sqrt(1 - m * sin(p) * sin(p))", None, guarded=True)
-special("ellipeinc(p, m)", "sqrt(1 - m * sin(p) * sin(p))", None, guarded=True)
+# By m: (E - F) / m by Carlson's integral, of the amplitude within a half turn and of whole half turns. Also at 0.
+_TURNS = "floor(0.3183098861837907 * p + 0.5)"
+_WITHIN = f"sin(p - 3.141592653589793 * {_TURNS})"
+_BETWEEN = (
+    f"({_WITHIN} * sin(p) * sin(p) * elliprd(cos(p) * cos(p), 1 - m * sin(p) * sin(p), 1.0)"
+    f" + 2 * {_TURNS} * elliprd(0.0, 1 - m, 1.0)) / 3"
+)
+special(
+    "ellipkinc(p, m)",
+    "1 / sqrt(1 - m * sin(p) * sin(p))",
+    f"((out - {_BETWEEN}) / 2 - sin(p) * cos(p) / (2 * sqrt(1 - m * sin(p) * sin(p)))) / (1 - m)",
+    guarded=True,
+)
+special("ellipeinc(p, m)", "sqrt(1 - m * sin(p) * sin(p))", f"-{_BETWEEN} / 2", guarded=True)
 # Carlson's symmetric integrals (19.18); of R_D there is no derivative.
 special("elliprd(x, y, z)", None, None, None, export="__pyx_fuse_1elliprd", guarded=True)
 special(

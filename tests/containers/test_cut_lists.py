@@ -72,10 +72,60 @@ def without_one(x):
     return np.prod(np.array(values[:k] + values[k + 1 :])) + sum([len(t) for t in texts[k:]]) * x[0]
 
 
+def of_tuples(x):
+    """Tuples stay what they are, but for the length of a part."""
+    t = (x[0], x[1] * 2, x[2], 4.0)
+    pairs = ((x[0], 1.0), (x[1], x[2]), (x[3], 2.0))
+    k = int(x[0] - 0.5)
+    s = sum(t[:k]) + sum(v * v for v in t[1:k]) * x[3] + sum(t[-k:]) + sum(t[::k]) + t[:k][-1] * len(t[k - 1 :])
+    s = s + sum(a * b for a, b in pairs[:k]) + sum(a * b for a, b in zip(t[:k], t[1 : k + 1]))  # noqa: B905, RUF007
+    s = s + np.sum(np.array(t[:k]) ** 2) + sum(list(t[:k])) + sum(tuple(t[:k][1:])) + max(t[k - 1 :][::-1])
+    return s + np.prod(np.ones((2, 3, 4)).shape[:k]) * (x[1] if x[0] in t[:k] else 0.0)
+
+
+def objects_of_a_tuple(x):
+    tanks = (Tank(x[0]), Tank(x[1]), Tank(x[2]))
+    rest = tanks[int(x[1]) :]
+    tanks[2].level = x[3] * 5
+    return sum([t.level**2 for t in rest])
+
+
 @pytest.mark.parametrize("backend", ["python", "numba"])
-@pytest.mark.parametrize("program", [parts, filled, arrays, objects, replaced, deleted, inner_lists, without_one])
+@pytest.mark.parametrize(
+    "program",
+    [parts, filled, arrays, objects, replaced, deleted, inner_lists, without_one, of_tuples, objects_of_a_tuple],
+)
 def test_cut(program, backend):
     check(program, POINT, backend)
     ends = [dj.grad(program, backend=backend)(POINT + s * 1e-5 * DIRECTION) for s in (1, -1)]
     second = dj.hvp(program, (POINT,), (DIRECTION,), backend=backend)
     np.testing.assert_allclose(second, (ends[0] - ends[1]) / 2e-5, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda t, k: t[:k] == t[:2],
+        lambda t, k: t[:k] + (1.0,),  # noqa: RUF005
+        lambda t, k: t[:k] * 2,
+        lambda t, k: isinstance(t[:k], tuple),
+        lambda t, k: type(t[:k][1:]) is list,
+        lambda t, k: t[:k],
+        lambda t, k: [1.0] + t[:k],  # noqa: RUF005
+        lambda t, k: {t[:k]: 1.0},
+    ],
+    ids=["compared", "joined", "repeated", "asked", "type", "returned", "joined to a list", "key"],
+)
+def test_a_part_of_a_tuple_is_no_list(program):
+    with pytest.raises(dj.DiffjitError, match="DJ307"):
+        dj.jit(lambda x: program((x, x * 2, x * 3), int(x)), backend="python")(2.5)
+
+
+def test_a_part_of_a_tuple_is_not_changed():
+    def changed(x):
+        part = (x, x * 2)[: int(x)]
+        part.append(x)  # pyright: ignore[reportAttributeAccessIssue]
+        return sum(part)
+
+    with pytest.raises(dj.DiffjitError, match="DJ402"):
+        dj.grad(changed, backend="python")(1.5)

@@ -543,6 +543,131 @@ def functions_of_objects(x, w):
     return y.slope * np.real(y)
 
 
+class Ordered:
+    """A number that is compared, rounded and turned into a float by its class."""
+
+    def __init__(self, value, slope):
+        self.value = value
+        self.slope = slope
+
+    def __mul__(self, other):
+        return Ordered(self.value * other.value, self.value * other.slope + self.slope * other.value)
+
+    def __le__(self, other):
+        return self.value <= (other.value if isinstance(other, Ordered) else other)
+
+    def __ge__(self, other):
+        return self.value >= (other.value if isinstance(other, Ordered) else other)
+
+    def __lt__(self, other):
+        return self.value < (other.value if isinstance(other, Ordered) else other)
+
+    def __floor__(self):
+        return math.floor(self.value)
+
+    def __float__(self):
+        return float(self.value)
+
+
+class Sum:
+    """A node of a formula that is written down while it is computed, as programs for derivatives do it."""
+
+    def __init__(self, value, left=None, right=None):
+        self.value = value
+        self.left = left
+        self.right = right
+
+    def __add__(self, other):
+        return Sum(self.value + other.value, self, other)
+
+    def __ge__(self, other):
+        return self.value >= other.value
+
+    def sin(self):
+        return Sum(np.sin(self.value), self)
+
+    def total(self):
+        found = self.value
+        if self.left is not None:
+            found = found + self.left.total()
+        if self.right is not None:
+            found = found + self.right.total()
+        return found
+
+
+@program(args=lambda: (0.7, np.array([0.8, 1.3, 0.4])), wrt=("x", "w"), tags=("language",))
+def orders_of_objects(x, w):
+    """NumPy compares elements that are objects by their own operators, and rounds them as `math` does."""
+    d = Ordered(x, 1.0)
+    one = np.maximum(d, d * d)
+    for k in range(len(w)):
+        one = np.fmin(one * Ordered(w[k], 0.5), np.minimum(one, Ordered(w[k], 1.0) * d))
+    y = one.slope * one.value + np.floor(Ordered(3.2 * x, 0.0)) * x + math.ceil(Ordered(2.7 * x, 0.0)) * x**2
+    if np.less(d, 0.9) and not np.greater_equal(d, Ordered(x + 0.1, 0.0)):
+        y = y * x
+    return y
+
+
+@program(args=lambda: (0.7, np.array([0.8, 1.3, 0.4])), wrt=("x", "w"), tags=("language",))
+def functions_of_nodes(x, w):
+    """The same of objects that hold others of their kind."""
+    e = Sum(x)
+    for k in range(len(w)):
+        e = np.maximum(np.add(np.sin(e), Sum(w[k] * x)), e)
+    return e.total()
+
+
+class WaterState:
+    """What a class gives until an object has its own: as properties of water, computed where they can be."""
+
+    status = 0
+    message = "Unknown"
+    limit = 1.5
+    given = {"T": 0.0, "P": 0.0, "x": None}  # noqa: RUF012 - as such classes are written
+    enthalpy = None
+
+    def __init__(self, **given):
+        self.given = WaterState.given.copy()
+        self(**given)
+
+    def __call__(self, **given):
+        self.given.update(given)
+        if self.calculable:
+            self.status = 1
+            self.calculate()
+            self.message = ""
+
+    @property
+    def calculable(self):
+        self._by = ""
+        if self.given["T"] and self.given["P"] > 1.0:
+            self._by = "TP"
+        return self._by
+
+    def calculate(self):
+        if self._by == "TP":
+            self.enthalpy = self.given["T"] * self.given["P"] ** 2
+            self.region = 1 if self.enthalpy < WaterState.limit else 2
+        for name in ("u", "v"):
+            setattr(self, name, self.enthalpy * 2.0)
+        if self.enthalpy > 3.0:
+            self.limit = self.enthalpy
+
+
+@program(args=lambda: (0.7, np.array([0.3, 1.3, 2.4])), wrt=("x", "p"), tags=("language",))
+def attributes_of_a_class_until_set(x, p):
+    """What one path sets is read of the object there, and of its class elsewhere, also where that is None."""
+    s = 0.0
+    for k in range(len(p)):
+        state = WaterState(T=x, P=p[k])
+        if state.enthalpy is None:
+            s = s + state.limit * x + state.status + (p[k] - x if hasattr(state, "message") else 0.0)
+        else:
+            s = s * state.limit + state.enthalpy * state.status + state.u * state.region
+        s = s + x * (2.0 if state.message else 3.0)
+    return s
+
+
 class Parameters(OrderedDict):
     """A dict with attributes, whose keys are made in `__init__`."""
 

@@ -161,8 +161,8 @@ ROWS: dict[str, tuple[Any, list[tuple[Any, ...]]]] = {
     "ellipk": (mp.ellipk, [(-0.5,), (0.0,), (0.8,)]),
     "ellipkm1": (lambda p: mp.ellipk(1 - p), [(0.1,), (0.8,)]),
     "ellipe": (mp.ellipe, [(-0.5,), (0.0,), (0.8,)]),
-    "ellipkinc": (mp.ellipf, [(0.7, 0.4), (-1.2, -0.3)]),
-    "ellipeinc": (mp.ellipe, [(0.7, 0.4), (-1.2, -0.3)]),
+    "ellipkinc": (mp.ellipf, [(0.7, 0.4), (-1.2, -0.3), (0.7, 0.0), (4.2, 0.6)]),
+    "ellipeinc": (mp.ellipe, [(0.7, 0.4), (-1.2, -0.3), (0.7, 0.0), (-4.2, 0.6)]),
 }
 INVERSES: dict[str, tuple[Any, list[tuple[Any, ...]]]] = {
     "erfinv": (mp.erf, [(-0.9,), (0.0,), (0.7,)]),
@@ -316,3 +316,18 @@ def test_polynomials_of_a_number(backend, name):
         value, slope = dj.value_and_grad(f, backend=backend)(0.3, n)
         assert value == pytest.approx(f(0.3, n))
         assert slope == pytest.approx((f(0.3 + 1e-6, n) - f(0.3 - 1e-6, n)) / 2e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_incomplete_functions_at_the_ends(backend: str) -> None:
+    def total(x: Any) -> Any:
+        first = sc.gammainc(2.0, x[0]) + sc.gammaincc(3.5, x[0]) + sc.gammainc(1.0, x[0])
+        return first + sc.betainc(2.0, 3.0, x[1]) - sc.betaincc(3.0, 2.0, x[2]) + sc.betainc(2.5, 1.0, x[2])
+
+    ends = np.array([0.0, 0.0, 1.0])
+    # densities x exp(-x), -x^2.5 exp(-x) / gamma(3.5), exp(-x); 12 x (1 - x)^2; 12 x^2 (1 - x), 2.5 x^1.5
+    np.testing.assert_allclose(dj.grad(total, backend=backend)(ends), [1.0, 0.0, 2.5], atol=1e-14)
+    curved = dj.hessian(total, backend=backend)(ends)
+    np.testing.assert_allclose(curved, np.diag([0.0, 12.0, -12.0 + 3.75]), atol=1e-12)
+    product = dj.hvp(total, (ends,), (np.ones(3),), backend=backend)
+    np.testing.assert_allclose(product, [0.0, 12.0, -8.25], atol=1e-12)

@@ -94,6 +94,11 @@ row("make_lsq_spline", lambda y, t: si.make_lsq_spline(X, y, np.r_[[X[0]] * 4, X
     of=si.make_lsq_spline)  # fmt: skip
 row("RectBivariateSpline", lambda z, t: si.RectBivariateSpline(X, X, z)(t, t + 0.01), np.outer(Y, Y) + X, Q,
     of=si.RectBivariateSpline)  # fmt: skip
+KNOTS = np.r_[[X[0]] * 4, X[2:-2], [X[-1]] * 4]
+row("bisplev", lambda c, t, u: si.bisplev(t, u, (KNOTS, KNOTS, c, 3, 3)), np.sin(np.arange(49.0)), Q, Q,
+    of=si.bisplev)  # fmt: skip
+row("bisplev at a point", lambda c, t, u: si.bisplev(t[0], 2 * u, (KNOTS, KNOTS, c, 3, 3), dy=1)
+    + si.bisplev(t[1], u[2], (KNOTS, KNOTS, c, 3, 3), dx=2), np.sin(np.arange(49.0)), Q, Q)  # fmt: skip
 for kind in ("linear", "nearest", "nearest-up", "previous", "next", "zero", "slinear", "quadratic", "cubic"):
     row(f"interp1d {kind}", lambda y, t, k=kind: si.interp1d(X, y, kind=k)(t), Y2, Q, of=si.interp1d)
 row("interp1d fill", lambda y, t: si.interp1d(X, y, bounds_error=False, fill_value=(1.0, 2.0))(3 * t), Y, Q)

@@ -90,6 +90,7 @@ class Introspection(Mixin):
             if getattr(held, "frozen", "") == OR_EMPTY_TUPLE:
                 problem = f"whether this is a list hangs on the path taken: it {OR_EMPTY_TUPLE}"
                 raise self.type_problem("DJ304", problem, cure="give `[]` in place of `()`")
+            self.no_part_of_tuple(value)
             return list
         if isinstance(value, av.Range):
             return range
@@ -204,7 +205,8 @@ class Introspection(Mixin):
             return self.py_hasattr(value.attributes, name)
         held = self.object_form(value) if isinstance(value, av.Ref) else None
         if isinstance(held, av.ObjC) and (self.in_library() or self.class_of(value) is held.cls):
-            if isinstance(found := held.fields.get(name.obj), av.Maybe):
+            found = held.fields.get(name.obj)
+            if isinstance(found, av.Maybe) and not self.is_class_data(held.cls, name.obj):
                 if (held.cls, name.obj) not in self.lost:
                     return found.bound
                 self.bound(found, name.obj, held.cls)  # it is there, in a form that was not followed

@@ -18,7 +18,7 @@ from diffjit import tree
 from diffjit.dataclass import dataclass
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.calls.records import close
-from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut
+from diffjit.frontend.entry.outputs import OneOf, OptOut, Out, RecordOut, TextOut
 from diffjit.frontend.entry.results import Program, output
 from diffjit.frontend.entry.source import note_lines
 from diffjit.frontend.entry.writeback import Arguments
@@ -233,6 +233,10 @@ class Nested(Mixin):
                 return self.new(av.ObjC(stand_in(spec.cls), fields))
             case Foreign():
                 return spec.value
+            case TextOut():
+                return av.Format(tuple(p if isinstance(p, str) else (outs[p[0].index], p[1]) for p in spec.parts))
+            case OneOf():
+                return av.Sum(outs[spec.flag], tuple(self.abstract(v, outs) for v in spec.variants))
             case tuple():
                 return av.Tup(
                     tuple(self.abstract(s, outs) for s in spec), type(spec) if hasattr(spec, "_fields") else None

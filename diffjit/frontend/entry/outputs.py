@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from diffjit import tree
 from diffjit.dataclass import dataclass
-from diffjit.errors import MemoryProblem
+from diffjit.errors import MemoryProblem, written
 from diffjit.labels import Labels, Results
 from diffjit.stored import stored
 
@@ -50,10 +50,20 @@ class TableOut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneOf:
-    """A part of an item that is one of several static objects: which, a number says."""
+    """A result that is one of several static objects or texts: which, a number says."""
 
     flag: int
     variants: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextOut:
+    """A result that is a text with numbers of the run: literal text, and results with their formats.
+
+    A number whose repr is written comes with its class, since what a program hands out is Python's own number.
+    """
+
+    parts: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +111,9 @@ def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
     if isinstance(spec, TableOut):
         return dict(zip(rebuild(spec.keys, outs), rebuild(spec.values, outs), strict=True))
     if isinstance(spec, OneOf):
-        return spec.variants[outs[spec.flag]]
+        return rebuild(spec.variants[outs[spec.flag]], outs)
+    if isinstance(spec, TextOut):
+        return "".join(p if isinstance(p, str) else written(p[2](outs[p[0].index]), p[1]) for p in spec.parts)
     if isinstance(spec, RowsOut):
         lists = [rebuild(s, outs) for s in spec.lists]
         length = next(len(found) for found in lists if isinstance(found, list))
@@ -118,7 +130,7 @@ def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
 
 
 def mapped(spec: Any, leaf: Callable[[int], Any]) -> Any:
-    """The same tree with other leaves; flags that say what is None stay."""
+    """The same tree with other leaves; flags that say what is None, and numbers in texts, stay."""
     if isinstance(spec, Out):
         return leaf(spec.index)
     if isinstance(spec, OptOut):

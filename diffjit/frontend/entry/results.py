@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.classes import LOCAL
-from diffjit.frontend.entry.outputs import Change, OneOf, OptOut, Out, RecordOut, RowsOut, TableOut
+from diffjit.frontend.entry.outputs import (
+    Change,
+    OneOf,
+    OptOut,
+    Out,
+    RecordOut,
+    RowsOut,
+    TableOut,
+    TextOut,
+)  # fmt: skip
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.nodes import ListsOf
 from diffjit.frontend.values.templates import (
@@ -28,7 +37,7 @@ from diffjit.frontend.values.templates import (
 )  # fmt: skip
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Function, Value
-from diffjit.ir.types import List
+from diffjit.ir.types import List, Scalar
 from diffjit.labels import Labels
 from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.primitives.library.tables import Table
@@ -76,6 +85,7 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             raise TypeProblem("DJ319", f"the function returns {describe(value)}, whose nodes it makes", cure=cure)
         case av.Ref():
             interpreter.known_object(value)
+            interpreter.no_part_of_tuple(value)
             return _heap_output(interpreter, interpreter.contents(value), outs)
         case av.Opt():
             outs.append(value.is_none)
@@ -83,6 +93,12 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             return OptOut(flag, output(interpreter, value.value, outs))
         case DynList():
             return _heap_output(interpreter, value, outs)
+        case av.Format():
+            return _text_output(interpreter, value, outs)
+        case av.Sum() if all(interpreter.is_text(v) for v in value.variants):
+            outs.append(value.tag)
+            flag = len(outs) - 1
+            return OneOf(flag, tuple(output(interpreter, v, outs) for v in value.variants))
         case av.Poison():
             error = TypeProblem(
                 "DJ304", f"the result is {value.reason}", cure=value.cure or "return one type on all paths"
@@ -93,6 +109,22 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
     raise TypeProblem(
         "DJ319", f"the function returns {describe(value)}", cure="return numbers, arrays, or containers of them"
     )
+
+
+def _text_output(interpreter: Interpreter, value: av.Format, outs: list[Value]) -> TextOut:
+    """A text of the run: of numbers alone, since an array may have changed since the text was made."""
+    parts: list[Any] = []
+    for piece, text in interpreter.flatten_text(value, ""):
+        if piece is None:
+            parts.append(text)
+        elif isinstance(piece.type, Scalar):
+            outs.append(piece)
+            parts.append((Out(len(outs) - 1), text or "", interpreter.class_of(piece)))
+        else:
+            raise TypeProblem(
+                "DJ319", "the function returns a text that is made of an array at run time", cure="return the array"
+            )
+    return TextOut(tuple(parts))
 
 
 def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:

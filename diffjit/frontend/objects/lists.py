@@ -13,7 +13,7 @@ from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.control import SHARED
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.join import item_template, join_all, join_items, same_items
+from diffjit.frontend.values.join import PART_OF_TUPLE, item_template, join_all, join_items, same_items
 from diffjit.frontend.values.leaves import instantiate, item_leaves, list_types
 from diffjit.frontend.values.nodes import ListsOf, kind_of_nodes, kinds_among
 from diffjit.frontend.values.templates import (
@@ -389,6 +389,22 @@ class Lists(Mixin):
         made = self.new(av.ListC(held.items))
         self.make_dynamic(made)
         return made
+
+    def part_of_tuple(self, part: av.Ref) -> av.Ref:
+        """What bounds of the run cut of a tuple: a list that nobody changes, and that does not show that it is one."""
+        self.write(part, replace(self.contents(part), frozen=PART_OF_TUPLE))
+        return part
+
+    def same_kind(self, held: DynList, found: Any, index: Any) -> Any:
+        """What is taken of a list: a part of a part of a tuple is one again."""
+        return self.part_of_tuple(found) if held.frozen == PART_OF_TUPLE and isinstance(index, av.Slice) else found
+
+    def no_part_of_tuple(self, value: Any) -> None:
+        """Refuse a part of a tuple where it shows that a list stands for it."""
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        if getattr(held, "frozen", "") == PART_OF_TUPLE:
+            problem = "what bounds that are only known at run time leave of a tuple is used as a whole"
+            raise self.type_problem("DJ307", problem, cure="go through its items, or keep them in a list or array")
 
     def made_growing(self, ref: av.Ref, index: Any) -> Any:
         """The contents of a list or another object; a list that is cut is a growing one from here on."""

@@ -27,11 +27,18 @@ from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
-from diffjit.primitives.foreign import stand_in
+from diffjit.primitives.foreign import learn, stand_in
 from diffjit.primitives.opaque.acts import STREAMS
+from diffjit.primitives.registry import COMPOSITES
 from diffjit.primitives.signatures import is_ctypes
 
 _CONTAINERS = (dict, list, set, frozenset, float, int, complex, str)  # a class made of one has two natures
+
+
+def has_plain_version(method: types.FunctionType) -> bool:
+    """Whether a method, perhaps inherited from a library's class, is one that is known by a plain version."""
+    learn(method)
+    return method in COMPOSITES
 
 
 class Objects(Mixin):
@@ -309,6 +316,9 @@ class Objects(Mixin):
             return self.class_attribute(owner, held.cls, name, node)
         if name in held.fields:
             value = held.fields[name]
+            missing = (value is av.UNBOUND or isinstance(value, av.Maybe)) and (held.cls, name) not in self.lost
+            if missing and self.is_class_data(held.cls, name):
+                return self.own_or_of_class(owner, held.cls, name, node)
             if value is av.UNBOUND:
                 inside = bool(self.loops) and self.forks > self.loops[-1].forks  # an earlier turn may have set it
                 raise self.unbound(variable(name), later=inside, of=_owner(held.cls, name))
@@ -327,6 +337,17 @@ class Objects(Mixin):
                 return self.outside_attribute(held, name)
             self.watch_object(obj, name, inspect.getattr_static(held.cls, name, None))
         return self.class_attribute(owner, held.cls, name, node)
+
+    def is_class_data(self, cls: type, name: str) -> bool:
+        """Whether a class has plain data under a name: no method, descriptor or empty slot."""
+        found = self.class_lookup(cls, name)
+        return self.class_has(cls, name) and not isinstance(found, av.Member) and not hasattr(type(found), "__get__")
+
+    def own_or_of_class(self, owner: av.Ref, cls: type, name: str, node: Any) -> Any:
+        """An attribute that one path has set, and the class has for the other: which, is seen when the program runs."""
+        value = self.contents(owner).fields[name]
+        bound = Static(False) if value is av.UNBOUND else value.bound
+        return self.choose(bound, lambda: value.value, lambda: self.class_attribute(owner, cls, name, node))
 
     def outside_attribute(self, held: av.ObjC, name: str) -> Any:
         """What an object from outside holds under a name."""
@@ -372,11 +393,13 @@ class Objects(Mixin):
         if tree.is_function(found) and is_manager(found):
             return av.Bound(owner, self.cl_contextmanager(self.method_fn(found.__wrapped__, cls)))  # pyright: ignore[reportFunctionMemberAccess]
         if tree.is_function(found):
-            return av.Bound(owner, self.method_fn(found, cls))
+            return av.Bound(owner, Static(found) if has_plain_version(found) else self.method_fn(found, cls))
         if isinstance(found, functools._lru_cache_wrapper):  # noqa: SLF001 - the class of its results
             return av.Bound(owner, Static(found))
         if issubclass(cls, BaseException) and isinstance(found, _MADE_IN_C):
             return self.exception_attribute(held=self.contents(owner), name=name)
+        if found is None and self.class_has(cls, name):
+            return Static(None)
         if isinstance(found, types.MemberDescriptorType) or found is None:
             raise self.type_problem("DJ317", f"attribute `{name}` is not set here", node, python=AttributeError)
         if found is object.__getattribute__ or found is object.__setattr__:

@@ -8,6 +8,7 @@ All else takes what `__array__` gives.
 from __future__ import annotations
 
 import inspect
+import math
 import types
 from typing import Any
 
@@ -20,6 +21,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.ops import ROWS
 from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.library.derived.elements import OF_ELEMENTS
 
 _DISPATCHED = type(np.sum)  # functions that ask for `__array_function__`
 _OF_ARRAYS, _OF_NUMBERS = 0.0, -1e6  # `__array_priority__` of NumPy's own
@@ -32,6 +34,7 @@ _METHODS: dict[Any, dict[str, Any]] = {
 }  # fmt: skip
 _ARRAYS = ("__array__", "__array_interface__", "__array_struct__", "__array_function__", "__buffer__")
 _PARTS = (np.real, np.imag)
+_ROUNDING = (math.floor, math.ceil, math.trunc)
 _BARE = {np.round: ("decimals",), np.clip: ("a_min", "a_max")}  # those of elements
 
 
@@ -49,8 +52,10 @@ class Protocols(Mixin):
     """Mixin of the interpreter: NumPy's protocols for objects of users' classes."""
 
     def _class_beside_arrays(self, value: Any) -> type | None:
-        """The class of an object, as NumPy's functions ask it; None of anything else, and of nodes."""
-        held = self.contents(value) if isinstance(value, av.Ref) and not isinstance(value, av.Handle) else None
+        """The class of an object, as NumPy's functions ask it; None of anything else."""
+        if isinstance(value, av.Handle):
+            return value.kind if isinstance(value.kind, type) else None
+        held = self.contents(value) if isinstance(value, av.Ref) else None
         return held.cls if isinstance(held, av.ObjC) else None
 
     def has_method(self, value: Any, name: str) -> bool:
@@ -64,7 +69,7 @@ class Protocols(Mixin):
             owner = next((a for a in args if self.has_method(a, "__array_ufunc__")), None)
             if owner is None:
                 return None if kwargs else self.call_of_objects(function, args, node)
-            cls = self.contents(owner).cls
+            cls = self.class_of(owner)
             if self.class_lookup(cls, "__array_ufunc__") is None:
                 message = f"operand '{cls.__name__}' does not support ufuncs (__array_ufunc__=None)"
                 raise self.type_problem("DJ309", message, node, cure="call its own methods", python=TypeError)
@@ -77,6 +82,8 @@ class Protocols(Mixin):
             and self.has_method(args[0], function.__name__)
         ):
             return self.get_attribute(args[0], function.__name__, node)
+        if function in _ROUNDING and len(args) == 1 and self._is_element(args[0]):
+            return self.rounded_element(function, args[0], node)
         if type(function) is _DISPATCHED:
             found = self.call_array_function(function, args, kwargs, node)
             if found is not None:
@@ -107,6 +114,8 @@ class Protocols(Mixin):
         if name in ("square", "reciprocal"):
             first, kind = (args[0], "multiply") if name == "square" else (Static(1), "divide")
             return self.binary(kind, first, args[0], node)
+        if ufunc in OF_ELEMENTS:
+            return self.call(self.lift_static(OF_ELEMENTS[ufunc]), args, {}, node)
         if not _by_method(ufunc):
             return None
         if not alone[0] or not self.has_method(args[0], name):
@@ -114,6 +123,16 @@ class Protocols(Mixin):
             message = f"loop of ufunc does not support argument 0 of type {kind} which has no callable {name} method"
             raise self.type_problem("DJ309", message, node, cure=f"give the class a method `{name}`", python=TypeError)
         return self.call_method(args[0], name, args[1:])
+
+    def rounded_element(self, function: Any, value: Any, node: Any) -> Any:
+        """`math.floor` and its kin of an object: its own, or that of the float that it says it is."""
+        own = f"__{function.__name__}__"
+        if self.has_method(value, own):
+            return self.call_method(value, own, [])
+        if function is not math.trunc and self.has_method(value, "__float__"):
+            return self.call_static(function, [self.call_method(value, "__float__", [])], {}, node)
+        message = f"type {self.class_of(value).__name__} doesn't define {own} method"
+        raise self.type_problem("DJ309", message, node, cure=f"give the class a method `{own}`", python=TypeError)
 
     def _is_element(self, value: Any) -> bool:
         """Whether NumPy takes an object as one element: its class says nothing of arrays, and it is no sequence."""
@@ -135,7 +154,7 @@ class Protocols(Mixin):
             held = self.contents(value) if isinstance(value, av.Ref) and not isinstance(value, av.Handle) else value
             for one in held.items if isinstance(held, av.ListC | av.Tup) else (value,):
                 if self.has_method(one, "__array_function__"):
-                    owners.setdefault(self.contents(one).cls, one)
+                    owners.setdefault(self.class_of(one), one)
         if not owners:
             return None
         order: list[type] = []

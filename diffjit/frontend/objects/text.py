@@ -47,7 +47,7 @@ class Text(Mixin):
         conversion = {114: "!r", 115: "!s", 97: "!a"}.get(piece.conversion, "")
         if isinstance(value, Static):
             return [format(repr(value.obj) if conversion == "!r" else value.obj, spec.obj)]
-        if isinstance(value, Value) or spec.obj:
+        if spec.obj or (isinstance(value, Value) and conversion != "!r"):
             return [(value, spec.obj)]
         return list(self.repr_parts(value) if conversion == "!r" else self.text_parts(value))
 

@@ -81,6 +81,8 @@ class Indexing(Mixin):
             own = self.class_lookup(owner.cls, "__getitem__")
             if tree.is_function(own):
                 return self.call(self.method_fn(own, owner.cls), [owner, index], {}, node)
+        if isinstance(owner, av.Tup) and self.is_cut(part := av.ListC(owner.items), index):
+            return self.part_of_tuple(self.dyn_get(self.as_growing(part), index, node))
         if isinstance(owner, av.Tup):
             return self.sequence_get(list(owner.items), index, node, lambda items: av.Tup(tuple(items)))
         if isinstance(owner, av.Range):
@@ -95,7 +97,7 @@ class Indexing(Mixin):
                 make = lambda items: self.new(av.ListC(tuple(items)))  # noqa: E731
                 return self.sequence_get(list(held.items), index, node, make, "list")
             if isinstance(held, DynList):
-                return self.dyn_get(owner, index, node)
+                return self.same_kind(held, self.dyn_get(owner, index, node), index)
             if isinstance(held, av.DictC):
                 return self.dict_item(owner, held, index, node)
             return self.call_method(owner, "__getitem__", [index])

@@ -43,6 +43,7 @@ from diffjit.ir.types import Array, List, Scalar, Sym, Type, join_dims, same
 
 _APART = (av.Bound, "partial", "function", "tuple", "text")  # what may be one of several, each with its parts
 OR_EMPTY_TUPLE = "may be an empty tuple instead"  # why such a list must not change
+PART_OF_TUPLE = "is a part of a tuple"
 MOST_VARIANTS = 32  # of a sum; every use of it is interpreted once for each
 
 

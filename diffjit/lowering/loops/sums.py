@@ -54,7 +54,7 @@ def abreast(printer: LoweredPrinter, op: Op, loop: ast.For) -> list[ast.stmt]:
     if not _pays(printer, op) or not isinstance(loop.target, ast.Name) or not isinstance(loop.iter, ast.Call):
         return [loop]
     found = _sums(loop.body)
-    if not found:
+    if len(found) < len(op.outputs) or not found:  # what an iteration gives to the next is no work for vectors
         return [loop]
     width = 32 if all(f.dtype.itemsize == 4 for f in found) else 16
     inner = Lines()

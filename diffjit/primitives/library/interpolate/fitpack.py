@@ -261,6 +261,27 @@ def make_lsq_spline(x, y, t, k=3, w=None, axis=0, check_finite=True, *, method="
     return Spline(t, nearest(t, k, x, y, w), k, True, 0)
 
 
+def on_grid(x, y, tx, ty, c, kx, ky, dx, dy):
+    """Values of a surface at all pairs of places; beyond its ends, those there."""
+    table = np.reshape(c, (tx.shape[0] - kx - 1, -1))
+    rows = values(tx, table, kx, np.minimum(np.maximum(x, tx[0]), tx[-1]), dx)
+    return np.transpose(values(ty, np.transpose(rows), ky, np.minimum(np.maximum(y, ty[0]), ty[-1]), dy))
+
+
+@implements(scipy.interpolate.bisplev)
+def bisplev(x, y, tck, dx=0, dy=0):
+    """Values of a surface at all pairs of places, without axes of length 1 in front, as FITPACK's wrapper has it."""
+    tx, ty, c, kx, ky = tck
+    for one in (x, y):
+        if np.ndim(one) > 0 and len(one) == 1:
+            raise NotImplementedError("bisplev of an array with one place: give the place")
+    first, second = np.atleast_1d(as_float(np.asarray(x))), np.atleast_1d(as_float(np.asarray(y)))
+    found = on_grid(first, second, np.asarray(tx), np.asarray(ty), as_float(np.asarray(c)), kx, ky, dx, dy)
+    if np.ndim(x) > 0:
+        return found
+    return found[0] if np.ndim(y) > 0 else found[0, 0]
+
+
 @implements(scipy.interpolate.RectBivariateSpline)
 class RectBivariateSpline:
     """The surface through points on a grid."""
@@ -283,12 +304,7 @@ class RectBivariateSpline:
         x, y = as_float(np.asarray(x)), as_float(np.asarray(y))
         if not grid:
             return self.ev(x, y, dx, dy)
-        x, y = np.atleast_1d(x), np.atleast_1d(y)
-        table = np.reshape(self.c, (self.tx.shape[0] - self.kx - 1, -1))
-        low, high = self.tx[0], self.tx[-1]
-        rows = values(self.tx, table, self.kx, np.minimum(np.maximum(x, low), high), dx)
-        low, high = self.ty[0], self.ty[-1]
-        return np.transpose(values(self.ty, np.transpose(rows), self.ky, np.minimum(np.maximum(y, low), high), dy))
+        return on_grid(np.atleast_1d(x), np.atleast_1d(y), self.tx, self.ty, self.c, self.kx, self.ky, dx, dy)
 
     def ev(self, xi, yi, dx=0, dy=0):
         """Values at points."""

@@ -14,22 +14,23 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import stats
+from scipy.stats import _distn_infrastructure as infrastructure
 
 from diffjit.primitives.registry import constant, implements, stateless
 
 stateless(stats.rv_continuous, stats.rv_discrete)
 
 
-def names_of(family):
-    """The names of a family's parameters, in their order."""
-    shapes = [name.strip() for name in family.shapes.split(",")] if family.shapes else []
-    return (*shapes, "loc") if isinstance(family, stats.rv_discrete) else (*shapes, "loc", "scale")
+def names_of(cls, shapes):
+    """The names of a family's parameters, in their order, of its class and the text that it has them in."""
+    names = [name.strip() for name in (shapes or "").split(",") if name.strip()]
+    return (*names, "loc") if issubclass(cls, stats.rv_discrete) else (*names, "loc", "scale")
 
 
-def has(family, name):
-    """Whether a family has a formula of its own for a method."""
-    base = stats.rv_discrete if isinstance(family, stats.rv_discrete) else stats.rv_continuous
-    own = getattr(type(family), name)
+def written(cls, name):
+    """Whether a class of families has a formula of its own for a method."""
+    base = stats.rv_discrete if issubclass(cls, stats.rv_discrete) else stats.rv_continuous
+    own = getattr(cls, name)
     return own is not getattr(base, name) and not goes_one_by_one(own)
 
 
@@ -45,17 +46,27 @@ def goes_one_by_one(method):
     )
 
 
+def worded(family, method):
+    """What is said where SciPy computes by quadrature, sums or a search."""
+    return f"scipy.stats.{family}.{method}, which SciPy has no formula for: write it out (quad, a sum, brentq)"
+
+
+constant(names_of, written, worded)
+
+
+def has(family, name):
+    """Whether a family has a formula of its own for a method; it may be one of a user's class."""
+    return written(type(family), name)
+
+
 def refused(family, method):
     """What is said where SciPy computes by quadrature, sums or a search."""
-    return f"scipy.stats.{family.name}.{method}, which SciPy has no formula for: write it out (quad, a sum, brentq)"
-
-
-constant(names_of, has, refused)
+    return worded(family.name, method)
 
 
 def settled(self, args, kwds):
     """The shapes, `loc` and `scale` (1 for a discrete family) that a method is called with."""
-    names = names_of(self)
+    names = names_of(type(self), self.shapes)
     given = dict(zip(names, args))  # noqa: B905 - those without a value come by keyword
     for name in kwds:
         given[name] = kwds[name]
@@ -92,13 +103,35 @@ def placed(self, x, args, kwds):
 # Continuous: densities ------------------------------------------------------------------------------------------------
 
 
+def differentiated(self, _z, _shapes):
+    """The density of a family without a formula for it: what takes a derivative has a version of this."""
+    raise NotImplementedError(refused(self, "pdf"))
+
+
+def log_density(self, z, shapes):
+    """The logarithm of the density in units of the scale, inside of the support."""
+    return self._logpdf(z, *shapes) if has(self, "_logpdf") else np.log(density(self, z, shapes))
+
+
+def density(self, z, shapes):
+    """The density in units of the scale, inside of the support."""
+    if has(self, "_pdf"):
+        return self._pdf(z, *shapes)
+    return np.exp(self._logpdf(z, *shapes)) if has(self, "_logpdf") else differentiated(self, z, shapes)
+
+
+def probability(self, k, shapes):
+    """The probability of counts inside of the support."""
+    return self._pmf(k, *shapes) if has(self, "_pmf") else np.exp(self._logpmf(k, *shapes))
+
+
 @implements(stats.rv_continuous.logpdf)
 def logpdf(self, x, *args, **kwds):
     """The logarithm of the density."""
     z, low, high, shapes, scale, right = placed(self, x, args, kwds)
     inside = self._support_mask(z, *shapes)
     safe = np.where(inside, z, middle(low, high))
-    value = self._logpdf(safe, *shapes) if has(self, "_logpdf") else np.log(self._pdf(safe, *shapes))
+    value = log_density(self, safe, shapes)
     return within(right, np.where(inside, value - np.log(scale), -np.inf), np.nan)
 
 
@@ -108,18 +141,28 @@ def pdf(self, x, *args, **kwds):
     z, low, high, shapes, scale, right = placed(self, x, args, kwds)
     inside = self._support_mask(z, *shapes)
     safe = np.where(inside, z, middle(low, high))
-    value = self._pdf(safe, *shapes) if has(self, "_pdf") else np.exp(self._logpdf(safe, *shapes))
+    value = density(self, safe, shapes)
     return within(right, np.where(inside, value / scale, 0.0), np.nan)
 
 
 # Continuous: distribution functions -----------------------------------------------------------------------------------
 
 
+def integrated(self, _z, _shapes):
+    """The distribution function of a family that has a density alone: what integrates has a version of this."""
+    raise NotImplementedError(refused(self, "cdf"))
+
+
+def summed(self, _k, _shapes):
+    """The distribution function of a family that has probabilities alone: what sums has a version of this."""
+    raise NotImplementedError(refused(self, "cdf"))
+
+
 def distribution(self, z, shapes):
     """The distribution function inside of the support."""
-    if not has(self, "_cdf"):
-        raise NotImplementedError(refused(self, "cdf"))
-    return self._cdf(z, *shapes)
+    if has(self, "_cdf"):
+        return self._cdf(z, *shapes)
+    return summed(self, z, shapes) if isinstance(self, stats.rv_discrete) else integrated(self, z, shapes)
 
 
 def survival(self, z, shapes):
@@ -196,12 +239,21 @@ def isf(self, q, *args, **kwds):
     return within(valid(self, shapes, scale), np.where(inside, value, ends) * scale + loc, np.nan)
 
 
-@implements(stats.rv_continuous.entropy, stats.rv_discrete.entropy)
+@implements(infrastructure.rv_generic.support)
+def support(self, *args, **kwds):
+    """Where the support begins and ends."""
+    shapes, loc, scale = settled(self, args, kwds)
+    low, high = self._get_support(*shapes)
+    right = valid(self, shapes, scale)
+    return tuple(
+        within(right, np.where(np.isinf(end), end, np.where(np.isinf(end), 0.0, end) * scale + loc), np.nan)
+        for end in (low, high)
+    )
+
+
 def entropy(self, *args, **kwds):
-    """The entropy."""
+    """The entropy, by a formula."""
     shapes, _, scale = settled(self, args, kwds)
-    if not has(self, "_entropy"):
-        raise NotImplementedError(refused(self, "entropy"))
     return within(valid(self, shapes, scale), self._entropy(*shapes) + np.log(scale), np.nan)
 
 
@@ -222,7 +274,7 @@ def pmf(self, k, *args, **kwds):
     k, low, high, shapes, right = counted(self, k, args, kwds)
     inside = (low <= k) & (k <= high) & (np.floor(k) == k)
     safe = np.where(inside, k, low)
-    value = self._pmf(safe, *shapes) if has(self, "_pmf") else np.exp(self._logpmf(safe, *shapes))
+    value = probability(self, safe, shapes)
     return within(right, np.where(inside, np.clip(value, 0.0, 1.0), 0.0), np.nan)
 
 

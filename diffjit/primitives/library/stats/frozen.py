@@ -10,15 +10,12 @@ from scipy import stats
 from scipy.stats import _distn_infrastructure as infrastructure
 
 from diffjit.primitives.library.stats import families
-from diffjit.primitives.registry import COMPOSITES, constant, implements
+from diffjit.primitives.registry import COMPOSITES, implements
 
 
 def is_discrete(family):
     """Whether a family is one of integers."""
     return isinstance(family, stats.rv_discrete)
-
-
-constant(is_discrete)
 
 
 @implements(infrastructure.rv_continuous_frozen, infrastructure.rv_discrete_frozen)
@@ -72,6 +69,10 @@ class Frozen:
         """The entropy."""
         return self.dist.entropy(*self.args, **self.kwds)
 
+    def support(self):
+        """Where the support begins and ends."""
+        return self.dist.support(*self.args, **self.kwds)
+
     def mean(self):
         """The mean."""
         return self.dist.mean(*self.args, **self.kwds)
@@ -110,6 +111,12 @@ class Frozen:
     def rvs(self, size=None, random_state=None):
         """Draws."""
         return self.dist.rvs(*self.args, size=size, random_state=random_state, **self.kwds)
+
+
+@implements(infrastructure.rv_generic.freeze, infrastructure.rv_generic.__call__)
+def freeze(self, *args, **kwds):
+    """A distribution with its parameters, of any family."""
+    return Frozen(self, args, kwds)
 
 
 def freezing(family):

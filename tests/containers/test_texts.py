@@ -1,0 +1,78 @@
+"""Texts that are made while a program runs, as results and as what is left in objects, lists and dicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+BACKENDS = ["python", pytest.param("numba", marks=pytest.mark.slow)]
+
+
+class Model:
+    """A model that writes down what it did."""
+
+    def __init__(self, k):
+        self.k = k
+        self.note = ""
+        self.log = []
+        self.last = {"text": "none", "x": 0.0}
+
+    def run(self, x):
+        y = self.k * x * x
+        self.note = f"y = {y:.3f}" if y > 0.2 else "little"
+        self.log.append("up" if x > 0.5 else "down")
+        self.last = {"text": f"{x:5.2f}!", "x": x}
+        self.trace = "turns:" + str(x) + f" and {y!r}"
+        return y
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("x", [0.7, 0.1])
+def test_what_a_method_leaves(x, backend):
+    mine, theirs = Model(2.0), Model(2.0)
+    assert np.isclose(dj.jit(mine.run, backend=backend)(x), theirs.run(x))
+    assert vars(mine) == vars(theirs)
+    before = dict(vars(mine))
+    assert np.isclose(dj.grad(mine.run, backend=backend)(x), 4.0 * x)
+    assert vars(mine) == before  # derivatives change nothing outside
+
+
+def told(x):
+    n = int(x * 10)
+    size = f"big {x:.1f}" if x > 0.5 else "small"
+    return x * x, f"{n} {n:03d} {x > 0.2} {np.sin(x)!r} {x!r} {{}}", [size, {"a": f"{x:e}"}]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("x", [0.7, 0.1])
+def test_results(x, backend):
+    assert dj.jit(told, backend=backend)(x) == told(x)
+    value, tangent = dj.jvp(told, (x,), (1.0,), backend=backend)
+    assert value == told(x)
+    assert np.isclose(tangent[0], 2.0 * x)
+    (found, aux), slope = dj.value_and_grad(lambda x: (told(x)[0], told(x)[1]), has_aux=True, backend=backend)(x)
+    assert (found, aux) == told(x)[:2]
+    assert np.isclose(slope, 2.0 * x)
+    inner = dj.jit(told, backend=backend)
+
+    def outer(x):
+        value, text, (size, _) = inner(x)
+        return value * x, f"{text} and {size}"
+
+    assert dj.jit(outer, backend=backend)(x) == outer(x)
+    assert np.isclose(dj.grad(lambda x: outer(x)[0], backend=backend)(x), 3.0 * x * x)
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        (lambda: dj.jacobian(told)(0.7), r"DJ322.* is a text"),
+        (lambda: dj.vmap(told)(np.array([0.7, 0.1])), r"DJ321.*a text that is made"),
+        (lambda: dj.jit(lambda x: f"{x * np.ones(2)}")(0.7), r"DJ319.*made of an array"),
+    ],
+)
+def test_what_has_no_texts(call, code):
+    with pytest.raises(dj.DiffjitError, match=code):
+        call()
