@@ -100,6 +100,8 @@ ALIASES = {
     "ascontiguousarray of a slice": (lambda x: np.ascontiguousarray(x[::2]), SQUARE),
     "asarray in columns": (lambda x: np.asarray(x, order="F"), SQUARE),
     "asarray in rows": (lambda x: np.asarray(x.T, order="C"), SQUARE),
+    "require": (lambda x: np.require(x, np.float64, ["W", "C"]), SQUARE),
+    "require in columns": (lambda x: np.require(x, requirements="F"), SQUARE),
     "array without a copy": (lambda x: np.array(x, ndmin=3, copy=None), SQUARE),
     "array in columns": (lambda x: np.array(x, order="F", copy=None), SQUARE),
     "reshape with a copy": (lambda x: np.reshape(x, (4,), copy=True), SQUARE),

@@ -44,6 +44,7 @@ _dispatching: Any = functools.singledispatch(abs)
 _DISPATCHER = _dispatching.__code__
 
 _CONTAINERS = (dict, list, set, frozenset, tuple)
+_NUMBERS = (bool, int, float, complex)
 _WHOLE = {"gcd": (0, 1), "lcm": (0, 1), "ldexp": (1,)}  # operands of functions of `math` that are ints
 
 
@@ -521,6 +522,8 @@ def is_pure(obj: Any) -> bool:
     if is_of_values(obj):
         return True
     if isinstance(bound, np.generic | re.Match | re.Pattern):  # they never change
+        return True
+    if (bound if isinstance(bound, type) else type(bound)) in _NUMBERS:
         return True
     if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
         return False

@@ -22,6 +22,14 @@ from diffjit.primitives.library import containers
 _RAGGED = "setting an array element with a sequence: the rows have different shapes"
 
 
+# What `np.require` may be asked for, by the order that it means.
+_REQUIREMENTS = {
+    **dict.fromkeys(("C", "C_CONTIGUOUS", "CONTIGUOUS"), "C"),
+    **dict.fromkeys(("F", "F_CONTIGUOUS", "FORTRAN"), "F"),
+    **dict.fromkeys(("A", "ALIGNED", "W", "WRITEABLE", "E", "ENSUREARRAY"), ""),
+}
+
+
 class NumpyCore(Mixin):
     """Mixin of the interpreter: core NumPy functions on IR values."""
 
@@ -420,6 +428,16 @@ class NumpyCore(Mixin):
     @kinds(C=np.ascontiguousarray, F=np.asfortranarray)
     def np_ordered(self, kind: str, a: Any, dtype: Any = NONE, **_: Any) -> Any:
         return self.in_order(self.np_asarray(a, dtype), kind)
+
+    @core(np.require)
+    def np_require(self, a: Any, dtype: Any = NONE, requirements: Any = NONE, **_: Any) -> Any:
+        """An array in the order that is asked for; all arrays of a program can be written to, and are aligned."""
+        known = self.all_known(requirements)
+        asked = None if known is None else known.obj if isinstance(known, Static) else known
+        wanted = [_REQUIREMENTS.get(str(x).upper()) for x in asked or ()]
+        if (known is None and not is_none(requirements)) or not {*wanted} <= {"", "C", "F"}:
+            raise self.unsupported("DJ118", "np.require with requirements other than C, F, A, W and E")
+        return self.np_asarray(a, dtype, Static(next((x for x in wanted if x), None)))
 
     def in_order(self, a: Value, order: str) -> Value:
         """The array itself where its elements stand in this order, else a copy that has them so, as the run tells."""

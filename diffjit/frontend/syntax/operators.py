@@ -455,6 +455,8 @@ class Operators(Mixin):
             return self.answer(container.obj.__contains__, (item.obj,))
         if isinstance(container, Static) and isinstance(item, Static) and not isinstance(container.obj, np.ndarray):
             return Static(item.obj in container.obj)
+        if isinstance(container, Static) and isinstance(container.obj, str | bytes) and self.is_opaque(item):
+            return self.tell_python(Static(bool), Static(operator.contains), container, item)
         if isinstance(container, av.Ref):
             held = self.contents(container)
             if isinstance(held, av.DictC):
