@@ -294,3 +294,23 @@ def chosen_by_a_text_of_pythons(x):
     if kind in scale and kind in ["c", "d"]:
         total += x[0] * x[1]
     return total if kind in "zd" else np.sum(x)
+
+
+class Grade(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+    def __add__(self, other):
+        return other * 10.0**self.value
+
+    def __call__(self, other):
+        return other / self.value
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def members_with_operators_of_their_own(x):
+    """A member of an enum of numbers is added as its class says, and called."""
+    total = 0.0
+    for grade in Grade:
+        total += (grade + x[0]) * grade(x[1] ** 2) * grade
+    return total

@@ -111,7 +111,8 @@ class Calls(Mixin):
         if not users and any(self.sum_within(v) is not None for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
         for way in (
-            self.call_annotation, self.call_inherited, self.call_unbound, self.call_surroundings, self.call_protocol,
+            self.call_annotation, self.call_inherited, self.call_unbound, self.call_member, self.call_surroundings,
+            self.call_protocol,
         ):  # fmt: skip
             found = way(obj, args, kwargs, node)
             if found is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 from dataclasses import replace
 from typing import Any
 
@@ -50,6 +51,8 @@ class Indexing(Mixin):
         index = self.as_index(owner, index)
         if isinstance(owner, Static) and is_kernel(owner.obj):
             return self.configured(owner.obj, index, node)
+        if isinstance(owner, Static) and isinstance(owner.obj, enum.Enum) and not isinstance(owner.obj, str):
+            return self.call_method(owner, "__getitem__", [index])
         if isinstance(owner, Static) and self.wrong_type(owner) is None:
             if is_index_trick(owner.obj):
                 return self.index_trick(owner.obj, index, node)

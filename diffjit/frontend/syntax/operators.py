@@ -15,6 +15,7 @@ from diffjit import tree
 from diffjit.frontend.calls.dataclass_calls import GENERATED
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.objects.members import is_own_member, plain_class
 from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -61,6 +62,8 @@ class Operators(Mixin):
             if operand.cls is not None and self.class_has(operand.cls, f"__{DUNDER[kind]}__"):
                 return self.call_method(operand, f"__{DUNDER[kind]}__", [])
             raise self.type_problem("DJ309", f"Python has no `{kind}` of {self.in_words(operand)}", python=TypeError)
+        if is_own_member(operand):
+            return self.member_unary(f"__{DUNDER[kind]}__", kind, operand)
         if (
             kind == "invert"
             and isinstance(operand, Value)
@@ -189,18 +192,22 @@ class Operators(Mixin):
             cls = self.operating_class(receiver)
             if cls is not None:
                 dunder = f"__{REFLECTED.get(name, name) if prefix and name in REFLECTED else prefix + name}__"
-                plain = getattr(tuple if isinstance(receiver, av.Tup) else object, dunder, None)
+                plain = getattr(plain_class(receiver), dunder, None)
                 own = self.class_has(cls, dunder) and plain is not getattr(cls, dunder)
-                if own and (not prefix or self.takes_over(cls, dunder, left)):
+                member = isinstance(receiver, Static)
+                takes_over = self.member_takes_over if member else self.takes_over
+                if own and (not prefix or takes_over(cls, dunder, left)):
                     return self.call_method(receiver, dunder, [other])
                 if prefix and self.class_has(cls, "__array_ufunc__") and self.is_numpys(left):
                     return self.call_protocol(getattr(np, kind), [left, right], {})
         return None
 
     def operating_class(self, value: Any) -> type | None:
-        """The class of a value whose operators may be the user's own: of an object, or a named tuple."""
+        """The class of a value whose operators may be the user's own: of an object, a named tuple, or a member."""
         if isinstance(value, av.Tup):
             return value.cls
+        if is_own_member(value):
+            return type(value.obj)
         held = self.contents(value) if isinstance(value, av.Ref) else None
         return held.cls if isinstance(held, av.ObjC) else None
 
@@ -295,7 +302,7 @@ class Operators(Mixin):
         """A comparison of which one side is an object; None for others."""
         classes = [self.object_class(v) for v in (left, right)]
         if classes == [None, None]:
-            return None
+            return self.user_operator(kind, left, right) if is_own_member(left) or is_own_member(right) else None
         cls, name = classes[0] or classes[1], DUNDER[kind]
         method = self.class_lookup(cls, f"__{name}__")
         if self.compares_by_fields(cls, kind) and not isinstance(method, av.Member):
