@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -219,16 +220,23 @@ class NumpyCore(Mixin):
         if isinstance(shape, Static) and isinstance(shape.obj, (int, np.integer)):
             return (Static(int(shape.obj)),)
         if isinstance(shape, Static) and isinstance(shape.obj, (tuple, list)):
-            return tuple(Static(int(n)) for n in shape.obj)
-        if isinstance(shape, Value) and isinstance(shape.type, Scalar):
-            if shape.type.dtype.kind not in "iu":
-                raise self.type_problem(
-                    "DJ308",
-                    f"a length must be an int, not {describe(shape)}",
-                    cure="use int(...); ints and floats in one list that grows become floats",
-                )
-            return (shape,)
-        return tuple(map(self.known_object, self.sequence_items(shape, None)))
+            return tuple(map(self.length_given, map(Static, shape.obj)))
+        if isinstance(shape, Value) and (isinstance(shape.type, Scalar) or shape.type.ndim == 0):
+            return (self.length_given(shape if isinstance(shape.type, Scalar) else self.item(shape)),)
+        return tuple(self.length_given(self.known_object(n)) for n in self.sequence_items(shape, None))
+
+    def length_given(self, n: Any) -> Any:
+        """A length that the program gives: an int."""
+        if isinstance(n, Static) and hasattr(n.obj, "__index__") and not isinstance(n.obj, bool):
+            return Static(operator.index(n.obj))
+        if isinstance(n, Value) and n.type.dtype.kind in "iu":
+            return n
+        raise self.type_problem(
+            "DJ308",
+            f"a length must be an int, not {describe(n)}",
+            cure="use int(...); ints and floats in one list that grows become floats",
+            python=TypeError,
+        )
 
     def known_dims(self, lengths: tuple[Any, ...]) -> tuple[Dim, ...]:
         """What is known of lengths given as values: constants, and the lengths of other arrays."""

@@ -557,6 +557,9 @@ class Indexing(Mixin):
     def slice_bound(self, bound: Any) -> Value:
         """A bound of a slice, which NumPy cuts to the length of the array however large it is."""
         value = self.number(bound)
+        if value.type.dtype.kind in "fc":
+            problem = f"{describe(bound)} cannot be a bound of a slice"
+            raise self.type_problem("DJ314", problem, cure="use int(...)", python=TypeError)
         if value.type == Scalar(np.dtype(np.uint64)):
             value = self.as_weak(self.ew("minimum", value, Static(np.uint64(2**63 - 1))))
         return value
