@@ -112,7 +112,7 @@ class Calls(Mixin):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
         for way in (
             self.call_annotation, self.call_inherited, self.call_unbound, self.call_member, self.call_surroundings,
-            self.call_protocol,
+            self.call_special, self.call_protocol,
         ):  # fmt: skip
             found = way(obj, args, kwargs, node)
             if found is not None:

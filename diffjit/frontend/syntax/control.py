@@ -440,7 +440,7 @@ class Control(Mixin):
             return
         alive = reachable(self.cells)
         for a, b in joiner.left.items():
-            if a in alive or b in alive:
+            if {a, b} & alive or {a, b} & copied:
                 reason = self.why_shared((joiner.cells_a, a), (joiner.cells_b, b))
                 for uid in (a, b, joiner.made[a]):
                     self.freeze(self.cells, uid, reason)
@@ -458,6 +458,9 @@ class Control(Mixin):
 
     def why_shared(self, *objects: tuple[Cells, int]) -> str:
         """The reason to freeze objects that became one; lists of known length were copied, others need not be."""
+        known = [getattr(self.sites.found(cells, uid), "frozen", "") for cells, uid in objects]
+        if again := next((reason.again for reason in known if isinstance(reason, Changeable)), None):
+            return Changeable(SHARED, again)
         static = [uid for cells, uid in objects if isinstance(self.sites.found(cells, uid), av.ListC)]
         sites = [site for uid in static if (site := self.sites.of.get(uid)) is not None]
         return Changeable(SHARED, Learn("lists", {sites[0]: None})) if sites else SHARED

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import enum
+import inspect
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -62,12 +64,14 @@ class Indexing(Mixin):
                 return self.lift_field(owner.obj, index.obj)
             if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind not in "OUS":
                 owner = self.lift_constant(owner.obj)
-            elif isinstance(index, Static):
+            elif isinstance(index, Static) and not self._says_its_items(owner.obj):
                 return self.lift_static(self._known_item(owner.obj, index.obj, node))
             elif isinstance(index, av.Slice):
                 return Static(owner.obj[self.static_slice(index, node)])
             elif isinstance(owner.obj, str):
                 self.static_int(index, "an index into a string", node)
+            elif self._says_its_items(owner.obj):
+                return self.call(self.get_attribute(owner, "__class_getitem__", node), [index], {}, node)
             elif isinstance(owner.obj, type) or type(owner.obj).__module__ == "typing":
                 return self._alias(owner, index)
             else:
@@ -106,6 +110,12 @@ class Indexing(Mixin):
             raise self.letters([owner], "an index", node)
         problem = f"{describe(owner)} cannot be indexed"
         raise self.type_problem("DJ314", problem, node, python=self.wrong_type(owner))
+
+    def _says_its_items(self, obj: Any) -> bool:
+        """Whether a user's class has a `__class_getitem__` of its own."""
+        own = inspect.getattr_static(obj, "__class_getitem__", None) if isinstance(obj, type) else None
+        function = getattr(own, "__func__", own)
+        return tree.is_function(function) and function.__module__.split(".")[0] not in sys.stdlib_module_names
 
     def _alias(self, owner: Static, index: Any) -> Static:
         """A type with parameters, such as `Union[int, None]`; where these are not known, without them."""

@@ -213,25 +213,40 @@ class Loops(Mixin):
                 return None
             made_inside = key[0] == "h" and value is UNBOUND
             part = Side(attempt.entry, side.build, self.sites, undef=made_inside, copied=side.copied)
-            attempt.init += convert(value, carried[key], part)
+            leaves = convert(value, carried[key], part)
+            attempt.init += leaves
+            if isinstance(value, av.ListC) and isinstance(
+                carried[key], Dyn
+            ):  # also where it is an item of another list
+                attempt.entry[key] = instantiate(carried[key], iter(leaves), attempt.entry)
+        for key in keys:
+            if isinstance(attempt.entry.get(key), DynList) and not isinstance(carried[key], Dyn):
+                del carried[key]  # one converted before the list that it is an item of
+        if len(carried) < len(keys):
+            return None
         begin = attempt.begin = dict(attempt.entry)
         for key in keys:
             leaves = [Value(ty, key[2] if key[0] == "v" else None) for ty in leaf_types(carried[key])]
             attempt.args += leaves
             begin[key] = Static(False) if key[0] == "jump" else instantiate(carried[key], iter(leaves), begin)
-        self._freeze_shared_entries(attempt, carried, start)
+        self._freeze_shared_entries(attempt, carried, start, side.copied)
         for cells in (attempt.begin, attempt.entry):
             self.part_with(cells, side.copied and side.copied & reachable(cells), live=bool(self.learned.live))
         return attempt
 
-    def _freeze_shared_entries(self, attempt: Attempt, carried: dict[Any, Template], start: Cells) -> None:
-        """An object that a carried variable stands for at first, and another name still refers to, must not change."""
+    def _freeze_shared_entries(
+        self, attempt: Attempt, carried: dict[Any, Template], start: Cells, copied: set[int]
+    ) -> None:
+        """An object that a carried variable stands for at first, and another name still refers to, must not change.
+
+        It may have none but to be an item of a growing list, since just now.
+        """
         pairs = [(start[k], t) for k, t in carried.items() if k in start and k[0] != "h"]
         every = (pair for value, template in pairs for pair in object_pairs(value, template, self.sites, start))
         merged = {ref.uid: heap.uid for ref, heap in every}
         if not merged:
             return
-        alive = reachable(attempt.begin)
+        alive = reachable(attempt.begin) | copied
         for old, new in merged.items():
             if old in alive:
                 reason = self.why_shared((start, old))
