@@ -439,8 +439,9 @@ class Control(Mixin):
         if not joiner.left and not copied:
             return
         alive = reachable(self.cells)
+        items = copied.union(*(s.placed for s in sides))
         for a, b in joiner.left.items():
-            if {a, b} & alive or {a, b} & copied:
+            if {a, b} & alive or {a, b} & items:
                 reason = self.why_shared((joiner.cells_a, a), (joiner.cells_b, b))
                 for uid in (a, b, joiner.made[a]):
                     self.freeze(self.cells, uid, reason)

@@ -212,7 +212,7 @@ class Loops(Mixin):
                 del carried[key]  # became an item of another list just now: it grows, too
                 return None
             made_inside = key[0] == "h" and value is UNBOUND
-            part = Side(attempt.entry, side.build, self.sites, undef=made_inside, copied=side.copied)
+            part = Side(attempt.entry, side.build, self.sites, undef=made_inside, copied=side.copied, placed=side.placed)
             leaves = convert(value, carried[key], part)
             attempt.init += leaves
             if isinstance(value, av.ListC) and isinstance(
@@ -229,24 +229,24 @@ class Loops(Mixin):
             leaves = [Value(ty, key[2] if key[0] == "v" else None) for ty in leaf_types(carried[key])]
             attempt.args += leaves
             begin[key] = Static(False) if key[0] == "jump" else instantiate(carried[key], iter(leaves), begin)
-        self._freeze_shared_entries(attempt, carried, start, side.copied)
+        self._freeze_shared_entries(attempt, carried, start, side.copied | side.placed)
         for cells in (attempt.begin, attempt.entry):
             self.part_with(cells, side.copied and side.copied & reachable(cells), live=bool(self.learned.live))
         return attempt
 
     def _freeze_shared_entries(
-        self, attempt: Attempt, carried: dict[Any, Template], start: Cells, copied: set[int]
+        self, attempt: Attempt, carried: dict[Any, Template], start: Cells, items: set[int]
     ) -> None:
         """An object that a carried variable stands for at first, and another name still refers to, must not change.
 
-        It may have none but to be an item of a growing list, since just now.
+        That may be none but its place among the items of a growing list.
         """
-        pairs = [(start[k], t) for k, t in carried.items() if k in start and k[0] != "h"]
+        pairs = [(start[k], t) for k, t in carried.items() if k in start]
         every = (pair for value, template in pairs for pair in object_pairs(value, template, self.sites, start))
         merged = {ref.uid: heap.uid for ref, heap in every}
         if not merged:
             return
-        alive = reachable(attempt.begin) | copied
+        alive = reachable(attempt.begin) | items
         for old, new in merged.items():
             if old in alive:
                 reason = self.why_shared((start, old))

@@ -150,6 +150,7 @@ def _convert_sum(value: Any, template: SumT, side: Side) -> list[Value]:
 def _convert_inner_list(value: av.Ref, template: Sub, side: Side) -> list[Value]:
     """A list about to become an item of a growing list: it becomes an IR list itself, in place."""
     held = side.sites.held(side.cells, value.uid)
+    side.placed.add(value.uid)
     if isinstance(held, av.ListC):
         side.copied.add(value.uid)
     lists = _convert_list(held, Dyn(template.elem, template.site), side)
