@@ -443,6 +443,7 @@ class Control(Mixin):
         for a, b in joiner.left.items():
             if {a, b} & alive or {a, b} & items:
                 reason = self.why_shared((joiner.cells_a, a), (joiner.cells_b, b))
+                self.one_list({a, b} & copied)
                 for uid in (a, b, joiner.made[a]):
                     self.freeze(self.cells, uid, reason)
         for uid in copied & alive:
@@ -465,6 +466,12 @@ class Control(Mixin):
         static = [uid for cells, uid in objects if isinstance(self.sites.found(cells, uid), av.ListC)]
         sites = [site for uid in static if (site := self.sites.of.get(uid)) is not None]
         return Changeable(SHARED, Learn("lists", {sites[0]: None})) if sites else SHARED
+
+    def one_list(self, items: set[int]) -> None:
+        """A list that is an item of a growing list from now on, and one of several under a name, grows from the start."""
+        sites = [site for uid in items if (site := self.sites.of.get(uid)) is not None]
+        if sites:
+            raise Learn("lists", {sites[0]: None})
 
     def freeze(self, cells: Cells, uid: int, reason: str) -> None:
         """Forbid further changes of an object; a reference to a list that grows is that list, unless it was copied."""
@@ -521,6 +528,9 @@ def references(value: Any) -> Iterator[av.Ref]:
         yield from references(value.value)
     elif isinstance(value, av.Method):
         yield from references(value.receiver)
+    elif isinstance(value, av.Sum):
+        for part in value.variants:
+            yield from references(part)
     elif isinstance(value, dict):
         for part in value.values():
             yield from references(part)

@@ -17,6 +17,7 @@ from diffjit.frontend.values.templates import (
     Heap,
     HeapAgain,
     Leaf,
+    Learn,
     MaybeT,
     Node,
     OptT,
@@ -91,7 +92,10 @@ def convert(value: Any, template: Any, side: Side) -> list[Value]:
         case Heap() if isinstance(value, av.Tup):
             return convert(av.ListC(value.items), template.contents, side)
         case Heap():
-            return convert(side.sites.held(side.cells, value.uid), template.contents, side)
+            held, site = side.sites.held(side.cells, value.uid), side.sites.of.get(value.uid)
+            if isinstance(held, DynList) and isinstance(template.contents, Node) and site is not None:
+                raise Learn("lists", {site: None})  # it has become an item of a growing list just now
+            return convert(held, template.contents, side)
         case Boxed():
             side.copied.add(value.uid)
             return convert(side.sites.held(side.cells, value.uid), template.node, side)
