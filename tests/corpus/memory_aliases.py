@@ -268,3 +268,21 @@ def a_manager_on_a_stack(x):
         entered = stack.enter_context(Noted(notes, x[0]))
         notes.append(x[4] * entered.weight)
     return sum(k * v for k, v in enumerate(notes))
+
+
+@program(args=lambda: (_vector(), 0), wrt=("x",), tags=("memory", "language"))
+def names_that_no_turn_binds_again(x, turns):
+    """Names that a loop may bind again, and where it does not, stand for what another name shows."""
+    row, lone, other = [x[0]], [x[1], 1.0], [x[2]]
+    same, rows = row, [lone, [x[3]]]
+    for k in range(turns):
+        row, other = [x[4] * k], lone
+        rows[0], rows[1] = rows[1], rows[0]
+    row[0] = x[4] ** 2
+    rows[0][0] *= x[5]
+    other.append(x[0])
+    if turns > 3:
+        rows.append([x[1]])
+        other = [x[5]]
+    rows[-1].append(x[2])
+    return same[0] * sum(lone) + sum(sum(r) for r in rows) * sum(other)

@@ -468,7 +468,7 @@ class Control(Mixin):
         return Changeable(SHARED, Learn("lists", {sites[0]: None})) if sites else SHARED
 
     def one_list(self, items: set[int]) -> None:
-        """A list that is an item of a growing list from now on, and one of several under a name, grows from the start."""
+        """A list that becomes an item of a growing list, and one of several under a name, grows from the start."""
         sites = [site for uid in items if (site := self.sites.of.get(uid)) is not None]
         if sites:
             raise Learn("lists", {sites[0]: None})
