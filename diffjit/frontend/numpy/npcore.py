@@ -225,6 +225,14 @@ class NumpyCore(Mixin):
             return (self.length_given(shape if isinstance(shape.type, Scalar) else self.item(shape)),)
         return tuple(self.length_given(self.known_object(n)) for n in self.sequence_items(shape, None))
 
+    def as_bound(self, bound: Any) -> Value:
+        """A bound of a slice as a number: no float."""
+        value = self.number(bound)
+        if value.type.dtype.kind in "fc":
+            problem = f"{describe(bound)} cannot be a bound of a slice"
+            raise self.type_problem("DJ314", problem, cure="use int(...)", python=TypeError)
+        return value
+
     def length_given(self, n: Any) -> Any:
         """A length that the program gives: an int."""
         if isinstance(n, Static) and hasattr(n.obj, "__index__") and not isinstance(n.obj, bool):

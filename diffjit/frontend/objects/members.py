@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import inspect
+import sys
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -22,6 +24,11 @@ class Members(Mixin):
             return None
         return self.call(self.get_attribute(Static(obj), "__call__", node), args, kwargs, node)
 
+    def item_given(self, owner: Static, index: Any, node: Any) -> Any:
+        """An item of a member, or of a class, as the class says."""
+        name = "__class_getitem__" if isinstance(owner.obj, type) else "__getitem__"
+        return self.call(self.get_attribute(owner, name, node), [index], {}, node)
+
     def member_unary(self, name: str, kind: str, operand: Static) -> Any:
         """`-x`, `abs(x)` and the like of a member of an enum whose class has operators of its own."""
         own = tree.is_function(self.class_lookup(type(operand.obj), name))
@@ -36,6 +43,15 @@ class Members(Mixin):
         if known is np.ndarray or issubclass(cls, known) or not issubclass(known, (int, float, complex)):
             return known is not np.ndarray
         return not issubclass(cls, (int, float) if known is not int and known is not bool else int)
+
+
+def gives_items(obj: Any) -> bool:
+    """Whether it is indexed as a user's class says: a member of an enum, or a class with a `__class_getitem__`."""
+    if not isinstance(obj, type):
+        return isinstance(obj, enum.Enum) and not isinstance(obj, str)
+    own = inspect.getattr_static(obj, "__class_getitem__", None)
+    function = getattr(own, "__func__", own)
+    return tree.is_function(function) and function.__module__.split(".")[0] not in sys.stdlib_module_names
 
 
 def is_own_member(value: Any) -> TypeGuard[Static]:

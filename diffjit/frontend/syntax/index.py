@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import collections
-import enum
-import inspect
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +14,7 @@ from diffjit.frontend.kernels.words import is_kernel
 from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.numpy.index_tricks import is_index_trick
 from diffjit.frontend.objects.lists import split_slice
+from diffjit.frontend.objects.members import gives_items
 from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.loops import whole
@@ -53,8 +51,8 @@ class Indexing(Mixin):
         index = self.as_index(owner, index)
         if isinstance(owner, Static) and is_kernel(owner.obj):
             return self.configured(owner.obj, index, node)
-        if isinstance(owner, Static) and isinstance(owner.obj, enum.Enum) and not isinstance(owner.obj, str):
-            return self.call_method(owner, "__getitem__", [index])
+        if isinstance(owner, Static) and gives_items(owner.obj):
+            return self.item_given(owner, index, node)
         if isinstance(owner, Static) and self.wrong_type(owner) is None:
             if is_index_trick(owner.obj):
                 return self.index_trick(owner.obj, index, node)
@@ -64,14 +62,12 @@ class Indexing(Mixin):
                 return self.lift_field(owner.obj, index.obj)
             if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind not in "OUS":
                 owner = self.lift_constant(owner.obj)
-            elif isinstance(index, Static) and not self._says_its_items(owner.obj):
+            elif isinstance(index, Static):
                 return self.lift_static(self._known_item(owner.obj, index.obj, node))
             elif isinstance(index, av.Slice):
                 return Static(owner.obj[self.static_slice(index, node)])
             elif isinstance(owner.obj, str):
                 self.static_int(index, "an index into a string", node)
-            elif self._says_its_items(owner.obj):
-                return self.call(self.get_attribute(owner, "__class_getitem__", node), [index], {}, node)
             elif isinstance(owner.obj, type) or type(owner.obj).__module__ == "typing":
                 return self._alias(owner, index)
             else:
@@ -110,12 +106,6 @@ class Indexing(Mixin):
             raise self.letters([owner], "an index", node)
         problem = f"{describe(owner)} cannot be indexed"
         raise self.type_problem("DJ314", problem, node, python=self.wrong_type(owner))
-
-    def _says_its_items(self, obj: Any) -> bool:
-        """Whether a user's class has a `__class_getitem__` of its own."""
-        own = inspect.getattr_static(obj, "__class_getitem__", None) if isinstance(obj, type) else None
-        function = getattr(own, "__func__", own)
-        return tree.is_function(function) and function.__module__.split(".")[0] not in sys.stdlib_module_names
 
     def _alias(self, owner: Static, index: Any) -> Static:
         """A type with parameters, such as `Union[int, None]`; where these are not known, without them."""
@@ -566,10 +556,7 @@ class Indexing(Mixin):
 
     def slice_bound(self, bound: Any) -> Value:
         """A bound of a slice, which NumPy cuts to the length of the array however large it is."""
-        value = self.number(bound)
-        if value.type.dtype.kind in "fc":
-            problem = f"{describe(bound)} cannot be a bound of a slice"
-            raise self.type_problem("DJ314", problem, cure="use int(...)", python=TypeError)
+        value = self.as_bound(bound)
         if value.type == Scalar(np.dtype(np.uint64)):
             value = self.as_weak(self.ew("minimum", value, Static(np.uint64(2**63 - 1))))
         return value
