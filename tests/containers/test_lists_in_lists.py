@@ -99,7 +99,19 @@ def longer_on_one_path(x, n):
     return sum(row) + sum(rows[1])
 
 
+def put_in_place_before_it_grows(x, n):
+    row = [x]
+    rows = [[2.0 * x]]
+    for _ in range(n):
+        rows[0] = row
+    for v in (x, x**2):
+        rows.append([v])  # noqa: PERF401 - as people write it
+    rows[0].append(x**3)
+    return sum(row) * x
+
+
 PROGRAMS = [
+    put_in_place_before_it_grows,
     never_bound_again,
     never_bound_again_object,
     bound_to_another,

@@ -11,6 +11,7 @@ from diffjit.frontend.values.templates import (
     Bad,
     Boxed,
     Cells,
+    Changeable,
     Const,
     Dyn,
     DynList,
@@ -155,6 +156,9 @@ def _convert_inner_list(value: av.Ref, template: Sub, side: Side) -> list[Value]
     """A list about to become an item of a growing list: it becomes an IR list itself, in place."""
     held = side.sites.held(side.cells, value.uid)
     side.placed.add(value.uid)
+    if isinstance(held, av.ListC) and isinstance(held.frozen, Changeable):
+        # It may be one of several, all of which grow from the start, then.
+        raise held.frozen.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
     if isinstance(held, av.ListC):
         side.copied.add(value.uid)
     lists = _convert_list(held, Dyn(template.elem, template.site), side)
