@@ -100,6 +100,8 @@ ALIASES = {
     "ascontiguousarray of a slice": (lambda x: np.ascontiguousarray(x[::2]), SQUARE),
     "asarray in columns": (lambda x: np.asarray(x, order="F"), SQUARE),
     "asarray in rows": (lambda x: np.asarray(x.T, order="C"), SQUARE),
+    "require": (lambda x: np.require(x, np.float64, ["W", "C"]), SQUARE),
+    "require in columns": (lambda x: np.require(x, requirements="F"), SQUARE),
     "array without a copy": (lambda x: np.array(x, ndmin=3, copy=None), SQUARE),
     "array in columns": (lambda x: np.array(x, order="F", copy=None), SQUARE),
     "reshape with a copy": (lambda x: np.reshape(x, (4,), copy=True), SQUARE),
@@ -195,3 +197,43 @@ def test_sinc_of_complex_numbers_is_refused(backend):
     for function in (np.sinc, np.i0):
         with pytest.raises(dj.NoRule, match="DJ203"):
             dj.jit(lambda z, f=function: f(z), backend=backend)(X + 1j * X)
+
+
+def fewest(x):
+    found = float("inf")
+    for k in range(3):
+        found = min(found, len(x) + k)
+    return found
+
+
+FLOATS_AS_LENGTHS = {
+    "shape": lambda x: np.sum(np.ones((fewest(x), 2)) * x[1]),
+    "known shape": lambda x: np.sum(np.ones((2.0, 2)) * x[1]),
+    "truth value": lambda x: np.sum(np.ones((True, 2)) * x[1]),
+    "reshape": lambda x: np.sum(np.reshape(x, (len(x) / 1, 1))),
+    "slice": lambda x: np.sum(x[: x[0]]),
+    "transform": lambda x: np.sum(np.abs(np.fft.fft(x, n=fewest(x)))),
+    "real transform": lambda x: np.sum(np.abs(np.fft.irfft(x, fewest(x)))),
+    "tile": lambda x: np.sum(np.tile(x, fewest(x) / 1)),
+    "repeat": lambda x: np.sum(np.repeat(x, fewest(x) / 1)),
+    "pad": lambda x: np.sum(np.pad(x, fewest(x) / 1)),
+}
+
+
+@BACKENDS
+@pytest.mark.parametrize("name", FLOATS_AS_LENGTHS)
+def test_floats_are_no_lengths(name, backend):
+    """They were cut off in compiled code, or no program came out."""
+    with pytest.raises(dj.TypeProblem, match=r"DJ308.*a length must be an int|DJ314.*cannot be a bound of a slice"):
+        dj.jit(FLOATS_AS_LENGTHS[name], backend=backend)(X)
+
+
+@BACKENDS
+def test_ints_of_all_kinds_are_lengths(backend):
+    def program(x):
+        shape = np.array(x.shape)
+        made = np.zeros(np.array(4)) + np.zeros(np.int32(4)) + np.zeros((np.int8(4),)) + np.ones(shape[0])
+        return np.sum((made + np.ones(list(x.shape)) + np.ones(shape)) * x)
+
+    assert dj.jit(program, backend=backend)(X) == program(X)
+    np.testing.assert_array_equal(dj.grad(program, backend=backend)(X), 3.0 * np.ones(4))

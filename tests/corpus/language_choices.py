@@ -7,6 +7,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 
 from .registry import program
 
@@ -282,3 +283,34 @@ def wrapped_and_vectorized(x):
     larger = np.vectorize(lambda a, b: a * b if a > b else a + b)
     p, q = Body(x[0], 1.0, 2.0), Body(x[0] * 1.0, 1.0, 2.0)
     return energy(x) * x[0] + np.sum(larger(x, 0.5)) + (x[1] if p == q else x[2]) + (x[3] if p != q else x[4])
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def chosen_by_a_text_of_pythons(x):
+    """A text that Python finds while the program runs is looked for in dicts, lists and texts."""
+    kind = scipy.linalg.blas.find_best_blas_type((x,))[0]
+    scale = {"s": 2.0, "d": 3.0}
+    total = np.sum(x**2) * scale[kind] * scale.get(kind, 5.0)
+    if kind in scale and kind in ["c", "d"]:
+        total += x[0] * x[1]
+    return total if kind in "zd" else np.sum(x)
+
+
+class Grade(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+    def __add__(self, other):
+        return other * 10.0**self.value
+
+    def __call__(self, other):
+        return other / self.value
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def members_with_operators_of_their_own(x):
+    """A member of an enum of numbers is added as its class says, and called."""
+    total = 0.0
+    for grade in Grade:
+        total += (grade + x[0]) * grade(x[1] ** 2) * grade
+    return total

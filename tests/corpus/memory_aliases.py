@@ -1,5 +1,7 @@
 """Aliases: one buffer under several names, chosen by branches, swapped in loops, shared by results and helpers."""
 
+import contextlib
+
 import numpy as np
 
 from .registry import program
@@ -213,3 +215,74 @@ def buffers_swapped_reversed_or_new(x, y):
         w = u
         w[0] *= 1.1
     return np.sum(u * v) + w[1]
+
+
+@program(args=lambda: (_vector(),), wrt=("x",), tags=("memory", "language"))
+def lists_that_wait_in_a_list(x):
+    """What is taken off a list of lists, and changed, is the list that has a name of its own."""
+    first, second = [x[0]], [x[1], 1.0]
+    waiting = [first, second]
+    while waiting:
+        taken = waiting.pop()
+        taken.append(x[2] * taken[0])
+        taken[0] *= 1.5
+        if len(taken) < 4:
+            waiting.append(taken)
+    lone = [x[3]]
+    held = [{"items": lone}]
+    while held:
+        held.pop()["items"][0] += x[4]
+    return sum(first) * sum(second) * lone[0]
+
+
+@program(args=lambda: (_vector(),), wrt=("x",), tags=("memory", "language"))
+def the_best_of_a_list(x):
+    """A name for one item of a list that grows, which is another one later."""
+    best = [x[0]]
+    pool = [best]
+    for v in x[1:]:
+        if v > 0.6:
+            pool.append([v, 2.0])
+            best = pool[-1]
+        best[0] += v * v
+    return sum(p[0] for p in pool) * best[0]
+
+
+class Noted:
+    def __init__(self, notes, weight):
+        self.notes, self.weight = notes, weight
+
+    def __enter__(self):
+        self.notes.append(self.weight)
+        return self
+
+    def __exit__(self, *problem):
+        self.notes.append(2.0 * self.weight)
+
+
+@program(args=lambda: (_vector(),), wrt=("x",), tags=("memory", "language"))
+def a_manager_on_a_stack(x):
+    """`contextlib.ExitStack` leaves what it has entered."""
+    notes = []
+    with contextlib.ExitStack() as stack:
+        entered = stack.enter_context(Noted(notes, x[0]))
+        notes.append(x[4] * entered.weight)
+    return sum(k * v for k, v in enumerate(notes))
+
+
+@program(args=lambda: (_vector(), 0), wrt=("x",), tags=("memory", "language"))
+def names_that_no_turn_binds_again(x, turns):
+    """Names that a loop may bind again, and where it does not, stand for what another name shows."""
+    row, lone, other = [x[0]], [x[1], 1.0], [x[2]]
+    same, rows = row, [lone, [x[3]]]
+    for k in range(turns):
+        row, other = [x[4] * k], lone
+        rows[0], rows[1] = rows[1], rows[0]
+    row[0] = x[4] ** 2
+    rows[0][0] *= x[5]
+    other.append(x[0])
+    if turns > 3:
+        rows.append([x[1]])
+        other = [x[5]]
+    rows[-1].append(x[2])
+    return same[0] * sum(lone) + sum(sum(r) for r in rows) * sum(other)

@@ -6,6 +6,7 @@ import types
 
 import numpy as np
 import pytest
+import scipy.special
 
 import diffjit as dj
 from diffjit.errors import TypeProblem
@@ -298,3 +299,32 @@ def test_a_module_that_gives_names_when_they_are_asked_for(backend):
     assert dj.grad(lambda x: module.spring(x), backend=backend)(3.0) == 3.0  # noqa: PLW0108
     with pytest.raises(TypeProblem, match="spring_of_air"):
         dj.grad(lambda x: module.spring_of_air(x), backend=backend)(3.0)  # noqa: PLW0108
+
+
+def digits(x):
+    size = int(x[0] * 50)
+    return x[0] * size.bit_length() + (-37).bit_length() * x[1] + x.size.bit_length() * (0).bit_length()
+
+
+def methods(x):
+    ratio = (2.5).as_integer_ratio()
+    return x[0] * ratio[0] + x[1] * int.from_bytes(b"12", "big") + (7).bit_count() * float.fromhex("0x1p3") * x[0]
+
+
+def choices(x):
+    total = sum(scipy.special.comb(4, k, exact=True) * x[0] ** k for k in range(6))
+    for n in range(4):
+        total += (
+            scipy.special.factorial(n, exact=True) * x[1] ** n * scipy.special.comb(n, 2, exact=True, repetition=True)
+        )
+    return total
+
+
+@pytest.mark.parametrize("function", [digits, methods, choices])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_methods_and_counts_of_ints(function, backend):
+    x, step = np.array([0.7, 1.3]), 1e-5 * np.array([1.0, -0.5])
+    found = dj.jit(function, backend=backend)(x)
+    assert found == function(x)
+    wanted = (function(x + step) - function(x - step)) / 2
+    np.testing.assert_allclose(dj.grad(function, backend=backend)(x) @ step, wanted, rtol=1e-6)

@@ -319,11 +319,11 @@ def test_path_of_a_contraction(backend):
 
 
 def shown_and_set(a):
-    np.require(a)[0] = 7.0
+    np.from_dlpack(a)[0] = 7.0
 
 
 def shown_and_sorted(a):
-    shown = np.require(a)
+    shown = np.from_dlpack(a)
     shown.sort()
 
 
@@ -345,3 +345,31 @@ def test_what_shows_an_array_of_the_program_is_not_written_to(change, backend):
     for verb in (dj.jit, dj.grad):
         with pytest.raises(dj.UsageError, match=r"DJ552.*may be an array of the program"):
             verb(model, backend=backend)(np.array([3.0, 1.0, 2.0]))
+
+
+def kind_of(x):
+    return scipy.linalg.blas.find_best_blas_type((x,))[0]
+
+
+WEIGHTS = {"s": 3.0, "d": 2.0}
+CHOICES = {
+    "key": lambda x: WEIGHTS[kind_of(x)],
+    "get": lambda x: WEIGHTS.get(kind_of(x), 5.0),
+    "in dict": lambda x: 2.0 if kind_of(x) in WEIGHTS else 3.0,
+    "in list": lambda x: 2.0 if kind_of(x) in ["s", "d"] else 3.0,
+    "in set": lambda x: 2.0 if kind_of(x) in {"s", "c"} else 3.0,
+    "in text": lambda x: 2.0 if kind_of(x) in "abcd" else 3.0,
+    "holds": lambda x: 2.0 if "d" in ("s", kind_of(x)) else 3.0,
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_a_text_that_only_python_knows_is_looked_for(choice, backend):
+    """It is a key of a dict, or among texts, where Python says so."""
+
+    def model(x):
+        return np.sum(x**2) * choice(x)
+
+    assert dj.jit(model, backend=backend)(X) == model(X)
+    np.testing.assert_array_equal(dj.grad(model, backend=backend)(X), 2 * X * choice(X))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import copy as copy_module
+import enum
 import functools
 import math
 import operator
@@ -50,6 +51,8 @@ class BuiltinCalls(Mixin):
     def py_abs(self, x: Any) -> Any:
         if isinstance(x, av.Ref):
             return self.call_method(x, "__abs__", [])
+        if isinstance(x, Static) and isinstance(x.obj, enum.Enum):
+            return self.member_unary("__abs__", "absolute", x)
         return self.ew("absolute", x)
 
     @core(builtins.float)

@@ -44,6 +44,7 @@ _dispatching: Any = functools.singledispatch(abs)
 _DISPATCHER = _dispatching.__code__
 
 _CONTAINERS = (dict, list, set, frozenset, tuple)
+_NUMBERS = (bool, int, float, complex)
 _WHOLE = {"gcd": (0, 1), "lcm": (0, 1), "ldexp": (1,)}  # operands of functions of `math` that are ints
 
 
@@ -110,7 +111,8 @@ class Calls(Mixin):
         if not users and any(self.sum_within(v) is not None for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
         for way in (
-            self.call_annotation, self.call_inherited, self.call_unbound, self.call_surroundings, self.call_protocol,
+            self.call_annotation, self.call_inherited, self.call_unbound, self.call_member, self.call_surroundings,
+            self.call_special, self.call_protocol,
         ):  # fmt: skip
             found = way(obj, args, kwargs, node)
             if found is not None:
@@ -521,6 +523,8 @@ def is_pure(obj: Any) -> bool:
     if is_of_values(obj):
         return True
     if isinstance(bound, np.generic | re.Match | re.Pattern):  # they never change
+        return True
+    if (bound if isinstance(bound, type) else type(bound)) in _NUMBERS:
         return True
     if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
         return False

@@ -22,6 +22,18 @@ def _init_of(cls: type, *args: Any, **kwargs: Any) -> None:
     cls.__init__(*args, **kwargs)
 
 
+def _given(field: dataclasses.Field[Any]) -> dict[str, Any]:
+    """The arguments of `field`."""
+    names = ("init", "compare", "kw_only", "default", "default_factory")
+    return {n: v for n in names if (v := getattr(field, n)) is not dataclasses.MISSING}
+
+
+def _parameters(cls: Any) -> dict[str, dict[str, Any]]:
+    """What a generated `__init__` takes, in its order: fields, and what it hands on to `__post_init__` (`InitVar`)."""
+    constants = {n for n, f in cls.__dataclass_fields__.items() if f._field_type.name == "_FIELD_CLASSVAR"}  # noqa: SLF001
+    return {n: _given(f) for n, f in cls.__dataclass_fields__.items() if n not in constants}
+
+
 class DataclassCalls(Mixin):
     """Mixin of the interpreter: dataclasses."""
 
@@ -44,9 +56,7 @@ class DataclassCalls(Mixin):
     def dataclass_fields(self, cls: type) -> dict[str, dict[str, Any]]:
         """The fields of a dataclass, each with the arguments of `field`."""
         if not hasattr(cls, OPTIONS):
-            names = ("init", "compare", "kw_only", "default", "default_factory")
-            found = {f.name: {n: getattr(f, n) for n in names} for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
-            return {f: {n: v for n, v in given.items() if v is not dataclasses.MISSING} for f, given in found.items()}
+            return {f.name: _given(f) for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
         return {n: self._local_field(cls, n) for c in reversed(cls.__mro__) for n in vars(c).get(FIELDS, ())}
 
     def _local_field(self, cls: type, name: str) -> dict[str, Any]:
@@ -63,7 +73,9 @@ class DataclassCalls(Mixin):
 
     def dataclass_init(self, ref: av.Ref, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> None:
         """What the generated __init__ of a dataclass does."""
-        fields, lift = self.dataclass_fields(cls), (lambda v: v) if hasattr(cls, OPTIONS) else self.lift_static
+        local = hasattr(cls, OPTIONS)
+        fields = self.dataclass_fields(cls) if local else _parameters(cls)
+        lift = (lambda v: v) if local else self.lift_static
         names = [n for n, options in fields.items() if options["init"]]
         given = dict(zip([n for n in names if not fields[n].get("kw_only")], args, strict=False)) | kwargs
         values: dict[str, Any] = {}
@@ -79,12 +91,14 @@ class DataclassCalls(Mixin):
         if unknown or missing or len(args) > len(names):
             problem = f"needs the field `{missing[0]}`" if missing else f"has no field `{(unknown or ['...'])[0]}`"
             raise self.type_problem("DJ306", f"`{cls.__name__}` {problem}", node, python=TypeError)
+        kept = fields if local else self.dataclass_fields(cls)
+        handed = [values.pop(n) for n in fields if n not in kept]
         held, own = self.contents(ref), {n: v for n, v in values.items() if self.descriptor(cls, n, "__set__") is None}
         self.once(lambda: self.write(ref, dataclasses.replace(held, fields={**held.fields, **own})))
         for name in [n for n in values if n not in own]:
             self.call_method(self.descriptor(cls, name, "__set__"), "__set__", [ref, values[name]])
         if self.class_has(cls, "__post_init__"):
-            self.call_method(ref, "__post_init__", [])
+            self.call_method(ref, "__post_init__", handed)
 
     def generated_init(self, cls: type, function: Any) -> Any:
         """The `__init__` that `dataclasses` wrote for a class or one of its bases; None of other functions."""

@@ -28,6 +28,7 @@ class FourierTransforms(Mixin):
 
     @core(fourier.dft_of_half)
     def np_dft_of_half(self, a: Any, n: Any, axis: Any) -> Any:
+        n = self.length_given(n)
         length = getattr(n, "obj", None)
         real = np.dtype(f"f{a.type.dtype.itemsize // 2}")
         ty = _transformed(a, real, axis.obj, int(length) if length is not None else Sym())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,14 @@ from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, not_one
 from diffjit.primitives.library import containers
 
 _RAGGED = "setting an array element with a sequence: the rows have different shapes"
+
+
+# What `np.require` may be asked for, by the order that it means.
+_REQUIREMENTS = {
+    **dict.fromkeys(("C", "C_CONTIGUOUS", "CONTIGUOUS"), "C"),
+    **dict.fromkeys(("F", "F_CONTIGUOUS", "FORTRAN"), "F"),
+    **dict.fromkeys(("A", "ALIGNED", "W", "WRITEABLE", "E", "ENSUREARRAY"), ""),
+}
 
 
 class NumpyCore(Mixin):
@@ -211,16 +220,31 @@ class NumpyCore(Mixin):
         if isinstance(shape, Static) and isinstance(shape.obj, (int, np.integer)):
             return (Static(int(shape.obj)),)
         if isinstance(shape, Static) and isinstance(shape.obj, (tuple, list)):
-            return tuple(Static(int(n)) for n in shape.obj)
-        if isinstance(shape, Value) and isinstance(shape.type, Scalar):
-            if shape.type.dtype.kind not in "iu":
-                raise self.type_problem(
-                    "DJ308",
-                    f"a length must be an int, not {describe(shape)}",
-                    cure="use int(...); ints and floats in one list that grows become floats",
-                )
-            return (shape,)
-        return tuple(map(self.known_object, self.sequence_items(shape, None)))
+            return tuple(map(self.length_given, map(Static, shape.obj)))
+        if isinstance(shape, Value) and (isinstance(shape.type, Scalar) or shape.type.ndim == 0):
+            return (self.length_given(shape if isinstance(shape.type, Scalar) else self.item(shape)),)
+        return tuple(self.length_given(self.known_object(n)) for n in self.sequence_items(shape, None))
+
+    def as_bound(self, bound: Any) -> Value:
+        """A bound of a slice as a number: no float."""
+        value = self.number(bound)
+        if value.type.dtype.kind in "fc":
+            problem = f"{describe(bound)} cannot be a bound of a slice"
+            raise self.type_problem("DJ314", problem, cure="use int(...)", python=TypeError)
+        return value
+
+    def length_given(self, n: Any) -> Any:
+        """A length that the program gives: an int."""
+        if isinstance(n, Static) and hasattr(n.obj, "__index__") and not isinstance(n.obj, bool):
+            return Static(operator.index(n.obj))
+        if isinstance(n, Value) and n.type.dtype.kind in "iu":
+            return n
+        raise self.type_problem(
+            "DJ308",
+            f"a length must be an int, not {describe(n)}",
+            cure="use int(...); ints and floats in one list that grows become floats",
+            python=TypeError,
+        )
 
     def known_dims(self, lengths: tuple[Any, ...]) -> tuple[Dim, ...]:
         """What is known of lengths given as values: constants, and the lengths of other arrays."""
@@ -420,6 +444,16 @@ class NumpyCore(Mixin):
     @kinds(C=np.ascontiguousarray, F=np.asfortranarray)
     def np_ordered(self, kind: str, a: Any, dtype: Any = NONE, **_: Any) -> Any:
         return self.in_order(self.np_asarray(a, dtype), kind)
+
+    @core(np.require)
+    def np_require(self, a: Any, dtype: Any = NONE, requirements: Any = NONE, **_: Any) -> Any:
+        """An array in the order that is asked for; all arrays of a program can be written to, and are aligned."""
+        known = self.all_known(requirements)
+        asked = None if known is None else known.obj if isinstance(known, Static) else known
+        wanted = [_REQUIREMENTS.get(str(x).upper()) for x in asked or ()]
+        if (known is None and not is_none(requirements)) or not {*wanted} <= {"", "C", "F"}:
+            raise self.unsupported("DJ118", "np.require with requirements other than C, F, A, W and E")
+        return self.np_asarray(a, dtype, Static(next((x for x in wanted if x), None)))
 
     def in_order(self, a: Value, order: str) -> Value:
         """The array itself where its elements stand in this order, else a copy that has them so, as the run tells."""

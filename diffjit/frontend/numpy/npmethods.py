@@ -57,8 +57,9 @@ class NumpyMethods(Mixin):
             return self.strides_of(value)
         if name == "nbytes":
             return self.ew("multiply", self.np_size(value), Static(value.type.dtype.itemsize))
-        own = ("astype", "item", "tolist", "view", "setflags", "is_integer", *BETWEEN_SIDES)
-        if name in own or self.array_function(name) is not None:
+        own = ("astype", "item", "tolist", "view", "setflags", "is_integer", "__array__", *BETWEEN_SIDES)
+        digits = name == "bit_length" and hasattr(self.class_of(a), name)
+        if name in own or digits or self.array_function(name) is not None:
             return av.Method(a if isinstance(a, Static) else value, name)
         python = None if hasattr(self.class_of(a), name) else AttributeError
         raise self.type_problem("DJ317", f"an array's attribute `{name}` is not supported", node, python=python)
@@ -101,6 +102,10 @@ class NumpyMethods(Mixin):
             return self.np_transpose(a, axes)
         if name == "is_integer":
             return self.ew("equal", self.ew("floor", a), a)
+        if name == "bit_length":
+            return self.call_static(int.bit_length, [a], {}, node)
+        if name == "__array__":
+            return self.np_asarray(a, *args, **kwargs)
         if name == "setflags":
             return NONE
         if name == "resize":

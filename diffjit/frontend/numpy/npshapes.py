@@ -60,6 +60,10 @@ class NumpyShapes(Mixin):
         kinds = (a.obj if isinstance(a, Static) else as_operand(self.array(a).type) for a in arrays_and_dtypes)
         return Static(np.result_type(*kinds))
 
+    @core(np.common_type)
+    def np_common_type(self, *arrays: Any) -> Any:
+        return Static(np.common_type(*(np.empty(0, self.array(a).type.dtype) for a in arrays)))
+
     @core(np.size)
     def np_size(self, a: Any, axis: Any = NONE) -> Any:
         a = self.array(a)

@@ -7,6 +7,7 @@ All else takes what `__array__` gives.
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import math
 import types
@@ -38,6 +39,13 @@ _ROUNDING = (math.floor, math.ceil, math.trunc)
 _BARE = {np.round: ("decimals",), np.clip: ("a_min", "a_max")}  # those of elements
 
 
+# Functions that call a method of an object; where it has none, Python has no such operation.
+_SPECIAL = {
+    builtins.divmod: "__divmod__", builtins.pow: "__pow__", builtins.round: "__round__", math.floor: "__floor__",
+    math.ceil: "__ceil__", math.trunc: "__trunc__",
+}  # fmt: skip
+
+
 def _is_numpys(function: Any) -> bool:
     return (getattr(function, "__module__", None) or "").split(".")[0] == "numpy"
 
@@ -62,6 +70,22 @@ class Protocols(Mixin):
         """Whether an object's class has a method."""
         cls = self._class_beside_arrays(value)
         return cls is not None and self.class_has(cls, name)
+
+    def call_special(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any = None) -> Any:
+        """What `divmod(obj, ...)` and the like make of objects: their own methods; None of other things."""
+        name = _SPECIAL.get(function)
+        classes = [self._class_beside_arrays(a) for a in args]
+        if name is None or not any(classes) or any(map(self.is_opaque, args)):
+            return None
+        if self.has_method(args[0], name):
+            return self.call_method(args[0], name, args[1:], kwargs)
+        reflected = f"__r{name.strip('_')}__"
+        if len(args) == 2 and self.has_method(args[1], reflected):
+            return self.call_method(args[1], reflected, args[:1], kwargs)
+        if function is math.floor or function is math.ceil:
+            return None  # of a float that the object says it is
+        message = f"`{function.__name__}` of an object without `{name}`"
+        raise self.type_problem("DJ309", message, node, python=TypeError)
 
     def call_protocol(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any = None) -> Any:
         """What an operand's class makes of NumPy's function; None where none has a say."""

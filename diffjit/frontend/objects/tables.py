@@ -152,8 +152,9 @@ class Tables(Mixin):
 
     def equal_keys(self, a: Any, b: Any, node: Any = None) -> Any:
         """Whether two keys are the same."""
-        known = isinstance(a, Static) and isinstance(b, Static)  # a dtype equals its name
-        if not known and self.is_sequence(a) != self.is_sequence(b) and not (self.is_text(a) and self.is_text(b)):
+        told = isinstance(a, Static) and isinstance(b, Static)  # a dtype equals its name
+        told = told or self.is_opaque(a) or self.is_opaque(b)  # which may be a text
+        if not told and self.is_sequence(a) != self.is_sequence(b) and not (self.is_text(a) and self.is_text(b)):
             return Static(False)
         return self.truth(self.compare_kind("equal", a, b, node))
 

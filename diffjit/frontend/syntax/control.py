@@ -445,9 +445,11 @@ class Control(Mixin):
         if not joiner.left and not copied:
             return
         alive = reachable(self.cells)
+        items = copied.union(*(s.placed for s in sides))
         for a, b in joiner.left.items():
-            if a in alive or b in alive:
+            if {a, b} & alive or {a, b} & items:
                 reason = self.why_shared((joiner.cells_a, a), (joiner.cells_b, b))
+                self.one_list({a, b} & copied)
                 for uid in (a, b, joiner.made[a]):
                     self.freeze(self.cells, uid, reason)
         for uid in copied & alive:
@@ -464,9 +466,18 @@ class Control(Mixin):
 
     def why_shared(self, *objects: tuple[Cells, int]) -> str:
         """The reason to freeze objects that became one; lists of known length were copied, others need not be."""
+        known = [getattr(self.sites.found(cells, uid), "frozen", "") for cells, uid in objects]
+        if again := next((reason.again for reason in known if isinstance(reason, Changeable)), None):
+            return Changeable(SHARED, again)
         static = [uid for cells, uid in objects if isinstance(self.sites.found(cells, uid), av.ListC)]
         sites = [site for uid in static if (site := self.sites.of.get(uid)) is not None]
         return Changeable(SHARED, Learn("lists", {sites[0]: None})) if sites else SHARED
+
+    def one_list(self, items: set[int]) -> None:
+        """A list that becomes an item of a growing list, and one of several under a name, grows from the start."""
+        sites = [site for uid in items if (site := self.sites.of.get(uid)) is not None]
+        if sites:
+            raise Learn("lists", {sites[0]: None})
 
     def freeze(self, cells: Cells, uid: int, reason: str) -> None:
         """Forbid further changes of an object; a reference to a list that grows is that list, unless it was copied."""
@@ -523,6 +534,9 @@ def references(value: Any) -> Iterator[av.Ref]:
         yield from references(value.value)
     elif isinstance(value, av.Method):
         yield from references(value.receiver)
+    elif isinstance(value, av.Sum):
+        for part in value.variants:
+            yield from references(part)
     elif isinstance(value, dict):
         for part in value.values():
             yield from references(part)

@@ -14,6 +14,7 @@ from diffjit.frontend.kernels.words import is_kernel
 from diffjit.frontend.numpy.arith import broadcast_dims, may_fit, shape_text
 from diffjit.frontend.numpy.index_tricks import is_index_trick
 from diffjit.frontend.objects.lists import split_slice
+from diffjit.frontend.objects.members import gives_items
 from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.loops import whole
@@ -50,6 +51,8 @@ class Indexing(Mixin):
         index = self.as_index(owner, index)
         if isinstance(owner, Static) and is_kernel(owner.obj):
             return self.configured(owner.obj, index, node)
+        if isinstance(owner, Static) and gives_items(owner.obj):
+            return self.item_given(owner, index, node)
         if isinstance(owner, Static) and self.wrong_type(owner) is None:
             if is_index_trick(owner.obj):
                 return self.index_trick(owner.obj, index, node)
@@ -555,7 +558,7 @@ class Indexing(Mixin):
 
     def slice_bound(self, bound: Any) -> Value:
         """A bound of a slice, which NumPy cuts to the length of the array however large it is."""
-        value = self.number(bound)
+        value = self.as_bound(bound)
         if value.type == Scalar(np.dtype(np.uint64)):
             value = self.as_weak(self.ew("minimum", value, Static(np.uint64(2**63 - 1))))
         return value

@@ -56,6 +56,7 @@ from diffjit.frontend.objects.descriptors import Descriptors
 from diffjit.frontend.objects.iterate import Iteration
 from diffjit.frontend.objects.iterators import Iterators
 from diffjit.frontend.objects.lists import Lists
+from diffjit.frontend.objects.members import Members
 from diffjit.frontend.objects.objects import Objects
 from diffjit.frontend.objects.protocols import Protocols
 from diffjit.frontend.objects.resumable import Resumable
@@ -102,7 +103,7 @@ class Interpreter(
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
     RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols,
     SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
-    ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces,
+    ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

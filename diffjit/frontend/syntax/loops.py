@@ -72,6 +72,7 @@ class Loop:
     can_unroll: bool = False
     budget: Any = None  # of snapshots, where the loop is checkpointed
     forks: int = 0  # run-time branches and loops around its body
+    shared: dict[int, str] = field(default_factory=dict)  # joined objects that must not change, as they may be others
 
 
 @dataclass(slots=True, eq=False)
@@ -184,7 +185,7 @@ class Loops(Mixin):
 
     def _attempt(self, loop: Loop, start: Cells, carried: dict[Any, Template]) -> Attempt | None:
         """One interpretation with the given carried cells; None if it has to be prepared anew."""
-        attempt = self._enter(start, carried)
+        attempt = self._enter(loop, start, carried)
         if attempt is None:
             return None
         self.cells, self.dead = attempt.begin, False
@@ -201,7 +202,7 @@ class Loops(Mixin):
         attempt.begin, attempt.end, attempt.dead = begin, self.cells, self.dead
         return attempt
 
-    def _enter(self, start: Cells, carried: dict[Any, Template]) -> Attempt | None:
+    def _enter(self, loop: Loop, start: Cells, carried: dict[Any, Template]) -> Attempt | None:
         """Initial values of the carried cells, and the state in which the body begins."""
         keys = sorted(carried, key=lambda k: k[0] == "h")
         attempt = Attempt(Block(), dict(start), keys, [], [])
@@ -212,32 +213,52 @@ class Loops(Mixin):
                 del carried[key]  # became an item of another list just now: it grows, too
                 return None
             made_inside = key[0] == "h" and value is UNBOUND
-            part = Side(attempt.entry, side.build, self.sites, undef=made_inside, copied=side.copied)
-            attempt.init += convert(value, carried[key], part)
+            part = Side(
+                attempt.entry, side.build, self.sites, undef=made_inside, copied=side.copied, placed=side.placed
+            )
+            leaves = convert(value, carried[key], part)
+            attempt.init += leaves
+            if isinstance(value, av.ListC) and isinstance(
+                carried[key], Dyn
+            ):  # also where it is an item of another list
+                attempt.entry[key] = instantiate(carried[key], iter(leaves), attempt.entry)
+        for key in keys:
+            if isinstance(attempt.entry.get(key), DynList) and not isinstance(carried[key], Dyn):
+                del carried[key]  # one converted before the list that it is an item of
+        if len(carried) < len(keys):
+            return None
         begin = attempt.begin = dict(attempt.entry)
         for key in keys:
             leaves = [Value(ty, key[2] if key[0] == "v" else None) for ty in leaf_types(carried[key])]
             attempt.args += leaves
             begin[key] = Static(False) if key[0] == "jump" else instantiate(carried[key], iter(leaves), begin)
-        self._freeze_shared_entries(attempt, carried, start)
+        self._freeze_shared_entries(loop, attempt, carried, start, side.copied | side.placed)
+        for uid, reason in loop.shared.items():
+            self.freeze(attempt.begin, uid, reason)
         for cells in (attempt.begin, attempt.entry):
             self.part_with(cells, side.copied and side.copied & reachable(cells), live=bool(self.learned.live))
         return attempt
 
-    def _freeze_shared_entries(self, attempt: Attempt, carried: dict[Any, Template], start: Cells) -> None:
-        """An object that a carried variable stands for at first, and another name still refers to, must not change."""
-        pairs = [(start[k], t) for k, t in carried.items() if k in start and k[0] != "h"]
+    def _freeze_shared_entries(
+        self, loop: Loop, attempt: Attempt, carried: dict[Any, Template], start: Cells, items: set[int]
+    ) -> None:
+        """An object that a carried variable stands for at first, and another name still refers to, must not change.
+
+        That may be none but its place among the items of a growing list.
+        """
+        pairs = [(start[k], t) for k, t in carried.items() if k in start]
         every = (pair for value, template in pairs for pair in object_pairs(value, template, self.sites, start))
         merged = {ref.uid: heap.uid for ref, heap in every}
         if not merged:
             return
-        alive = reachable(attempt.begin)
+        alive = reachable(attempt.begin) | items
         for old, new in merged.items():
             if old in alive:
-                reason = self.why_shared((start, old))
-                for uid in (old, new):
-                    self.freeze(attempt.begin, uid, reason)
-                self.freeze(attempt.entry, old, reason)
+                reason = loop.shared[new] = self.why_shared((start, old))
+                if isinstance(start.get(("h", old)), av.ListC):
+                    self.one_list({old} & items)
+                for cells in (attempt.begin, attempt.entry):
+                    self.freeze(cells, old, reason)
 
     def _condition_then_body(self, loop: Loop, attempt: Attempt) -> None:
         with self.build.inside(attempt.cond_block):
@@ -291,7 +312,7 @@ class Loops(Mixin):
             if not known or not equal(carried[key], new) or not _same_lengths(carried[key], new):
                 carried[key] = new
                 changed = True
-        return self._freeze_shared_ends(start, carried, attempt, first, again) or changed
+        return self._freeze_shared_ends(loop, start, carried, attempt, first, again) or changed
 
     def _owned(self, template: Any, attempt: Attempt) -> Any:
         """The template with objects made in this iteration carried by their contents."""
@@ -328,19 +349,24 @@ class Loops(Mixin):
         return Bad(reason, kinds=kinds_among(*made)) if made else None
 
     def _freeze_shared_ends(
-        self, start: Cells, carried: dict[Any, Template], attempt: Attempt, *joiners: Joiner
+        self, loop: Loop, start: Cells, carried: dict[Any, Template], attempt: Attempt, *joiners: Joiner
     ) -> bool:
         """An object from outside the loop that a carried variable comes to stand for must not change, nor in it."""
         alive: set[int] | None = None
         changed = False
         for joiner in joiners:
-            for b in joiner.right:
+            for b, a in joiner.right.items():
                 if ("h", b) not in attempt.begin or b in joiner.left:
                     continue
                 alive = reachable(attempt.begin) if alive is None else alive
                 held = start.get(("h", b))
-                if b in alive and held is not None and not isinstance(held, (DynList, ItemOf)) and not held.frozen:
-                    reason = self.why_shared((start, b))
+                if b not in alive or held is None or isinstance(held, (DynList, ItemOf)):
+                    continue
+                reason = self.why_shared((start, b))
+                joined = joiner.made[a]
+                changed |= joined not in loop.shared and ("h", joined) in attempt.begin
+                loop.shared[joined] = reason
+                if not held.frozen:
                     self.freeze(start, b, reason)
                     inside = carried.get(("h", b))
                     if isinstance(inside, Node):
@@ -380,6 +406,8 @@ class Loops(Mixin):
         self.cells = dict(attempt.entry)
         for key in attempt.keys:
             self.cells[key] = instantiate(carried[key], outputs, self.cells)
+        for uid, reason in loop.shared.items():
+            self.freeze(self.cells, uid, reason)
         self.dead = False
         self.land("done", loop.site)
         return self.land("break", loop.break_uid)

@@ -15,6 +15,7 @@ from diffjit import tree
 from diffjit.frontend.calls.dataclass_calls import GENERATED
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.objects.members import is_own_member, plain_class
 from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -24,7 +25,7 @@ from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, Array, Scalar, not_one
-from diffjit.primitives.library import tables
+from diffjit.primitives.library import containers, tables
 
 BINARY = {
     gast.Add: "add", gast.Sub: "subtract", gast.Mult: "multiply", gast.Div: "divide", gast.FloorDiv: "floor_divide",
@@ -61,6 +62,8 @@ class Operators(Mixin):
             if operand.cls is not None and self.class_has(operand.cls, f"__{DUNDER[kind]}__"):
                 return self.call_method(operand, f"__{DUNDER[kind]}__", [])
             raise self.type_problem("DJ309", f"Python has no `{kind}` of {self.in_words(operand)}", python=TypeError)
+        if is_own_member(operand):
+            return self.member_unary(f"__{DUNDER[kind]}__", kind, operand)
         if (
             kind == "invert"
             and isinstance(operand, Value)
@@ -191,18 +194,22 @@ class Operators(Mixin):
             cls = self.operating_class(receiver)
             if cls is not None:
                 dunder = f"__{REFLECTED.get(name, name) if prefix and name in REFLECTED else prefix + name}__"
-                plain = getattr(tuple if isinstance(receiver, av.Tup) else object, dunder, None)
+                plain = getattr(plain_class(receiver), dunder, None)
                 own = self.class_has(cls, dunder) and plain is not getattr(cls, dunder)
-                if own and (not prefix or self.takes_over(cls, dunder, left)):
+                member = isinstance(receiver, Static)
+                takes_over = self.member_takes_over if member else self.takes_over
+                if own and (not prefix or takes_over(cls, dunder, left)):
                     return self.call_method(receiver, dunder, [other])
                 if prefix and self.class_has(cls, "__array_ufunc__") and self.is_numpys(left):
                     return self.call_protocol(getattr(np, kind), [left, right], {})
         return None
 
     def operating_class(self, value: Any) -> type | None:
-        """The class of a value whose operators may be the user's own: of an object, or a named tuple."""
+        """The class of a value whose operators may be the user's own: of an object, a named tuple, or a member."""
         if isinstance(value, av.Tup):
             return value.cls
+        if is_own_member(value):
+            return type(value.obj)
         held = self.contents(value) if isinstance(value, av.Ref) else None
         return held.cls if isinstance(held, av.ObjC) else None
 
@@ -297,7 +304,7 @@ class Operators(Mixin):
         """A comparison of which one side is an object; None for others."""
         classes = [self.object_class(v) for v in (left, right)]
         if classes == [None, None]:
-            return None
+            return self.user_operator(kind, left, right) if is_own_member(left) or is_own_member(right) else None
         cls, name = classes[0] or classes[1], DUNDER[kind]
         method = self.class_lookup(cls, f"__{name}__")
         if self.compares_by_fields(cls, kind) and not isinstance(method, av.Member):
@@ -457,14 +464,18 @@ class Operators(Mixin):
             return self.answer(container.obj.__contains__, (item.obj,))
         if isinstance(container, Static) and isinstance(item, Static) and not isinstance(container.obj, np.ndarray):
             return Static(item.obj in container.obj)
+        if isinstance(container, Static) and isinstance(container.obj, str | bytes) and self.is_opaque(item):
+            return self.tell_python(Static(bool), Static(operator.contains), container, item)
         if isinstance(container, av.Ref):
             held = self.contents(container)
             if isinstance(held, av.DictC):
                 if self.is_run_time_key(item):
                     return self.any_equal(item, [self.lift_static(k) for k in held.items], node)
                 return Static(self.static_key(item, node) in held.items)
-            if isinstance(held, av.ObjC):
+            if isinstance(held, av.ObjC) and (self.is_opaque(container) or self.class_has(held.cls, "__contains__")):
                 return self.truth(self.call_method(container, "__contains__", [item]), node)
+            if isinstance(held, av.ObjC):
+                return self.call_plain(containers.is_among, item, container, node=node)
         if isinstance(container, Value) and isinstance(container.type, Array):
             return self.reduce("any", self.ew("equal", container, item))
         if isinstance(container, Static):

@@ -11,12 +11,14 @@ from diffjit.frontend.values.templates import (
     Bad,
     Boxed,
     Cells,
+    Changeable,
     Const,
     Dyn,
     DynList,
     Heap,
     HeapAgain,
     Leaf,
+    Learn,
     MaybeT,
     Node,
     OptT,
@@ -91,7 +93,10 @@ def convert(value: Any, template: Any, side: Side) -> list[Value]:
         case Heap() if isinstance(value, av.Tup):
             return convert(av.ListC(value.items), template.contents, side)
         case Heap():
-            return convert(side.sites.held(side.cells, value.uid), template.contents, side)
+            held, site = side.sites.held(side.cells, value.uid), side.sites.of.get(value.uid)
+            if isinstance(held, DynList) and isinstance(template.contents, Node) and site is not None:
+                raise Learn("lists", {site: None})  # it has become an item of a growing list just now
+            return convert(held, template.contents, side)
         case Boxed():
             side.copied.add(value.uid)
             return convert(side.sites.held(side.cells, value.uid), template.node, side)
@@ -150,6 +155,10 @@ def _convert_sum(value: Any, template: SumT, side: Side) -> list[Value]:
 def _convert_inner_list(value: av.Ref, template: Sub, side: Side) -> list[Value]:
     """A list about to become an item of a growing list: it becomes an IR list itself, in place."""
     held = side.sites.held(side.cells, value.uid)
+    side.placed.add(value.uid)
+    if isinstance(held, av.ListC) and isinstance(held.frozen, Changeable):
+        # It may be one of several, all of which grow from the start, then.
+        raise held.frozen.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
     if isinstance(held, av.ListC):
         side.copied.add(value.uid)
     lists = _convert_list(held, Dyn(template.elem, template.site), side)

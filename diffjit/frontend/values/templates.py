@@ -230,6 +230,7 @@ class Side:
     copied: set[int] = field(
         default_factory=set
     )  # heap objects whose contents were copied into lists or joined objects
+    placed: set[int] = field(default_factory=set)  # lists that are items of growing lists from now on
 
 
 # Forms

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+import operator
 from collections.abc import Callable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diffjit.dataclass import dataclass
+from diffjit.errors import UnsupportedSyntax
 from diffjit.ir.nodes import Value
 
 if TYPE_CHECKING:
@@ -270,5 +272,11 @@ def is_number(obj: Any) -> bool:
 def as_number(value: Any) -> Any:
     """The number that a member of an IntEnum counts as in arithmetic; anything else is itself."""
     if isinstance(value, Static) and isinstance(value.obj, enum.Enum) and isinstance(value.obj, (int, float)):
-        return Static(int(value.obj) if isinstance(value.obj, int) else float(value.obj))
+        member: Any = value.obj
+        whole = isinstance(member, int)
+        number = int.__int__(member) if whole else float.__float__(member)
+        if number != (operator.index(member) if whole else float(member)):
+            what = f"a member of `{type(member).__name__}`, which says itself what number it is"
+            raise UnsupportedSyntax("DJ113", what, cure="take its `.value`")
+        return Static(number)
     return value

@@ -222,6 +222,16 @@ def comb(n, k, /):
     return result
 
 
+@implements(int.bit_length)
+def bit_length(n, /):
+    """How many binary digits an integer has."""
+    rest, digits = abs(n), 0
+    while rest > 0:
+        rest //= 2
+        digits += 1
+    return digits
+
+
 @implements(math.isqrt)
 def isqrt(n, /):
     """Integer square root: the float one, corrected."""

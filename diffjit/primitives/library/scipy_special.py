@@ -82,10 +82,14 @@ def multigammaln(a, d):
 @implements(scipy.special.comb)
 def comb(N, k, *, exact=False, repetition=False):
     """The number of combinations, also between the integers."""
-    if exact:
-        raise NotImplementedError("scipy.special.comb(exact=True): use math.comb")
+    if exact and np.ndim(N) + np.ndim(k) > 0:
+        raise NotImplementedError("scipy.special.comb(exact=True) of arrays: use math.comb")
     if repetition:
         N = N + k - 1
+    if exact and (int(N) != N or k != int(k)):
+        raise ValueError("Non-integer `N` and `k` with `exact=True` is not supported.")
+    if exact:
+        return math.comb(int(N), int(k)) if N >= 0 and k >= 0 else 0
     N, k = as_float(np.asarray(N)), as_float(np.asarray(k))
     return np.where((k <= N) & (N >= 0) & (k >= 0), scipy.special.binom(N, k), 0.0)[()]
 
@@ -93,8 +97,10 @@ def comb(N, k, *, exact=False, repetition=False):
 @implements(scipy.special.factorial)
 def factorial(n, exact=False, extend="zero"):
     """n! of integers, as a float."""
-    if exact or extend != "zero":
+    if extend != "zero" or (exact and np.ndim(n) > 0):
         raise NotImplementedError("scipy.special.factorial with options: use math.factorial or scipy.special.gamma")
+    if exact:
+        return math.factorial(int(n)) if n >= 0 else 0
     n = as_float(np.asarray(n))
     return np.where(n < 0, 0.0, scipy.special.gamma(np.maximum(n, 0.0) + 1.0))[()]
 
