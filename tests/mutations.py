@@ -588,8 +588,8 @@ MUTATIONS = (
     Mutation(
         "what was printed is printed again",
         "lowering/calls/failures.py",
-        "        _printed.left = _printed.count",
-        "        _printed.left = 0",
+        "        _printed.at = begun",
+        "        _printed.said = _printed.at = begun",
         "tests/lowering/test_tiers.py -k printed",
     ),
     Mutation(

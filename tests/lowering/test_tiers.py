@@ -268,6 +268,56 @@ def test_what_was_printed_is_not_printed_again(jobs, monkeypatch, capsys):
     assert len(lines.splitlines()) == 8
 
 
+def speaks(x):
+    print("inside", x)  # noqa: T201 - that is what is tested
+    return x * x
+
+
+@dj.foreign(result=float)
+def speaking(x):
+    return float(dj.jit(speaks)(x))
+
+
+def tells(x, n):
+    total = 0.0
+    for k in range(n):
+        for i in range(len(x)):
+            total += np.sin(x[i] * k) * x[i] ** 2
+        if k % (n // 4) == 0:
+            print(k, total)  # noqa: T201 - that is what is tested
+            total += speaking(0.5 * k)
+    return total
+
+
+def test_what_another_program_has_printed_that_python_ran_is_not_printed_again_either(jobs, monkeypatch, capsys):
+    attempted = outside.attempted
+
+    def after_a_while(*args, beside=False, **kwargs):
+        if beside:
+            time.sleep(0.2)
+        return attempted(*args, beside=beside, **kwargs)
+
+    monkeypatch.setattr(outside, "attempted", after_a_while)
+    monkeypatch.setattr(tiers, "PATIENCE", 0.0)
+    x, n = np.linspace(0.1, 1.0, 1000), 40_000  # a second
+    compiled = dj.jit(tells)
+    first = compiled(x, n)
+    lines = capsys.readouterr().out
+    assert any(job.left for job in jobs)
+    assert compiled(x, n) == first
+    assert capsys.readouterr().out == lines
+    assert [line.split()[0] for line in lines.splitlines()] == [
+        "0",
+        "inside",
+        "10000",
+        "inside",
+        "20000",
+        "inside",
+        "30000",
+        "inside",
+    ]
+
+
 def changes(x):
     x[0] = 2.0 * x[1]
     return x[0] * x[1]

@@ -76,10 +76,11 @@ def keep(error: BaseException) -> None:
 
 
 class _Printed(threading.local):
-    """What programs have printed in a thread."""
+    """What programs have printed in a thread, since the outermost run that may be left has begun."""
 
-    count = 0  # since the run at hand has begun
-    left = 0  # and how much of what it will print a run has printed that was left for it
+    runs = 0  # such runs under way: a run calls Python, which runs another program
+    said = 0  # what has been printed,
+    at = 0  # and how much of that the runs have come to: less, where one is made again
 
 
 _printed = _Printed()
@@ -88,22 +89,26 @@ _printed = _Printed()
 @contextmanager
 def counted_prints() -> Iterator[Callable[[], None]]:
     """Count what a run prints; to be called before it is made again, with the same values: that stays unsaid then."""
+    if not _printed.runs:
+        _printed.said = _printed.at = 0
+    begun = _printed.at
 
     def again() -> None:
-        _printed.left = _printed.count
+        _printed.at = begun
 
-    _printed.count = _printed.left = 0
+    _printed.runs += 1
     try:
         yield again
     finally:
-        _printed.left = 0
+        _printed.runs -= 1
 
 
 def _print(module: int, line: int, count: int, payload: Any) -> None:
-    if _printed.left:
-        _printed.left -= 1
-        return
-    _printed.count += 1
+    if _printed.runs:
+        _printed.at += 1
+        if _printed.at <= _printed.said:
+            return
+        _printed.said = _printed.at
     words = SITES[module].words[line]
     print(render(words, tuple(payload[i] for i in range(count))), end="")  # noqa: T201 - the user's own print
 
