@@ -776,6 +776,7 @@ for n in range(8):
 case(math.comb, 60, 30)
 for n in (0, 1, 2, 3, 4, 8, 9, 10**6, 10**15 - 1, 2**52 + 1, 2**62):
     case(math.isqrt, n)
+    case(int.bit_length, n)
 for x in (2.5, -0.3, 0.0, 1024.0, 5e-324, 0.49999999999999994, -0.5):
     case(math.frexp, x)
     case(math.modf, x)

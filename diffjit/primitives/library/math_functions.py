@@ -225,9 +225,9 @@ def comb(n, k, /):
 @implements(int.bit_length)
 def bit_length(n, /):
     """How many binary digits an integer has."""
-    rest, digits = abs(n), 0
-    while rest > 0:
-        rest //= 2
+    rest, digits = n, 0
+    while rest != 0:  # towards 0: the least int has no absolute value in 64 bits
+        rest = rest // 2 if rest > 0 else (rest + 1) // 2
         digits += 1
     return digits
 
