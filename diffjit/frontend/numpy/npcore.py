@@ -233,6 +233,13 @@ class NumpyCore(Mixin):
             raise self.type_problem("DJ314", problem, cure="use int(...)", python=TypeError)
         return value
 
+    def slice_bound(self, bound: Any) -> Value:
+        """A bound of a slice, which NumPy cuts to the length of the array however large it is."""
+        value = self.as_bound(bound)
+        if value.type == Scalar(np.dtype(np.uint64)):
+            value = self.as_weak(self.ew("minimum", value, Static(np.uint64(2**63 - 1))))
+        return value
+
     def length_given(self, n: Any) -> Any:
         """A length that the program gives: an int."""
         if isinstance(n, Static) and hasattr(n.obj, "__index__") and not isinstance(n.obj, bool):

@@ -556,13 +556,6 @@ class Indexing(Mixin):
             "view", [array, *inputs], Array(array.type.dtype, tuple(dims), layout), spec=tuple(spec)
         )
 
-    def slice_bound(self, bound: Any) -> Value:
-        """A bound of a slice, which NumPy cuts to the length of the array however large it is."""
-        value = self.as_bound(bound)
-        if value.type == Scalar(np.dtype(np.uint64)):
-            value = self.as_weak(self.ew("minimum", value, Static(np.uint64(2**63 - 1))))
-        return value
-
     def slice_length(self, length: Dim, item: av.Slice) -> Dim:
         """What is known of a slice's length; slices that cut the same number of elements share a symbol."""
         parts = (p.obj if isinstance(p, Static) else p for p in (item.start, item.stop, item.step))
