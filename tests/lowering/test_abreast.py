@@ -4,7 +4,9 @@
 """
 
 import linecache
+import os
 import random
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 import diffjit as dj
 from diffjit.lowering.llvm import tiers
 from diffjit.settings import settings
+from tests import processors
 
 LENGTHS = (0, 1, 3, 7, 15, 16, 17, 31, 32, 33, 50, 64, 100, 4097)
 TERMS = (
@@ -231,6 +234,33 @@ def test_the_order_is_told():
     for value in x[992:]:
         expected += value
     assert dj.jit(total)(x) == expected
+
+
+TOLD = """
+import sys
+from pathlib import Path
+import numpy as np
+import diffjit as dj
+from tests.lowering.test_abreast import arguments, made
+for seed in range(40, 46):
+    found = dj.value_and_grad(made(seed, Path(sys.argv[1])), (0, 1, 2, 3, 4))(*arguments(seed, 100))
+    print([np.asarray(part).tobytes().hex() for part in (found[0], *found[1])])
+"""
+
+
+@pytest.mark.skipif(not processors.here(), reason="these are x86-64 processors")
+def test_other_processors_add_up_alike(tmp_path):
+    names = ["", *(name for name in ("generic", "haswell") if processors.runs(name))]
+    told = set()
+    for name in names:
+        chosen = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": ""} if name else {}
+        done = subprocess.run(  # noqa: S603 - our own text
+            [sys.executable, "-W", "ignore", "-c", TOLD, str(tmp_path)], cwd=processors.ROOT,
+            env={**os.environ, **chosen}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        told.add(done.stdout)
+    assert len(told) == 1
+    assert "None" not in told.pop()
 
 
 if __name__ == "__main__":
