@@ -1,5 +1,6 @@
 """Two tiers of machine code: quick code first, of the same bits as the fast code that follows."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -266,6 +267,46 @@ def test_what_was_printed_is_not_printed_again(jobs, monkeypatch, capsys):
     assert compiled(x, 30_000) == first
     assert capsys.readouterr().out == lines
     assert len(lines.splitlines()) == 8
+
+
+class Running:
+    """What is printed to it, it writes down, and runs a program."""
+
+    def __init__(self):
+        self.lines = []
+
+    def write(self, text):
+        self.lines.append(text)
+        slope(0.3)
+
+    def flush(self):
+        pass
+
+
+def printing(x, n):
+    total = 0.0
+    for k in range(n):
+        for i in range(len(x)):
+            total += np.cos(x[i] * k) * x[i] ** 2
+        if k % (n // 100) == 0:
+            print(k)  # noqa: T201 - that is what is tested
+    return total
+
+
+def test_what_is_printed_to_may_run_programs(jobs, monkeypatch):
+    monkeypatch.setattr(tiers, "PATIENCE", 0.0)
+    x, n = np.linspace(0.1, 1.0, 300), 20_000
+    told = Running()
+    compiled = dj.jit(printing)
+    with contextlib.redirect_stdout(told):
+        first = compiled(x, n)
+    tiers.join()
+    assert "".join(told.lines).split() == [str(k) for k in range(0, n, n // 100)]
+    assert jobs
+    assert not tiers._light  # pyright: ignore[reportPrivateUsage]
+    assert all(not job.runs and job.aside == 0 for job in jobs)
+    with contextlib.redirect_stdout(told):
+        assert compiled(x, n) == first
 
 
 def speaks(x):

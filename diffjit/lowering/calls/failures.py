@@ -110,7 +110,15 @@ def _print(module: int, line: int, count: int, payload: Any) -> None:
             return
         _printed.said = _printed.at
     words = SITES[module].words[line]
-    print(render(words, tuple(payload[i] for i in range(count))), end="")  # noqa: T201 - the user's own print
+    light = aside[0]()
+    try:
+        print(render(words, tuple(payload[i] for i in range(count))), end="")  # noqa: T201 - the user's own print
+    finally:
+        aside[1](light)
+
+
+aside: tuple[Callable[[], Any], Callable[[Any], None]] = (lambda: None, lambda _light: None)
+"""Before Python runs and after: what is printed to may run programs (`tiers` says more)."""
 
 
 _INTS = ctypes.POINTER(ctypes.c_int64)

@@ -26,7 +26,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from diffjit.dataclass import dataclass
-from diffjit.lowering.calls import interrupts, records
+from diffjit.lowering.calls import failures, interrupts, records
 from diffjit.lowering.calls.failures import Stopped, counted_prints
 from diffjit.lowering.calls.native import SUPPORTED, UNRESOLVED
 from diffjit.lowering.llvm import outside
@@ -99,7 +99,7 @@ class Job:
         """The result of the light code, or of the fast one if that is ready before."""
         own = threading.get_ident()
         with _changed:
-            ready = self.ready
+            ready, around = self.ready, (_light.get(own), self.runs.get(own))  # a handler of signals runs programs, too
             if ready is None:  # there is no light run to be hastened from then on
                 self.runs[own] = time.monotonic()
                 _light[own] = self
@@ -113,7 +113,8 @@ class Job:
                     raise
             finally:
                 with _changed:
-                    del self.runs[own], _light[own]
+                    _put_back(_light, own, around[0])
+                    _put_back(self.runs, own, around[1])
                     if interrupts.leaving() == own:
                         interrupts.leave(0)
                     _changed.notify_all()
@@ -170,6 +171,13 @@ class Job:
                     interrupts.leave(0)
 
 
+def _put_back(known: dict[int, Any], thread: int, before: Any) -> None:
+    if before is None:
+        known.pop(thread, None)
+    else:
+        known[thread] = before
+
+
 def step_aside() -> tuple[Job, float] | None:
     """A thread's light code, if it runs any, calls Python: until `step_back` nobody has it leave."""
     own = threading.get_ident()
@@ -197,6 +205,7 @@ def step_back(run: tuple[Job, float] | None) -> None:
         _changed.notify_all()
 
 
+failures.aside = step_aside, step_back
 _light: dict[int, Job] = {}  # threads in light code, and whose it is
 _changed = threading.Condition()
 _todo: deque[Job] = deque()
