@@ -10,12 +10,14 @@ import numpy as np
 
 def greater_one(a: Any, b: Any) -> Any:
     """The greater of two: the first of equal ones, and the second of those that have no order."""
-    return max(a, b)
+    first = a >= b  # not `max`, which asks for `b > a`
+    return a if first else b
 
 
 def lesser_one(a: Any, b: Any) -> Any:
     """The lesser of two, as `greater_one`."""
-    return min(a, b)
+    first = a <= b
+    return a if first else b
 
 
 def less(a: Any, b: Any) -> Any:
