@@ -25,14 +25,16 @@ TERMS = (
     "x[-i] * b", "np.sqrt(x[i] + a * a)", "max(x[i], a) * w[i]", "a / (x[i] + 3.0)",
 )  # fmt: skip
 REDUCED = (
-    "x * w", "np.exp(-x) * w", "np.sin(x) + w", "np.where(x > a, x * w, b * w)", "x ** 2", "np.abs(x - w)", "a * x",
-    "np.maximum(x, w)", "1.0 / (1.0 + x * x)", "x[::-1] * w", "x.astype(np.float32) * np.float32(2.0)",
+    "x * u", "np.exp(-x) * u", "np.sin(x) + u", "np.where(x > a, x * u, b * u)", "x ** 2", "np.abs(x - u)", "a * x",
+    "np.maximum(x, u)", "1.0 / (1.0 + x * x)", "x[::-1] * u", "x.astype(np.float32) * np.float32(2.0)",
 )  # fmt: skip
 TABLES = (
     "np.sum(A * v)", "np.sum(A, axis=1) @ np.arange(A.shape[0])", "np.sum(np.sum(A * a, axis=0) ** 2)", "np.sum(A @ v)",
     "np.sum(np.log(np.sum(np.exp(A), axis=1)))", "np.sum(A.T * A.T)", "np.sum(A[:, ::2])", "np.var(A + b)",
     "np.sum(np.prod(A * 0.1 + 1.0, axis=-1))", "np.sum(np.mean(A, axis=1, keepdims=True) * A)", "np.sum(v @ A.T)",
     "np.sum(A[1:] * A[:-1], axis=(0, 1))",
+    "np.sum(np.where(A > v, A, 0.0)) / (1 + np.sum(A > v))",
+    "np.sum(np.sum(A * v, axis=1) / (1 + np.sum(A > a * v, axis=1)))",
 )  # fmt: skip
 
 
@@ -70,7 +72,7 @@ def loop(rng):
 def program(seed):
     """The text of a random program."""
     rng = random.Random(seed)
-    lines = ["n = x.size", "z = np.zeros(n)", "s = a * 0.0", "v = w[: A.shape[1]]"]
+    lines = ["n = x.size", "z = np.zeros(n)", "s = a * 0.0", "u = w[:n]", "v = w[: A.shape[1]]"]
     for _ in range(rng.randint(1, 3)):
         lines += (
             loop(rng)

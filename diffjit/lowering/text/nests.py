@@ -76,6 +76,11 @@ class Sum:
         """Whether it adds or multiplies floats."""
         return self.dtype.kind == "f" and self.kind in _OPERATORS
 
+    @property
+    def counts(self) -> bool:
+        """Whether it adds ints, not in memory: beside floats, else they would be added up for each block."""
+        return self.dtype.kind in "iu" and self.kind == "sum" and bool(self.part or not self.place)
+
     def step(self, total: str, value: str) -> str:
         """One more element."""
         if self.abreast is not None:
@@ -396,6 +401,7 @@ class Loops:
         along = [s for s in sums if s.part and s.joins and not _apart(s, self.order[depth])]
         low, high = bounds.split(", ", 1) if ", " in bounds else ("0", bounds)
         width = self._abreast(along, kind, high if low == "0" else "")
+        along += [s for s in sums if s.counts and not _apart(s, self.order[depth])]
         if not width:
             with self.lines.loops([index], [bounds], kind):
                 self._open(depth + 1, body, sums, kind)
@@ -449,7 +455,7 @@ class Loops:
         for s in along:
             assert s.abreast is not None
             name, s.abreast = s.abreast[0], None
-            lines.add(s.step(s.part, f"added_up({name})"))
+            lines.add(s.step(s.part or s.out, f"added_up({name})"))
 
     def _long(self) -> bool:
         """Whether one iteration takes long: then some in vectors, of which a few have been before, beat a few alone."""
