@@ -156,9 +156,8 @@ class Separation:
 
     def _selected(self, op: Op, loop: Op) -> set[tuple[int, Any]]:
         """The axes along which each iteration takes an element of its own, and which: a sum with the counter in it."""
-        start = (
-            const_of(loop.inputs[0]) if const_of(loop.inputs[2]) == 1 else None
-        )  # the least number, where it is known
+        first, _, by = map(const_of, loop.inputs[:3])
+        least = first if by == 1 else None  # that the counter has, where it is known
         wraps = op.attrs.get("inbounds") and not op.attrs.get("nonneg")  # an index may count from the end
         found: set[tuple[int, Any]] = set()
         counter = loop.regions[0].args[0]
@@ -166,7 +165,7 @@ class Separation:
             e = self.known.bounds.of(index)
             others = [a for a in e.terms if a is not counter and isinstance(a, Value)]
             step = e.terms.get(counter, 0)
-            counts_up = start is not None and step > 0 and len(e.terms) == 1 and step * start + e.constant >= 0
+            counts_up = least is not None and step > 0 and len(e.terms) == 1 and step * least + e.constant >= 0
             if step and (counts_up or not wraps) and all(self.order.visible(a, loop) for a in others):
                 found.add((axis, (e.constant, frozenset(e.terms.items()))))
         return found

@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.classes import LOCAL
-from diffjit.frontend.entry.outputs import (
-    Change,
-    OneOf,
-    OptOut,
-    Out,
-    RecordOut,
-    RowsOut,
-    TableOut,
-    TextOut,
-)  # fmt: skip
+from diffjit.frontend.entry.outputs import Change, OneOf, OptOut, Out, RecordOut, RowsOut, TableOut, TextOut
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.nodes import ListsOf
 from diffjit.frontend.values.templates import (

@@ -35,7 +35,6 @@ _METHODS: dict[Any, dict[str, Any]] = {
 }  # fmt: skip
 _ARRAYS = ("__array__", "__array_interface__", "__array_struct__", "__array_function__", "__buffer__")
 _PARTS = (np.real, np.imag)
-_ROUNDING = (math.floor, math.ceil, math.trunc)
 _BARE = {np.round: ("decimals",), np.clip: ("a_min", "a_max")}  # those of elements
 
 
@@ -74,8 +73,7 @@ class Protocols(Mixin):
     def call_special(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any = None) -> Any:
         """What `divmod(obj, ...)` and the like make of objects: their own methods; None of other things."""
         name = _SPECIAL.get(function)
-        classes = [self._class_beside_arrays(a) for a in args]
-        if name is None or not any(classes) or any(map(self.is_opaque, args)):
+        if name is None or not any(map(self._class_beside_arrays, args)) or any(map(self.is_opaque, args)):
             return None
         if self.has_method(args[0], name):
             return self.call_method(args[0], name, args[1:], kwargs)
@@ -83,7 +81,7 @@ class Protocols(Mixin):
         if len(args) == 2 and self.has_method(args[1], reflected):
             return self.call_method(args[1], reflected, args[:1], kwargs)
         if function is math.floor or function is math.ceil:
-            return None  # of a float that the object says it is
+            return self.rounded_float(function, args[0], name, node) if self._is_element(args[0]) else None
         message = f"`{function.__name__}` of an object without `{name}`"
         raise self.type_problem("DJ309", message, node, python=TypeError)
 
@@ -106,8 +104,6 @@ class Protocols(Mixin):
             and self.has_method(args[0], function.__name__)
         ):
             return self.get_attribute(args[0], function.__name__, node)
-        if function in _ROUNDING and len(args) == 1 and self._is_element(args[0]):
-            return self.rounded_element(function, args[0], node)
         if type(function) is _DISPATCHED:
             found = self.call_array_function(function, args, kwargs, node)
             if found is not None:
@@ -148,12 +144,9 @@ class Protocols(Mixin):
             raise self.type_problem("DJ309", message, node, cure=f"give the class a method `{name}`", python=TypeError)
         return self.call_method(args[0], name, args[1:])
 
-    def rounded_element(self, function: Any, value: Any, node: Any) -> Any:
-        """`math.floor` and its kin of an object: its own, or that of the float that it says it is."""
-        own = f"__{function.__name__}__"
-        if self.has_method(value, own):
-            return self.call_method(value, own, [])
-        if function is not math.trunc and self.has_method(value, "__float__"):
+    def rounded_float(self, function: Any, value: Any, own: str, node: Any) -> Any:
+        """`math.floor` or `math.ceil` of an object without a method for it: of the float that it says it is."""
+        if self.has_method(value, "__float__"):
             return self.call_static(function, [self.call_method(value, "__float__", [])], {}, node)
         message = f"type {self.class_of(value).__name__} doesn't define {own} method"
         raise self.type_problem("DJ309", message, node, cure=f"give the class a method `{own}`", python=TypeError)

@@ -218,9 +218,7 @@ class Loops(Mixin):
             )
             leaves = convert(value, carried[key], part)
             attempt.init += leaves
-            if isinstance(value, av.ListC) and isinstance(
-                carried[key], Dyn
-            ):  # also where it is an item of another list
+            if isinstance(value, av.ListC) and isinstance(carried[key], Dyn):  # it may be an item of another list, too
                 attempt.entry[key] = instantiate(carried[key], iter(leaves), attempt.entry)
         for key in keys:
             if isinstance(attempt.entry.get(key), DynList) and not isinstance(carried[key], Dyn):

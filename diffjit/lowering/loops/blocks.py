@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.separate import SUMS
 from diffjit.ir.nodes import Op, Value, const_of
-from diffjit.ir.text import syntax
 from diffjit.ir.walk import walk
 from diffjit.lowering.loops import fuse, sharing, told
 from diffjit.lowering.loops.outlined import MOST
-from diffjit.lowering.text.lines import Lines, tuple_text
+from diffjit.lowering.text.lines import Lines, made_of, tuple_text
 from diffjit.lowering.text.spreading import Part, free_names, groups_of
 from diffjit.tree import NO_THREADS
 
@@ -103,12 +102,7 @@ def add_up(printer: LoweredPrinter, op: Op, loop: ast.For, name: Callable[[Value
         with lines.block(f"for {at} in range({blocks}):"):
             for n, row in zip(roots, rows(at), strict=True):
                 lines.add(f"{printer.move('add_into')}({n}, {row})")
-    made = lines.parse()
-    for statement in made:
-        for node in syntax.nodes(statement):
-            if isinstance(node, (ast.stmt, ast.Call)):
-                node.origin = op  # type: ignore[attr-defined] - the place of a failure
-    return made
+    return made_of(op, lines.parse())
 
 
 def _inner_turns(printer: LoweredPrinter, op: Op, name: Callable[[Value], str | None]) -> str:

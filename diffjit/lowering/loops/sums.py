@@ -20,7 +20,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import SUM, Op, const_of, is_view
@@ -29,7 +32,7 @@ from diffjit.ir.types import Scalar, is_ref
 from diffjit.ir.walk import walk
 from diffjit.lowering.loops import fuse, fusion
 from diffjit.lowering.marks import ABREAST, NEST, SCALAR, SIDE_BY_SIDE
-from diffjit.lowering.text.lines import Lines
+from diffjit.lowering.text.lines import Lines, made_of
 from diffjit.settings import settings
 
 if TYPE_CHECKING:
@@ -49,6 +52,26 @@ class _Found:
     terms: list[ast.expr]
 
 
+def widest(dtypes: Iterable[np.dtype[Any]]) -> int:
+    """How many parts sums of these are taken in, where registers allow it."""
+    return 32 if all(dtype.itemsize == 4 for dtype in dtypes) else 16
+
+
+def made_parts(
+    printer: LoweredPrinter,
+    lines: Lines,
+    dtype: np.dtype[Any],
+    width: int,
+    temp: Callable[[str, str], str],
+    start: str = "sums",
+) -> str:
+    """The variable of so many parts of a sum (or of `products`), which a line makes."""
+    made = printer.define(f"{start}_{dtype.name}_{width}", f'partials.{start}("{dtype.name}", {width})')
+    name = temp("parts", made)
+    lines.add(f"{name} = {made}()")
+    return name
+
+
 def abreast(printer: LoweredPrinter, op: Op, loop: ast.For) -> list[ast.stmt]:
     """The statements of a loop: itself, where nothing is to be gained."""
     if not _pays(printer, op) or not isinstance(loop.target, ast.Name) or not isinstance(loop.iter, ast.Call):
@@ -56,7 +79,7 @@ def abreast(printer: LoweredPrinter, op: Op, loop: ast.For) -> list[ast.stmt]:
     found = _sums(loop.body)
     if len(found) < len(op.outputs) or not found:  # what an iteration gives to the next is no work for vectors
         return [loop]
-    width = 32 if all(f.dtype.itemsize == 4 for f in found) else 16
+    width = widest([f.dtype for f in found])
     inner = Lines()
     used = {n.id for s in loop.body for n in syntax.nodes(s) if isinstance(n, ast.Name)}
 
@@ -72,25 +95,17 @@ def abreast(printer: LoweredPrinter, op: Op, loop: ast.For) -> list[ast.stmt]:
     inner.add(f"{first} = {ast.unparse(starts)}")
     inner.add(f"{count} = trip({first}, {ast.unparse(stops)}, {by})")
     inner.add(f"{whole} = quotient({count}, {width})")
-    parts: list[str] = []
     index = loop.target.id
     kind = ABREAST if printer.separation.keeps_apart(op) else SIDE_BY_SIDE
     with inner.block(f"if {whole} > 0:"):
-        for f in found:
-            made = printer.define(f"sums_{f.dtype.name}_{width}", f'partials.sums("{f.dtype.name}", {width})')
-            parts.append(fresh("parts", made))
-            inner.add(f"{parts[-1]} = {made}()")
+        parts = [made_parts(printer, inner, f.dtype, width, fresh) for f in found]
         with inner.block(f"for {step} in {NEST}({whole}):"), inner.block(f"for {lane} in {kind}({width}):"):
             inner.add(f"{index} = {first} {sign} ({step} * {width} + {lane})")
         for f, part in zip(found, parts, strict=True):
             inner.add(f"{f.name} = {f.name} + added_up({part})")
     with inner.block(f"for {left} in {SCALAR}({whole} * {width}, {count}):"):
         inner.add(f"{index} = {first} {sign} {left}")
-    made = inner.parse()
-    for statement in made:
-        for node in syntax.nodes(statement):
-            if isinstance(node, (ast.stmt, ast.Call)):
-                node.origin = op  # type: ignore[attr-defined] - the place of a failure
+    made = made_of(op, inner.parse())
     choice, rest = made[-2:]
     assert isinstance(choice, ast.If)
     assert isinstance(rest, ast.For)

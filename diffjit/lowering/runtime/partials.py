@@ -109,15 +109,11 @@ sums_like = operation("sums_like", 1, lambda kind: _like(kind, 1), _emit_like(1)
 few_sums_like = operation("few_sums_like", 1, lambda kind: _like(kind, 2), _emit_like(2))
 
 
-def _of_parts(kind: Any, result: Any) -> Any:
-    return result(kind) if isinstance(kind, Parts) else None
-
-
 # `parts_of_sum(parts)`: how many there are
 parts_of_sum = operation(
     "parts_of_sum",
     1,
-    lambda kind: _of_parts(kind, lambda _: types.int64),
+    lambda parts: types.int64 if isinstance(parts, Parts) else None,
     lambda _context, _builder, kinds, _args: I64(kinds[0].width),
 )
 
@@ -180,7 +176,7 @@ def _total_of_vectors(context: Any, builder: Any, ty: Parts, parts: Any) -> Any:
 
 
 # `added_up(parts)`: all of them
-added_up = operation("added_up", 1, lambda kind: _of_parts(kind, lambda parts: parts.kind), _emit_total)
+added_up = operation("added_up", 1, lambda parts: parts.kind if isinstance(parts, Parts) else None, _emit_total)
 
 
 # Products with single vectors, which read more than they compute: BLAS would have to be called ------------------------

@@ -137,6 +137,15 @@ class Lines:
         return tree.body
 
 
+def made_of(op: Op, statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements, each with the calls in it, as those of an operation: the place of a failure."""
+    for statement in statements:
+        for node in syntax.nodes(statement):
+            if isinstance(node, (ast.stmt, ast.Call)):
+                node.origin = op  # type: ignore[attr-defined]
+    return statements
+
+
 def subscript(name: str, indices: list[str]) -> str:
     """`a[i, j]`, or `a[()]`."""
     return f"{name}[{', '.join(indices) if indices else '()'}]"

@@ -16,6 +16,7 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Dim, Scalar
 from diffjit.lowering.calls.failures import APART
 from diffjit.lowering.loops import fuse, fusion, outlined
+from diffjit.lowering.loops.sums import made_parts, widest
 from diffjit.lowering.marks import ABREAST, NEST, PARALLEL, SCALAR
 from diffjit.lowering.runtime.vecmath import VECTOR
 from diffjit.lowering.text import scalars, spreading
@@ -28,6 +29,7 @@ from diffjit.settings import settings
 if TYPE_CHECKING:
     from diffjit.lowering.text.source import LoweredPrinter
 
+Bounds = tuple[str, str]  # where a loop begins and ends, as text
 _PERIODIC = frozenset({"sin", "cos", "tan"})
 _BLOCK = {8: 4096, 4: 1024}
 _DEEPEST = 12  # expressions are nested no deeper
@@ -340,7 +342,7 @@ class Loops:
         """The loops from the one at `depth` inwards."""
         self._open(depth, lambda: self._body(vector=True, flag=flag), list(self.sums.values()), PARALLEL)
 
-    def in_blocks(self, bounds: str, flag: str) -> None:
+    def in_blocks(self, bounds: Bounds, flag: str) -> None:
         """The one loop over a block, with its sums."""
         sums = list(self.sums.values())
         for s in sums:
@@ -364,13 +366,13 @@ class Loops:
             if parts and depth == 0 and len(self.order) == 1:
                 size = self.block_size(parts)
                 block = self.printer.temp("block")
-                inner = f"{block}, minimum({block} + {size}, {nest.lengths[dim]})"
+                inner = block, f"minimum({block} + {size}, {nest.lengths[dim]})"
                 with lines.block(f"for {block} in range(0, {nest.lengths[dim]}, {size}):"):
                     self._parts(inner, own, parts, depth, body, sums)
             elif parts:
-                self._parts(nest.lengths[dim], own, parts, depth, body, sums)
+                self._parts(("0", nest.lengths[dim]), own, parts, depth, body, sums)
             elif last:
-                self._innermost(nest.lengths[dim], own, depth, body, sums)
+                self._innermost(("0", nest.lengths[dim]), own, depth, body, sums)
             else:
                 with lines.loops([nest.indices[dim]], [nest.lengths[dim]], own):
                     self._open(depth + 1, body, sums, kind)
@@ -386,7 +388,13 @@ class Loops:
         return kind if safe else NEST
 
     def _parts(
-        self, bounds: str, kind: str, parts: list[Sum], depth: int, body: Callable[[], None], sums: list[Sum]
+        self,
+        bounds: Bounds,
+        kind: str,
+        parts: list[Sum],
+        depth: int,
+        body: Callable[[], None],
+        sums: list[Sum],
     ) -> None:
         """A block or row: its sums apart keep the rounding error of long sums small, as NumPy's pairs do."""
         for s in parts:
@@ -395,15 +403,15 @@ class Loops:
         for s in parts:
             self.lines.add(s.step(s.out, s.part))
 
-    def _innermost(self, bounds: str, kind: str, depth: int, body: Callable[[], None], sums: list[Sum]) -> None:
+    def _innermost(self, bounds: Bounds, kind: str, depth: int, body: Callable[[], None], sums: list[Sum]) -> None:
         """The innermost loop: sums of floats along it are taken abreast, and in order what is left (`partials`)."""
         index = self.nest.indices[self.order[depth]]
         along = [s for s in sums if s.part and s.joins and not _apart(s, self.order[depth])]
-        low, high = bounds.split(", ", 1) if ", " in bounds else ("0", bounds)
+        low, high = bounds
         width = self._abreast(along, kind, high if low == "0" else "")
         along += [s for s in sums if s.counts and not _apart(s, self.order[depth])]
         if not width:
-            with self.lines.loops([index], [bounds], kind):
+            with self.lines.loops([index], [high if low == "0" else f"{low}, {high}"], kind):
                 self._open(depth + 1, body, sums, kind)
             return
         lines, long = self.lines, self._long()
@@ -433,10 +441,14 @@ class Loops:
             return
         whole = self.printer.temp("whole")
         lines.add(f"{whole} = quotient({length}, {width})")
-        with lines.block(f"if {whole} > 0:"), self._parts_of(along, width, lane):  # noqa: SIM117 - one line would be too long
-            with lines.block(f"for {step} in {NEST}({whole}):"), lines.block(f"for {lane} in {ABREAST}({width}):"):
-                lines.add(f"{index} = {first}{step} * {width} + {lane}")
-                inside()
+        with (
+            lines.block(f"if {whole} > 0:"),
+            self._parts_of(along, width, lane),
+            lines.block(f"for {step} in {NEST}({whole}):"),
+            lines.block(f"for {lane} in {ABREAST}({width}):"),
+        ):
+            lines.add(f"{index} = {first}{step} * {width} + {lane}")
+            inside()
         if not length.isdigit() or int(length) % width:
             with lines.block(f"for {index} in {SCALAR}({first}{whole} * {width}, {high}):"):
                 inside()
@@ -444,13 +456,10 @@ class Loops:
     @contextmanager
     def _parts_of(self, along: list[Sum], width: int, lane: str, behind: str = "") -> Iterator[None]:
         """The lines in between add to parts of sums; from `behind` on, if lanes in front have been added before."""
-        lines = self.lines
+        lines, printer = self.lines, self.printer
         for s in along:
-            start, number = "products" if s.kind == "prod" else "sums", s.dtype.name
-            made = self.printer.define(f"{start}_{number}_{width}", f'partials.{start}("{number}", {width})')
-            name = self.printer.temp("parts", made)
-            lines.add(f"{name} = {made}()")
-            s.abreast = name, lane, behind
+            start = "products" if s.kind == "prod" else "sums"
+            s.abreast = made_parts(printer, lines, s.dtype, width, printer.temp, start), lane, behind
         yield
         for s in along:
             assert s.abreast is not None
@@ -465,7 +474,7 @@ class Loops:
         """How many elements of sums are added up at once; 0 where they come one by one."""
         if not along or kind != PARALLEL or self.printer.device or settings.plain:
             return 0
-        width = 32 if all(s.dtype.itemsize == 4 for s in along) else 16
+        width = widest(s.dtype for s in along)
         if len(along) > _FEW_SUMS or self._long():
             width //= 2
         while length.isdigit() and width > int(length):

@@ -17,7 +17,7 @@ from diffjit.analysis.manager import analyses
 from diffjit.analysis.separate import ONCE, Separation
 from diffjit.errors import DiffjitError, without_rule
 from diffjit.ir.checks import cannot_fail
-from diffjit.ir.nodes import LEVEL, SUM, Function, Op, Value, const_of
+from diffjit.ir.nodes import LEVEL, Function, Op, Value, const_of
 from diffjit.ir.raising import may_raise
 from diffjit.ir.text import syntax
 from diffjit.ir.text.strategy import OpPrinter
@@ -251,8 +251,6 @@ class LoweredPrinter(OpPrinter):
             operands.append(Operand(f"x{k}", ty, const))
         assert isinstance(op.out.type, Scalar)
         nowrap = not settings.plain and (bool(op.attrs.get("nowrap")) or self.ranges.fits(op))
-        if SUM in op.attrs and op.out.type.dtype.kind == "f" and all(o.type == op.out.type for o in operands):
-            return syntax.expr("x0 + x1", **trees)
         kind = "cast" if op.kind == "copy" else op.kind
         if kind == "cast" and nowrap:  # an int that is known to fit, whoever made it
             operands = [Operand(o.text, Scalar(o.type.dtype), o.const) for o in operands]

@@ -313,7 +313,7 @@ class _Spread:
             block = self.printer.temp("block")
             length = nest.nest.lengths[self.outermost]
             with lines.block(f"for {block} in range({self.low}, {self.high}):"):
-                part_of = f"{block} * {size}, minimum({block} * {size} + {size}, {length})"
+                part_of = f"{block} * {size}", f"minimum({block} * {size} + {size}, {length})"
                 self._iteration(block, kept, lambda: nest.in_blocks(part_of, self.flag), self.totals)
         elif self.totals:
             index = nest.nest.indices[self.outermost]
