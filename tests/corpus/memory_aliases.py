@@ -1,6 +1,7 @@
 """Aliases: one buffer under several names, chosen by branches, swapped in loops, shared by results and helpers."""
 
 import contextlib
+import sys
 
 import numpy as np
 
@@ -246,6 +247,35 @@ def the_best_of_a_list(x):
             best = pool[-1]
         best[0] += v * v
     return sum(p[0] for p in pool) * best[0]
+
+
+class Passed:
+    def __init__(self, notes):
+        self.notes = notes
+
+    def __enter__(self):
+        return self.notes
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None and trace is not None and error.__traceback__ is not None:
+            self.notes.append(2.0 * self.notes[-1])
+        return trace is not None
+
+
+@program(args=lambda: (_vector(),), wrt=("x",), tags=("memory", "language"))
+def tracebacks_that_are_there(x):
+    """A manager's `__exit__` gets a traceback where the body raises, and None where it does not."""
+    notes = [x[0]]
+    for v in x:
+        with Passed(notes) as seen:
+            if v > 0.6:
+                raise ValueError(v)
+            seen.append(v * seen[-1])
+    try:
+        raise TypeError("the last").with_traceback(None)
+    except TypeError as error:
+        notes.append(x[1] if sys.exc_info()[2] is None or error.__context__ is not None else x[2])
+    return sum(k * v for k, v in enumerate(notes))
 
 
 class Noted:

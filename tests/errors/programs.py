@@ -673,7 +673,7 @@ def dj124_attribute():
         try:
             return 1.0 / x
         except ZeroDivisionError as error:
-            return x if error.__traceback__ is None else 2.0 * x
+            return x * error.__traceback__.tb_lineno
 
     dj.grad(model)(2.0)
 

@@ -250,7 +250,7 @@ def by_traceback(x):
         raise ValueError("no")
     except ValueError:
         trace = sys.exc_info()[2]
-        return x * 2.0 if trace is not None else x
+        return x * 2.0 if trace.tb_lineno > 0 else x
 
 
 def by_text_of_error(x):

@@ -246,6 +246,9 @@ class Objects(Mixin):
         return self.type_problem("DJ317", problem, node, cure=cure, python=AttributeError)
 
     def static_attribute(self, obj: Any, name: str, node: Any) -> Any:
+        if isinstance(obj, av.Traceback):
+            problem = f"`{name}` of a traceback, which compiled code does not have"
+            raise self.unsupported("DJ124", problem, node, "use the class of the exception and its `args`")
         found = self.word_attribute(obj, name, node)
         if found is not None:
             return found
@@ -397,7 +400,7 @@ class Objects(Mixin):
         if isinstance(found, functools._lru_cache_wrapper):  # noqa: SLF001 - the class of its results
             return av.Bound(owner, Static(found))
         if issubclass(cls, BaseException) and isinstance(found, _MADE_IN_C):
-            return self.exception_attribute(held=self.contents(owner), name=name)
+            return self.exception_attribute(owner, name)
         if found is None and self.class_has(cls, name):
             return Static(None)
         if isinstance(found, types.MemberDescriptorType) or found is None:

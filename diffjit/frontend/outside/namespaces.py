@@ -88,12 +88,16 @@ class Namespaces(Mixin):
     def py_exc_info(self) -> Any:
         if not self.exceptions:
             return av.Tup((NONE, NONE, NONE))
-        trace = av.Poison("a traceback, which compiled code does not have")
-        return av.Tup((self.py_type(self.exceptions[-1]), self.exceptions[-1], trace))
+        return av.Tup((self.py_type(self.exceptions[-1]), self.exceptions[-1], av.TRACEBACK))
 
     @core(*(getattr(sys, name) for name in ("exception",) if hasattr(sys, name)))
     def py_exception(self) -> Any:
         return self.exceptions[-1] if self.exceptions else NONE
+
+    @core(BaseException.with_traceback)
+    def py_with_traceback(self, exception: Any, trace: Any) -> Any:
+        del trace
+        return exception
 
     @core(traceback.format_exc)
     def py_format_exc(self, *args: Any, **kwargs: Any) -> Any:

@@ -263,7 +263,7 @@ class OpaqueCalls(Mixin):
             operands.append(value)
             return Slot(len(operands) - 1)
         if isinstance(value, Static):
-            return Held(value.obj)
+            return Held(None if isinstance(value.obj, av.Traceback) else value.obj)  # as of exceptions not raised yet
         if isinstance(value, av.Tup):
             items = tuple(rest(v) for v in value.items)
             return value.cls(*items) if value.cls is not None else items

@@ -253,8 +253,13 @@ class Exceptions(Mixin):
 
         return self.over_texts(list(held.fields["args"].items), text)
 
-    def exception_attribute(self, held: av.ObjC, name: str) -> Any:
+    def exception_attribute(self, exception: av.Ref, name: str) -> Any:
         """An attribute that Python sets on each exception."""
+        held = self.contents(exception)
+        if name == "__traceback__":
+            return av.TRACEBACK
+        if name == "with_traceback":
+            return av.Bound(exception, Static(BaseException.with_traceback))
         if name == "value" and issubclass(held.cls, StopIteration):
             args = held.fields["args"].items
             return args[0] if args else NONE

@@ -15,7 +15,7 @@ from diffjit.frontend.numpy.warned import Record
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, TRACEBACK, Static
 
 
 def _made_manager(function: Any) -> Any:
@@ -116,7 +116,7 @@ class Managers(Mixin):
 
         def failed() -> None:
             cls = Static(self.contents(exception).cls)
-            swallowed = self.truth(self.call_method(manager, "__exit__", [cls, exception, NONE]))
+            swallowed = self.truth(self.call_method(manager, "__exit__", [cls, exception, TRACEBACK]))
             self.when(swallowed, lambda: None, lambda: self.throw(exception, again=True))
 
         self.when(flag, failed, lambda: self._leave_object(manager, others))

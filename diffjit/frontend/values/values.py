@@ -249,6 +249,13 @@ UNBOUND = _Unbound()
 NONE = Static(None)
 
 
+class Traceback:
+    """The traceback of an exception: compiled code has none, so that it is only handed on and told from None."""
+
+
+TRACEBACK = Static(Traceback())
+
+
 def is_none(value: Any) -> bool:
     """None, or an argument or a slice's bound that is not given."""
     return value is None or (isinstance(value, Static) and value.obj is None)
