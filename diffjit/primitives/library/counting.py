@@ -8,14 +8,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.lib import NumpyVersion
 
 from diffjit.primitives.registry import implements
 
-# NumPy 2.0 gave the numbers of groups along an axis as many dimensions as the array has.
-_FLAT = np.unique(np.zeros((1, 1)), axis=0, return_inverse=True)[1].ndim == 1
+_VERSION = NumpyVersion(np.__version__)  # and not what `np.unique` does: asking it takes as long as importing fifty modules
+
+# NumPy 2.0.0 gave the numbers of groups along an axis as many dimensions as the array has.
+_FLAT = _VERSION >= "2.0.1"
 
 # A vector along its one axis is as without an axis; before, each NaN in it was one of its own.
-_PLAIN = np.unique(np.array([np.nan, np.nan]), axis=0).size == 1
+_PLAIN = _VERSION >= "2.4.0"
 
 # Sets
 
