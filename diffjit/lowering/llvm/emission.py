@@ -481,7 +481,7 @@ class Lower(numba_internals.FunctionLowering):
         super().lower_inst(inst)
         if (id(self.current), head) in self.nests:
             block: Any = self.builder.block
-            found = _loop_mark(self.module, self._group(), self.kinds[head])
+            found = loop_mark(self.module, self._group(), self.kinds[head])
             block.terminator.set_metadata("llvm.loop", found)
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
@@ -507,7 +507,7 @@ def _number(value: Any) -> int | None:
     return value.index + 1 if isinstance(value, IR.Arg) else None
 
 
-def _loop_mark(module: Any, group: Any, kind: str) -> Any:
+def loop_mark(module: Any, group: Any, kind: str) -> Any:
     """A loop's metadata: after vectorising it, which interleaves enough, LLVM unrolls no more.
 
     Unrolling array loops takes more than half of LLVM's time (5.2 of 20 s here, and it doubles the machine code). Where

@@ -128,6 +128,15 @@ def with_variables(inst: Any, variables: dict[str, Any]) -> None:
             setattr(inst, field, ir_utils.replace_vars_inner(part, variables))
 
 
+def known_function(context: Any, function: Any, kinds: tuple[Any, ...]) -> tuple[Any, Any]:
+    """What Numba calls for operands of these types: the signature, and what writes the call."""
+    fn_type = context.typing_context.resolve_value_type(function)
+    signature = fn_type.get_call_type(context.typing_context, kinds, {})
+    implementation = context.get_function(fn_type, signature)
+    context.add_linking_libs(getattr(implementation, "libs", ()))
+    return signature, implementation
+
+
 def definitions(function: Any, name: str) -> Any:
     """What a variable of a function is assigned: nothing for what is none of its variables, where Numba would raise."""
     return function._definitions.get(name, ())

@@ -35,8 +35,8 @@ from diffjit.lowering.runtime.build import (
     is_float,
     is_nan,
     operation,
-    outlined,
     same,
+    written,
 )
 from diffjit.lowering.runtime.choices import absolute, emit_absolute
 from diffjit.lowering.runtime.scalars import copysign, floor, fmod_float
@@ -91,7 +91,7 @@ def _emit_one_minus_square(context: Any, builder: Any, kinds: Any, args: Any) ->
 one_minus_square = operation("one_minus_square", 1, float_or_complex, _emit_one_minus_square)
 
 
-@helper
+@written(same, inline=True)
 def _complex_quotient(x: Any, y: Any) -> Any:
     """x / y by R. L. Smith's algorithm (Comm. ACM 5, 1962), as NumPy has it; Numba's own raises where y is 0."""
     a, b = abs(y.real), abs(y.imag)
@@ -109,7 +109,7 @@ def _complex_quotient(x: Any, y: Any) -> Any:
 def emit_complex_quotient(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     """Emit a quotient as NumPy computes it."""
     wide = [context.cast(builder, a, kinds[0], types.complex128) for a in args]
-    result = call_python(context, builder, _complex_quotient, (types.complex128,) * 2, wide)
+    result = _complex_quotient.emit(context, builder, (types.complex128,) * 2, wide)
     return context.cast(builder, result, types.complex128, kinds[0])
 
 
@@ -162,18 +162,18 @@ def _emit_power(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         return builder.call(builder.module.declare_intrinsic("llvm.pow", [args[0].type]), args)
     if isinstance(kind, types.Complex):
         wide = [context.cast(builder, a, kind, types.complex128) for a in args]
-        result = call_python(context, builder, _complex_power, (types.complex128,) * 2, wide)
+        result = _complex_power.emit(context, builder, (types.complex128,) * 2, wide)
         return context.cast(builder, result, types.complex128, kind)
     y = args[1]
     if kind.signed:
         fail_if(context, builder, builder.icmp_signed("<", y, y.type(0)), NEGATIVE_POWER)
     # The bits of a power do not depend on whether they are signed.
     wide = [context.cast(builder, a, kind, types.int64) for a in args]
-    result = call_python(context, builder, _int_power, (types.int64, types.int64), wide)
+    result = _int_power.emit(context, builder, (types.int64, types.int64), wide)
     return context.cast(builder, result, types.int64, kind)
 
 
-@outlined
+@written(lambda _x, _y: types.int64)
 def _int_power(x: Any, y: Any) -> Any:
     result = 1
     base = x
@@ -185,7 +185,7 @@ def _int_power(x: Any, y: Any) -> Any:
     return result
 
 
-@outlined
+@written(same)
 def _complex_power(x: Any, y: Any) -> Any:
     if y == 0.0:
         return complex(1.0, 0.0)
@@ -208,7 +208,7 @@ power = operation("power", 2, same, _emit_power)
 float_power = operation("float_power", 2, float_or_complex, _emit_power)
 
 
-@outlined
+@written(lambda _x, _y: types.int64)
 def _power_checked(x: Any, y: Any) -> Any:
     result = 1
     base = x
@@ -223,7 +223,7 @@ def _power_checked(x: Any, y: Any) -> Any:
 
 def _emit_power_exact(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     fail_if(context, builder, builder.icmp_signed("<", args[1], I64(0)), NEGATIVE_POWER)
-    return call_python(context, builder, _power_checked, kinds, args)
+    return _power_checked.emit(context, builder, kinds, args)
 
 
 power_exact = operation("power_exact", 2, lambda _x, _y: types.int64, _emit_power_exact)
@@ -232,7 +232,7 @@ power_exact = operation("power_exact", 2, lambda _x, _y: types.int64, _emit_powe
 # Division -------------------------------------------------------------------------------------------------------------
 
 
-@helper
+@written(same, inline=True)
 def _float_floor_divide(x: Any, y: Any) -> Any:
     """As NumPy's npy_divmod."""
     if y == 0.0:
@@ -247,7 +247,7 @@ def _float_floor_divide(x: Any, y: Any) -> Any:
     return whole + 1.0 if quotient - whole > 0.5 else whole
 
 
-@helper
+@written(same, inline=True)
 def _float_remainder(x: Any, y: Any) -> Any:
     rest = fmod_float(x, y)
     if y == 0.0:
@@ -262,7 +262,7 @@ def emit_float_division(python: Any) -> Any:
 
     def emit(context: Any, builder: Any, kind: Any, args: Any) -> Any:
         wide = [context.cast(builder, a, kind, types.float64) for a in args]
-        result = call_python(context, builder, python, (types.float64,) * 2, wide)
+        result = python.emit(context, builder, (types.float64,) * 2, wide)
         return context.cast(builder, result, types.float64, kind)
 
     return emit
@@ -447,7 +447,7 @@ def _emit_bit_count(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
 bitwise_count = operation("bitwise_count", 1, lambda _x: types.uint8, _emit_bit_count)
 
 
-@outlined
+@written(same)
 def _gcd(x: Any, y: Any) -> Any:
     x, y = absolute(x), absolute(y)
     while y != 0:
@@ -455,7 +455,7 @@ def _gcd(x: Any, y: Any) -> Any:
     return x
 
 
-@outlined
+@written(same)
 def _lcm(x: Any, y: Any) -> Any:
     divisor = _gcd(x, y)
     if divisor == 0:
@@ -468,7 +468,7 @@ def _wide_ints(name: str, python: Any) -> Any:
         kind = kinds[0]
         wide_kind = types.int64 if kind.signed else types.uint64
         wide = [context.cast(builder, a, kind, wide_kind) for a in args]
-        result = call_python(context, builder, python, (wide_kind,) * 2, wide)
+        result = python.emit(context, builder, (wide_kind,) * 2, wide)
         return context.cast(builder, result, wide_kind, kind)
 
     return operation(name, 2, int_only, emit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba
@@ -10,8 +11,10 @@ from llvmlite import ir as llvm_ir
 from numba.core import types
 
 from diffjit.lowering.calls.failures import PROMISED
+from diffjit.lowering.direct.functions import call, text_of
 from diffjit.lowering.llvm.compiler import OPTIONS
 from diffjit.lowering.llvm.exits import fail_if
+from diffjit.lowering.llvm.numba_internals import known_function
 from diffjit.lowering.llvm.operations import operation
 
 I1, I8, I32, I64 = (llvm_ir.IntType(n) for n in (1, 8, 32, 64))
@@ -24,16 +27,37 @@ def helper(function: Callable[..., Any]) -> Any:
 
 
 def outlined(function: Callable[..., Any]) -> Any:
-    """A Python helper that is called, compiled once per process for each signature."""
+    """A Python helper that is called, which Numba compiles once per process for each signature."""
     return numba.njit(no_cpython_wrapper=True, **OPTIONS)(function)  # pyright: ignore[reportCallIssue]
+
+
+WRITTEN: list[Callable[..., Any]] = []
+DIRECT = [True]  # whether helpers are written so: tests compare with how Numba compiles them
+
+
+def written(typing: Callable[..., Any], *, inline: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """A Python helper that is called, or becomes part of who calls it (`inline`), straight from its text to LLVM.
+
+    `typing` gives the type of its result for those of its arguments. Where there is no text, Numba compiles it.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        by_numba = cache(lambda: (helper if inline else outlined)(function))
+        WRITTEN.append(function)
+
+        def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+            if DIRECT[0] and text_of(function) is not None:
+                return call(context, builder, function, typing(*kinds), kinds, args, inline=inline)
+            return call_python(context, builder, by_numba(), kinds, args)
+
+        return operation(function.__name__, function.__code__.co_argcount, typing, emit)
+
+    return decorate
 
 
 def call_python(context: Any, builder: Any, function: Any, arg_types: Any, args: Any) -> Any:
     """Call a helper (a dispatcher or a builtin) from an emitter."""
-    fn_type = context.typing_context.resolve_value_type(function)
-    signature = fn_type.get_call_type(context.typing_context, tuple(arg_types), {})
-    implementation = context.get_function(fn_type, signature)
-    context.add_linking_libs(getattr(implementation, "libs", ()))
+    signature, implementation = known_function(context, function, tuple(arg_types))
     values = [context.cast(builder, a, t, s) for a, t, s in zip(args, arg_types, signature.args, strict=True)]
     return implementation(builder, values)
 
@@ -61,6 +85,11 @@ def declared(builder: Any, name: str, result: Any, *arguments: Any, pure: bool =
 # Types and parts of operands ------------------------------------------------------------------------------------------
 
 FLOAT_OF = {types.complex64: types.float32, types.complex128: types.float64}
+
+
+def nothing(*_kinds: Any) -> Any:
+    """There is no result."""
+    return types.none
 
 
 def same(*kinds: Any) -> Any:

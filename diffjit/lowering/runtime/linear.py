@@ -15,12 +15,13 @@ from diffjit.lowering.runtime.build import (
     I8,
     I32,
     I64,
-    call_python,
     declared,
     fail_if,
+    nothing,
     operation,
-    outlined,
+    written,
 )
+from diffjit.lowering.runtime.choices import conjugate
 from diffjit.lowering.runtime.memory import lengths_of, strides_of
 from diffjit.lowering.runtime.spread import kernels
 
@@ -140,7 +141,7 @@ shaped = operation("shaped", 3, _has_lengths, _emit_lengths)
 long = operation("long", 2, _has_lengths, _emit_lengths)
 
 
-@outlined
+@written(nothing)
 def packed(a: Any, spare: Any) -> Any:
     """Copy a matrix into C order."""
     n, m = a.shape
@@ -155,12 +156,12 @@ def _of_any_layout(name: str, function: Any, arity: int, places: tuple[int, ...]
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         loose = [kind.copy(layout="A") if k in places else kind for k, kind in enumerate(kinds)]
-        return call_python(context, builder, function, loose, args)
+        return function.emit(context, builder, loose, args)
 
     return operation(name, arity, lambda *_k: types.none, emit)
 
 
-@outlined
+@written(nothing)
 def _matmul_loops(a: Any, b: Any, out: Any) -> Any:
     """out = a @ b by three loops: four rows of b at a time, such that the result is read and written less."""
     n, m = out.shape
@@ -187,7 +188,7 @@ def _matmul_loops(a: Any, b: Any, out: Any) -> Any:
 matmul_loops = _of_any_layout("matmul_loops", _matmul_loops, 3, (0,))
 
 
-@outlined
+@written(nothing)
 def matmul_bools(a: Any, b: Any, out: Any) -> Any:
     """out = a @ b for booleans: whether any product is true."""
     inner = a.shape[1]
@@ -201,7 +202,7 @@ def matmul_bools(a: Any, b: Any, out: Any) -> Any:
             out.inside[i, j] = some
 
 
-@outlined
+@written(nothing)
 def _matmul_blas(a: Any, b: Any, out: Any, spare_a: Any, spare_b: Any) -> Any:
     """out = a @ b; what BLAS does not take as it is gets copied."""
     if usable(a):
@@ -355,7 +356,7 @@ def _failing(name: str, kind: int) -> Any:
 require_regular, require_positive = _failing("require_regular", SINGULAR), _failing("require_positive", NOT_POSITIVE)
 
 
-@outlined
+@written(nothing)
 def solve_vector(a: Any, b: Any, out: Any, lu: Any, right: Any, pivots: Any) -> Any:
     """a x = b for one vector; `lu` (n, n), `right` (n, 1) in Fortran order and `pivots` are work space."""
     n = a.shape[0]
@@ -375,7 +376,7 @@ def solve_vector(a: Any, b: Any, out: Any, lu: Any, right: Any, pivots: Any) -> 
         out.inside[i] = right.inside[i, 0]
 
 
-@outlined
+@written(nothing)
 def solve_matrix(a: Any, b: Any, out: Any, lu: Any, right: Any, pivots: Any) -> Any:
     """a x = b for the columns of a matrix."""
     n, m = out.shape
@@ -397,7 +398,7 @@ def solve_matrix(a: Any, b: Any, out: Any, lu: Any, right: Any, pivots: Any) -> 
             out.inside[i, j] = right.inside[i, j]
 
 
-@outlined
+@written(nothing)
 def invert(a: Any, out: Any, lu: Any, right: Any, pivots: Any) -> Any:
     """The inverse."""
     n = a.shape[0]
@@ -418,7 +419,7 @@ def invert(a: Any, out: Any, lu: Any, right: Any, pivots: Any) -> Any:
             out.inside[i, j] = right.inside[i, j]
 
 
-@outlined
+@written(lambda _a, one, *_rest: one)
 def determinant(a: Any, one: Any, lu: Any, pivots: Any) -> Any:
     """The determinant, from the factorisation."""
     n = a.shape[0]
@@ -440,7 +441,7 @@ def determinant(a: Any, one: Any, lu: Any, pivots: Any) -> Any:
     return result
 
 
-@outlined
+@written(nothing)
 def cholesky_factor(a: Any, out: Any, lower: Any) -> Any:
     """The lower factor; reads the lower triangle alone."""
     n = a.shape[0]
@@ -461,7 +462,7 @@ def cholesky_factor(a: Any, out: Any, lower: Any) -> Any:
                 out.inside[i, j] = 0
 
 
-@outlined
+@written(lambda *_kinds: types.boolean)
 def is_regular(a: Any, lu: Any, pivots: Any) -> Any:
     """Whether `solve` and `inv` would succeed."""
     n = a.shape[0]
@@ -475,7 +476,7 @@ def is_regular(a: Any, lu: Any, pivots: Any) -> Any:
     return getrf(lu, pivots) == 0
 
 
-@outlined
+@written(lambda *_kinds: types.boolean)
 def is_positive(a: Any, lower: Any) -> Any:
     """Whether `cholesky` would succeed."""
     n = a.shape[0]
@@ -489,7 +490,7 @@ def is_positive(a: Any, lower: Any) -> Any:
     return potrf(lower) == 0
 
 
-@outlined
+@written(nothing)
 def hermitian_vectors(
     a: Any, upper: Any, out: Any, vectors: Any, values: Any, work: Any, real_work: Any, int_work: Any
 ) -> None:
@@ -512,7 +513,7 @@ def hermitian_vectors(
             out.inside[i + 1, j] = vectors.inside[i, j]
 
 
-@outlined
+@written(nothing)
 def singular_vectors(
     a: Any, out: Any, matrix: Any, left: Any, values: Any, right: Any, work: Any, real_work: Any, int_work: Any
 ) -> None:
@@ -536,4 +537,4 @@ def singular_vectors(
         out.inside[m, j] = values.inside[j]
     for i in range(n):
         for j in range(k):
-            out.inside[m + 1 + i, j] = right.inside[j, i].conjugate()
+            out.inside[m + 1 + i, j] = conjugate(right.inside[j, i])

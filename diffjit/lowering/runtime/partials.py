@@ -28,7 +28,7 @@ from numba.extending import models, register_model
 
 from diffjit.lowering.marks import abreast, nest, parallel, scalar
 from diffjit.lowering.runtime.arithmetic import plus, quotient
-from diffjit.lowering.runtime.build import I64, call_python, is_float, operation, outlined
+from diffjit.lowering.runtime.build import I64, call_python, is_float, nothing, operation, written
 from diffjit.lowering.runtime.choices import minimum
 from diffjit.lowering.runtime.linear import long
 from diffjit.lowering.runtime.typespec import numba_type
@@ -182,7 +182,7 @@ added_up = operation("added_up", 1, lambda parts: parts.kind if isinstance(parts
 # Products with single vectors, which read more than they compute: BLAS would have to be called ------------------------
 
 
-@outlined
+@written(lambda _a, _b, zero: zero)
 def dot_lanes(a: Any, b: Any, zero: Any) -> Any:
     """The sum of products of two vectors, in blocks."""
     total = zero
@@ -204,7 +204,7 @@ def dot_lanes(a: Any, b: Any, zero: Any) -> Any:
     return total
 
 
-@outlined
+@written(lambda _a, _b: types.boolean)
 def dot_bools(a: Any, b: Any) -> Any:
     """Whether two boolean vectors are true at one place."""
     some = False
@@ -214,7 +214,7 @@ def dot_bools(a: Any, b: Any) -> Any:
     return some
 
 
-@outlined
+@written(nothing)
 def matvec(a: Any, x: Any, out: Any, zero: Any) -> Any:
     """out = a @ x, by rows: four at a time, which share what is read of x."""
     n, m = a.shape
@@ -258,7 +258,7 @@ def matvec(a: Any, x: Any, out: Any, zero: Any) -> Any:
         out.inside[i] = total
 
 
-@outlined
+@written(nothing)
 def matvec_by_columns(a: Any, x: Any, out: Any, zero: Any) -> Any:
     """out = a @ x, by columns: for matrices in Fortran order. Four at a time: the result is read and written less."""
     n, m = a.shape

@@ -13,13 +13,13 @@ from numba.core import types
 from diffjit.lowering.calls import special as foreign
 from diffjit.lowering.runtime import scalars
 from diffjit.lowering.runtime.arithmetic import emit_float_division
-from diffjit.lowering.runtime.build import I8, I32, I64, declared, float_only, helper, operation
+from diffjit.lowering.runtime.build import I8, I32, I64, declared, float_only, operation, same, written
 from diffjit.lowering.runtime.scalars import exp, exp2, log1p
 from diffjit.primitives.scipy_special import EXPORTS, Export
 from diffjit.primitives.semantics import SCALAR_SEMANTICS
 
 
-@helper
+@written(same, inline=True)
 def _logaddexp(x: Any, y: Any) -> Any:
     if x == y:
         return x + 0.6931471805599453
@@ -31,7 +31,7 @@ def _logaddexp(x: Any, y: Any) -> Any:
     return gap
 
 
-@helper
+@written(same, inline=True)
 def _logaddexp2(x: Any, y: Any) -> Any:
     if x == y:
         return x + 1.0

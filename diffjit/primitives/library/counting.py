@@ -12,7 +12,9 @@ from numpy.lib import NumpyVersion
 
 from diffjit.primitives.registry import implements
 
-_VERSION = NumpyVersion(np.__version__)  # and not what `np.unique` does: asking it takes as long as importing fifty modules
+_VERSION = NumpyVersion(
+    np.__version__
+)  # and not what `np.unique` does: asking it takes as long as importing fifty modules
 
 # NumPy 2.0.0 gave the numbers of groups along an axis as many dimensions as the array has.
 _FLAT = _VERSION >= "2.0.1"
