@@ -38,11 +38,7 @@ class Memory(Classes):
         self.edges: list[Edge] = []
         self.joined: set[Value] = set()  # targets whose edges were united
         self.surviving: dict[tuple[Any, Op], bool] = {}  # answers of `_survives`, while nothing else joins
-        for op in walk(function.body):
-            if op.kind == "call":
-                effects(op.attrs["function"])
-            self.meet(op)
-            self.edges += [edge for edge in edges(op) if not self._carried_out(edge)]
+        self._read()
         if whole:
             for edge in self.edges:
                 self.unite(edge.source, edge.target)
@@ -54,6 +50,30 @@ class Memory(Classes):
         while not whole and self._share_sources():
             self._collect()
             self._mark_shared()
+
+    def _read(self) -> None:
+        """What is asked again and again of a long program, from one walk over it."""
+        refs = {p: None for p in self.function.params if is_ref(p.type)}
+        self.changes: list[tuple[Op, Value]] = []  # what writes, and to which reference
+        self.holding: list[tuple[Op, Value]] = []  # what has to do with a container, and what goes in or comes out
+        self.copies: list[Op] = []  # of lists
+        for op in walk(self.function.body):
+            for region in op.regions:
+                refs.update((a, None) for a in region.args if is_ref(a.type))
+            refs.update((out, None) for out in op.outputs if is_ref(out.type))
+            self.changes += [(op, op.inputs[k]) for k in op.row.writes]
+            if op.kind == "call":
+                called = op.attrs["function"]
+                effects(called)
+                self.changes += [(op, op.inputs[k]) for k in called.writes or ()]
+            self.meet(op)
+            elem = held(op)
+            if elem is not None:
+                self.holding.append((op, elem))
+            elif op.kind == "list_copy":
+                self.copies.append(op)
+            self.edges += [edge for edge in edges(op) if not self._carried_out(edge)]
+        self.refs = list(refs)
 
     def _carried_out(self, edge: Edge) -> bool:
         """Whether a list or tape that only one branch has leaves it as that very one: without cotangents of its own."""
@@ -154,35 +174,20 @@ class Memory(Classes):
     def _collect(self) -> None:
         self.writes, self.members = {}, {}
         self.surviving.clear()
-        seen: set[Value] = set()
-
-        def member(v: Value) -> None:
-            if v not in seen and is_ref(v.type):
-                seen.add(v)
-                self.members.setdefault(self.find(v), []).append(v)
-
-        for p in self.function.params:
-            member(p)
-        for op in walk(self.function.body):
-            for region in op.regions:
-                for a in region.args:
-                    member(a)
-            for out in op.outputs:
-                member(out)
-            for k in op.row.writes:
-                self.writes.setdefault(self.find(op.inputs[k]), []).append(op)
-            if op.kind == "call":
-                for k in op.attrs["function"].writes or ():
-                    self.writes.setdefault(self.find(op.inputs[k]), []).append(op)
+        for v in self.refs:
+            self.members.setdefault(self.find(v), []).append(v)
+        for op, target in self.changes:
+            self.writes.setdefault(self.find(target), []).append(op)
 
     def _mark_shared(self) -> None:
         for target in self.joined:
             self.shared.add(self.find(target))
-        for op in walk(self.function.body):
-            if held(op) is not None and isinstance(op.inputs[0].type, List):
+        for op, _ in self.holding:
+            if isinstance(op.inputs[0].type, List):
                 self.shared.add(self.element(op.inputs[0]))
                 self.shared.add(self.find(op.inputs[0]))
-            elif op.kind == "list_copy" and is_ref(op.out.type.elem):  # pyright: ignore[reportAttributeAccessIssue]
+        for op in self.copies:
+            if is_ref(op.out.type.elem):  # pyright: ignore[reportAttributeAccessIssue]
                 # A copy that is only copied again holds what others hold, too.
                 self.shared |= {self.element(op.out), self.find(op.out), self.find(op.inputs[0])}
         while self._share_tapes():
@@ -191,9 +196,8 @@ class Memory(Classes):
     def _share_tapes(self) -> bool:
         """A tape of references to memory that changes or has shadows gets a tape of shadows; True if one was found."""
         before = len(self.shared)
-        for op in walk(self.function.body):
-            elem = held(op)
-            if elem is not None and isinstance(op.inputs[0].type, Stack):
+        for op, elem in self.holding:
+            if isinstance(op.inputs[0].type, Stack):
                 stack, of = self.find(op.inputs[0]), self.find(elem)
                 changes = self.written(elem) or isinstance(elem.type, (List, Stack))
                 if changes or of in self.shared or stack in self.shared:

@@ -11,10 +11,12 @@ others put all that may meet into one class.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Block, Op, Value, is_view
+from diffjit.ir.ops import ROWS, View
 from diffjit.ir.types import Array, is_ref
 from diffjit.ir.walk import carried, initial
 
@@ -56,8 +58,18 @@ def same_memory(op: Op) -> Iterator[tuple[Value, Value]]:
             yield from ((out, op.inputs[k]) for out in op.outputs if isinstance(out.type, Array))
 
 
+@cache
+def is_silent(kind: str) -> bool:
+    """Whether no operation of a kind gives other names, or has to do with what containers hold: most are so."""
+    row = ROWS[kind]
+    named = row.view is not View.NEVER or kind in ("stop_gradient", "stack_copy", "call", "list_copy")
+    return not named and row.keeps is None and not row.gives
+
+
 def held(op: Op) -> Value | None:
     """The reference that goes into the container that is the first operand, or comes out of it."""
+    if is_silent(op.kind):
+        return None
     v = op.inputs[op.row.keeps] if op.row.keeps is not None else op.out if op.row.gives else None
     return v if v is not None and is_ref(v.type) else None
 
@@ -99,6 +111,8 @@ class Classes:
 
     def meet(self, op: Op) -> None:
         """Unite what an operation, joins aside, gives other names."""
+        if is_silent(op.kind):
+            return
         for a, b in same_memory(op):
             self.unite(a, b)
         v = held(op)

@@ -221,6 +221,8 @@ def _is_real(op: Op) -> bool:
 def _number(v: Value) -> float | None:
     """A constant that floats hold exactly."""
     value = const_of(v)
+    if value is None:
+        return None
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         return None
     if isinstance(value, int) and abs(value) > _LARGEST:
@@ -229,8 +231,13 @@ def _number(v: Value) -> float | None:
 
 
 def _constants(op: Op) -> list[float] | None:
-    numbers = [_number(v) for v in op.inputs]
-    return None if any(n is None for n in numbers) else numbers  # type: ignore[return-value]
+    numbers: list[float] = []
+    for v in op.inputs:
+        number = _number(v)
+        if number is None:
+            return None
+        numbers.append(number)
+    return numbers
 
 
 Found = Value | tuple[str, list[Value]] | None

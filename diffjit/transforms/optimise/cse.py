@@ -87,7 +87,7 @@ class _Sharing:
             return None
         if _makes_array(op) and not self.private(op.out):
             return None
-        shown = sorted(without_labels(op.attrs).items())
+        shown = sorted(without_labels(op.attrs).items()) if op.attrs else ()
         attrs = [(name, _hashable(a)) for name, a in shown if name not in _SAID]
         out = op.out.type
         kind = ("array", out.dtype, out.ndim, out.layout) if isinstance(out, Array) else out
