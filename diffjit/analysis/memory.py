@@ -17,7 +17,7 @@ from typing import Any
 from diffjit.analysis.integers.dependence import Access, Dependence, access, written
 from diffjit.analysis.integers.sums import Sums
 from diffjit.analysis.order import Order
-from diffjit.ir.aliases import Classes, Edge, edges, held
+from diffjit.ir.aliases import Classes, Edge, edges, held, is_silent
 from diffjit.ir.nodes import Function, Op, Value
 from diffjit.ir.types import Array, List, Stack, is_float, is_ref
 from diffjit.ir.walk import walk
@@ -59,21 +59,32 @@ class Memory(Classes):
         self.copies: list[Op] = []  # of lists
         for op in walk(self.function.body):
             for region in op.regions:
-                refs.update((a, None) for a in region.args if is_ref(a.type))
-            refs.update((out, None) for out in op.outputs if is_ref(out.type))
-            self.changes += [(op, op.inputs[k]) for k in op.row.writes]
-            if op.kind == "call":
-                called = op.attrs["function"]
-                effects(called)
-                self.changes += [(op, op.inputs[k]) for k in called.writes or ()]
-            self.meet(op)
-            elem = held(op)
-            if elem is not None:
-                self.holding.append((op, elem))
-            elif op.kind == "list_copy":
-                self.copies.append(op)
-            self.edges += [edge for edge in edges(op) if not self._carried_out(edge)]
+                for a in region.args:
+                    if is_ref(a.type):
+                        refs[a] = None
+            for out in op.outputs:
+                if is_ref(out.type):
+                    refs[out] = None
+            for k in op.row.writes:
+                self.changes.append((op, op.inputs[k]))
+            if op.regions:
+                self.edges += [edge for edge in edges(op) if not self._carried_out(edge)]
+            if not is_silent(op.kind):
+                self._meet(op)
         self.refs = list(refs)
+
+    def _meet(self, op: Op) -> None:
+        """What gives other names, or has to do with what containers hold."""
+        if op.kind == "call":
+            called = op.attrs["function"]
+            effects(called)
+            self.changes += [(op, op.inputs[k]) for k in called.writes or ()]
+        self.meet(op)
+        elem = held(op)
+        if elem is not None:
+            self.holding.append((op, elem))
+        elif op.kind == "list_copy":
+            self.copies.append(op)
 
     def _carried_out(self, edge: Edge) -> bool:
         """Whether a list or tape that only one branch has leaves it as that very one: without cotangents of its own."""
