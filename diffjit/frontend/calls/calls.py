@@ -63,6 +63,8 @@ class Calls(Mixin):
             return self.builtin_method(function.receiver, function.name, args, kwargs, node)
         if isinstance(function, av.Ref):
             return self.call_method(function, "__call__", args, kwargs)
+        if isinstance(function, av.Tup) and function.cls is not None and self.class_has(function.cls, "__call__"):
+            return self.call(self.class_attribute(function, function.cls, "__call__", node), args, kwargs, node)
         if isinstance(function, av.Iter) and function.kind in ("item", "spread"):
             return self.call_helper(function, args, node)
         if isinstance(function, av.Opt):
@@ -112,7 +114,7 @@ class Calls(Mixin):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
         for way in (
             self.call_annotation, self.call_inherited, self.call_unbound, self.call_member, self.call_surroundings,
-            self.call_special, self.call_protocol,
+            self.call_special, self.call_protocol, self.call_substitution,
         ):  # fmt: skip
             found = way(obj, args, kwargs, node)
             if found is not None:

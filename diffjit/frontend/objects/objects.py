@@ -193,6 +193,8 @@ class Objects(Mixin):
             if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind in "OUS":
                 value = getattr(owner.obj, name)
                 return av.Method(owner, name) if callable(value) else self.lift_static(value)
+            if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.names is not None:
+                return self.records_attribute(owner.obj, name, node)
             if isinstance(owner.obj, np.ndarray):
                 return self.array_attribute(self.lift_constant(owner.obj), name, node)
             if av.is_number(owner.obj) and name in ("T", "real", "imag", "shape", "ndim", "dtype", "size"):
@@ -281,7 +283,7 @@ class Objects(Mixin):
         if (
             isinstance(obj, type)
             and not is_library(obj)
-            and isinstance(value, (int, float, np.ndarray, list, dict))
+            and isinstance(value, (int, float, np.ndarray, list, dict, set, frozenset))
             and not isinstance(value, bool)
             and not isinstance(value, enum.Enum)
         ):
