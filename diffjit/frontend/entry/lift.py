@@ -120,6 +120,9 @@ _LIBRARIES = frozenset({
 })  # fmt: skip
 
 
+_FEW = 16  # items of a dict that are arguments of the program, whether it reads them or not
+
+
 class Lifting(Mixin):
     """Mixin of the interpreter: outside objects as abstract values."""
 
@@ -261,10 +264,11 @@ class Lifting(Mixin):
                     av.DictC({k: self.lift_static(k) for k in keys}, is_set=True, cls=cls, past=(("outside", keys),)),
                     place,
                 )
-            items = {
-                k: self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
-                for k in keys
-            }
+
+            def read(k: Any) -> Any:
+                return self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
+
+            items = av.LazyItems(keys, read) if len(keys) > _FEW else {k: read(k) for k in keys}
             shown = isinstance(value, types.MappingProxyType)
             return self.outside(av.DictC(items, frozen=ONLY_READ if shown else ""), (key, value, getter))
         if streams.is_stream(value):

@@ -366,6 +366,8 @@ class Interpreter(
                 return seen[value.uid]
             seen[value.uid] = len(seen)
             held = self.contents(value)
+            if isinstance(held, av.DictC) and isinstance(held.items, av.LazyItems):
+                return "outside", value.uid  # a table of which little is read
             return self.form_of(held, seen) if kind_of(held) is not None else str(type(held))
         if kind_of(value) is not None:
             return (str(kind_of(value)), tuple(self.form_of(v, seen) for v in split(value)))
