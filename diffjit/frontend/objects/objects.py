@@ -41,6 +41,9 @@ def has_plain_version(method: types.FunctionType) -> bool:
     return method in COMPOSITES
 
 
+_OF_FUNCTIONS = ("__doc__", "__annotations__", "__module__", "__qualname__")  # of a method they are its function's
+
+
 class Objects(Mixin):
     """Mixin of the interpreter: attributes and classes."""
 
@@ -228,8 +231,10 @@ class Objects(Mixin):
             return self.get_attribute(owner.attributes, name, node)
         if isinstance(owner, av.Bound) and name in ("__self__", "__func__"):
             return owner.receiver if name == "__self__" else owner.function
-        if isinstance(owner, av.Bound) and name in ("__name__", "__doc__"):
+        if isinstance(owner, av.Bound) and name in ("__name__", *_OF_FUNCTIONS):
             return self.get_attribute(owner.function, name, node)
+        if isinstance(owner, av.Fn) and owner.pyfunc is not None and name in _OF_FUNCTIONS:
+            return self.static_attribute(owner.pyfunc, name, node)
         if isinstance(owner, av.Partial) and name in ("func", "args", "keywords"):
             return {"func": owner.function, "args": av.Tup(owner.args)}[name]
         if isinstance(owner, av.Descriptor) and name in ("setter", "getter", "deleter"):
