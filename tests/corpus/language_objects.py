@@ -279,6 +279,8 @@ class Rate(namedtuple("Rate", "factor energy")):
 
 
 FORWARD = Rate(2.0, 0.9)
+Shifted = namedtuple("Shifted", "law by unit")
+Shifted.__new__.__defaults__ = (0.25, None)  # as programs set defaults that are older than `defaults=`
 
 
 class Checked:
@@ -297,6 +299,8 @@ def called_namedtuples(t, e, given):
     """Namedtuples with a `__call__`: made here, found outside and as an argument; sets that a class has."""
     law = Rate(3.0, e)
     total = law(t) + FORWARD(t) * law.scaled(t)(2.0) + given(t + e)
+    for shifted in (Shifted(law), Shifted(given, by=e)):
+        total = total + shifted.law(t + shifted.by) if shifted.unit is None else total
     for f in (law, np.cos, given):
         total = total * f(0.8) if callable(f) else total
     return total + Checked(t).value * Checked(e, {"integral"}).value + callable((1, 2))

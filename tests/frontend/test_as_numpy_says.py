@@ -1,5 +1,7 @@
 """Edges of NumPy's functions and of Python's comparisons: what they return or raise, `jit`, `jvp` and `vjp` do too."""
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -354,3 +356,18 @@ def test_arrays_of_objects_are_refused_where_they_are_made(backend):
     for f in (zeros, counts):
         with pytest.raises(TypeProblem, match="an array of objects is made"):
             dj.grad(f, backend=backend)(2.0)
+
+
+Pair = collections.namedtuple("Pair", "first second")  # noqa: PYI024
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda x: Pair(x).first, lambda x: Pair(x, x, x).first, lambda x: Pair(x, x, third=x).first],
+    ids=["one missing", "one more", "no such field"],
+)
+def test_namedtuples_take_what_they_take_in_python(made):
+    with pytest.raises(TypeError):
+        made(2.0)
+    with pytest.raises(TypeError, match="DJ306"):
+        dj.grad(made, backend="python")(2.0)

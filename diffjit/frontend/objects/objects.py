@@ -74,12 +74,7 @@ class Objects(Mixin):
         if isinstance(maker, staticmethod) and self.is_of_users(maker.__func__):
             return self.made_anew(cls, maker.__func__, args, kwargs, node)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-            plain_container(cls, "__getitem__")
-            bound = dict(zip(cls._fields, args, strict=False))  # pyright: ignore[reportAttributeAccessIssue]
-            bound.update(kwargs)
-            for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
-                bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
-            return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
+            return self.made_namedtuple(cls, args, kwargs, node)
         if cls is types.SimpleNamespace and not args:
             return self.new(av.ObjC(cls, dict(kwargs)))
         if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in _OF_CONSTANTS:
@@ -88,6 +83,21 @@ class Objects(Mixin):
             raise self.no_rule(cls, node)
         ref = self.once(lambda: self.unfinished(cls) or self.blank(cls))
         return self.initialised(ref, cls, args, kwargs, node)
+
+    def made_namedtuple(self, cls: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> av.Tup:
+        """A named tuple; its defaults may have been set later, as `Law.__new__.__defaults__ = (None,)` does it."""
+        plain_container(cls, "__getitem__")
+        bound = {**dict(zip(cls._fields, args, strict=False)), **kwargs}
+        for name, default in cls._field_defaults.items():
+            bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
+        later = getattr(cls.__new__, "__defaults__", None) or ()
+        for name, default in zip(reversed(cls._fields), reversed(later), strict=False):
+            bound.setdefault(name, self.lift_static(default))
+        missing = [name for name in cls._fields if name not in bound]
+        if missing or len(args) > len(cls._fields) or not bound.keys() <= set(cls._fields):
+            problem = f"misses `{missing[0]}`" if missing else "got an unexpected argument"
+            raise self.type_problem("DJ306", f"`{cls.__name__}` {problem}", node, python=TypeError)
+        return av.Tup(tuple(bound[f] for f in cls._fields), cls)
 
     def is_of_users(self, function: Any) -> bool:
         """Whether a method is the user's, not made for a namedtuple or in a library of Python's."""
