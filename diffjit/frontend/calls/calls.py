@@ -362,7 +362,8 @@ class Calls(Mixin):
             raise self.type_problem(
                 "DJ320", f"`{name}` does not take ({given})", node, cure="see its documentation for what it takes"
             ) from error
-        return self.mind_result(obj.__name__, args, result) if _module_of(obj) == "numpy" else result
+        name = getattr(obj, "__name__", "")
+        return self.mind_result(name, args, result) if _module_of(obj) == "numpy" else result
 
     def with_out(self, function: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """The `out` argument, for every function at once; what follows it by position is passed on by name."""
