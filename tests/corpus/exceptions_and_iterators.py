@@ -8,6 +8,7 @@ import heapq
 import itertools
 import math
 import types
+import warnings
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -513,3 +514,43 @@ def groups_of_one_iterator(p, s):
         q[3] = s
         total += a * b
     return total + len(list(it)) + sum(a - b for a, b in zip(*[iter((s, 1.0, p[2], 2.0))] * 2))
+
+
+def without_warnings(x, y, k):
+    """The quotient, or a number where there is none: what NumPy warns of is an error."""
+    try:
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("error")
+            ratio = np.sin(x) / (y * k)
+            ratio += 0.1 / np.sqrt(y + 1.0)
+    except (ArithmeticError, RuntimeWarning):
+        ratio = x * y * 3.0 + x
+    return ratio
+
+
+@program(
+    args=lambda: (np.array([0.7, 1.2, -0.4]), np.array([0.5, 0.8, -2.0]), 0.9), wrt=("x", "y", "s"), tags=("language",)
+)
+def error_states_that_raise(x, y, s):
+    """Operations of NumPy's that raise as the program says: on numbers and arrays, in functions, one state within another."""
+    total = 0.0
+    for k, (a, b) in enumerate(zip(x, y)):
+        total = total + without_warnings(a, b, k) * s
+        try:
+            with np.errstate(all="raise"):
+                with np.errstate(divide="ignore"):
+                    limit = np.minimum(a / (b * k), 2.0)
+                total = total + np.log(b + 1.0) * limit
+        except FloatingPointError as error:
+            total = total + a * b * (2.0 if str(error) == "invalid value encountered in log" else 5.0)
+    try:
+        with np.errstate(over="raise", under="raise"):
+            total = total + np.sum(np.exp(x * s)) + np.sum(np.exp(-800.0 * x[:1]))
+    except FloatingPointError:
+        total = total * s + np.mean(x)
+    with np.errstate(invalid="raise"):
+        try:
+            roots = np.sqrt(x) * s
+        except FloatingPointError:
+            roots = np.abs(x) * s
+        return total + np.sum(roots) + x @ y

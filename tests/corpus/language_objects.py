@@ -268,6 +268,44 @@ def namedtuples(p, s):
     return Point(x * e, y * p[0])
 
 
+class Rate(namedtuple("Rate", "factor energy")):
+    """A law with two constants, called with the temperature."""
+
+    def __call__(self, t):
+        return self.factor * np.exp(-self.energy / t)
+
+    def scaled(self, by):
+        return Rate(self.factor * by, energy=self.energy)
+
+
+FORWARD = Rate(2.0, 0.9)
+Shifted = namedtuple("Shifted", "law by unit")
+Shifted.__new__.__defaults__ = (0.25, None)  # as programs set defaults that are older than `defaults=`
+
+
+class Checked:
+    """A class with sets of names, of which each object has its own share."""
+
+    default_checks = {"positive", "integral", "balanced"}  # noqa: RUF012
+    always = frozenset({"balanced"})
+
+    def __init__(self, value, without=None):
+        self.checks = self.default_checks ^ (without or set())
+        self.value = value * len(self.checks | self.always) + len(self.checks - self.always)
+
+
+@program(args=lambda: (1.3, 0.7, Rate(1.5, 0.4)), wrt=("t", "e", "given"), tags=("language",))
+def called_namedtuples(t, e, given):
+    """Namedtuples with a `__call__`: made here, found outside and as an argument; sets that a class has."""
+    law = Rate(3.0, e)
+    total = law(t) + FORWARD(t) * law.scaled(t)(2.0) + given(t + e)
+    for shifted in (Shifted(law), Shifted(given, by=e)):
+        total = total + shifted.law(t + shifted.by) if shifted.unit is None else total
+    for f in (law, np.cos, given):
+        total = total * f(0.8) if callable(f) else total
+    return total + Checked(t).value * Checked(e, {"integral"}).value + callable((1, 2))
+
+
 @program(args=lambda: (0.5, 3), wrt=("x",), tags=("language",))
 def method_as_value(x, n):
     """A bound method and a class are values like any other."""

@@ -241,3 +241,19 @@ def not_a_number_as_data(data, y):
             continue
         total += (v - p) ** 3
     return total + np.sum((data[good] - y[good]) * y[good]) + (np.nan != np.nan) * y[0] * y[3]
+
+
+NEAR = np.rec.fromarrays(
+    [np.array([1.2, 0.7, 2.1]), np.array([3, 1, 2]), np.array([0.3, 0.2, 0.1])], names="a,count,mean"
+)
+FAR = np.array([(0.4, 2, 0.5), (1.1, 5, 0.6)], dtype=[("a", "f8"), ("count", "i8"), ("mean", "f8")]).view(np.recarray)
+
+
+@program(args=lambda: (0.8, 2.5), wrt=("x", "limit"), tags=("types",))
+def record_arrays(x, limit):
+    """Fields of arrays of records by name and as attributes, where no method has the name; a table that a branch chooses."""
+    total = 0.0
+    for r in (x, x + limit):
+        c = NEAR if r < limit else FAR
+        total = total + np.sum(c.a * np.exp(-r * c["mean"])) * c.count[0] + c.a[1:] @ c["mean"][1:] * r + c.size
+    return total + NEAR.shape[0] * x

@@ -662,8 +662,8 @@ def dj118_option():
 
 def dj124_error_state():
     def model(x, y):
-        with np.errstate(divide="raise"):
-            return np.sum(x / y)
+        np.seterr(divide="raise")
+        return np.sum(x / y)
 
     dj.grad(model)(np.ones(3), np.ones(3))
 

@@ -1,10 +1,13 @@
 """Edges of NumPy's functions and of Python's comparisons: what they return or raise, `jit`, `jvp` and `vjp` do too."""
 
+import collections
+
 import numpy as np
 import pytest
 
 import diffjit as dj
 from diffjit import tree
+from diffjit.errors import TypeProblem
 
 X = np.array([1.0, 2.0, 4.0])
 NONE, NO_ROWS = np.zeros(0), np.zeros((0, 3))
@@ -338,3 +341,33 @@ def resized_by_a_method(x):
 def test_resizing_what_others_may_see_is_refused(function):
     with pytest.raises(dj.UnsupportedSyntax, match=r"DJ101[\s\S]*resize"):
         dj.jit(function, backend="python")(np.array([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_arrays_of_objects_are_refused_where_they_are_made(backend):
+    def zeros(x):
+        s = np.zeros((2, 2), dtype=object)
+        s[0, 0] = x
+        return s[0, 0] * 2.0
+
+    def counts(x):
+        return np.array([[1, 2], [3, -4]], dtype=object)[1, 0] * x
+
+    for f in (zeros, counts):
+        with pytest.raises(TypeProblem, match="an array of objects is made"):
+            dj.grad(f, backend=backend)(2.0)
+
+
+Pair = collections.namedtuple("Pair", "first second")  # noqa: PYI024
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda x: Pair(x).first, lambda x: Pair(x, x, x).first, lambda x: Pair(x, x, third=x).first],
+    ids=["one missing", "one more", "no such field"],
+)
+def test_namedtuples_take_what_they_take_in_python(made):
+    with pytest.raises(TypeError):
+        made(2.0)
+    with pytest.raises(TypeError, match="DJ306"):
+        dj.grad(made, backend="python")(2.0)

@@ -289,3 +289,35 @@ def test_random_programs(seed, tmp_path, monkeypatch):
     np.testing.assert_allclose(dj.grad(module.program)(X), slope, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(dj.jvp(module.program, (X,), (X,))[1], np.array(slope) @ X, rtol=1e-5, atol=1e-7)
     assert alike(module.m, started())
+
+
+class Turned(tuple):  # noqa: SLOT001
+    """A tuple that says itself what its items are, which is refused where a program reads one."""
+
+    def __getitem__(self, key):
+        return tuple.__getitem__(self, -key)
+
+
+TABLE = {f"e{i}": {f"p{k}": float(i + k) for k in range(40)} | {"names": Turned((1.0, 2.0))} for i in range(40)}
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_of_a_large_table_only_what_is_read_counts(backend, monkeypatch):
+    def model(x, name):
+        entry = TABLE[name]
+        return (
+            entry["p7"] * x + sum(v for k, v in entry.items() if k in ("p1", "p2")) if name == "e3" else x * entry["p5"]
+        )
+
+    def picked(x):
+        return TABLE["e4"]["p6"] * x * x
+
+    first = dj.grad(picked, backend=backend)
+    assert first(3.0) == 60.0
+    monkeypatch.setitem(TABLE["e4"], "p6", 2.5)
+    assert first(3.0) == 15.0
+    monkeypatch.setitem(TABLE, "e9", None)  # is not read
+    assert first(3.0) == 15.0
+    assert dj.grad(model, backend=backend)(2.0, "e8") == 13.0
+    with pytest.raises(dj.DiffjitError, match="DJ113"):
+        dj.grad(model, backend=backend)(2.0, "e3")

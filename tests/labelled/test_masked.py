@@ -22,6 +22,22 @@ def assigned(x):
     return (m * m).sum()
 
 
+def given_masks(x):
+    """Masks that are assigned, and changed from then on: means without one entry each."""
+    m = ma.asarray(x[0] * x[1])
+    m.mask = np.zeros(m.shape, dtype=bool)
+    total, before = 0.0, m.mask
+    for i in range(len(m)):
+        m.mask[i] = True
+        total = total + m.mean() ** 2
+        m.mask[i] = False
+    m.mask = x[0] > 0.8
+    total = total + m.sum() + before.sum() * x[2, 0]
+    m.mask = False
+    m.mask[1] = True
+    return total + m.mean() * m.count()
+
+
 def statistics(m):
     return m.mean() * m.std() + m.var(ddof=1) + m.max() - m.min() + m.prod() * 0.1 + m.count()
 
@@ -53,6 +69,7 @@ OF_ARRAYS = {
                         + ma.masked_equal(np.maximum(x, 0), 0.0).filled()[0, 0]),
     "parts": parts,
     "assigned": assigned,
+    "given masks": given_masks,
     "loss": loss,
     "anomalies": lambda x: (ma.array(x, mask=HIDDEN).anom(axis=0) ** 2).sum(),
 }  # fmt: skip
@@ -135,7 +152,7 @@ def test_arguments(name):
     check(OF_MASKED[name], MASKED, "python")
 
 
-@pytest.mark.parametrize("name", ["assigned", pytest.param("parts", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["assigned", "given masks", pytest.param("parts", marks=pytest.mark.slow)])
 def test_compiled(name):
     check(OF_ARRAYS[name], X, "numba")
 

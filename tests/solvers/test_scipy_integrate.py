@@ -69,6 +69,7 @@ SOLUTIONS = {
 
 STIFF = {
     "Radau": lambda k: si.solve_ivp(stiff, (0, 2), [2.0, 0.0], method="Radau", args=(20.0 * k,), **TIGHT).y[0, -1],
+    "class": lambda k: si.solve_ivp(Decay(k).slope, (0, 2), np.array([1.0, 2.0]), method=si.DOP853, **TIGHT).y[0, -1],
     "odeint": lambda k: si.odeint(lambda y, t: [y[1], -k * y[0]], [1.0, 0.0], [0.0, 0.5, 2.0], rtol=1e-10, atol=1e-10)[
         2, 0
     ],

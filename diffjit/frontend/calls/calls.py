@@ -63,6 +63,8 @@ class Calls(Mixin):
             return self.builtin_method(function.receiver, function.name, args, kwargs, node)
         if isinstance(function, av.Ref):
             return self.call_method(function, "__call__", args, kwargs)
+        if isinstance(function, av.Tup) and function.cls is not None and self.class_has(function.cls, "__call__"):
+            return self.call(self.class_attribute(function, function.cls, "__call__", node), args, kwargs, node)
         if isinstance(function, av.Iter) and function.kind in ("item", "spread"):
             return self.call_helper(function, args, node)
         if isinstance(function, av.Opt):
@@ -112,7 +114,7 @@ class Calls(Mixin):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
         for way in (
             self.call_annotation, self.call_inherited, self.call_unbound, self.call_member, self.call_surroundings,
-            self.call_special, self.call_protocol,
+            self.call_special, self.call_protocol, self.call_substitution,
         ):  # fmt: skip
             found = way(obj, args, kwargs, node)
             if found is not None:
@@ -199,9 +201,14 @@ class Calls(Mixin):
     def call_composite(self, obj: Any, plain: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A function of the library, by its plain Python version."""
         self.demand_read(obj, plain, args, kwargs, node)
-        result = self.with_out(
-            plain, lambda *a, **k: self.call_fn(self.fn_of(plain), list(a), k, node), args, kwargs, node
-        )
+        if self.doubts and any(self.is_function(a) or isinstance(a, av.Bound) for a in (*args, *kwargs.values())):
+            problem = "a function that a library calls under an error state that raises"
+            raise self.unsupported("DJ124", problem, node, "test the operands or the result instead")
+        with self.without_doubts():
+            result = self.with_out(
+                plain, lambda *a, **k: self.call_fn(self.fn_of(plain), list(a), k, node), args, kwargs, node
+            )
+        self.mind_result(getattr(obj, "__name__", ""), args, result)
         return self.as_python_numbers(result) if getattr(obj, "__module__", "") == "math" else result
 
     def demand_read(self, obj: Any, plain: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> None:
@@ -348,13 +355,15 @@ class Calls(Mixin):
     def handled(self, obj: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """Call the interpreter's own implementation of a function."""
         try:
-            return handler(*args, **kwargs)
+            result = handler(*args, **kwargs)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, UnknownLength) as error:
             name = getattr(obj, "__name__", str(obj))
             given = ", ".join([describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()])
             raise self.type_problem(
                 "DJ320", f"`{name}` does not take ({given})", node, cure="see its documentation for what it takes"
             ) from error
+        name = getattr(obj, "__name__", "")
+        return self.mind_result(name, args, result) if _module_of(obj) == "numpy" else result
 
     def with_out(self, function: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """The `out` argument, for every function at once; what follows it by position is passed on by name."""
@@ -416,6 +425,10 @@ class Calls(Mixin):
             (self.assign_array if casting.obj == "unsafe" else self.receive)(out, result, node)
             return out
         result = self.ew(kind, *args, weak=from_math)
+        if self.doubts and getattr(np, kind, None) is obj:
+            if has_out or masked:
+                raise self.unsupported("DJ124", "`out` and `where` under an error state that raises", node)
+            self.check_doubts(kind, tuple(args), result, kind)
         if from_math:
             self.check_math(obj, kind, args, result)
             result = self.as_python_numbers(result)

@@ -124,6 +124,8 @@ class Introspection(Mixin):
         if isinstance(value, av.Ref):
             held = self.contents(value)
             return Static(isinstance(held, av.ObjC) and self.class_has(held.cls, "__call__"))
+        if isinstance(value, av.Tup) and value.cls is not None:
+            return Static(self.class_has(value.cls, "__call__"))
         return Static(isinstance(value, (av.Fn, av.Bound, av.Partial, av.Method)))
 
     @core(builtins.getattr)

@@ -73,7 +73,7 @@ class Methods(Mixin):
         if name in _OF_OTHERS and is_of_others(receiver) and _all_static(args, kwargs):
             return self.run_now(getattr(receiver.obj, name), args, kwargs)  # pyright: ignore[reportAttributeAccessIssue]
         if isinstance(receiver, (Value, Static)):
-            return self.array_method(receiver, name, args, kwargs, node)
+            return self.mind_result(name, (receiver, *args), self.array_method(receiver, name, args, kwargs, node))
         if isinstance(receiver, av.Range):
             receiver = av.Tup(tuple(self.sequence_items(receiver, node)))
         held = self.contents(receiver) if isinstance(receiver, av.Ref) else receiver

@@ -128,8 +128,8 @@ class Nested(Mixin):
         """
         refused = refusal or "a function whose derivative is taken here"
         body, entry = Block(), Entry()
-        start, dead, handlers = self.cells, self.dead, self.handlers
-        self.cells, self.handlers = dict(start), []
+        start, dead, handlers, doubts = self.cells, self.dead, self.handlers, self.doubts
+        self.cells, self.handlers, self.doubts = dict(start), [], {}
         outs: list[Value] = []
         spec: Any = None
         before, places, lent = len(self.changed_numbers), len(self.changed_places), dict(self.lent_nodes)
@@ -153,6 +153,7 @@ class Nested(Mixin):
                     spec = output(self, result, outs)  # pyright: ignore[reportArgumentType]
         finally:
             self.cells, self.dead, self.handlers, self.lent_nodes = start, dead, handlers, lent
+            self.doubts = doubts
         self._refuse_caught(body, refused, node)
         self.refuse_other_names(body, places)
         in_place = self.changes_arrays(body, self.changed_numbers[before:])

@@ -113,6 +113,9 @@ class Recursion(Mixin):
 
         `form`: what its other calls have in common with this one, where it is not recursive (`repeated`).
         """
+        if self.doubts:
+            cure = "test the operands or the result instead"
+            raise self.unsupported("DJ124", "a recursive function under an error state that raises", node, cure)
         outer = frozenset(key[1] for key in self.cells if key[0] == "h")
         name = _name(fn.name) if form is None else identifier(_plain_name(fn.name))
         record = Record(fn.node, Function(name, [], Block()), {}, outer=outer, form=form)

@@ -88,7 +88,8 @@ class RepeatedCalls(Mixin):
     def shared_form(self, fn: av.Fn, bound: dict[str, Any]) -> Any:
         """What calls of a function have in common that are calls of one program; None where it is written out."""
         learned = self.learned
-        if fn.node not in learned.shared - learned.outlined - learned.unshared or self.handlers or self.awaited:
+        written_out = self.handlers or self.awaited or self.doubts
+        if written_out or fn.node not in learned.shared - learned.outlined - learned.unshared:
             return None
         form = None if fn.scope.frames else _form(bound)
         return None if form is None else (fn.node, fn.pyfunc, form)

@@ -90,8 +90,7 @@ def plain_number(value: Any) -> None:
 ONLY_READ = "is a mappingproxy, which is only read"
 _READS = ("__getitem__", "__iter__", "__len__", "__contains__")
 _OF_TUPLES = (
-    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__call__", "__float__", "__int__",
-    "__abs__",
+    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__float__", "__int__", "__abs__",
 )  # fmt: skip
 _READS_OF_DICTS = ("get", "items", "values", "keys", "__missing__")
 
@@ -119,6 +118,9 @@ _LIBRARIES = frozenset({
     "builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "contextlib", "warnings", "_thread", "typing",
     "types", "ctypes", "_ctypes", "uarray", "operator", "decimal",
 })  # fmt: skip
+
+
+_FEW = 16  # items of a dict that are arguments of the program, whether it reads them or not
 
 
 class Lifting(Mixin):
@@ -262,10 +264,11 @@ class Lifting(Mixin):
                     av.DictC({k: self.lift_static(k) for k in keys}, is_set=True, cls=cls, past=(("outside", keys),)),
                     place,
                 )
-            items = {
-                k: self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
-                for k in keys
-            }
+
+            def read(k: Any) -> Any:
+                return self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
+
+            items = av.LazyItems(keys, read) if len(keys) > _FEW else {k: read(k) for k in keys}
             shown = isinstance(value, types.MappingProxyType)
             return self.outside(av.DictC(items, frozen=ONLY_READ if shown else ""), (key, value, getter))
         if streams.is_stream(value):
@@ -366,6 +369,15 @@ class Lifting(Mixin):
         """A field of records from outside: a view of them, read at each call."""
         key = ("field", id(records), name)
         return self.lift_at(key, records[name], Item(lambda: records, name), keep=records, hint=name)
+
+    def records_attribute(self, records: np.ndarray, name: str, node: Any) -> Any:
+        """An attribute of an array of records: a field, where it is a `np.recarray`, or what is known of any array."""
+        of_records = type(records) is np.recarray and not hasattr(np.recarray, name)
+        if of_records and self.is_field(records, Static(name)):
+            return self.lift_field(records, name)
+        if name in ("shape", "ndim", "size", "dtype"):
+            return self.lift_static(getattr(records, name))
+        return self.array_attribute(self.lift_constant(records), name, node)
 
     def lift_constant(self, array: np.ndarray) -> Value:
         """An array known while specialising becomes a capture that always reads the same array."""

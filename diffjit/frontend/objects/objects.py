@@ -41,6 +41,9 @@ def has_plain_version(method: types.FunctionType) -> bool:
     return method in COMPOSITES
 
 
+_OF_FUNCTIONS = ("__doc__", "__annotations__", "__module__", "__qualname__")  # of a method they are its function's
+
+
 class Objects(Mixin):
     """Mixin of the interpreter: attributes and classes."""
 
@@ -71,12 +74,7 @@ class Objects(Mixin):
         if isinstance(maker, staticmethod) and self.is_of_users(maker.__func__):
             return self.made_anew(cls, maker.__func__, args, kwargs, node)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-            plain_container(cls, "__getitem__")
-            bound = dict(zip(cls._fields, args, strict=False))  # pyright: ignore[reportAttributeAccessIssue]
-            bound.update(kwargs)
-            for name, default in cls._field_defaults.items():  # pyright: ignore[reportAttributeAccessIssue]
-                bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
-            return av.Tup(tuple(bound[f] for f in cls._fields), cls)  # pyright: ignore[reportAttributeAccessIssue]
+            return self.made_namedtuple(cls, args, kwargs, node)
         if cls is types.SimpleNamespace and not args:
             return self.new(av.ObjC(cls, dict(kwargs)))
         if cls.__module__ == "builtins" or cls.__module__.split(".")[0] in _OF_CONSTANTS:
@@ -85,6 +83,21 @@ class Objects(Mixin):
             raise self.no_rule(cls, node)
         ref = self.once(lambda: self.unfinished(cls) or self.blank(cls))
         return self.initialised(ref, cls, args, kwargs, node)
+
+    def made_namedtuple(self, cls: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> av.Tup:
+        """A named tuple; its defaults may have been set later, as `Law.__new__.__defaults__ = (None,)` does it."""
+        plain_container(cls, "__getitem__")
+        bound = {**dict(zip(cls._fields, args, strict=False)), **kwargs}
+        for name, default in cls._field_defaults.items():
+            bound.setdefault(name, default.value if isinstance(default, av.Member) else self.lift_static(default))
+        later = getattr(cls.__new__, "__defaults__", None) or ()
+        for name, default in zip(reversed(cls._fields), reversed(later), strict=False):
+            bound.setdefault(name, self.lift_static(default))
+        missing = [name for name in cls._fields if name not in bound]
+        if missing or len(args) > len(cls._fields) or not bound.keys() <= set(cls._fields):
+            problem = f"misses `{missing[0]}`" if missing else "got an unexpected argument"
+            raise self.type_problem("DJ306", f"`{cls.__name__}` {problem}", node, python=TypeError)
+        return av.Tup(tuple(bound[f] for f in cls._fields), cls)
 
     def is_of_users(self, function: Any) -> bool:
         """Whether a method is the user's, not made for a namedtuple or in a library of Python's."""
@@ -193,6 +206,8 @@ class Objects(Mixin):
             if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind in "OUS":
                 value = getattr(owner.obj, name)
                 return av.Method(owner, name) if callable(value) else self.lift_static(value)
+            if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.names is not None:
+                return self.records_attribute(owner.obj, name, node)
             if isinstance(owner.obj, np.ndarray):
                 return self.array_attribute(self.lift_constant(owner.obj), name, node)
             if av.is_number(owner.obj) and name in ("T", "real", "imag", "shape", "ndim", "dtype", "size"):
@@ -226,8 +241,10 @@ class Objects(Mixin):
             return self.get_attribute(owner.attributes, name, node)
         if isinstance(owner, av.Bound) and name in ("__self__", "__func__"):
             return owner.receiver if name == "__self__" else owner.function
-        if isinstance(owner, av.Bound) and name in ("__name__", "__doc__"):
+        if isinstance(owner, av.Bound) and name in ("__name__", *_OF_FUNCTIONS):
             return self.get_attribute(owner.function, name, node)
+        if isinstance(owner, av.Fn) and owner.pyfunc is not None and name in _OF_FUNCTIONS:
+            return self.static_attribute(owner.pyfunc, name, node)
         if isinstance(owner, av.Partial) and name in ("func", "args", "keywords"):
             return {"func": owner.function, "args": av.Tup(owner.args)}[name]
         if isinstance(owner, av.Descriptor) and name in ("setter", "getter", "deleter"):
@@ -281,7 +298,7 @@ class Objects(Mixin):
         if (
             isinstance(obj, type)
             and not is_library(obj)
-            and isinstance(value, (int, float, np.ndarray, list, dict))
+            and isinstance(value, (int, float, np.ndarray, list, dict, set, frozenset))
             and not isinstance(value, bool)
             and not isinstance(value, enum.Enum)
         ):

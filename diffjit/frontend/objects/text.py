@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 import string
@@ -104,6 +105,31 @@ class Text(Mixin):
             inner = [p for k, i in enumerate(value.items) for p in ((", ",) if k else ()) + self.repr_parts(i)]
             return ("(", *inner, ",)" if len(value.items) == 1 else ")")
         return ((value, "!r"),) if isinstance(value, Value) else ((value, ""),)
+
+    def call_substitution(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """`pattern.sub(function, text)`: a call of the function for each match; None of other calls."""
+        pattern = getattr(obj, "__self__", None)
+        if not isinstance(pattern, re.Pattern) or obj.__name__ != "sub":
+            return None
+        given = {"count": Static(0), **dict(zip(("repl", "string", "count"), args, strict=False)), **kwargs}
+        maker, text, count = given.get("repl"), given.get("string"), given["count"]
+        if isinstance(maker, Static) and isinstance(maker.obj, str):
+            return None
+        if not isinstance(text, Static) or not isinstance(text.obj, str):
+            return None
+        most = self.static_int(count, "the count of matches", node)
+        matches = list(itertools.islice(pattern.finditer(text.obj), most or None))
+        starts = [0, *(m.end() for m in matches)]
+        kept = [text.obj[a:b] for a, b in zip(starts, [*(m.start() for m in matches), None], strict=True)]
+        made = [self.call(maker, [Static(m)], {}, node) for m in matches]
+
+        def joined(texts: list[Any]) -> Any:
+            if wrong := next((t for t in texts if not self.is_text(t)), None):
+                raise self.type_problem("DJ308", f"{describe(wrong)} in place of a match", node, python=TypeError)
+            pieces = zip(kept, [*map(self.text_parts, texts), ()], strict=True)
+            return self.text([part for before, parts in pieces for part in (before, *parts)])
+
+        return self.over_texts(made, joined)
 
     def percent_format(self, template: str, right: Any, node: gast.AST | None) -> Any:
         """`"..." % values`."""

@@ -76,6 +76,9 @@ class OpaqueCalls(Mixin):
             raise self.unsupported("DJ118", message, node, cure)
         if any(map(self.is_opaque, (*args, *heeded(obj, kwargs)))) and self.takes_operands(obj):
             return self.call_with_objects(obj, args, kwargs, node)
+        if obj is warnings.warn and self.warnings_raise:
+            cure = "raise an exception"
+            raise self.unsupported("DJ124", "a warning that a filter turns into an error", node, cure)
         if self.has_handler(obj) or (not is_surroundings(obj) and obj is not warnings.warn):
             return None
         given = (*args, *kwargs.values())

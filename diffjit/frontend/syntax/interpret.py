@@ -151,6 +151,7 @@ class Interpreter(
         self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
         self.exhausted: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> jumps, of which one is under way
         self.sets_error_state = False  # the program does, by np.errstate or np.seterr
+        self.init_warned()
         self.lost: set[tuple[type, str]] = set()  # attributes whose form behind a loop that did not run is not followed
         self._uids = itertools.count(1)
         self.launches = []
@@ -366,6 +367,8 @@ class Interpreter(
                 return seen[value.uid]
             seen[value.uid] = len(seen)
             held = self.contents(value)
+            if isinstance(held, av.DictC) and isinstance(held.items, av.LazyItems):
+                return "outside", value.uid  # a table of which little is read
             return self.form_of(held, seen) if kind_of(held) is not None else str(type(held))
         if kind_of(value) is not None:
             return (str(kind_of(value)), tuple(self.form_of(v, seen) for v in split(value)))

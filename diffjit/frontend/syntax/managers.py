@@ -56,7 +56,8 @@ class Managers(Mixin):
         if isinstance(manager, Static) and isinstance(manager.obj, harmless_contexts()):
             if isinstance(manager.obj, Record) and item.optional_vars is not None:
                 raise self.no_record(item.context_expr)
-            body(NONE)
+            with self.under_state(manager.obj, node.body):
+                body(NONE)
         elif isinstance(manager, av.Iter) and manager.kind == "manager":
             self._inside_generator(manager.parts[0], body, node)
         elif self.is_opaque(manager) and not self.flagged(manager, "clean_"):

@@ -114,7 +114,8 @@ class Operators(Mixin):
         if joined is not None:
             return joined
         if kind == "matmul":
-            return self.matmul(self.number(left, "an array"), self.number(right, "an array"))
+            product = self.matmul(self.number(left, "an array"), self.number(right, "an array"))
+            return self.mind_result(kind, (left, right), product)
         return self.arithmetic(kind, left, right)
 
     def in_words(self, value: Any) -> str:
@@ -147,6 +148,8 @@ class Operators(Mixin):
             return self.ew("square", left)  # NumPy's `**` has a way of its own for squares, and another dtype
         result = self.ew(kind, left, right)
         self.check_power(kind, left, right, result)
+        if self.doubts:
+            self.check_operator(kind, left, right, result)
         return result
 
     def is_weak(self, value: Any) -> bool:

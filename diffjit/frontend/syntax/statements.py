@@ -249,6 +249,9 @@ class Statements(Mixin):
         if isinstance(current, av.Opt):  # what may be None is an array, or a list, where it is not
             return self.augmented(kind, self.not_none(current), value, node)
         if isinstance(current, Value) and isinstance(current.type, Array):
+            if self.doubts and self.handlers:  # NumPy has written when it raises
+                problem = "an array that is changed in place under an error state that raises"
+                raise self.unsupported("DJ124", problem, node, "write x = x + y, say")
             result = self.binary(kind, current, value, node)
             self.once(lambda: self.receive(current, result, node))
             return current

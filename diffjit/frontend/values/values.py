@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +75,42 @@ class DictC:
     factory: Any = None  # of a defaultdict
     site: Any = None  # where it was made
     past: tuple[Any, ...] | None = None  # of a set: what was done to it; None where its items were added in their order
+
+
+class Unread:
+    """Stands for an item that the program has not read."""
+
+    __slots__ = ()
+
+
+class LazyItems(dict[Any, Any]):
+    """The items of a large dict from outside, as a table of data: each becomes a value when it is read."""
+
+    def __init__(self, keys: Iterable[Any], read: Callable[[Any], Any]) -> None:
+        super().__init__((k, Unread()) for k in keys)
+        self.read = read
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        if isinstance(found, Unread):
+            found = self.read(key)
+            super().__setitem__(key, found)
+        return found
+
+    def __iter__(self) -> Iterator[Any]:  # so that copies (`{**items}`) ask for each item
+        return super().__iter__()
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return self[key] if key in self else default  # noqa: SIM401 - which would ask itself
+
+    def values(self) -> Any:
+        return [self[k] for k in self]
+
+    def items(self) -> Any:
+        return [(k, self[k]) for k in self]
+
+    def copy(self) -> dict[Any, Any]:
+        return dict(self.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

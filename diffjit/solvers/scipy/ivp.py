@@ -24,6 +24,8 @@ from diffjit.solvers.scipy.ivp_steps import mesh
 from diffjit.solvers.scipy.results import OdeResult, Trajectory, Untold
 from diffjit.solvers.vectors import rows, whole
 
+CLASSES = {getattr(scipy.integrate, name): name for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")}
+
 
 def flow(field, parts, more, floats, others):
     """The slope as the solvers take it."""
@@ -111,6 +113,7 @@ def solve_ivp(
     uband=None,
 ):  # fmt: skip
     """The solution of an initial value problem."""
+    method = CLASSES.get(method, method)
     t0, t1 = t_span
     if stop_gradient(1.0 * t0) == stop_gradient(1.0 * t1):
         raise ValueError("solve_ivp: the interval has no length")

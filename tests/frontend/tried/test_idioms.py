@@ -42,6 +42,47 @@ def with_a_match(x):
     return 0.5 * np.sum(x ** int(found.group(1))) if found else np.sum(x)
 
 
+def with_replaced_words(x):
+    """A formula of chemistry: a function gives what stands in place of each match."""
+    masses = {"H": 1.0, "O": 16.0}
+
+    def term(found):
+        return f"+{masses[found.group(1)]}*{found.group(2) or 1}"
+
+    total = sum(
+        float(a) * int(n) for a, n in (t.split("*") for t in re.sub(r"([HO])(\d?)", term, "H2O").split("+")[1:])
+    )
+    named = re.sub("x*", lambda found: "-" if x[0] > 0.0 else "+", "abxd", count=3)
+    again = re.compile("a").sub(lambda _: "bb", "aXa")
+    return total * np.sum(x**2) + (x[1] if named == "-a-b-d" else x[2]) + len(again) * x[0]
+
+
+def check_types(function, values):
+    """What stands in many constructors."""
+    for name, wanted in function.__annotations__.items():
+        if name in values and not isinstance(values[name], getattr(wanted, "__args__", wanted)):
+            message = f"{name} of {function.__qualname__} in {function.__module__}"
+            raise TypeError(message)
+
+
+class Firm:
+    def __init__(self, assets: float | np.ndarray, label: str = "a", years: int = 5):
+        check_types(self.__init__, locals())
+        self.assets = assets * years
+
+    def value(self, rate: float):
+        check_types(self.value, locals())
+        return np.sum(self.assets) * rate
+
+
+def with_checked_annotations(x):
+    try:
+        Firm("three")
+    except TypeError as error:
+        wrong = str(error).startswith("assets of Firm.__init__ in ")
+    return Firm(x**2).value(x[0]) if wrong else x[1]
+
+
 def with_empty_indices(x):
     columns = np.empty((len(x), 3))
     for k, chosen in enumerate([(), (0,), (0, 0)]):
@@ -112,8 +153,9 @@ def with_a_density(x):
 
 
 PROGRAMS = [
-    with_assertions, with_options, with_eval, with_a_match, with_empty_indices, with_a_mask_without_axes,
-    with_bands, with_squeezed_states, reads_the_first, with_attributes_by_name, with_a_label, with_a_density,
+    with_assertions, with_options, with_eval, with_a_match, with_replaced_words,
+    with_checked_annotations, with_empty_indices, with_a_mask_without_axes, with_bands,
+    with_squeezed_states, reads_the_first, with_attributes_by_name, with_a_label, with_a_density,
 ]  # fmt: skip
 
 

@@ -295,6 +295,12 @@ class Masked(Held):
         """Where entries do not count."""
         return self.held_mask
 
+    @mask.setter
+    def mask(self, mask):
+        if not is_mask(self.held_mask):
+            self.held_mask = np.zeros(self.held_values.shape, dtype=bool)
+        self.held_mask[...] = mask
+
     @property
     def fill_value(self):
         """What stands for entries that do not count."""
