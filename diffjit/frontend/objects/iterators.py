@@ -111,7 +111,7 @@ class Iterators(Mixin):
         if iterable.kind in ("generator", "genexp", "filter", "lazy"):
             return True
         sources = self.iter_sources(iterable)
-        if iterable.kind == "zip" and len({self.has_known_length(s) for s in sources}) > 1:
+        if iterable.kind in ("zip", "map") and len({self.has_known_length(s) for s in sources}) > 1:
             return True  # whichever part is shorter ends it
         return any(self.is_lazy(s) for s in sources)
 
