@@ -1,5 +1,6 @@
-"""Python's own library, as programs of numbers use it: `statistics`, and maps over tables beside arrays."""
+"""Python's own library, as programs of numbers use it: `statistics`, `contextlib`, maps over tables beside arrays."""
 
+import contextlib
 import statistics
 from operator import mul
 from statistics import NormalDist, fmean, stdev
@@ -48,3 +49,76 @@ def map_over_a_table_beside_an_array(x):
     for v in map(lambda a, w: np.sin(a * w), [0.5, 1.5, 2.0, 1.0, 0.7, 9.0], x * x):
         total += v * total
     return total
+
+
+class Noted:
+    """A manager that notes when it is entered and left."""
+
+    def __init__(self, notes, weight):
+        self.notes = notes
+        self.weight = weight
+
+    def __enter__(self):
+        self.notes.append(self.weight)
+        return self
+
+    def __exit__(self, *problem):
+        self.notes.append(2.0 * self.weight)
+
+
+class Swallowing(Noted):
+    """One that takes errors as well."""
+
+    def __exit__(self, *problem):
+        self.notes.append(3.0 * self.weight)
+        return True
+
+
+def _told(notes):
+    return sum(v * (k + 1) for k, v in enumerate(notes))
+
+
+@program(args=lambda: (SAMPLE.copy(), 3), wrt=("x",), tags=("language",))
+def managers_and_calls_on_a_stack(x, n):
+    """Several managers and calls, in a loop, in a branch, by `push`; an early `close`; what `pop_all` hands on."""
+    notes = []
+    with contextlib.ExitStack() as stack:
+        entered = [stack.enter_context(Noted(notes, x[k])) for k in range(n)]
+        for k in range(n):
+            stack.callback(notes.append, x[k] * k)
+        if n > 2:
+            stack.push(Noted(notes, x[3]))
+        total = sum(m.weight**2 for m in entered)
+        later = stack.pop_all()
+        notes.append(total)
+    later.close()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Noted(notes, x[4]))
+        stack.callback(lambda w, power=1: notes.append(w**power), x[0], power=2)
+        for v in x:
+            if v > 0.0:
+                total += v * entered[0].weight
+    return total + _told(notes)
+
+
+@program(args=lambda: (SAMPLE.copy(),), wrt=("x",), tags=("language",))
+def errors_that_meet_a_stack(x):
+    """An error inside is swallowed, or goes on to a handler; all that was entered by then is left."""
+    notes = []
+    total = x[0]
+    for v in x:
+        try:
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(Noted(notes, v))
+                stack.callback(notes.append, 3.0 * v)
+                if v < 0.0:
+                    raise ValueError
+                total = total * (1.0 + v)
+        except ValueError:
+            total = total * 3.0 + 1.0
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Swallowing(notes, x[1]))
+        if x[2] < 0.0:
+            raise ValueError
+        total = total * 2.0
+    return total + _told(notes)

@@ -133,6 +133,7 @@ class Interpreter(
         self.step = 0
         self.current_loop: Any = None
         self.tail: Any = None
+        self.stacks_of_exits = []
         self.generated: dict[int, Any] = {}  # generators that were gone through -> what they returned
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.branches = 0  # and those branches among them that the program writes as `if`
@@ -367,6 +368,8 @@ class Interpreter(
             seen[value.uid] = len(seen)
             held = self.contents(value)
             return self.form_of(held, seen) if kind_of(held) is not None else str(type(held))
+        if isinstance(value, av.Opt):
+            return "or None", self.form_of(value.value, seen)
         if kind_of(value) is not None:
             return (str(kind_of(value)), tuple(self.form_of(v, seen) for v in split(value)))
         return str(type(value))

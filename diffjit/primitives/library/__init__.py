@@ -9,6 +9,7 @@ to write instead"), which becomes an error at the user's line.
 from diffjit.primitives.library import (
     calculus,
     containers,
+    contexts,
     counting,
     creation,
     einsum,
@@ -36,6 +37,7 @@ from diffjit.primitives.library import (
 __all__ = [
     "calculus",
     "containers",
+    "contexts",
     "counting",
     "creation",
     "einsum",
