@@ -194,6 +194,8 @@ class BuiltinCalls(Mixin):
             start, stop, step = sequence.start, sequence.stop, sequence.step
             if isinstance(step, Static) and step.obj == 1:
                 return av.Range(self.ew("subtract", stop, Static(1)), self.ew("subtract", start, Static(1)), Static(-1))
+        if self.is_own_object(sequence):
+            return self.reversed_object(sequence)
         return self.iterator(av.Iter("reversed", (sequence,)), lambda: self.drawn_by(iterators.backwards, sequence))
 
     @core(builtins.map)

@@ -91,6 +91,8 @@ class NumpyCore(Mixin):
         own = self.as_array(value)
         if own is not value:
             return self.array_from(own, dtype)
+        if (items := self.as_sequence(value)) is not None:
+            return self.array_from(items, dtype)
         if self.keyed(value) is not None or self.object_class(self.known_object(value)) is not None:
             problem = f"{describe(value)} is used where an array is needed"
             raise self.type_problem("DJ301", problem, cure="make a list of its values first")
