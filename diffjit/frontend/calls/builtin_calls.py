@@ -140,6 +140,7 @@ class BuiltinCalls(Mixin):
     def py_range(self, start: Any, stop: Any = NONE, step: Any = Static(1)) -> Any:
         if is_none(stop):
             start, stop = Static(0), start
+        start, stop, step = (self.whole(part, TypeError) for part in (start, stop, step))
         for part in (start, stop, step):
             if isinstance(part, Value) and (not isinstance(part.type, Scalar) or part.type.dtype.kind not in "iu"):
                 raise self.type_problem(
