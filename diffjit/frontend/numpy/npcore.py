@@ -220,6 +220,7 @@ class NumpyCore(Mixin):
 
     def lengths_of(self, shape: Any) -> tuple[Any, ...]:
         """A shape argument: an int or a sequence of ints."""
+        shape = self.as_known(shape)
         if isinstance(shape, Static) and isinstance(shape.obj, (int, np.integer)):
             return (Static(int(shape.obj)),)
         if isinstance(shape, Static) and isinstance(shape.obj, (tuple, list)):
@@ -256,7 +257,7 @@ class NumpyCore(Mixin):
         if isinstance(n, Static) and hasattr(n.obj, "__index__") and not isinstance(n.obj, bool):
             return Static(operator.index(n.obj))
         n = self.whole(n, TypeError)
-        if isinstance(n, Value) and n.type.dtype.kind in "iu":
+        if isinstance(n, Value) and getattr(n.type, "ndim", 0) == 0 and n.type.dtype.kind in "iu":
             return n
         raise self.type_problem(
             "DJ308",

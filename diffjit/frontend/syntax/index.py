@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import operator
 from dataclasses import replace
 from typing import Any
 
@@ -613,7 +614,7 @@ class Indexing(Mixin):
         """`array[index]` for iteration: an element of a 1-D array, else a row as a view."""
         full = av.Slice(NONE, NONE, NONE)
         items = [index, *([full] * (array.type.ndim - 1))]
-        return self.basic_get(array, items, scalar_ok=True)
+        return self.remember_known(self.basic_get(array, items, scalar_ok=True), operator.getitem, array, index)
 
 
 _CHAIN = 16  # so many keys are looked at one after another
