@@ -32,19 +32,11 @@ from diffjit.ir.types import Array, Scalar
 
 _MOST = 64  # items of such an array
 _LARGE = 4096  # beyond which no length is taken
-_METHODS = (
-    "argsort", "copy", "astype", "reshape", "ravel", "flatten", "item", "sum", "prod", "max", "min", "argmax", "argmin",
-    "cumsum", "transpose",
-)  # fmt: skip
 _BUILTINS = (builtins.int, builtins.max, builtins.min, builtins.sum, builtins.abs)
 _COUNTS = frozenset({
     "axis", "axes", "axis1", "axis2", "shape", "newshape", "reps", "pad_width", "shift", "source", "destination",
     "start", "offset", "repeats", "num",
 })  # fmt: skip
-COMPUTES = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "floor_divide": operator.floordiv,
-    "remainder": operator.mod,
-}  # fmt: skip
 
 
 class Unknown(Exception):
@@ -161,7 +153,8 @@ def _runs(function: Any) -> Any:
     """A function of known things: NumPy's, an operator, a method of an array."""
     if isinstance(function, Static):
         return _runs(function.obj)
-    if isinstance(function, av.Method) and function.name in _METHODS:
+    if isinstance(function, av.Method) and hasattr(np.ndarray, function.name):
+        # What is known is copied: a method that changes its array changes none of the program's.
         return lambda *args, **kwargs: getattr(args[0], function.name)(*args[1:], **kwargs)
     module = getattr(function, "__module__", None) or ""
     named = isinstance(function, np.ufunc) or module in ("numpy", "_operator", "numpy.linalg")

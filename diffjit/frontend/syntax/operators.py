@@ -14,7 +14,6 @@ import numpy as np
 from diffjit import tree
 from diffjit.frontend.calls.dataclass_calls import GENERATED
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
-from diffjit.frontend.numpy.known import COMPUTES
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.objects.members import is_own_member, plain_class
 from diffjit.frontend.outside.surroundings import is_surroundings
@@ -88,7 +87,7 @@ class Operators(Mixin):
         left = self.eval(node.left)
         right = self.eval(node.right)
         kind = BINARY[type(node.op)]
-        return self.remember_known(self.binary(kind, left, right, node), COMPUTES.get(kind), left, right)
+        return self.remember_known(self.binary(kind, left, right, node), getattr(np, kind), left, right)
 
     @for_each
     def binary(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:

@@ -43,7 +43,7 @@ def _ways(ty: Type) -> list[Type]:
 
 
 BECOME_FLOATS = "an int that meets a float on another path, or in a list that grows, becomes a float"
-_KEEP = ("add", "subtract", "multiply", "minimum", "maximum", "negative")  # ints, or infinite where an operand is
+_SUMS, _CHOICES = ("add", "subtract"), ("minimum", "maximum")  # of ints: ints, or infinite where an operand is
 
 
 def int_or_infinite(value: Any, assumed: frozenset[Value] = frozenset()) -> bool:
@@ -59,7 +59,7 @@ def int_or_infinite(value: Any, assumed: frozenset[Value] = frozenset()) -> bool
         return math.isinf(op.attrs["value"]) or _was_int(op)
     if op.kind == "cast":
         return _was_int(op)
-    if op.kind in _KEEP:
+    if op.kind in _SUMS or op.kind in _CHOICES:
         return all(int_or_infinite(v, assumed) for v in op.inputs)
     if op.kind == "if":
         place = op.outputs.index(value)
