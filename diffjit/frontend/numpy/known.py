@@ -62,7 +62,10 @@ class KnownArrays(Mixin):
     def remember_known(self, made: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
         """A result; what it holds is remembered where all is known that it was made of."""
         numbers = isinstance(made, Value) and isinstance(made.type, Array | Scalar) and made.type.dtype.kind in "iub"
-        if not numbers or self.learned.moving or is_const(made) or made in self.known_arrays:
+        called = (
+            self.learned.outlined or self.learned.shared
+        )  # functions of their own, which may write to what they get
+        if not numbers or called or self.learned.moving or is_const(made) or made in self.known_arrays:
             return made
         if (run := _runs(function)) is None:
             return made
@@ -117,8 +120,9 @@ class KnownArrays(Mixin):
 
     def forget_known(self, kind: str, inputs: Sequence[Value], attrs: dict[str, Any]) -> None:
         """Called before an operation is added to the program: what it writes to is known no more."""
-        places = attrs.get("writes", ROWS[kind].writes) if self.known_arrays and kind in ROWS else ()
-        for k in places:
+        if not self.known_arrays or kind not in ROWS:
+            return
+        for k in attrs.get("writes", ROWS[kind].writes):
             target = inputs[k]
             if isinstance(target.type, Array) and target.type.dtype.kind in "iub":
                 self._forget(target)
@@ -126,7 +130,7 @@ class KnownArrays(Mixin):
     def _forget(self, target: Value) -> None:
         arrays = [v for v in self.known_arrays if isinstance(v.type, Array)]
         root = _root(target)
-        fresh = root.op is not None and not root.op.row.control and root.op.kind != "call"
+        fresh = root.op is not None and not root.op.row.meets and root.op.kind != "call"
         for v in arrays:
             if fresh and _root(v) is not root:
                 continue

@@ -156,7 +156,7 @@ class Loops(Mixin):
         return NeedStatic(error, [("loop", whole(loop.site))]) if loop.can_unroll else error
 
     def _longer_texts(self, loop: Loop) -> Exception:
-        """What to raise where each turn adds to a text: the loop is written out where it can be known how long it is."""
+        """What to raise where each turn adds to a text: the loop is written out where its length can be known."""
         message = "a text gets longer in each turn of a loop whose length is only known at run time"
         cure = 'make one of all of them: ", ".join(f"{v:.2f}" for v in x); or print in each turn'
         error = self.type_problem("DJ304", message, loop.node, cure=cure)
