@@ -13,7 +13,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -128,12 +128,13 @@ class KnownArrays(Mixin):
                 self._forget(target)
 
     def _forget(self, target: Value) -> None:
-        arrays = [v for v in self.known_arrays if isinstance(v.type, Array)]
         root = _root(target)
         fresh = root.op is not None and not root.op.row.meets and root.op.kind != "call"
-        for v in arrays:
-            if fresh and _root(v) is not root:
-                continue
+        self.forget_arrays(lambda v: not fresh or _root(v) is root)
+
+    def forget_arrays(self, which: Callable[[Value], bool] = lambda _: True) -> None:
+        """Some arrays are known no more: something may write to them, or to copies of them that have their names."""
+        for v in [v for v in self.known_arrays if isinstance(v.type, Array) and which(v)]:
             if self.known_arrays[v].relied_on:
                 raise Learn("moving", {True})
             del self.known_arrays[v]
