@@ -17,7 +17,7 @@ def by(a, order):
 def in_a_list_that_grows(a, n=3):
     order, rows = np.arange(3), []
     for _ in range(n):
-        rows.append(order)
+        rows.append(order)  # noqa: PERF401 - it grows
     rows[0][0], rows[1][2] = 2, 0
     return by(a, order)
 
