@@ -207,12 +207,12 @@ def fewest(x):
 
 
 FLOATS_AS_LENGTHS = {
-    "shape": lambda x: np.sum(np.ones((fewest(x), 2)) * x[1]),
+    "shape": lambda x: np.sum(np.ones((fewest(x) / 1, 2)) * x[1]),
     "known shape": lambda x: np.sum(np.ones((2.0, 2)) * x[1]),
     "truth value": lambda x: np.sum(np.ones((True, 2)) * x[1]),
     "reshape": lambda x: np.sum(np.reshape(x, (len(x) / 1, 1))),
     "slice": lambda x: np.sum(x[: x[0]]),
-    "transform": lambda x: np.sum(np.abs(np.fft.fft(x, n=fewest(x)))),
+    "transform": lambda x: np.sum(np.abs(np.fft.fft(x, n=fewest(x) / 1))),
     "real transform": lambda x: np.sum(np.abs(np.fft.irfft(x, fewest(x)))),
     "tile": lambda x: np.sum(np.tile(x, fewest(x) / 1)),
     "repeat": lambda x: np.sum(np.repeat(x, fewest(x) / 1)),
@@ -226,6 +226,14 @@ def test_floats_are_no_lengths(name, backend):
     """They were cut off in compiled code, or no program came out."""
     with pytest.raises(dj.TypeProblem, match=r"DJ308.*a length must be an int|DJ314.*cannot be a bound of a slice"):
         dj.jit(FLOATS_AS_LENGTHS[name], backend=backend)(X)
+
+
+@BACKENDS
+def test_ints_that_begin_as_infinite_are_lengths(backend):
+    def program(x):
+        return np.sum(np.ones((fewest(x), 2)) * x[1]) + np.sum(np.abs(np.fft.fft(x, n=fewest(x))))
+
+    assert np.isclose(dj.jit(program, backend=backend)(X), program(X))
 
 
 @BACKENDS

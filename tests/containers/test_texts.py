@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from diffjit.frontend.syntax.loops import Loops
 
 BACKENDS = ["python", pytest.param("numba", marks=pytest.mark.slow)]
 
@@ -76,3 +77,28 @@ def test_results(x, backend):
 def test_what_has_no_texts(call, code):
     with pytest.raises(dj.DiffjitError, match=code):
         call()
+
+
+def listed(x, n):
+    text, total = "", 0.0
+    for k in range(n):
+        text += f"{k}: {x[k]:.2f}, "
+        total += x[k] ** 2
+    return total, text
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_a_text_that_a_loop_makes_longer(monkeypatch, backend):
+    """A loop is written out soon, also where an argument says how long it is; else it is refused, soon as well."""
+    attempts, as_ever = [], Loops._attempt
+    monkeypatch.setattr(Loops, "_attempt", lambda *given: (attempts.append(given), as_ever(*given))[1])
+    x = np.linspace(0.1, 0.6, 6)
+    assert dj.jit(listed, backend=backend)(x, 5) == listed(x, 5)
+    slope, text = dj.grad(listed, has_aux=True, backend=backend)(x, 6)
+    assert np.allclose(slope, 2.0 * x)
+    assert text == listed(x, 6)[1]
+    for y in (x, x[:3]):
+        assert dj.jit(lambda x: listed(x, len(x)), backend=backend)(y) == listed(y, len(y))
+    with pytest.raises(dj.DiffjitError, match=r"DJ304.*a text gets longer"):
+        dj.jit(lambda x: listed([v for v in x if v > 0.3], np.sum(x > 0.3)), backend=backend)(x)
+    assert len(attempts) < 120

@@ -554,3 +554,39 @@ def error_states_that_raise(x, y, s):
         except FloatingPointError:
             roots = np.abs(x) * s
         return total + np.sum(roots) + x @ y
+
+
+@program(args=lambda: (np.array([0.4, 0.9, 1.3, 0.6, -0.7, 1.1]),), wrt=("x",), tags=("language",))
+def what_ends_a_zip_takes_no_more(x):
+    """A `zip` or `map` whose first part ends leaves the next item of an iterator to those who go on with it."""
+    items = iter(x)
+    total = 0.0
+    for k, v in zip(range(len(x) // 3), items, strict=False):
+        total += v * (k + 1)
+    for v in map(lambda name, v: v * len(name), ["a", "bc"], items):
+        total += v * total
+    rest = next(items, 7.0) * 10.0
+    seen = []
+
+    def squares(values):
+        k = 0
+        while True:
+            seen.append(values[k])
+            yield values[k] ** 2
+            k += 1
+
+    for k, v in zip(range(len(x)), squares(x), strict=False):
+        total += v * k
+    return total * rest + sum(v * (k + 1) for k, v in enumerate(seen))
+
+
+@program(args=lambda: (np.array([0.4, 0.9, 1.3, 0.6, -0.7, 1.1]),), wrt=("x",), tags=("language",))
+def dicts_from_an_iterator(x):
+    """Parameters by name, taken one after the other from an iterator of an array, and from a generator."""
+    items = iter(x)
+    first = dict(zip("ab", items, strict=False))
+    second = {name: v * v for name, v in zip(("c", "d"), items, strict=False)}
+    squares = (v * v for v in x)
+    third = dict(zip(["p", "q"], squares, strict=False))
+    third.update(zip("r", squares, strict=False))
+    return first["a"] * first["b"] + second["c"] * second["d"] + sum(items) * third["q"] * third["r"] + next(squares)

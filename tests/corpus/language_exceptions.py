@@ -1,6 +1,7 @@
 """Exceptions as control flow, assertions, error states of NumPy, and output on the side."""
 
 import cmath
+import contextlib
 import dataclasses
 import math
 
@@ -349,3 +350,118 @@ def alternating(x, b):
 def numbers_told_apart_in_a_recursion(x, b):
     """A number is real or complex within a `try` within another one; `math.sqrt` of complex numbers is a TypeError."""
     return alternating(x, b) * b
+
+
+class Strict:
+    """A manager that raises behind a block, where its number is large."""
+
+    def __init__(self, number, seen):
+        self.number = number
+        self.seen = seen
+
+    def __enter__(self):
+        return self.number * 2.0
+
+    def __exit__(self, kind, error, trace):
+        self.seen.append(self.number)
+        if self.number > 1.0:
+            raise ValueError
+        return kind is not None and self.number < 0.0
+
+
+@program(args=lambda: (np.array([0.4, 1.3, -0.6, 0.7]),), wrt=("x",), tags=("language",))
+def managers_that_raise_behind_their_block(x):
+    """The block of a manager that may raise behind it runs once; several of them, one of which swallows."""
+    seen = []
+    total = x[0]
+    for v in x:
+        try:
+            with Strict(v, seen):
+                total = total * 1.5 + v
+        except ValueError:
+            total = total * 0.7
+        try:
+            with Strict(v, seen) as a, Strict(v * v, seen) as b:
+                total = total + a * b
+                if total > 2.0:
+                    raise ValueError
+                total = total + 0.1 * v
+        except ValueError:
+            total = total * 0.9
+    return total + sum(v * (i + 1) for i, v in enumerate(seen))
+
+
+@program(args=lambda: (np.array([0.4, 1.3, -0.6, 0.7]),), wrt=("x",), tags=("language",))
+def an_error_takes_back_what_was_on_its_way(x):
+    """`return`, `break` and `continue` out of a block whose manager then raises; the same error raised on two paths."""
+    seen = []
+
+    def tried(v):
+        try:
+            with Strict(v, seen) as a:
+                if v > 0.5:
+                    return a * v
+                a = a * 3.0
+        except ValueError:
+            a = v * 11.0
+        return a
+
+    def fails(v):
+        if v > 0.5:
+            raise ValueError
+        with Strict(v * 0.1, seen):
+            if v > 0.0:
+                raise ValueError
+
+    total = x[0]
+    for v in x:
+        try:
+            with Strict(v, seen):
+                total = total * 1.5
+                if total > 1.5:
+                    break
+                if v > 0.3:
+                    continue
+                total = total + 0.2
+        except ValueError:
+            total = total * 0.7
+        try:
+            fails(v)
+            total = total + tried(v) * 2.0
+        except ValueError:
+            total = total + tried(v) * 3.0
+    return total * tried(x[1]) + sum(v * (i + 1) for i, v in enumerate(seen))
+
+
+@contextlib.contextmanager
+def checked_behind(v):
+    """A generator that raises behind its `yield`, where a number is large."""
+    yield v * 2.0
+    if v > 1.0:
+        raise ValueError
+
+
+@program(args=lambda: (np.array([0.4, 1.3, -0.6, 0.7]),), wrt=("x",), tags=("language",))
+def a_generator_that_raises_behind_its_block(x):
+    """A manager made of a generator raises behind a block that returns or goes on with the loop."""
+
+    def tried(v):
+        try:
+            with checked_behind(v) as a:
+                return a * v
+        except ValueError:
+            pass
+        return v * 5.0
+
+    total = 0.0
+    for v in x:
+        try:
+            with checked_behind(v):
+                total = total + tried(v)
+                if v > 0.0:
+                    continue
+                total = total * 1.2
+        except ValueError:
+            total = total - v
+        total = total + 0.1 * v
+    return total * total

@@ -254,3 +254,22 @@ def exponents_of_the_run(x, n):
         mantissa, exponent = math.frexp(x * 3.0**k)
         total += math.ldexp(mantissa * x, exponent - n) + math.ldexp(k, 2 - k) * mantissa
     return total * math.ldexp(x, n > 3) + math.gcd(n, 10) * x
+
+
+@program(args=lambda: (np.array([-0.2, 0.3, 1.2, -0.5, 0.7, 0.9]), (5, 3, 4)), wrt=("x",), tags=("types", "language"))
+def ints_that_begin_as_infinite(x, sizes):
+    """`best = math.inf` that loops make an int of: a length, bounds of a range and a slice, an index."""
+    size = math.inf
+    for n in sizes:
+        size = min(size, n)
+    low, high = math.inf, -np.inf
+    for i in range(len(x)):
+        if x[i] > 0.1:
+            low = min(low, i)
+            if i > high:
+                high = i
+    weights = np.zeros(high - low + 1)
+    for k in range(low, high + 1):
+        weights[k - low] = x[k] ** 2
+    squares = [v * v for v in x]
+    return weights @ x[low : high + 1] * squares[low] + np.sum(np.linspace(x[0], x[high], size) ** 2) * low

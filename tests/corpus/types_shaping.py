@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .registry import program
+from .registry import program, rng
 from .types_elementwise import in_jax
 
 
@@ -169,3 +169,32 @@ def shaping_not_named(m, x):
         _weigh(np.insert(x, 1, m[0, 0])) + _weigh(np.delete(x, 1)) + _weigh(np.atleast_2d(x)) + _weigh(np.vander(x, 3))
     )
     return total + _weigh(np.select([x > 0.5, x > 0.0], [x * x, -x], default=1.0)) + _weigh(np.tril(m) + np.triu(m, 1))
+
+
+@program(args=lambda: (rng(3).normal(size=(2, 4, 3)),), wrt=("a",), tags=("types",))
+def axes_computed_by_numpy(a):
+    """Axes, shapes, widths and indices that are arrays of constants: rolled, sorted, computed with, written to."""
+    order = np.argsort([2, 0, 1])
+    swapped = np.arange(a.ndim)
+    swapped[0], swapped[-1] = swapped[-1], swapped[0]
+    place = np.array([1, 0, 1])
+    total = np.sum(np.transpose(a, np.roll(np.arange(a.ndim), 1))[0] ** 2) * np.sum(a.transpose(order)[1] ** 3)
+    total += np.sum(np.transpose(a, swapped)[1] ** 2) * np.sum(np.sum(a, axis=tuple(order[:2])) ** 2)
+    total += np.sum(np.tile(a, np.array([1, 2, 1]))[0, 5:] ** 2) * a[tuple(place)] * a[tuple(place - 1)]
+    padded = np.pad(a, np.array([[1, 1], [0, 2], [0, 0]]))
+    return (
+        total + np.sum(np.moveaxis(padded, place[:1], np.array([2]))[1] ** 2) + np.sum(a.reshape(np.array([6, 4]))[1])
+    )
+
+
+@program(args=lambda: (rng(4).normal(size=(2, 4, 3)), 3), wrt=("a",), tags=("types",))
+def shapes_that_a_loop_changes(a, n):
+    """A shape in an array that a loop writes to, behind a use of it, is that of each turn."""
+    shape = np.array([2, 12])
+    total = 0.0
+    for k in range(n):
+        total += np.sum(a.reshape(shape)[0] ** 2) * (k + 1)
+        if k == 1:
+            shape[0] = 4
+            shape[1] = 6
+    return total

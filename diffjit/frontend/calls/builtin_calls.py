@@ -140,6 +140,7 @@ class BuiltinCalls(Mixin):
     def py_range(self, start: Any, stop: Any = NONE, step: Any = Static(1)) -> Any:
         if is_none(stop):
             start, stop = Static(0), start
+        start, stop, step = (self.whole(part, TypeError) for part in (start, stop, step))
         for part in (start, stop, step):
             if isinstance(part, Value) and (not isinstance(part.type, Scalar) or part.type.dtype.kind not in "iu"):
                 raise self.type_problem(
@@ -194,6 +195,8 @@ class BuiltinCalls(Mixin):
             start, stop, step = sequence.start, sequence.stop, sequence.step
             if isinstance(step, Static) and step.obj == 1:
                 return av.Range(self.ew("subtract", stop, Static(1)), self.ew("subtract", start, Static(1)), Static(-1))
+        if self.is_own_object(sequence):
+            return self.reversed_object(sequence)
         return self.iterator(av.Iter("reversed", (sequence,)), lambda: self.drawn_by(iterators.backwards, sequence))
 
     @core(builtins.map)

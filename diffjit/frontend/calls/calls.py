@@ -367,7 +367,7 @@ class Calls(Mixin):
 
     def with_out(self, function: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """The `out` argument, for every function at once; what follows it by position is passed on by name."""
-        names = _parameter_names(function)
+        names = parameter_names(function)
         if "out" in names[: len(args)]:
             k = names.index("out")
             args, kwargs = args[:k], {**dict(zip(names[k:], args[k:], strict=False)), **kwargs}
@@ -464,7 +464,7 @@ class Calls(Mixin):
 
 
 @functools.lru_cache(maxsize=1024)  # the signature of a ufunc is read off its documentation, which takes a while
-def _parameter_names(function: Any) -> list[str]:
+def parameter_names(function: Any) -> list[str]:
     """The names of positional parameters; none are known of some C functions."""
     try:
         parameters = inspect.signature(function).parameters.values()

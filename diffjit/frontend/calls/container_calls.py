@@ -16,6 +16,8 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
+from diffjit.primitives.library import containers
+from diffjit.primitives.library.resumed import iterators
 
 
 class ContainerCalls(Mixin):
@@ -101,20 +103,45 @@ class ContainerCalls(Mixin):
         return made
 
     def cut_to_known(self, iterable: Any) -> Any:
-        """A `zip` of parts of known length with arrays, as long as the former: keys have to be known."""
-        if not isinstance(iterable, av.Iter) or iterable.kind != "zip":
+        """A `zip` of parts of known length with others, as long as the former: keys have to be known."""
+        parts = self._side_by_side(iterable)
+        known = {k: p for k, p in enumerate(parts) if not self.is_lazy(p) and self.can_unroll(p)}
+        drawn = {k: found for k, p in enumerate(parts) if (found := self._kept_apart(p)) is not None}
+        others = {k: self.indexed(p, None) for k, p in enumerate(parts) if k not in known and k not in drawn}
+        if not known or not (others or drawn) or any(o is None for o in others.values()):
             return iterable
-        known = [p for p in iterable.parts if not self.is_lazy(p) and self.can_unroll(p)]
-        others = {k: self.indexed(p, None) for k, p in enumerate(iterable.parts) if p not in known}
-        if not known or not others or any(o is None for o in others.values()):
+        if drawn and self.catches(StopIteration):
             return iterable
-        count = min(len(self.getters(p, None)) for p in known)
-        parts = list(iterable.parts)
+        self.claim(iterable)
+        lengths = {k: len(self.getters(p, None)) for k, p in known.items()}
+        count = min(lengths.values())
         for k, other in others.items():
             short = self.compare_kind("less", other.length, Static(count))
             self.refuse_if(short, ValueError, f"there are {count} keys, and fewer values")
             parts[k] = av.Tup(tuple(other.item(Static(j)) for j in range(count)))
-        return av.Iter("zip", tuple(parts))
+        turns = [[self.call_method(found, "__next__", []) for found in drawn.values()] for _ in range(count)]
+        parts = [replace(p, claimed=True) if isinstance(p, av.Iter) else p for p in parts]
+        for place, (k, found) in enumerate(drawn.items()):
+            parts[k] = av.Tup(tuple(turn[place] for turn in turns))
+            if k < min(j for j, n in lengths.items() if n == count):  # asked once more before that one ends
+                self.call_plain(containers.drawn_or, found, NONE, node=None)
+        return av.Iter("zip", tuple(parts), claimed=True)
+
+    def _side_by_side(self, iterable: Any) -> list[Any]:
+        """What a `zip` takes items of; nothing where it is none, or was gone through before."""
+        if not isinstance(iterable, av.Iter) or iterable.claimed:
+            return []
+        if iterable.kind == "generator" and iterable.parts[0].pyfunc is iterators.zipped:
+            return list(iterable.parts[1]["iterables"].items)
+        return list(iterable.parts) if iterable.kind == "zip" else []
+
+    def _kept_apart(self, part: Any) -> Any:
+        """The iterator that knows its place, and keeps the items that nobody takes, which a part of a `zip` goes on."""
+        if isinstance(part, av.Iter) and part.kind == "generator" and not part.claimed:
+            fn, bound = part.parts
+            if fn.pyfunc is iterators.Cursor.__iter__:
+                return bound["self"]
+        return self.drawn_from(part)
 
     @core(collections.OrderedDict)
     def py_ordered_dict(self, mapping: Any = None, **kwargs: Any) -> Any:

@@ -127,6 +127,7 @@ class Nested(Mixin):
         error for changing containers among its arguments, where it must not because it stands for a plain call.
         """
         refused = refusal or "a function whose derivative is taken here"
+        self.forget_arrays()
         body, entry = Block(), Entry()
         start, dead, handlers, doubts = self.cells, self.dead, self.handlers, self.doubts
         self.cells, self.handlers, self.doubts = dict(start), [], {}

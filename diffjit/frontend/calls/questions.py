@@ -17,6 +17,7 @@ from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS, numpy_result, scalar_result
 from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
 from diffjit.frontend.values.leaves import JOINED
 from diffjit.frontend.values.templates import Cells, Learn, kind_of, split
 from diffjit.ir.aliases import Classes, edges
@@ -66,7 +67,12 @@ class Questions(Mixin):
             raise Learn("boxed", {self.without_dims[number]})
 
     def as_index(self, owner: Any, index: Any) -> Any:
-        """An index into a number or an array without dimensions: a mask without dimensions is a truth value."""
+        """An index into a number or an array without dimensions: a mask without dimensions is a truth value.
+
+        One into a list or tuple is an int.
+        """
+        if isinstance(owner, av.Tup) or (isinstance(owner, av.Ref) and self.is_sequence(owner)):
+            return self.whole(index, TypeError)
         sizes = [v.type.ndim if isinstance(v.type, Array) else 0 for v in (owner, index) if isinstance(v, Value)]
         mask = sizes == [0, 0] and isinstance(index.type, Array) and index.type.dtype.kind == "b"
         return self.number(index) if mask else index

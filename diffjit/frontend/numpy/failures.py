@@ -50,6 +50,7 @@ class Failures(Mixin):
 
     def guard_operation(self, kind: str, inputs: Sequence[Value], attrs: dict[str, Any]) -> None:
         """Called before an operation is added to the program."""
+        self.forget_known(kind, inputs, attrs)
         if self.handlers and kind in ELEMENTWISE:
             attrs[TRIED] = True
         if self.handlers and kind in CHECKS and self.memo is not None and self.catches_any(LookupError, ValueError):

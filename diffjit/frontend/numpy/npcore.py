@@ -14,10 +14,11 @@ from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.handlers import core, implementation, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.mixed import BECOME_FLOATS, int_or_infinite
 from diffjit.frontend.values.templates import DynList, Leaf, Node, Sub, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Block, Value
-from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, not_one
+from diffjit.ir.types import BOOL, FLOAT, INT, Array, Dim, Scalar, not_one
 from diffjit.primitives.library import containers
 
 _RAGGED = "setting an array element with a sequence: the rows have different shapes"
@@ -95,6 +96,8 @@ class NumpyCore(Mixin):
         own = self.as_array(value)
         if own is not value:
             return self.array_from(own, dtype)
+        if (items := self.as_sequence(value)) is not None:
+            return self.array_from(items, dtype)
         if self.keyed(value) is not None or self.object_class(self.known_object(value)) is not None:
             problem = f"{describe(value)} is used where an array is needed"
             raise self.type_problem("DJ301", problem, cure="make a list of its values first")
@@ -221,6 +224,7 @@ class NumpyCore(Mixin):
 
     def lengths_of(self, shape: Any) -> tuple[Any, ...]:
         """A shape argument: an int or a sequence of ints."""
+        shape = self.as_known(shape)
         if isinstance(shape, Static) and isinstance(shape.obj, (int, np.integer)):
             return (Static(int(shape.obj)),)
         if isinstance(shape, Static) and isinstance(shape.obj, (tuple, list)):
@@ -229,12 +233,20 @@ class NumpyCore(Mixin):
             return (self.length_given(shape if isinstance(shape.type, Scalar) else self.item(shape)),)
         return tuple(self.length_given(self.known_object(n)) for n in self.sequence_items(shape, None))
 
+    def whole(self, value: Any, otherwise: type[Exception]) -> Any:
+        """A number that is an int, or infinite, as the int: it is `otherwise` where the program runs. Others stay."""
+        if not isinstance(value, Value) or value.type not in (FLOAT, Scalar(FLOAT.dtype)) or not int_or_infinite(value):
+            return value
+        wrong = self.logical_not(self.ew("isfinite", value))
+        self.raise_if(wrong, otherwise, av.inexact("an infinite float is used where an int is needed"))
+        return self.to_int(value)
+
     def as_bound(self, bound: Any) -> Value:
         """A bound of a slice as a number: no float."""
-        value = self.number(bound)
+        value = self.number(self.whole(bound, TypeError))
         if value.type.dtype.kind in "fc":
             problem = f"{describe(bound)} cannot be a bound of a slice"
-            raise self.type_problem("DJ314", problem, cure="use int(...)", python=TypeError)
+            raise self.type_problem("DJ314", problem, cure=f"use int(...); {BECOME_FLOATS}", python=TypeError)
         return value
 
     def slice_bound(self, bound: Any) -> Value:
@@ -248,12 +260,13 @@ class NumpyCore(Mixin):
         """A length that the program gives: an int."""
         if isinstance(n, Static) and hasattr(n.obj, "__index__") and not isinstance(n.obj, bool):
             return Static(operator.index(n.obj))
-        if isinstance(n, Value) and n.type.dtype.kind in "iu":
+        n = self.whole(n, TypeError)
+        if isinstance(n, Value) and getattr(n.type, "ndim", 0) == 0 and n.type.dtype.kind in "iu":
             return n
         raise self.type_problem(
             "DJ308",
             f"a length must be an int, not {describe(n)}",
-            cure="use int(...); ints and floats in one list that grows become floats",
+            cure=f"use int(...); {BECOME_FLOATS}",
             python=TypeError,
         )
 

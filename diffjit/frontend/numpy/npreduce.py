@@ -23,6 +23,7 @@ class NumpyReductions(Mixin):
 
     def axes_of(self, a: Value, axis: Any) -> tuple[int, ...]:
         """An axis argument as a sorted tuple."""
+        axis = self.as_known(axis)
         if is_none(axis):
             return tuple(range(a.type.ndim))
         items = (

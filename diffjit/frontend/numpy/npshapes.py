@@ -203,7 +203,7 @@ class NumpyShapes(Mixin):
         if is_none(axes):
             perm = tuple(range(ndim))[::-1]
         else:
-            perm = self.axes_in_order(self.sequence_items(axes, None), ndim)
+            perm = self.axes_in_order(self.sequence_items(self.as_known(axes), None), ndim)
             if len(perm) != ndim:
                 raise self.type_problem(
                     "DJ318", f"{len(perm)} axes for an array of {ndim} dimensions", python=ValueError

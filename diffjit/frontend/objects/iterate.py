@@ -368,6 +368,8 @@ class Iteration(Mixin):
         if isinstance(iterable, Value) and isinstance(iterable.type, Array) and iterable.type.ndim > 0:
             length = iterable.type.dims[0]
             if not isinstance(length, int):
+                if iterable in self.known_arrays:
+                    return self.getters(self.as_known(iterable), node)
                 raise UnknownLength
             return [functools.partial(self.element, iterable, Static(i)) for i in range(length)]
         return [functools.partial(_itself, item) for item in self._known_items(iterable)]

@@ -111,7 +111,7 @@ class Iterators(Mixin):
         if iterable.kind in ("generator", "genexp", "filter", "lazy"):
             return True
         sources = self.iter_sources(iterable)
-        if iterable.kind == "zip" and len({self.has_known_length(s) for s in sources}) > 1:
+        if iterable.kind in ("zip", "map") and len({self.has_known_length(s) for s in sources}) > 1:
             return True  # whichever part is shorter ends it
         return any(self.is_lazy(s) for s in sources)
 
@@ -152,26 +152,47 @@ class Iterators(Mixin):
         self.iterate(inner, filtered, node)
 
     def _zipped(self, parts: tuple[Any, ...], body: Body, node: Any) -> None:
-        """One part leads, a lazy one or one of known length; the others are indexed along with it."""
+        """One part leads, a lazy one or one of known length; the others are indexed along with it.
+
+        What stands in front of a lazy part ends the loop before that is asked for another item, which it may keep.
+        """
         lead = next((p for p in parts if self.is_lazy(p)), None) or next(p for p in parts if self.can_unroll(p))
         beside = [None if p is lead else self.collect(p, node, in_turn=True) if self.is_lazy(p) else p for p in parts]
         first = [None if p is None else self.alongside(p, node) for p in beside]
+        before = beside.index(None)
         uid, name = next(self._uids), ("t", next(self._uids))
         self.cells[name] = Static(0)
 
-        def step(item: Any) -> None:
-            k = self.cells[name]
-            inside: Any = Static(True)
-            # Lists may have become longer or shorter meanwhile, or hold other items.
-            others = [self.alongside(p, node) if self.lists_in(p) else at for p, at in zip(beside, first, strict=True)]
+        def now() -> list[Indexed | None]:  # lists may have become longer or shorter meanwhile, or hold other items
+            return [self.alongside(p, node) if self.lists_in(p) else at for p, at in zip(beside, first, strict=True)]
+
+        def inside(others: list[Indexed | None]) -> Any:
+            found: Any = Static(True)
             for other in others:
                 if other is not None:
-                    inside = self.both(inside, self.compare_kind("less", k, self.folded(other.length)))
-            go = lambda: body(av.Tup(tuple(item if o is None else o.item(k) for o in others))) and None  # noqa: E731
-            self.when(inside, go, lambda: self.jump("break", uid))  # the leading part may never end
-            self.cells[name] = self.ew("add", k, Static(1))
+                    less = self.compare_kind("less", self.cells[name], self.folded(other.length))
+                    found = self.both(found, less)
+            return found
 
-        self.iterate(lead, step, node, key=("zip", self.place()), break_uid=uid)
+        def step(item: Any) -> None:
+            k, others = self.cells[name], now()
+            go = lambda: body(av.Tup(tuple(item if o is None else o.item(k) for o in others))) and None  # noqa: E731
+            self.when(inside(others), go, stop)  # the leading part may never end
+            self.unless_jumped(further)
+
+        def further() -> None:
+            self.cells[name] = self.ew("add", self.cells[name], Static(1))
+            if before:
+                self.when(inside(now()[:before]), lambda: None, stop)
+
+        def go_through() -> None:
+            self.iterate(lead, step, node, key=key, break_uid=uid)
+
+        stop, key = lambda: self.jump("break", uid), ("zip", self.place())
+        if isinstance(begins := inside(first[:before]), Static):
+            self.when(begins, go_through)
+        else:
+            self.fork(begins, go_through, lambda: None, zero_trips=(self.call_path, key))
         del self.cells[name]
 
     def alongside(self, iterable: Any, node: Any) -> Indexed:

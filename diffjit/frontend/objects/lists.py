@@ -15,6 +15,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import PART_OF_TUPLE, item_template, join_all, join_items, same_items
 from diffjit.frontend.values.leaves import instantiate, item_leaves, list_types
+from diffjit.frontend.values.mixed import BECOME_FLOATS
 from diffjit.frontend.values.nodes import ListsOf, kind_of_nodes, kinds_among
 from diffjit.frontend.values.templates import (
     Bad,
@@ -220,7 +221,7 @@ class Lists(Mixin):
         if isinstance(count, Static) and not isinstance(count.obj, (int, np.integer)):
             return None
         if isinstance(count, Value) and count.type.dtype.kind not in "biu":
-            cure = "use int(...); ints and floats in one list that grows become floats"
+            cure = f"use int(...); {BECOME_FLOATS}"
             raise self.type_problem(
                 "DJ308", f"a list is repeated {describe(count)} times", node, cure=cure, python=TypeError
             )

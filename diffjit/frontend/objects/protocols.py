@@ -23,6 +23,7 @@ from diffjit.ir.nodes import Value
 from diffjit.ir.ops import ROWS
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.library.derived.elements import OF_ELEMENTS
+from diffjit.primitives.library.resumed import iterators
 
 _DISPATCHED = type(np.sum)  # functions that ask for `__array_function__`
 _OF_ARRAYS, _OF_NUMBERS = 0.0, -1e6  # `__array_priority__` of NumPy's own
@@ -194,6 +195,27 @@ class Protocols(Mixin):
         if cls is None or self.is_opaque(value) or not self.class_has(cls, "__array__"):
             return value
         return self.call_method(value, "__array__", [] if is_none(dtype) else [Static(self.dtype_of(dtype))], copy)
+
+    def is_own_object(self, value: Any) -> bool:
+        """An object of a user's class that is no list, dict or number as well."""
+        return isinstance(value, av.Ref) and isinstance(self.contents(value), av.ObjC)
+
+    def as_sequence(self, value: Any) -> Any:
+        """The items of an object that NumPy takes for a sequence, as a list; None of others."""
+        if not self.is_own_object(value):
+            return None
+        cls = self.class_of(value)
+        asked = all(self.class_has(cls, name) for name in ("__len__", "__getitem__"))
+        return self.py_list(value) if asked and not any(self.class_has(cls, name) for name in _ARRAYS) else None
+
+    def reversed_object(self, value: av.Ref) -> Any:
+        """What `reversed` makes of an object: it says so, or has a length and items."""
+        cls = self.class_of(value)
+        if self.class_has(cls, "__reversed__"):
+            return self.call_method(value, "__reversed__", [])
+        if not all(self.class_has(cls, name) for name in ("__len__", "__getitem__")):
+            raise self.not_iterable(value, None)
+        return self.call_plain(iterators.backwards, value, node=None)
 
     def refuse_own_meaning(self, value: Any) -> None:
         """An object whose class says what NumPy's functions do with it is no array to what does not ask it."""

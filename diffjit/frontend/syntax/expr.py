@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import types
 from typing import Any
 
@@ -144,7 +145,10 @@ class Expressions(Mixin):
                 kwargs[keyword.arg] = self.eval(keyword.value)
         if args and isinstance(args[-1], av.Iter) and args[-1].kind == "several":
             return self._call_with_several(function, args, kwargs, node)
-        return self.call(function, args, kwargs, node)
+        if self.known_arrays:
+            args, kwargs = self.with_known(function, args, kwargs)
+        receiver = [function.receiver] if isinstance(function, av.Method) else []
+        return self.remember_known(self.call(function, args, kwargs, node), function, *receiver, *args, **kwargs)
 
     def _arguments(self, function: Any, node: gast.AST) -> list[Any]:
         """Positional arguments; a star at their end may stand for as many as there are when the program runs."""
@@ -225,7 +229,8 @@ class Expressions(Mixin):
         return self.get_attribute(self.eval(node.value), node.attr, node)
 
     def eval_Subscript(self, node: gast.AST) -> Any:
-        return self.get_item(self.eval(node.value), self.eval(node.slice), node)
+        owner, index = self.eval(node.value), self.eval(node.slice)
+        return self.remember_known(self.get_item(owner, index, node), operator.getitem, owner, index)
 
     def eval_Slice(self, node: gast.AST) -> Any:
         return self.cut(*(NONE if part is None else self.eval(part) for part in (node.lower, node.upper, node.step)))

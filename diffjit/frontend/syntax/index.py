@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import operator
 from dataclasses import replace
 from typing import Any
 
@@ -21,12 +22,13 @@ from diffjit.frontend.syntax.loops import whole
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.lengths import Lengths
+from diffjit.frontend.values.mixed import BECOME_FLOATS
 from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym
+from diffjit.ir.types import BOOL, FLOAT, INT, Array, Dim, Scalar, Sym
 from diffjit.primitives.library import containers
 
 
@@ -361,6 +363,7 @@ class Indexing(Mixin):
         if isinstance(item, Value):
             if isinstance(item.type, Array) and item.type.ndim == 0 and item.type.dtype.kind in "iu":
                 item = self.number(item)
+            item = self.whole(item, IndexError)
             if item.type == Scalar(np.dtype(np.uint64)):
                 return self.to_int(item)  # above 2**63 it is no index, and no negative one
             if item.type.dtype.kind in "iu" or (isinstance(item.type, Array) and item.type.dtype.kind == "b"):
@@ -369,6 +372,7 @@ class Indexing(Mixin):
                 raise self.unsupported("DJ126", "a bool as an index", node, "use int(...) or a mask array")
         python = IndexError if isinstance(item, Static | Value) else None
         problem, cure = f"{describe(item)} cannot be an index", "indices are ints, slices, masks and int arrays"
+        cure = f"use int(...); {BECOME_FLOATS}" if isinstance(item, Value) and item.type == FLOAT else cure
         error = self.type_problem("DJ314", problem, node, cure=cure, python=python)
         turns = [loop.site for loop in self.loops if loop.can_unroll]
         if turns and isinstance(item, Value) and isinstance(item.type, Scalar):  # an int of a list that gets floats
@@ -610,7 +614,7 @@ class Indexing(Mixin):
         """`array[index]` for iteration: an element of a 1-D array, else a row as a view."""
         full = av.Slice(NONE, NONE, NONE)
         items = [index, *([full] * (array.type.ndim - 1))]
-        return self.basic_get(array, items, scalar_ok=True)
+        return self.remember_known(self.basic_get(array, items, scalar_ok=True), operator.getitem, array, index)
 
 
 _CHAIN = 16  # so many keys are looked at one after another

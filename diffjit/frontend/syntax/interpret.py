@@ -44,6 +44,7 @@ from diffjit.frontend.numpy.asserted import Asserted
 from diffjit.frontend.numpy.failures import Failures
 from diffjit.frontend.numpy.fourier import FourierTransforms
 from diffjit.frontend.numpy.index_tricks import IndexTricks
+from diffjit.frontend.numpy.known import KnownArrays
 from diffjit.frontend.numpy.npcore import NumpyCore
 from diffjit.frontend.numpy.npmethods import NumpyMethods
 from diffjit.frontend.numpy.npreduce import NumpyReductions
@@ -103,7 +104,7 @@ class Interpreter(
     NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
     RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols,
     SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
-    ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members,
+    ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -133,6 +134,7 @@ class Interpreter(
         self.step = 0
         self.current_loop: Any = None
         self.tail: Any = None
+        self.stacks_of_exits, self.known_arrays = [], {}
         self.generated: dict[int, Any] = {}  # generators that were gone through -> what they returned
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.branches = 0  # and those branches among them that the program writes as `if`
@@ -370,6 +372,8 @@ class Interpreter(
             if isinstance(held, av.DictC) and isinstance(held.items, av.LazyItems):
                 return "outside", value.uid  # a table of which little is read
             return self.form_of(held, seen) if kind_of(held) is not None else str(type(held))
+        if isinstance(value, av.Opt):
+            return "or None", self.form_of(value.value, seen)
         if kind_of(value) is not None:
             return (str(kind_of(value)), tuple(self.form_of(v, seen) for v in split(value)))
         return str(type(value))
@@ -493,6 +497,7 @@ class Interpreter(
 
     def static_int(self, value: Any, what: str, node: gast.AST | None = None) -> int:
         """An integer that must be known while specialising (an axis, a number of dimensions, ...)."""
+        value = self.as_known(value)
         if isinstance(value, Static):
             try:
                 return operator.index(value.obj)

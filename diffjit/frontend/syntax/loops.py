@@ -52,6 +52,7 @@ from diffjit.ir.walk import rename
 
 MAX_ATTEMPTS = 30
 MAX_GROWTH = 3  # attempts after which objects in objects of their kind are taken for ones that hold ever more
+MAX_LONGER = 8  # attempts in a row, each with a longer text, after which a loop is taken for one that adds to it
 MAX_PEELS = 2
 _ALWAYS = ("jump", "used")  # kinds of cells that are looked at whether they have changed or not
 WHOLE = 100  # iterations that are written out as long as it is known that they run
@@ -133,18 +134,36 @@ class Loops(Mixin):
     def _to_fixed_point(self, loop: Loop) -> Any:
         start = dict(self.cells)
         carried = self._first_guess(loop, start)
+        longer = longest = 0  # attempts in a row that each made a text longer than any before
         for k in range(MAX_ATTEMPTS):
             attempt = self._attempt(loop, start, carried)
             if attempt is not None and not attempt.dead and self.certain_jumps(attempt.end):
                 return self._run_once(loop, start)
             if attempt is None or self._absorb(loop, start, carried, attempt):
                 self._notice_growth(k, carried)
+                numbers = max(map(_numbers_in_texts, carried.values()), default=0)
+                longer, longest = (longer + 1 if numbers > longest else 0), max(numbers, longest)
+                if longer > MAX_LONGER:
+                    break
                 continue
             self.loop_hints[loop.site] = dict(carried)
             return self._close(loop, carried, attempt)
+        raise self._unsettled(loop) if longer <= MAX_LONGER else self._longer_texts(loop)
+
+    def _unsettled(self, loop: Loop) -> Exception:
         cure = "give each variable one type before the loop"
         error = self.type_problem("DJ304", "the types in this loop do not settle", loop.node, cure=cure)
-        raise NeedStatic(error, [("loop", whole(loop.site))]) if loop.can_unroll else error
+        return NeedStatic(error, [("loop", whole(loop.site))]) if loop.can_unroll else error
+
+    def _longer_texts(self, loop: Loop) -> Exception:
+        """What to raise where each turn adds to a text: the loop is written out where its length can be known."""
+        message = "a text gets longer in each turn of a loop whose length is only known at run time"
+        cure = 'make one of all of them: ", ".join(f"{v:.2f}" for v in x); or print in each turn'
+        error = self.type_problem("DJ304", message, loop.node, cure=cure)
+        if loop.can_unroll:
+            return NeedStatic(error, [("loop", whole(loop.site))])
+        sources = [source for bound in loop.bounds for source in self.static_sources(bound)]
+        return NeedStatic(error, sources) if sources else error
 
     def _run_once(self, loop: Loop, start: Cells) -> Any:
         """A loop whose body always leaves it: there is no second iteration."""
@@ -529,6 +548,12 @@ def _same_lengths(a: Any, b: Any) -> bool:
         not isinstance(x, Array) or x.dims == getattr(y, "dims", None)
         for x, y in zip(leaf_types(a), leaf_types(b), strict=True)
     )
+
+
+def _numbers_in_texts(template: Any) -> int:
+    """How many numbers the longest text has that a template may stand for."""
+    variants = template.variants if isinstance(template, SumT) else [template]
+    return max((len(v.children) for v in variants if isinstance(v, Node) and v.kind[0] == "text"), default=0)
 
 
 def whole(loop: Any) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import gast
@@ -12,10 +13,14 @@ import gast
 from diffjit.errors import NoRule
 from diffjit.frontend.entry.subset import harmless_contexts, own_nodes
 from diffjit.frontend.numpy.warned import Record
+from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.loops import Loop, whole
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import NONE, TRACEBACK, Static
+from diffjit.primitives.library.contexts import begun, entered
 
 
 def _made_manager(function: Any) -> Any:
@@ -33,6 +38,9 @@ _OUTSIDE = "move the block outside, or write what the context manager does"
 
 class Managers(Mixin):
     """Mixin of the interpreter: `with`."""
+
+    loops: list[Loop]
+    stacks_of_exits: list[int]  # the ExitStacks around: how many loops stand around each
 
     def exec_With(self, node: gast.AST) -> None:
         self._within(list(node.items), node)
@@ -87,27 +95,39 @@ class Managers(Mixin):
                 self.cells.pop(key, None)
 
         self.iterate(generator, at_yield, node)
-        self.cells.update(jumps)
+        self._go_on(jumps)
 
     def _inside_object(self, manager: av.Ref, body: Callable[[Any], None]) -> None:
         """`__exit__` is called on every path out of the body, and may swallow an exception."""
         uid = next(self._uids)
         watched = bool(self.handlers) or self.may_swallow(manager)
+        is_stack = self.class_of(manager) is contextlib.ExitStack
         value = self.call_method(manager, "__enter__", [])
         if watched:
             self.enter_try(uid, (BaseException,))
         try:
-            with self.awaiting():
-                body(value)
+            with self.awaiting(), self._entering(is_stack=is_stack):
+                self.guarded(lambda: body(value), fresh=True)
         finally:
             if watched:
                 self.handlers.pop()
         if self.dead:
             return
         jumps = self.take_jumps()
+        # What leaves the block stops half-way by itself: a statement that is resumed would run its body once more.
+        if is_stack and not watched:
+            self.guarded(lambda: self.call_method(manager, "leave_in_peace", []), fresh=True)
+            self._go_on(jumps)
+            return
         raised = {k: self.flag_value(f) for k, f in jumps.items() if k[1] == "raise" and k[2] == uid}
-        self._leave_object(manager, [(self.caught(k), f) for k, f in raised.items()])
-        self.cells.update({k: f for k, f in jumps.items() if k not in raised})
+        caught = [(self.caught(k), f) for k, f in raised.items()]
+        self.guarded(lambda: self._leave_object(manager, caught), fresh=True)
+        self._go_on({k: f for k, f in jumps.items() if k not in raised})
+
+    def _go_on(self, jumps: dict[Any, Any]) -> None:
+        """Jumps out of the body go on behind the manager, unless it raised: that takes back what was on its way."""
+        if jumps:
+            self.unless_jumped(lambda: self.cells.update(jumps))
 
     def _leave_object(self, manager: av.Ref, raised: list[tuple[Any, Any]]) -> None:
         if not raised:
@@ -124,9 +144,49 @@ class Managers(Mixin):
 
     def may_swallow(self, manager: av.Ref) -> bool:
         """Whether an __exit__ returns something other than None and False."""
-        method = self.get_attribute(manager, "__exit__")
-        function = getattr(method, "function", None)
+        if self.class_of(manager) is contextlib.ExitStack:
+            return bool(self.learned.swallowing)
+        return self._may_be_true(self.get_attribute(manager, "__exit__"))
+
+    @contextmanager
+    def _entering(self, *, is_stack: bool) -> Iterator[None]:
+        """While the body of an ExitStack runs: the loops inside, which enter managers, are those from here on."""
+        if is_stack:
+            self.stacks_of_exits.append(len(self.loops))
+        try:
+            yield
+        finally:
+            if is_stack:
+                self.stacks_of_exits.pop()
+
+    @core(begun)
+    def ct_begun(self, manager: Any) -> Any:
+        """A manager that an ExitStack enters."""
+        if isinstance(manager, av.Iter) and manager.kind == "manager":
+            cure = "write `with` for it, or a class with __enter__ and __exit__"
+            raise self.unsupported("DJ101", "an ExitStack that enters a generator of contextlib", None, cure)
+        return manager
+
+    @core(entered)
+    def ct_entered(self, leave: Any) -> Any:
+        """An exit that an ExitStack will call: each has a place of its own, and blocks that may be left are watched."""
+        inside = self.loops[self.stacks_of_exits[-1] :] if self.stacks_of_exits else []
+        if inside:
+            message = "an ExitStack enters managers in a loop whose length is only known at run time"
+            error = self.unsupported("DJ115", message, None, "enter them one by one, or in a loop of known length")
+            bounds = () if inside[-1].can_unroll else inside[-1].bounds
+            sources = [s for b in bounds for s in self.static_sources(b)]
+            raise NeedStatic(error, [("loop", whole(inside[-1].site)), *sources])
+        if self._may_be_true(leave) and not self.learned.swallowing:
+            raise Learn("swallowing", {True})
+        return leave
+
+    def _may_be_true(self, method: Any) -> bool:
+        """Whether a function returns something other than None and False."""
+        function = getattr(method, "function", method)
         if not isinstance(function, av.Fn):
             return True
+        if isinstance(function.node, gast.Lambda):
+            return not isinstance(function.node.body, gast.Constant) or bool(function.node.body.value)
         results = [n.value for n in own_nodes(function.node) if isinstance(n, gast.Return) and n.value is not None]
         return not all(isinstance(r, gast.Constant) and not r.value for r in results)

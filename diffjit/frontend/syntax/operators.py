@@ -86,7 +86,8 @@ class Operators(Mixin):
     def eval_BinOp(self, node: gast.AST) -> Any:
         left = self.eval(node.left)
         right = self.eval(node.right)
-        return self.binary(BINARY[type(node.op)], left, right, node)
+        kind = BINARY[type(node.op)]
+        return self.remember_known(self.binary(kind, left, right, node), getattr(np, kind), left, right)
 
     @for_each
     def binary(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:

@@ -161,7 +161,7 @@ class Statements(Mixin):
             self.unpack_into(target.elts, value, target)
         elif isinstance(target, gast.Subscript):
             with self.at(target):
-                self.once(lambda: self.set_item(self.eval(target.value), self.eval(target.slice), value, target))
+                self.once(lambda: self.set_known(self.eval(target.value), self.eval(target.slice), value, target))
         elif isinstance(target, gast.Attribute):
             with self.at(target):
                 self.once(lambda: self.set_attribute(self.eval(target.value), target.attr, value, target))

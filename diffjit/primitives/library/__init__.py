@@ -9,6 +9,7 @@ to write instead"), which becomes an error at the user's line.
 from diffjit.primitives.library import (
     calculus,
     containers,
+    contexts,
     counting,
     creation,
     einsum,
@@ -22,6 +23,7 @@ from diffjit.primitives.library import (
     polynomials,
     products,
     queues,
+    samples,
     selecting,
     series,
     shaping,
@@ -35,6 +37,7 @@ from diffjit.primitives.library import (
 __all__ = [
     "calculus",
     "containers",
+    "contexts",
     "counting",
     "creation",
     "einsum",
@@ -48,6 +51,7 @@ __all__ = [
     "polynomials",
     "products",
     "queues",
+    "samples",
     "selecting",
     "series",
     "shaping",

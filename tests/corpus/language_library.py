@@ -1,0 +1,124 @@
+"""Python's own library, as programs of numbers use it: `statistics`, `contextlib`, maps over tables beside arrays."""
+
+import contextlib
+import statistics
+from operator import mul
+from statistics import NormalDist, fmean, stdev
+
+import numpy as np
+
+from .registry import program
+
+SAMPLE = np.array([0.3, 1.2, -0.5, 2.2, 0.9])
+
+
+@program(args=lambda: (SAMPLE.copy(),), wrt=("x",), tags=("language",))
+def statistics_of_lists_and_arrays(x):
+    """Means, deviations and a regression, of an array, of lists of known length and of one that grows."""
+    values = [v * v for v in x]
+    large = []
+    for v in x:
+        if v > statistics.mean(x):
+            large.append(np.sin(v))
+    slope, start = statistics.linear_regression([0.0, 1.0, 2.0, 3.5, 4.0], values)
+    spread = stdev(x) * statistics.pstdev(values) + statistics.variance(large) + statistics.pvariance(x, mu=0.5)
+    near = statistics.median(values) * statistics.correlation(list(x), values) + statistics.fmean(x, weights=values)
+    return spread + near + slope * start + statistics.harmonic_mean([v + 0.1 for v in values])
+
+
+@program(args=lambda: (SAMPLE.copy(),), wrt=("x",), tags=("language",))
+def statistics_of_groups(x):
+    """Groups in a dict, one of which is too small; normal distributions from a sample and from parameters."""
+    groups = {}
+    for key, v in zip("abbac", x, strict=True):
+        groups.setdefault(key, []).append(v * v)
+    total = 0.0
+    for rank, group in enumerate(groups.values()):
+        try:
+            total += stdev(group) * (rank + 1)
+        except statistics.StatisticsError:
+            total += fmean(group) * total
+    fitted, given = NormalDist.from_samples(x), NormalDist(x[0], x[1])
+    return total + fitted.pdf(1.0) * given.cdf(x[2]) + given.inv_cdf(0.3) * statistics.quantiles(x, n=4)[1]
+
+
+@program(args=lambda: (SAMPLE.copy(),), wrt=("x",), tags=("language",))
+def map_over_a_table_beside_an_array(x):
+    """`map` of a function of two: one side is an array, the other a list written out, longer or shorter."""
+    total = sum(map(mul, x, [1.0, 2.0, 3.0]))
+    for v in map(lambda a, w: np.sin(a * w), [0.5, 1.5, 2.0, 1.0, 0.7, 9.0], x * x):
+        total += v * total
+    return total
+
+
+class Noted:
+    """A manager that notes when it is entered and left."""
+
+    def __init__(self, notes, weight):
+        self.notes = notes
+        self.weight = weight
+
+    def __enter__(self):
+        self.notes.append(self.weight)
+        return self
+
+    def __exit__(self, *problem):
+        self.notes.append(2.0 * self.weight)
+
+
+class Swallowing(Noted):
+    """One that takes errors as well."""
+
+    def __exit__(self, *problem):
+        self.notes.append(3.0 * self.weight)
+        return True
+
+
+def _told(notes):
+    return sum(v * (k + 1) for k, v in enumerate(notes))
+
+
+@program(args=lambda: (SAMPLE.copy(), 3), wrt=("x",), tags=("language",))
+def managers_and_calls_on_a_stack(x, n):
+    """Several managers and calls, in a loop, in a branch, by `push`; an early `close`; what `pop_all` hands on."""
+    notes = []
+    with contextlib.ExitStack() as stack:
+        entered = [stack.enter_context(Noted(notes, x[k])) for k in range(n)]
+        for k in range(n):
+            stack.callback(notes.append, x[k] * k)
+        if n > 2:
+            stack.push(Noted(notes, x[3]))
+        total = sum(m.weight**2 for m in entered)
+        later = stack.pop_all()
+        notes.append(total)
+    later.close()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Noted(notes, x[4]))
+        stack.callback(lambda w, power=1: notes.append(w**power), x[0], power=2)
+        for v in x:
+            if v > 0.0:
+                total += v * entered[0].weight
+    return total + _told(notes)
+
+
+@program(args=lambda: (SAMPLE.copy(),), wrt=("x",), tags=("language",))
+def errors_that_meet_a_stack(x):
+    """An error inside is swallowed, or goes on to a handler; all that was entered by then is left."""
+    notes = []
+    total = x[0]
+    for v in x:
+        try:
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(Noted(notes, v))
+                stack.callback(notes.append, 3.0 * v)
+                if v < 0.0:
+                    raise ValueError
+                total = total * (1.0 + v)
+        except ValueError:
+            total = total * 3.0 + 1.0
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Swallowing(notes, x[1]))
+        if x[2] < 0.0:
+            raise ValueError
+        total = total * 2.0
+    return total + _told(notes)

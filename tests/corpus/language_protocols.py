@@ -1,0 +1,67 @@
+"""Objects that Python and NumPy take for what their methods say: sequences, arrays, things to go through backwards."""
+
+import numpy as np
+
+from .registry import program
+
+POINTS = np.array([0.3, 1.2, -0.5, 0.8])
+
+
+class Track:
+    """A sequence by its length and items."""
+
+    def __init__(self, points):
+        self.points = points
+
+    def __len__(self):
+        return len(self.points)
+
+    def __getitem__(self, k):
+        return self.points[k]
+
+
+class Halves:
+    """A sequence that tells its end by an error, and what it is backwards by a generator."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, k):
+        if k >= 3:
+            raise IndexError(k)
+        return self.values[k] * 0.5
+
+    def __reversed__(self):
+        for k in range(2, -1, -1):
+            yield self.values[k] ** 2
+
+
+@program(args=lambda: (POINTS.copy(),), wrt=("x",), tags=("language",))
+def sequences_become_arrays(x):
+    """Arrays of objects with length and items: of numbers, of pairs, of rows in a list that grows; NumPy's functions."""
+    rows = []
+    for v in x:
+        if v > -1.0:
+            rows.append(np.array([v, np.sin(v)]))
+    track = np.array(Track([(v, v * v) for v in x]))
+    length = np.sum(np.linalg.norm(np.diff(track, axis=0), axis=1))
+    table = np.asarray(Track(rows))
+    both = np.array([Halves(x), Halves(x * x)])
+    return length + table[0] @ table[-1] + np.sum(both, axis=0)[1] * np.mean(Halves(x)) + np.dot(Track(x), x)
+
+
+@program(args=lambda: (POINTS.copy(),), wrt=("x",), tags=("language",))
+def objects_backwards(x):
+    """`reversed` of objects, by their method or by length and items; in `enumerate`, `zip`, `next` and `sum`."""
+    total = 0.0
+    for k, v in enumerate(reversed(Track(x))):
+        if v > 0.0:
+            total = total * 0.5 + v * k
+    for a, b in zip(reversed(Halves(x)), x, strict=False):
+        total += a * b * total
+    items = reversed(Track([v * v for v in x]))
+    first, second = next(items), next(items)
+    return total * first + second * sum(reversed(Halves(x)))
