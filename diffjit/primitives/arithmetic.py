@@ -224,3 +224,14 @@ elementwise("lcm(x, y)", numpy=np.lcm, math="lcm")
 
 # Numbers that are sets of inputs (`transforms.modes.sets`); `pool` is the address of what they consist of.
 elementwise("unite(pool, x, y)", about="the union of two sets, as numbers", raises=Raises.NEVER, name="inputs_of_{}")
+
+
+# What NumPy's error states are about
+
+POLES = {"log": 0.0, "log2": 0.0, "log10": 0.0, "reciprocal": 0.0, "log1p": -1.0}  # where an infinite result is exact
+UNDERFLOWING = frozenset({"multiply", "divide", "power", "square", "exp", "exp2"})  # 0 only of what is too small
+SAID = frozenset({"add", "subtract", "multiply", "divide", "log", "exp", "sqrt"})  # in these very words by NumPy
+QUIET = frozenset({
+    "minimum", "maximum", "fmin", "fmax", "absolute", "fabs", "negative", "positive", "sign", "floor", "ceil", "trunc",
+    "rint", "copysign", "heaviside",
+})  # fmt: skip

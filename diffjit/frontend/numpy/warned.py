@@ -23,6 +23,7 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.arithmetic import POLES, QUIET, SAID, UNDERFLOWING
 
 
 class Record(warnings.catch_warnings):
@@ -40,14 +41,7 @@ class ErrorState(np.errstate):
 _KINDS = ("divide", "over", "under", "invalid")  # in the order in which NumPy looks at them
 _WORDS = {"divide": "divide by zero", "over": "overflow", "under": "underflow", "invalid": "invalid value"}
 _ANY = Static(Warning)
-_POLES = {"log": 0.0, "log2": 0.0, "log10": 0.0, "reciprocal": 0.0, "log1p": -1.0}
-_PRODUCTS = frozenset({"multiply", "divide", "power", "square", "exp", "exp2"})  # 0 only where they are too small
 _TINY = 2.2250738585072014e-308
-_SAID = frozenset({"add", "subtract", "multiply", "divide", "log", "exp", "sqrt"})  # as NumPy says it
-_QUIET = frozenset({
-    "minimum", "maximum", "fmin", "fmax", "absolute", "fabs", "negative", "positive", "sign", "floor", "ceil", "trunc",
-    "rint", "copysign", "heaviside",
-})  # fmt: skip
 _MAKING = frozenset({"empty", "empty_like", "where", "full", "full_like", "nan_to_num"})
 _CURE = "test the operands or the result instead: np.isfinite(...), x > 0, ..."
 
@@ -57,6 +51,7 @@ class Warned(Mixin):
 
     def init_warned(self) -> None:
         """Nothing raises."""
+        self.sets_error_state = False  # the program does, by np.errstate or np.seterr
         self.error_actions: dict[str, str] = {}  # of the `with np.errstate(...)` around
         self.warnings_raise = False
         self.may_filter: frozenset[int] = frozenset()  # statements of `with warnings.catch_warnings()`
@@ -181,7 +176,7 @@ class Warned(Mixin):
 
     def check_doubts(self, kind: str, args: tuple[Any, ...], result: Any, name: str) -> None:
         """After an operation of NumPy's: what raises under the state that the program has set."""
-        if not self.doubts or kind in _QUIET:
+        if not self.doubts or kind in QUIET:
             return
         if not self.is_of_floats(result):
             whole = kind in ("floor_divide", "remainder") and self.are_ints(result)
@@ -202,7 +197,7 @@ class Warned(Mixin):
                 self.ew("isnan", result), *(self.ew("logical_not", self.ew("isnan", a)) for a in args)
             ),
         }
-        if "under" in self.doubts and kind in _PRODUCTS:
+        if "under" in self.doubts and kind in UNDERFLOWING:
             nonzero = [] if kind in ("exp", "exp2") else [self.ew("not_equal", a, Static(0)) for a in args]
             found["under"] = self._every(self.ew("equal", result, Static(0.0)), *finite, *nonzero)
         for which in _KINDS:
@@ -239,11 +234,11 @@ class Warned(Mixin):
             return self._every(self.ew("equal", args[0], Static(0)), self.ew("less", args[1], Static(0)))
         if kind == "arctanh":
             return self.ew("equal", self.ew("absolute", args[0]), Static(1.0))
-        return self.ew("equal", args[0], Static(_POLES[kind])) if kind in _POLES else None
+        return self.ew("equal", args[0], Static(POLES[kind])) if kind in POLES else None
 
     def _raise_doubt(self, which: str, cond: Any, name: str) -> None:
         message = f"{_WORDS[which]} encountered in {name}"
-        exact = name.removeprefix("scalar ") in _SAID
+        exact = name.removeprefix("scalar ") in SAID
         self.raise_if(self._anywhere(cond), self.doubts[which], message if exact else av.inexact(message))
 
     def _anywhere(self, cond: Any) -> Any:

@@ -152,7 +152,6 @@ class Interpreter(
         self.changed_numbers, self.changed_places, self.without_dims, self.boxes = [], [], {}, []
         self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
         self.exhausted: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> jumps, of which one is under way
-        self.sets_error_state = False  # the program does, by np.errstate or np.seterr
         self.init_warned()
         self.lost: set[tuple[type, str]] = set()  # attributes whose form behind a loop that did not run is not followed
         self._uids = itertools.count(1)

@@ -102,7 +102,7 @@ def _written(context: Any, module: Any, function: Callable[..., Any], result: An
     own.__dict__.pop("nrt", None)
     convention = own.call_conv
     made = llvm_ir.Function(module, convention.get_function_type(result, kinds), name)
-    made.linkage = "linkonce_odr"
+    made.linkage = "internal"  # the loader takes the first one of a name: a device's, or one not optimised yet
     tree = text_of(function)
     assert tree is not None
     names = list(inspect.signature(function).parameters)
