@@ -21,6 +21,9 @@ from diffjit.ir.types import Array, is_ref
 from diffjit.ir.walk import carried, initial
 
 
+_RENAMING = ("stop_gradient", "stack_copy")  # kinds that give their operand, as views do
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Edge:
     """A reference that flows into a joined one: at the start or end of a loop, or at the end of a branch."""
@@ -51,7 +54,7 @@ def same_memory(op: Op) -> Iterator[tuple[Value, Value]]:
 
     Of recursive functions, that are called, the `returns_views` must have been found out.
     """
-    if (is_view(op) or op.kind in ("stop_gradient", "stack_copy")) and is_ref(op.out.type):
+    if (is_view(op) or op.kind in _RENAMING) and is_ref(op.out.type):
         yield op.out, op.inputs[0]
     elif op.kind == "call":
         for k in op.attrs["function"].returns_views:
@@ -62,7 +65,7 @@ def same_memory(op: Op) -> Iterator[tuple[Value, Value]]:
 def is_silent(kind: str) -> bool:
     """Whether no operation of a kind gives other names, or has to do with what containers hold: most are so."""
     row = ROWS[kind]
-    named = row.view is not View.NEVER or kind in ("stop_gradient", "stack_copy", "call", "list_copy")
+    named = row.view is not View.NEVER or kind in (*_RENAMING, "call", "list_copy")
     return not named and row.keeps is None and not row.gives
 
 
