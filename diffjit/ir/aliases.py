@@ -20,7 +20,6 @@ from diffjit.ir.ops import ROWS, View
 from diffjit.ir.types import Array, is_ref
 from diffjit.ir.walk import carried, initial
 
-
 _RENAMING = ("stop_gradient", "stack_copy")  # kinds that give their operand, as views do
 
 
