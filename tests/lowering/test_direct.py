@@ -124,7 +124,8 @@ def test_products_by_blas(dtype, left, right):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "layout"), [("float64", "C"), ("float32", "F"), ("complex128", "A"), ("complex64", "C")]
+    ("dtype", "layout"),
+    [("float64", "C"), ("float32", "F"), ("complex128", "A"), ("complex64", "C"), ("int32", "C"), ("uint8", "F")],
 )
 @pytest.mark.parametrize("product", [partials.matvec, partials.matvec_by_columns])
 def test_products_with_vectors(dtype, layout, product):
@@ -138,7 +139,7 @@ def test_products_with_vectors(dtype, layout, product):
     alike(product, draw, 4, 30)
 
 
-@pytest.mark.parametrize("dtype", KINDS[:5])
+@pytest.mark.parametrize("dtype", KINDS)
 def test_products_of_vectors(dtype):
     draws = Draws(4, dtype)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
+import diffjit as dj
 from diffjit.ir.types import BOOL
 from tests.lowering.harness import check, run
 
@@ -36,6 +37,20 @@ SHAPES = [((4,), (4,)), ((3, 4), (4,)), ((3,), (3, 4)), ((3, 4), (4, 2)), ((40, 
 def test_matmul(s: tuple[int, ...], t: tuple[int, ...], code: str) -> None:
     a, b = made(s, code), made(t, code)
     check("matmul", a @ b, a, b, rtol=1e-4 if code == "f4" else 1e-11)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_products_of_ints(dtype: str) -> None:
+    """They wrap around in their own type."""
+    random = np.random.default_rng(0)
+    a, b = (random.integers(0, 100, shape).astype(dtype) for shape in ((5, 40), (40, 4)))
+    for f, args in (
+        (lambda p, q: p @ q, (a, b)), (lambda p, q: p @ q, (a, b[:, 0])), (lambda p, q: q @ p, (b, a[0])),
+        (lambda p, q: np.dot(p, q), (a[0], b[:, 1])),
+    ):  # fmt: skip
+        found, wanted = dj.jit(f, backend="numba")(*args), f(*args)
+        assert np.asarray(found).dtype == np.asarray(wanted).dtype
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_matmul_layouts() -> None:

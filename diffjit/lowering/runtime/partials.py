@@ -27,7 +27,7 @@ from numba.core import cgutils, types
 from numba.extending import models, register_model
 
 from diffjit.lowering.marks import abreast, nest, parallel, scalar
-from diffjit.lowering.runtime.arithmetic import plus, quotient
+from diffjit.lowering.runtime.arithmetic import plus, quotient, times
 from diffjit.lowering.runtime.build import I64, call_python, is_float, nothing, operation, written
 from diffjit.lowering.runtime.choices import minimum
 from diffjit.lowering.runtime.linear import long
@@ -184,7 +184,7 @@ added_up = operation("added_up", 1, lambda parts: parts.kind if isinstance(parts
 
 @written(lambda _a, _b, zero: zero)
 def dot_lanes(a: Any, b: Any, zero: Any) -> Any:
-    """The sum of products of two vectors, in blocks."""
+    """The sum of products of two vectors, in blocks. Ints wrap around in their own type, as NumPy's do."""
     total = zero
     n = a.shape[0]
     long(b, n)
@@ -196,10 +196,10 @@ def dot_lanes(a: Any, b: Any, zero: Any) -> Any:
         for k in nest(whole):
             for lane in abreast(width):
                 i = start + k * width + lane
-                take_in(sums, lane, a.inside[i] * b.inside[i])
+                take_in(sums, lane, times(a.inside[i], b.inside[i]))
         part = added_up(sums)
         for i in scalar(start + whole * width, stop):
-            part = plus(part, a.inside[i] * b.inside[i])
+            part = plus(part, times(a.inside[i], b.inside[i]))
         total = plus(total, part)
     return total
 
@@ -229,17 +229,17 @@ def matvec(a: Any, x: Any, out: Any, zero: Any) -> Any:
             for lane in abreast(width):
                 j = k * width + lane
                 factor = x.inside[j]
-                take_in(sums, lane, a.inside[i, j] * factor)
-                take_in(sums1, lane, a.inside[i + 1, j] * factor)
-                take_in(sums2, lane, a.inside[i + 2, j] * factor)
-                take_in(sums3, lane, a.inside[i + 3, j] * factor)
+                take_in(sums, lane, times(a.inside[i, j], factor))
+                take_in(sums1, lane, times(a.inside[i + 1, j], factor))
+                take_in(sums2, lane, times(a.inside[i + 2, j], factor))
+                take_in(sums3, lane, times(a.inside[i + 3, j], factor))
         total, total1, total2, total3 = added_up(sums), added_up(sums1), added_up(sums2), added_up(sums3)
         for j in scalar(whole * width, m):
             factor = x.inside[j]
-            total = plus(total, a.inside[i, j] * factor)
-            total1 = plus(total1, a.inside[i + 1, j] * factor)
-            total2 = plus(total2, a.inside[i + 2, j] * factor)
-            total3 = plus(total3, a.inside[i + 3, j] * factor)
+            total = plus(total, times(a.inside[i, j], factor))
+            total1 = plus(total1, times(a.inside[i + 1, j], factor))
+            total2 = plus(total2, times(a.inside[i + 2, j], factor))
+            total3 = plus(total3, times(a.inside[i + 3, j], factor))
         out.inside[i] = total
         out.inside[i + 1] = total1
         out.inside[i + 2] = total2
@@ -251,10 +251,10 @@ def matvec(a: Any, x: Any, out: Any, zero: Any) -> Any:
         for k in nest(whole):
             for lane in abreast(width):
                 j = k * width + lane
-                take_in(sums, lane, a.inside[i, j] * x.inside[j])
+                take_in(sums, lane, times(a.inside[i, j], x.inside[j]))
         total = added_up(sums)
         for j in scalar(whole * width, m):
-            total = plus(total, a.inside[i, j] * x.inside[j])
+            total = plus(total, times(a.inside[i, j], x.inside[j]))
         out.inside[i] = total
 
 
