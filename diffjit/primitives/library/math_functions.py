@@ -114,6 +114,7 @@ if _sumprod is not None:  # Python 3.12
     @implements(_sumprod)
     def sumprod(p, q, /):
         """Sum of products."""
+        p, q = (v if hasattr(v, "__len__") else list(v) for v in (p, q))
         if len(p) != len(q):
             raise ValueError("Inputs are not the same length")
         return math.fsum([x * y for x, y in zip(p, q, strict=True)])
