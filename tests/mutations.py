@@ -686,4 +686,25 @@ MUTATIONS = (
         "    if noise",
         "tests/solvers/test_scipy_optimize.py -k nothing_is_guessed",
     ),
+    Mutation(
+        "helpers never look whether they have to stop",
+        "lowering/direct/walk.py",
+        "        if self.looks:\n            polls.look(walk.frame)\n",
+        "",
+        "tests/lowering/test_direct.py -k stopped",
+    ),
+    Mutation(
+        "what fails in a helper goes on behind it",
+        "lowering/direct/functions.py",
+        "        context.call_conv.return_status_propagate(builder, status)\n",
+        "        pass\n",
+        "tests/lowering/test_direct.py -k products_with_vectors",
+    ),
+    Mutation(
+        "a call gives no other names of what it takes",
+        "ir/aliases.py",
+        'kind in (*_RENAMING, "call", "list_copy")',
+        'kind in (*_RENAMING, "list_copy")',
+        "tests/test_corpus.py -k recurs",
+    ),
 )
