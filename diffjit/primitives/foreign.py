@@ -33,6 +33,7 @@ _LIBRARY = {
     "scipy.optimize": "diffjit.solvers.scipy.optimize",
     "scipy.fftpack": "diffjit.primitives.library.transforms.pack",
     "numpy.ma": "diffjit.primitives.library.subclasses.joined_masks",
+    "statistics": "diffjit.primitives.library.samples",  # whose quantiles are SciPy's
     "pandas": "diffjit.primitives.library.labelled.tables",
     "xarray": "diffjit.primitives.library.labelled.dimensions",
 }
