@@ -33,7 +33,6 @@ _LIBRARY = {
     "scipy.optimize": "diffjit.solvers.scipy.optimize",
     "scipy.fftpack": "diffjit.primitives.library.transforms.pack",
     "numpy.ma": "diffjit.primitives.library.subclasses.joined_masks",
-    "statistics": "diffjit.primitives.library.samples",  # whose quantiles are SciPy's
     "pandas": "diffjit.primitives.library.labelled.tables",
     "xarray": "diffjit.primitives.library.labelled.dimensions",
 }
@@ -48,12 +47,15 @@ _LATE = {
     np.asmatrix: "diffjit.primitives.library.subclasses.matrices",
     np.bmat: "diffjit.primitives.library.subclasses.matrices",
 }
+# Modules that other packages import for themselves: read with the first function that a program calls.
+_CALLED = {"statistics": "diffjit.primitives.library.samples"}
 _known: set[str] = set()
 
 
 def learn(called: Any = None) -> None:
     """Fill the tables of the registry for libraries that have been imported since, and for a function of NumPy's."""
-    late = _LATE.get(called)
+    home = getattr(called, "__module__", None)
+    late = _LATE.get(called) or (_CALLED.get(home) if isinstance(home, str) else None)
     if late is not None and late not in _known:
         read(late, late)
     for name, own in _LIBRARY.items():
