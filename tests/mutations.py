@@ -689,7 +689,7 @@ MUTATIONS = (
     Mutation(
         "helpers never look whether they have to stop",
         "lowering/direct/walk.py",
-        "        if self.looks:\n            polls.look(walk.frame)\n",
+        "        if looks:\n            polls.look(self.frame)\n",
         "",
         "tests/lowering/test_direct.py -k stopped",
     ),

@@ -62,9 +62,7 @@ class KnownArrays(Mixin):
     def remember_known(self, made: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
         """A result; what it holds is remembered where all is known that it was made of."""
         numbers = isinstance(made, Value) and isinstance(made.type, Array | Scalar) and made.type.dtype.kind in "iub"
-        called = (
-            self.learned.outlined or self.learned.shared
-        )  # functions of their own, which may write to what they get
+        called = self.learned.outlined or self.learned.shared  # as programs, which may write to what they get
         if not numbers or called or self.learned.moving or is_const(made) or made in self.known_arrays:
             return made
         if (run := _runs(function)) is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 import linecache
 import re
@@ -18,9 +17,8 @@ from diffjit.dataclass import dataclass
 from diffjit.lowering.calls import failures
 from diffjit.lowering.direct.walk import Typed, Walk
 from diffjit.lowering.llvm import unused
-from diffjit.lowering.llvm.exits import Context
+from diffjit.lowering.llvm.exits import context_of
 from diffjit.lowering.llvm.numba_internals import ERROR_CODE
-from diffjit.lowering.llvm.scopes import Distinct
 
 
 @dataclass(slots=True)
@@ -48,10 +46,6 @@ class Frame:
         """Say of a load or store to which parallel loop it belongs."""
         if self.group is not None:
             access.set_metadata("llvm.access.group", self.group)
-
-    def new_group(self) -> Any:
-        """Metadata for the accesses of one more parallel loop."""
-        return Distinct(self.module, (), name=str(len(self.module.metadata)))
 
 
 @cache
@@ -97,10 +91,7 @@ def _written(context: Any, module: Any, function: Callable[..., Any], result: An
     found = module.globals.get(name)
     if found is not None:
         return found
-    own = copy.copy(context)
-    own.__class__ = Context
-    own.__dict__.pop("nrt", None)
-    convention = own.call_conv
+    convention = context.call_conv
     made = llvm_ir.Function(module, convention.get_function_type(result, kinds), name)
     made.linkage = "internal"  # the loader takes the first one of a name: a device's, or one not optimised yet
     tree = text_of(function)
@@ -108,7 +99,8 @@ def _written(context: Any, module: Any, function: Callable[..., Any], result: An
     names = list(inspect.signature(function).parameters)
     convention.decorate_function(made, names, kinds)
     builder = unused.Builder(made.append_basic_block("entry"))
-    frame = own.lower = Frame(module, made, builder, context.lower.device, Place(tree.lineno))
+    frame = Frame(module, made, builder, context.lower.device, Place(tree.lineno))
+    own = context_of(context, frame)
     end = made.append_basic_block("clean_up")
     code = cgutils.alloca_once(builder, ERROR_CODE)
     vars(made)["diffjit_exit"] = (end, code)

@@ -16,6 +16,7 @@ from diffjit.lowering.llvm import elements, numba_internals, polls
 from diffjit.lowering.llvm.elements import I64
 from diffjit.lowering.llvm.emission import loop_mark
 from diffjit.lowering.llvm.operations import Operation
+from diffjit.lowering.llvm.scopes import alone
 from diffjit.lowering.marks import ABREAST, INSIDE, LOOPS, PARALLEL, RANGE, SCALAR
 
 _OPERATORS: dict[type[ast.AST], Any] = {
@@ -127,13 +128,15 @@ class Walk:
         builder = self.builder
         then, other, after = (builder.append_basic_block(name) for name in ("then", "else", "after"))
         builder.cbranch(self.truth(node.test), then, other)
+        goes_on = False
         for block, body in ((then, node.body), (other, node.orelse)):
             builder.position_at_end(block)
             self._block(body)
             if not builder.block.is_terminated:
                 builder.branch(after)
+                goes_on = True
         builder.position_at_end(after)
-        if not any(block.is_terminated and after in _targets(block) for block in self.frame.function.blocks):
+        if not goes_on:
             builder.unreachable()
 
     def exec_While(self, node: ast.While) -> None:
@@ -177,12 +180,52 @@ class Walk:
         assert step.constant != 0
         outer = self.frame.group
         if outer is None and mark in (PARALLEL, ABREAST):
-            self.frame.group = self.frame.new_group()
+            self.frame.group = alone(self.frame.module)
         few = mark in (SCALAR, ABREAST)  # its turns are no more than a vector has places
         innermost = not any(isinstance(n, (ast.For, ast.While)) for s in node.body for n in ast.walk(s))
         chunks = innermost and not few and step.constant in (1, -1)
-        _Counter(self, node, mark, start, stop, step, chunks=chunks, looks=not few and not chunks).write()
+        self._counted(node, mark, start, stop, step, chunks=chunks, looks=not few and not chunks)
         self.frame.group = outer
+
+    def _counted(
+        self, node: ast.For, mark: str, start: Any, stop: Any, step: Any, *, chunks: bool, looks: bool
+    ) -> None:
+        """The loop; in chunks, an inner one of them."""
+        builder = self.builder
+        slot = cgutils.alloca_once(builder, I64)
+        builder.store(start, slot)
+        head, body, latch, after = (builder.append_basic_block(name) for name in ("for", "body", "latch", "after"))
+        bound, ended = stop, after
+        chunk: Any = None
+        if chunks:
+            chunk, ended = builder.append_basic_block("chunk"), builder.append_basic_block("ended")
+            builder.branch(chunk)
+            builder.position_at_end(chunk)
+            bound = polls.first_bound(builder, builder.load(slot), stop, step.constant)
+        builder.branch(head)
+        builder.position_at_end(head)
+        index = builder.load(slot)
+        sign = "<" if step.constant > 0 else ">"
+        builder.cbranch(builder.icmp_signed(sign, index, bound), body, ended)
+        builder.position_at_end(body)
+        assert isinstance(node.target, ast.Name)
+        self.assign(node.target.id, Typed(types.int64, index))
+        self.body(node.body, body, _Loop(after, latch))
+        builder.position_at_end(latch)
+        if looks:
+            polls.look(self.frame)
+        builder.store(builder.add(index, step, flags=["nsw"]), slot)
+        back = builder.branch(head)
+        if mark != RANGE:
+            back.set_metadata("llvm.loop", loop_mark(self.frame.module, self.frame.group, mark))
+        if chunks:
+            builder.position_at_end(ended)
+            again = builder.append_basic_block("again")
+            builder.cbranch(builder.icmp_signed(sign, index, stop), again, after)
+            builder.position_at_end(again)
+            polls.look(self.frame)
+            builder.branch(chunk)
+        builder.position_at_end(after)
 
     # Values
 
@@ -259,10 +302,9 @@ class Walk:
         return array, elements.pointer(self.context, self.builder, array.kind, array.value, indices)
 
     def _accessed(self, kind: str) -> None:
-        for inst in reversed(self.builder.block.instructions[-3:]):
-            if inst.opname == kind:
-                self.frame.belongs(inst)
-                return
+        inst = elements.last_access(self.builder, kind)
+        if inst is not None:
+            self.frame.belongs(inst)
 
     def eval_UnaryOp(self, node: ast.UnaryOp) -> Typed:
         if isinstance(node.op, ast.Not):
@@ -356,60 +398,3 @@ class Walk:
         signature, implementation = numba_internals.known_function(context, function, kinds)
         values = [self.cast(a, kind) for a, kind in zip(args, signature.args, strict=True)]
         return Typed(signature.return_type, implementation(builder, values))
-
-
-@dataclass(slots=True, eq=False)
-class _Counter:
-    """A loop over numbers."""
-
-    walk: Walk
-    node: ast.For
-    mark: str
-    start: Any
-    stop: Any
-    step: Any
-    chunks: bool
-    looks: bool
-
-    def write(self) -> None:
-        """The loop; in chunks, an inner one of them."""
-        walk, builder = self.walk, self.walk.builder
-        slot = cgutils.alloca_once(builder, I64)
-        builder.store(self.start, slot)
-        head, body, latch, after = (builder.append_basic_block(name) for name in ("for", "body", "latch", "after"))
-        bound, ended = self.stop, after
-        chunk: Any = None
-        if self.chunks:
-            chunk, ended = builder.append_basic_block("chunk"), builder.append_basic_block("ended")
-            builder.branch(chunk)
-            builder.position_at_end(chunk)
-            bound = polls.first_bound(builder, builder.load(slot), self.stop, self.step.constant)
-        builder.branch(head)
-        builder.position_at_end(head)
-        index = builder.load(slot)
-        sign = "<" if self.step.constant > 0 else ">"
-        builder.cbranch(builder.icmp_signed(sign, index, bound), body, ended)
-        builder.position_at_end(body)
-        assert isinstance(self.node.target, ast.Name)
-        walk.assign(self.node.target.id, Typed(types.int64, index))
-        walk.body(self.node.body, body, _Loop(after, latch))
-        builder.position_at_end(latch)
-        if self.looks:
-            polls.look(walk.frame)
-        builder.store(builder.add(index, self.step, flags=["nsw"]), slot)
-        back = builder.branch(head)
-        if self.mark != RANGE:
-            back.set_metadata("llvm.loop", loop_mark(walk.frame.module, walk.frame.group, self.mark))
-        if self.chunks:
-            builder.position_at_end(ended)
-            again = builder.append_basic_block("again")
-            builder.cbranch(builder.icmp_signed(sign, index, self.stop), again, after)
-            builder.position_at_end(again)
-            polls.look(walk.frame)
-            builder.branch(chunk)
-        builder.position_at_end(after)
-
-
-def _targets(block: Any) -> list[Any]:
-    """Where the end of a block may go."""
-    return [o for o in block.terminator.operands if isinstance(o, llvm_ir.Block)]

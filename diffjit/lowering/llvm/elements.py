@@ -181,6 +181,11 @@ def store(context: Any, builder: Any, ty: Any, address: Any, value: Any) -> None
     numba_internals.store_item(context, builder, ty, value, address)
 
 
+def last_access(builder: Any, kind: str) -> Any:
+    """The load or store just written; None where there is none."""
+    return next((inst for inst in reversed(builder.block.instructions[-3:]) if inst.opname == kind), None)
+
+
 def check_ints(context: Any, builder: Any, ty: Any, array: Any, key: Any, value: Any) -> None:
     """Check the ints of a subscript that also has slices (Numba wraps them and clamps the slices)."""
     parts = [(key, value)]

@@ -10,7 +10,6 @@ What is known of an access or a loop stands in the text (`lowering.marks`), and 
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from llvmlite import ir as llvm_ir
@@ -20,10 +19,10 @@ from diffjit.lowering.calls import failures
 from diffjit.lowering.flow import facts, registers
 from diffjit.lowering.llvm import elements, numba_internals, polls, slices, unused, vectors
 from diffjit.lowering.llvm.elements import I64
-from diffjit.lowering.llvm.exits import REFERENCE, SLOT, Context, dropper, releaser
+from diffjit.lowering.llvm.exits import REFERENCE, SLOT, context_of, dropper, releaser
 from diffjit.lowering.llvm.numba_internals import ERROR_CODE, IR, control_flow
 from diffjit.lowering.llvm.operations import Operation, OperationType
-from diffjit.lowering.llvm.scopes import Distinct, Scopes, distinct
+from diffjit.lowering.llvm.scopes import Scopes, alone, distinct
 from diffjit.lowering.marks import ABREAST, INSIDE, LENT, PARALLEL, SCALAR, SIDE_BY_SIDE, WRAPS
 
 MODULE_KEY = "__diffjit_module__"  # global of a generated module: its key in failures.SITES
@@ -46,10 +45,7 @@ class Lower(numba_internals.FunctionLowering):
     """
 
     def __init__(self, context: Any, *args: Any, **kwargs: Any) -> None:
-        own = copy.copy(context)
-        own.__class__ = Context
-        own.__dict__.pop("nrt", None)
-        own.lower = self
+        own = context_of(context, self)
         self.module_key = 0
         self.ranges: dict[Any, Any] = {}  # LLVM values -> what they are made of
         self.counters: dict[Any, Any] = {}
@@ -100,16 +96,15 @@ class Lower(numba_internals.FunctionLowering):
         if label is None:
             return None
         if label not in self.marks:
-            self.marks[label] = Distinct(self.module, (), name=str(len(self.module.metadata)))
+            self.marks[label] = alone(self.module)
         return self.marks[label]
 
     def _accessed(self, kind: str, variable: str) -> None:
         """Say of the load or store just written which array it accesses, and to which parallel loops it belongs."""
-        for inst in reversed(self.builder.block.instructions[-3:]):  # pyright: ignore[reportOptionalMemberAccess]
-            if inst.opname == kind:
-                self.scopes.mark(inst, variable)
-                self.belongs(inst)
-                return
+        inst = elements.last_access(self.builder, kind)
+        if inst is not None:
+            self.scopes.mark(inst, variable)
+            self.belongs(inst)
 
     def belongs(self, access: Any) -> None:
         """Say of a load or store to which parallel loops it belongs."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -124,6 +125,15 @@ class Context(numba_internals.TargetContext):
     def get_python_api(self, builder: Any) -> Boxing:
         """Python's C interface."""
         return Boxing(self, builder)
+
+
+def context_of(context: Any, lower: Any) -> Any:
+    """The context of one function that is being written: what is asked of `lower` is about this one."""
+    own = copy.copy(context)
+    own.__class__ = Context
+    own.__dict__.pop("nrt", None)
+    own.lower = lower
+    return own
 
 
 def fail(context: Any, builder: Any, kind: int, *payload: Any) -> None:

@@ -37,9 +37,14 @@ class Distinct(llvm_ir.MDValue):
     __hash__ = object.__hash__
 
 
+def alone(module: Any) -> Distinct:
+    """A node that holds nothing, and is no other one."""
+    return Distinct(module, (), name=str(len(module.metadata)))
+
+
 def distinct(module: Any, *operands: Any) -> Distinct:
     """A node that holds itself, then the operands."""
-    node = Distinct(module, (), name=str(len(module.metadata)))
+    node = alone(module)
     node.operands = (node, *operands)
     return node
 
