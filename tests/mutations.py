@@ -545,6 +545,30 @@ MUTATIONS = (
         "array, known",
         "tests/lowering/test_vectorised.py",
     ),
+    # Triangular systems
+    Mutation(
+        "of a triangle by rows BLAS is told the wrong side",
+        "lowering/runtime/matrices/triangles.py",
+        'low = builder.xor(by_rows, builder.icmp_signed("==", form, I64(LOWER)))',
+        'low = builder.icmp_signed("==", form, I64(LOWER))',
+        "tests/lowering/test_triangles.py",
+    ),
+    Mutation(
+        "a triangle with a zero on its diagonal is substituted",
+        "lowering/runtime/matrices/triangles.py",
+        """        if a.inside[i, i] == 0:
+            return 0
+""",
+        "",
+        "tests/lowering/test_triangles.py",
+    ),
+    Mutation(
+        "the last element of a row is not looked at",
+        "lowering/runtime/matrices/triangles.py",
+        "        for j in range(i + 1, n):",
+        "        for j in range(i + 1, n - 1):",
+        "tests/lowering/test_triangles.py",
+    ),
     # Two tiers of machine code
     Mutation(
         "what is left of a sum begins one too late",

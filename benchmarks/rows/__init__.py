@@ -26,6 +26,7 @@ NAMES = [
     "gmm",
     "mlp",
     "attention",
+    "gaussian_process",
     # what a call costs, and a start
     "call_scalars",
     "call_arrays",

@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 from diffjit.primitives.signatures import address_of
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-_LIBRARIES = {"cython_blas": ("gemm", "gemv"), "cython_lapack": ("gesv", "getrf", "potrf", "gesdd")}
+_LIBRARIES = {"cython_blas": ("gemm", "gemv", "trsm", "trsv"), "cython_lapack": ("gesv", "getrf", "potrf", "gesdd")}
 _HERMITIAN = {"s": "syevd", "d": "syevd", "c": "heevd", "z": "heevd"}
 _SYMBOLS = {
     f"dj_{letter}{name}": (library, letter + name)

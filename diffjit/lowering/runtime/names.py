@@ -11,7 +11,6 @@ from diffjit.lowering.runtime import (
     fourier,
     lane_parts,
     lanes,
-    linear,
     lists,
     memory,
     moves,
@@ -22,9 +21,10 @@ from diffjit.lowering.runtime import (
     tape,
     vecmath,
 )
+from diffjit.lowering.runtime.matrices import products, systems
 
 _MODULES = (
-    scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, linear, partials,
+    scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, products, systems, partials,
     fourier, tape, vecmath,
 )  # fmt: skip
 _KINDS = (Operation, Intrinsic, Dispatcher, float)

@@ -30,7 +30,7 @@ from diffjit.lowering.marks import abreast, nest, parallel, scalar
 from diffjit.lowering.runtime.arithmetic import plus, quotient, times
 from diffjit.lowering.runtime.build import I64, call_python, is_float, nothing, operation, written
 from diffjit.lowering.runtime.choices import minimum
-from diffjit.lowering.runtime.linear import long
+from diffjit.lowering.runtime.matrices.operands import long
 from diffjit.lowering.runtime.typespec import numba_type
 
 _BLOCK = 2048  # products that are added up by themselves

@@ -1,4 +1,4 @@
-"""Matrix products and factorisations: loops over stacks of matrices, each handled by a helper of `runtime.linear`."""
+"""Matrix products and factorisations: loops over stacks of matrices, each handled by a helper of `runtime.matrices`."""
 
 from __future__ import annotations
 
