@@ -17,7 +17,10 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 VERIFIED = ("test_corpus", "test_fuzz", "test_validation", "aliases", "arrays", "containers", "golden", "ir")
 
 # Tests run the code that most calls run; that of first calls, which has the same bits, has tests of its own, and a part
-# of the corpus (`.ci/run`).
+# of the corpus (`.ci/run`). It takes a third less to make, so what asks what programs mean, and not how they are
+# optimised, runs it, unless the variable says otherwise (`.ci/nightly`).
+QUICK = ("containers", "count", "errors", "frontend", "labelled", "options", "scipy", "solvers", "streams")
+QUICKLY = "DIFFJIT_TIERS" not in os.environ
 os.environ.setdefault("DIFFJIT_TIERS", "0")
 
 # One process per worker is parallel enough: BLAS threads on top only compete.
@@ -49,9 +52,11 @@ def pytest_configure(config):
 
 def pytest_runtest_setup(item):
     """No test finds what another one has made."""
+    place = item.nodeid.removeprefix("tests/")
     if "diffjit.settings" in sys.modules and "DIFFJIT_VERIFY_PASSES" not in os.environ:
-        place = item.nodeid.removeprefix("tests/")
         sys.modules["diffjit.settings"].settings.verify_passes = place.startswith(VERIFIED)
+    if "diffjit.settings" in sys.modules and QUICKLY:
+        sys.modules["diffjit.settings"].settings.tiers = "light" if place.startswith(QUICK) else False
     if "diffjit.api.engine.shared" in sys.modules:
         sys.modules["diffjit.api.engine.shared"].forget()
 
