@@ -485,4 +485,4 @@ def static_key(value: Any) -> Any:
 
 def sign_of(number: Any) -> int:
     """-1, 0 or 1."""
-    return (number > 0) - (number < 0)
+    return int(number > 0) - int(number < 0)  # NumPy does not subtract its truth values

@@ -36,9 +36,10 @@ def dj101_delete_attribute():
     class Box:
         pass
 
+    box = Box()
+    box.x = 1.0
+
     def model(x):
-        box = Box()
-        box.x = x
         del box.x
         return x * x
 
