@@ -85,6 +85,12 @@ row("hypergeometric in the plane",
     of=(sc.hyp1f1, sc.hyp2f1), twice=True)  # fmt: skip
 row("loggamma in the plane twice",
     lambda x: np.real(sc.loggamma(x + 0.3j)) * np.imag(sc.gamma(0.2 - 1j * x)), Q, twice=True)  # fmt: skip
+row("zeta", lambda a: sc.zeta(a + 1.5) * sc.zeta(a + 2.0, 0.7) + sc.zeta(3.0, a), Q, of=sc.zeta, twice=True)
+row("zipf", lambda a: stats.zipf.pmf(3, a + 1.5) + stats.zipf.logpmf(2, a + 2.0), Q)
+row("skellam", lambda a, b: stats.skellam.pmf(2, a, b) + stats.skellam.logpmf(-1, a, b) + stats.skellam.cdf(1, a, b),
+    Q, 1.3, twice=True)  # fmt: skip
+row("noncentral chi-squared", lambda x, w: stats.ncx2.pdf(x, 3, w) + stats.ncx2.cdf(x, 1.5, w) * stats.ncx2.sf(x, 4, w),
+    2.0 * Q, 0.8, twice=True)  # fmt: skip
 row("voigt_profile", sc.voigt_profile, Q, 0.4, 0.3, of=sc.voigt_profile, twice=True)
 row("voigt_profile sharp", lambda x, s: sc.voigt_profile(x, s, 0.0) + sc.voigt_profile(x, 0.0, s), Q, 0.4)
 row("lambertw", lambda x: np.real(sc.lambertw(x)) + np.imag(sc.lambertw(-x - 0.3j, -1)), Q, of=sc.lambertw, twice=True)
