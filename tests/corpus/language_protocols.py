@@ -116,3 +116,26 @@ def attributes_that_are_deleted(x):
     except AttributeError:
         total += 5.0 * x[0]
     return total
+
+
+class Gas:
+    """A model whose methods take different options."""
+
+    def pressure(self, temperature, volume=2.0):
+        return temperature / volume
+
+    def energy(self, temperature):
+        return 1.5 * temperature
+
+
+def asked(method, **options):
+    """Calls a method with those options that it has."""
+    names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
+    return method(**{name: options[name] for name in names}) * len(method.__defaults__ or (0, 0))
+
+
+@program(args=lambda: (1.3, 0.7), wrt=("t", "v"), tags=("language", "objects"))
+def methods_are_asked_for_their_options(t, v):
+    """`__code__` and `__defaults__` of a method are those of its function."""
+    gas = Gas()
+    return asked(gas.pressure, temperature=t, volume=v, mass=1.0) + asked(gas.energy, temperature=t, volume=v)

@@ -41,7 +41,16 @@ def has_plain_version(method: types.FunctionType) -> bool:
     return method in COMPOSITES
 
 
-_OF_FUNCTIONS = ("__doc__", "__annotations__", "__module__", "__qualname__")  # of a method they are its function's
+# Of a method they are its function's.
+_OF_FUNCTIONS = (
+    "__doc__",
+    "__annotations__",
+    "__module__",
+    "__qualname__",
+    "__code__",
+    "__defaults__",
+    "__kwdefaults__",
+)
 
 
 class Objects(Mixin):

@@ -1,4 +1,4 @@
-"""Hurwitz's and Riemann's zeta functions by their argument. Source: NIST Handbook of Mathematical Functions, 25.11.5."""
+"""Hurwitz's and Riemann's zeta functions by their argument (NIST Handbook of Mathematical Functions, 25.11.5)."""
 
 # SciPy's signatures take whatever SciPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false

@@ -6,7 +6,7 @@ Densities f(x; k, w) are closed under derivatives by x and by the noncentrality 
 
 # SciPy's signatures take whatever SciPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
-# pyright: reportAttributeAccessIssue=false
+# pyright: reportAttributeAccessIssue=false, reportOptionalCall=false
 
 from __future__ import annotations
 
