@@ -34,10 +34,9 @@ def dj101_async():
 
 def dj101_delete_attribute():
     class Box:
-        pass
+        x = 1.0
 
     box = Box()
-    box.x = 1.0
 
     def model(x):
         del box.x
