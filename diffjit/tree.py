@@ -196,7 +196,7 @@ def attributes(value: Any) -> dict[str, Any]:
     known = stored(type(value))
     if known is not None:
         return known.read(value)
-    found = {name: getattr(value, name) for name in slots(type(value)) if hasattr(value, name)}
+    found = {name: getattr(value, name) for name in all_slots(type(value)) if hasattr(value, name)}
     own = object.__getattribute__(value, "__dict__") if reads_itself(type(value)) else getattr(value, "__dict__", {})
     return found | own
 
@@ -214,7 +214,7 @@ def attribute(value: Any, name: str) -> Any:
 
 def set_attribute(value: Any, name: str, new: Any) -> None:
     """Set one attribute of a record, whatever its class does instead."""
-    if name in slots(type(value)) or not hasattr(value, "__dict__"):
+    if name in all_slots(type(value)) or not hasattr(value, "__dict__"):
         object.__setattr__(value, name, new)
     else:
         vars(value)[name] = new
@@ -225,10 +225,15 @@ def reads_itself(cls: type) -> bool:
     return is_function(cls.__getattribute__)
 
 
-@functools.cache
 def slots(cls: type) -> tuple[str, ...]:
     """The slots of a user's class: its instances change, which those of Python's library do not."""
-    if cls.__module__.split(".")[0] in {*sys.stdlib_module_names, "diffjit"}:
+    return () if cls.__module__.split(".")[0] in sys.stdlib_module_names else all_slots(cls)
+
+
+@functools.cache
+def all_slots(cls: type) -> tuple[str, ...]:
+    """The slots of a class, also of Python's library (`statistics.NormalDist`)."""
+    if cls.__module__.split(".")[0] == "diffjit":
         return ()
     names: dict[str, None] = {}
     for base in reversed(cls.__mro__):
@@ -480,4 +485,4 @@ def static_key(value: Any) -> Any:
 
 def sign_of(number: Any) -> int:
     """-1, 0 or 1."""
-    return (number > 0) - (number < 0)
+    return int(number > 0) - int(number < 0)  # NumPy does not subtract its truth values

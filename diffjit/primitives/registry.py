@@ -37,6 +37,7 @@ COMPOSITES: dict[Any, Callable[..., Any]] = {}  # NumPy's (or math's) function -
 STATELESS: set[type] = set()  # classes of SciPy whose objects are fixed: their methods are read as programs
 REAL: set[Any] = set()  # ufuncs of SciPy with a plain version for all real arguments, not only for ints in front
 PLANE: set[Any] = set()  # ufuncs of SciPy with a plain version for all numbers, complex ones too
+COMPLEX: dict[Any, Callable[..., Any]] = {}  # ufunc of SciPy -> its plain version for complex numbers alone
 CONSTANT: set[Any] = set()  # functions that are called while a program is specialised, with constants
 FUNCTIONS: dict[Any, str] = {}  # NumPy's (or math's) function -> elementwise kind
 HOLOMORPHIC: set[str] = set()  # elementwise kinds whose partial derivatives hold for complex parameters
@@ -280,6 +281,17 @@ def of_numbers(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
     """As `of_reals`, for complex numbers too."""
     PLANE.update(functions)
     return implements(*functions)
+
+
+def of_plane(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """As `implements`, of a ufunc of SciPy: for complex numbers, where it has a row for real ones."""
+
+    def register(plain: Callable[..., Any]) -> Callable[..., Any]:
+        _count["declared"] += 1
+        COMPLEX[function] = plain
+        return plain
+
+    return register
 
 
 def constant(*functions: Any) -> None:

@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+from numpy import inf
 
 from .registry import program
 
@@ -244,6 +245,17 @@ def infinite_ends(x, y):
     for k in range(1, 3):
         shares[k - 1] = shares[k - 1] + np.sin(phase[k])
     return np.sum(shares) + np.sum((depths * x)[1:-1] ** 2)
+
+
+@program(args=lambda: (0.4, 0.3), wrt=("x", "y"), tags=("language", "infinity"))
+def infinity_by_its_name(x, y, no_end=math.inf):
+    """Infinite numbers that are variables outside: second derivatives, too, of what does not reach the result."""
+    depths = np.array([inf, 1.0 + y, 2.0, no_end])
+    phase = np.cos(np.sin(x) / np.array([1.0, 2.0, 3.0, 4.0])) * depths
+    total = 0.0
+    for k in range(1, 3):
+        total += np.cos(phase[k])
+    return total
 
 
 @program(args=lambda: (np.array([0.3, -0.5, 0.7, -0.9]), 1.4), wrt=("x", "y"), tags=("language",))

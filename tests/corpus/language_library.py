@@ -1,6 +1,7 @@
 """Python's own library, as programs of numbers use it: `statistics`, `contextlib`, maps over tables beside arrays."""
 
 import contextlib
+import inspect
 import statistics
 from operator import mul
 from statistics import NormalDist, fmean, stdev
@@ -40,6 +41,24 @@ def statistics_of_groups(x):
             total += fmean(group) * total
     fitted, given = NormalDist.from_samples(x), NormalDist(x[0], x[1])
     return total + fitted.pdf(1.0) * given.cdf(x[2]) + given.inv_cdf(0.3) * statistics.quantiles(x, n=4)[1]
+
+
+STANDARD = NormalDist(0.4, 1.3)
+SIGNATURE = inspect.signature(lambda base, factor=2.0, *, shift=0.5: None)
+
+
+def bound(x, *given, **named):
+    """What a decorator does that passes on what it was given, as the function's signature has it."""
+    found = SIGNATURE.bind(x, *given, **named)
+    found.apply_defaults()
+    return found.args[0] * found.args[1] + found.kwargs["shift"]
+
+
+@program(args=lambda: (SAMPLE.copy(),), wrt=("x",), tags=("language",))
+def objects_of_the_library_from_outside(x):
+    """A normal distribution and a signature that were made outside: their attributes are slots."""
+    total = STANDARD.pdf(x[0]) * STANDARD.stdev + STANDARD.cdf(x[1]) * x[2]
+    return total * bound(x[1]) + bound(x[2], x[3], shift=x[4])
 
 
 @program(args=lambda: (SAMPLE.copy(),), wrt=("x",), tags=("language",))

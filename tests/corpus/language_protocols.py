@@ -65,3 +65,77 @@ def objects_backwards(x):
     items = reversed(Track([v * v for v in x]))
     first, second = next(items), next(items)
     return total * first + second * sum(reversed(Halves(x)))
+
+
+class Cell:
+    """A cell whose scratch attributes go when it is built; what is asked of it may not be there."""
+
+    volume = 2.0
+
+    def __init__(self, x):
+        self.scratch = x * x
+        self.volume = self.scratch + x
+        self.size = x
+
+    @property
+    def area(self):
+        return self._area
+
+    @area.setter
+    def area(self, value):
+        self._area = value
+
+    @area.deleter
+    def area(self):
+        del self._area
+
+    @property
+    def depth(self):
+        if self.size > 0.5:
+            raise AttributeError("too large")
+        return self.size
+
+
+@program(args=lambda: (np.array([0.3, 0.8, 1.4]),), wrt=("x",), tags=("language", "objects"))
+def attributes_that_are_deleted(x):
+    """`del cell.scratch`: what the class has is there again, and `hasattr` asks properties."""
+    total = 0.0
+    for v in x:
+        cell = Cell(v)
+        total += cell.scratch * cell.volume
+        del cell.scratch
+        total += v if hasattr(cell, "area") else 3.0 * v
+        cell.area = v * v
+        total += cell.area if hasattr(cell, "area") else v
+        del cell.area
+        if v > 1.0:
+            del cell.volume
+        total += cell.volume * cell.size + getattr(cell, "depth", v**3) * getattr(cell, "area", 0.5)
+    try:
+        total += cell.scratch
+    except AttributeError:
+        total += 5.0 * x[0]
+    return total
+
+
+class Gas:
+    """A model whose methods take different options."""
+
+    def pressure(self, temperature, volume=2.0):
+        return temperature / volume
+
+    def energy(self, temperature):
+        return 1.5 * temperature
+
+
+def asked(method, **options):
+    """Calls a method with those options that it has."""
+    names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
+    return method(**{name: options[name] for name in names}) * len(method.__defaults__ or (0, 0))
+
+
+@program(args=lambda: (1.3, 0.7), wrt=("t", "v"), tags=("language", "objects"))
+def methods_are_asked_for_their_options(t, v):
+    """`__code__` and `__defaults__` of a method are those of its function."""
+    gas = Gas()
+    return asked(gas.pressure, temperature=t, volume=v, mass=1.0) + asked(gas.energy, temperature=t, volume=v)

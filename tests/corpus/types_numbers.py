@@ -273,3 +273,12 @@ def ints_that_begin_as_infinite(x, sizes):
         weights[k - low] = x[k] ** 2
     squares = [v * v for v in x]
     return weights @ x[low : high + 1] * squares[low] + np.sum(np.linspace(x[0], x[high], size) ** 2) * low
+
+
+DIGITS = np.int64(2)
+
+
+@program(args=lambda: (0.7,), wrt=("x",), tags=("types",))
+def powers_by_ints_from_numpys(x):
+    """The sign of an exponent that is one of NumPy's ints from outside decides whether the power is a float."""
+    return x * 10 ** (-int(DIGITS)) + x**2 * 10 ** int(DIGITS)

@@ -34,11 +34,11 @@ def dj101_async():
 
 def dj101_delete_attribute():
     class Box:
-        pass
+        x = 1.0
+
+    box = Box()
 
     def model(x):
-        box = Box()
-        box.x = x
         del box.x
         return x * x
 

@@ -218,8 +218,9 @@ def test_edges() -> None:
     with pytest.raises(dj.NoRule, match=r"`scipy.special.jv` has no derivative by argument 1"):
         dj.grad(sc_jv_by_order)(1.5)
     assert dj.jit(lambda z: sc.jv(1, z))(1.0 + 2.0j) == sc.jv(1, 1.0 + 2.0j)
+    assert dj.grad(lambda x: np.abs(sc.jv(1, x * 1j)))(0.5) == pytest.approx(0.5 * (sc.iv(0, 0.5) + sc.iv(2, 0.5)))
     with pytest.raises(dj.NoRule, match="DJ205"):
-        dj.grad(lambda x: np.abs(sc.jv(1, x * 1j)))(0.5)
+        dj.grad(lambda x: np.abs(sc.jve(1, x * 1j)))(0.5)
     with pytest.raises(dj.UnsupportedSyntax, match="in place 3"):
         dj.jit(lambda x: sc.spherical_jn(2, x, True))(1.0)
 

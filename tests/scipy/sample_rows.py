@@ -68,6 +68,29 @@ KERNELS = stats.gaussian_kde(H)
 row("gaussian_kde outside", lambda x: KERNELS.pdf(x) + KERNELS.integrate_box_1d(-1.0, x[0]), Q)
 
 row("wofz", lambda x, y: np.abs(sc.wofz(x + 1j * y)) + np.real(sc.wofz(x)), Q, 0.3, of=sc.wofz, twice=True)
+PLANE = (
+    sc.erf, sc.erfc, sc.erfi, sc.erfcx, sc.dawsn, sc.ndtr, sc.exp1, sc.expi, sc.spence, sc.wrightomega, sc.loggamma,
+    sc.gamma, sc.rgamma, sc.psi,
+)  # fmt: skip
+for of in PLANE:
+    row(f"{of.__name__} in the plane",
+        lambda x, of=of: np.real(of((0.8 + 0.3j) * x - 0.4j)) * 0.7 + np.imag(of(1.3j - x)), Q, of=of)  # fmt: skip
+ORDERED = (sc.jv, sc.yv, sc.iv, sc.kv, sc.kve, sc.hankel1, sc.hankel2, sc.hankel1e, sc.hankel2e, sc.hyp0f1)
+for of in ORDERED:
+    row(f"{of.__name__} in the plane",
+        lambda x, of=of: np.real(of(1.5, (0.8 + 0.3j) * x)) * 0.7 + np.imag(of(2, 1.3j + x)), Q, of=of)  # fmt: skip
+row("hankel of real numbers", lambda x: np.real(sc.hankel1(0, x)) * np.imag(sc.hankel2(1.5, x)), Q, twice=True)
+row("hypergeometric in the plane",
+    lambda x: np.real(sc.hyp1f1(0.3, 2, 1j * x)) * np.imag(sc.hyp2f1(0.3, 1, 2.5, 0.4j * x)), Q,
+    of=(sc.hyp1f1, sc.hyp2f1), twice=True)  # fmt: skip
+row("loggamma in the plane twice",
+    lambda x: np.real(sc.loggamma(x + 0.3j)) * np.imag(sc.gamma(0.2 - 1j * x)), Q, twice=True)  # fmt: skip
+row("zeta", lambda a: sc.zeta(a + 1.5) * sc.zeta(a + 2.0, 0.7) + sc.zeta(3.0, a), Q, of=sc.zeta, twice=True)
+row("zipf", lambda a: stats.zipf.pmf(3, a + 1.5) + stats.zipf.logpmf(2, a + 2.0), Q)
+row("skellam", lambda a, b: stats.skellam.pmf(2, a, b) + stats.skellam.logpmf(-1, a, b) + stats.skellam.cdf(1, a, b),
+    Q, 1.3, twice=True)  # fmt: skip
+row("noncentral chi-squared", lambda x, w: stats.ncx2.pdf(x, 3, w) + stats.ncx2.cdf(x, 1.5, w) * stats.ncx2.sf(x, 4, w),
+    2.0 * Q, 0.8, twice=True)  # fmt: skip
 row("voigt_profile", sc.voigt_profile, Q, 0.4, 0.3, of=sc.voigt_profile, twice=True)
 row("voigt_profile sharp", lambda x, s: sc.voigt_profile(x, s, 0.0) + sc.voigt_profile(x, 0.0, s), Q, 0.4)
 row("lambertw", lambda x: np.real(sc.lambertw(x)) + np.imag(sc.lambertw(-x - 0.3j, -1)), Q, of=sc.lambertw, twice=True)

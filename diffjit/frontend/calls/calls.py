@@ -30,7 +30,17 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import learn
-from diffjit.primitives.registry import COMPOSITES, CONSTANT, ELEMENTWISE, FUNCTIONS, PLANE, REAL, STATELESS, unread
+from diffjit.primitives.registry import (
+    COMPLEX,
+    COMPOSITES,
+    CONSTANT,
+    ELEMENTWISE,
+    FUNCTIONS,
+    PLANE,
+    REAL,
+    STATELESS,
+    unread,
+)
 from diffjit.primitives.signatures import is_ctypes
 
 
@@ -124,13 +134,12 @@ class Calls(Mixin):
             return self.with_out(obj, lambda *a, **k: self.handled(obj, handler, list(a), k, node), args, kwargs, node)
         if obj in CONSTANT:
             return self.call_constant(obj, args, kwargs, node)
-        without_rule = self.beyond_rules(obj, args)
-        if obj in COMPOSITES and not without_rule:
-            plain = COMPOSITES[obj]
+        plain = self.plain_version(obj, args)
+        if plain is not None:
             if isinstance(plain, type):
                 return self.instantiate(plain, args, kwargs, node)
             return self.call_composite(obj, plain, args, kwargs, node)
-        if obj in FUNCTIONS and not without_rule:
+        if obj in FUNCTIONS and not self.beyond_rules(obj, args):
             return self.call_elementwise(obj, FUNCTIONS[obj], args, kwargs, node)
         if is_foreign(obj):
             raise self.foreign_array(obj, node)
@@ -235,15 +244,29 @@ class Calls(Mixin):
             raise self.type_problem("DJ308", problem, node, python=TypeError)
         return self.call(self.get_attribute(args[0], obj.__name__, node), args[1:], kwargs, node)
 
+    def plain_version(self, obj: Any, args: list[Any]) -> Any:
+        """The library's version of a function, for these arguments; None where it has none."""
+        if obj in COMPLEX and self.of_complex(args):
+            return COMPLEX[obj]
+        return COMPOSITES[obj] if obj in COMPOSITES and not self.beyond_rules(obj, args) else None
+
     def beyond_rules(self, obj: Any, args: list[Any]) -> bool:
         """SciPy's ufuncs of complex numbers, and polynomials of orders that are not ints: values without a rule."""
         if not isinstance(obj, np.ufunc) or getattr(np, obj.__name__, None) is obj or obj in PLANE:
             return False
-        numbers = [self.number(a).type for a in args if isinstance(a, Value) or av.is_number(getattr(a, "obj", None))]
-        if any(t.dtype.kind == "c" for t in numbers):
+        if self.of_complex(args):
             return True
+        numbers = self.types_of_numbers(args)
         whole = numbers and isinstance(numbers[0], Scalar) and numbers[0].dtype.kind in "iu"
         return obj in COMPOSITES and obj not in REAL and not whole
+
+    def types_of_numbers(self, args: list[Any]) -> list[Any]:
+        """Of the numbers and arrays among the arguments."""
+        return [self.number(a).type for a in args if isinstance(a, Value) or av.is_number(getattr(a, "obj", None))]
+
+    def of_complex(self, args: list[Any]) -> bool:
+        """Whether one of the arguments is complex."""
+        return any(t.dtype.kind == "c" for t in self.types_of_numbers(args))
 
     def dispatched(
         self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any, owner: tuple[Any, ...] = ()

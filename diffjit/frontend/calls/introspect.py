@@ -132,6 +132,8 @@ class Introspection(Mixin):
     def py_getattr(self, value: Any, name: Any, default: Any = None) -> Any:
         if default is None:
             return self.get_attribute(value, name.obj)
+        if (read := self.getter(value, name)) is not None:
+            return self.call(self.fn_of(_read_or), [read, value, default], {}, None)
         there = self.py_hasattr(value, name)
         return self.choose(there, lambda: self.get_attribute(value, name.obj), lambda: default)
 
@@ -206,6 +208,8 @@ class Introspection(Mixin):
         if isinstance(value, av.Fn) and value.attributes is not None and not name.obj.startswith("__"):
             return self.py_hasattr(value.attributes, name)
         held = self.object_form(value) if isinstance(value, av.Ref) else None
+        if (read := self.getter(value, name)) is not None:
+            return self.call(self.fn_of(_can_read), [read, value], {}, None)
         if isinstance(held, av.ObjC) and (self.in_library() or self.class_of(value) is held.cls):
             found = held.fields.get(name.obj)
             if isinstance(found, av.Maybe) and not self.is_class_data(held.cls, name.obj):
@@ -224,6 +228,31 @@ class Introspection(Mixin):
             if isinstance(value, Static)
             else self.ask(value, lambda cls: any(name.obj in vars(base) for base in cls.__mro__))
         )
+
+    def getter(self, value: Any, name: Any) -> Any:
+        """What reads a property of an object, which may raise an AttributeError; None of other attributes."""
+        held = self.object_form(value) if isinstance(value, av.Ref) else None
+        if not isinstance(held, av.ObjC) or name.obj in held.fields:
+            return None
+        found = self.class_lookup(held.cls, name.obj)
+        return self.accessor(found.fget, held.cls) if isinstance(found, property) else None
+
+
+def _can_read(read: Any, owner: Any) -> bool:
+    """`hasattr(owner, name)` of a property; read as a program."""
+    try:
+        read(owner)
+    except AttributeError:
+        return False
+    return True
+
+
+def _read_or(read: Any, owner: Any, default: Any) -> Any:
+    """`getattr(owner, name, default)` of a property; read as a program."""
+    try:
+        return read(owner)
+    except AttributeError:
+        return default
 
 
 @functools.cache

@@ -211,8 +211,8 @@ class Lifting(Mixin):
             return Static(value)
         if isinstance(value, (int, float, complex, np.number)):
             plain_number(value)
-            if key in self.learned.captures:
-                self.guards[key] = Guard(getter, value)
+            if key in self.learned.captures or (isinstance(value, (float, np.floating)) and np.isinf(value)):
+                self.guards[key] = Guard(getter, value)  # rules must know that it is infinite
                 return Static(value)
             if key in self.learned.signs:
                 self.signs[key] = tree.sign_of(value)

@@ -41,7 +41,16 @@ def has_plain_version(method: types.FunctionType) -> bool:
     return method in COMPOSITES
 
 
-_OF_FUNCTIONS = ("__doc__", "__annotations__", "__module__", "__qualname__")  # of a method they are its function's
+# Of a method they are its function's.
+_OF_FUNCTIONS = (
+    "__doc__",
+    "__annotations__",
+    "__module__",
+    "__qualname__",
+    "__code__",
+    "__defaults__",
+    "__kwdefaults__",
+)
 
 
 class Objects(Mixin):
@@ -513,6 +522,24 @@ class Objects(Mixin):
         if isinstance(owner, Value) and not hasattr(np.ndarray, name):
             error.python = AttributeError  # numbers and arrays take no attributes; labelled ones do
         raise error
+
+    def delete_attribute(self, owner: Any, name: str, node: Any) -> None:
+        """`del owner.name`, of an object that the program has made: it has none then, or that of its class."""
+        held = self.contents(owner) if isinstance(owner, av.Ref) and not isinstance(owner, av.Handle) else None
+        if not isinstance(held, av.ObjC) or owner.uid in self.sites.outside or owner in self.dict_owners.values():
+            cure = "make the object inside, or set the attribute to None"
+            raise self.unsupported("DJ101", f"`del` of an attribute of {describe(owner)}", node, cure)
+        found = self.class_lookup(held.cls, name)
+        own_way = self.class_lookup(held.cls, "__delattr__") is not object.__delattr__
+        if own_way or self.descriptor(held.cls, name, "__delete__") is not None:
+            raise self.unsupported("DJ101", "`del` of an attribute of a class that says itself what that does", node)
+        if isinstance(found, property) and found.fdel is not None:
+            self.call(self.accessor(found.fdel, held.cls), [owner], {}, node)
+            return
+        self.plain_attribute(owner, held, name, node)  # raises where there is none
+        if name not in held.fields:
+            raise self.type_problem("DJ317", f"attribute `{name}` is one of the class", node, python=AttributeError)
+        self.write(owner, dataclasses.replace(held, fields={n: v for n, v in held.fields.items() if n != name}))
 
 
 def _owner(cls: type, name: str) -> type | None:

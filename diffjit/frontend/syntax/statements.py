@@ -301,6 +301,8 @@ class Statements(Mixin):
                 self.bind(target.id, UNBOUND, target)
             elif isinstance(target, gast.Subscript):
                 self.delete_item(self.eval(target.value), self.eval(target.slice), target)
+            elif isinstance(target, gast.Attribute):
+                self.delete_attribute(self.eval(target.value), target.attr, target)
             else:
                 raise self.unsupported("DJ101", "`del` of this target", target)
 

@@ -401,7 +401,7 @@ def array_split(ary, indices_or_sections, axis=0):
     if np.ndim(indices_or_sections) != 0:
         ends = [*indices_or_sections, n]
     else:
-        sections = len((None,) * indices_or_sections)  # asks for a number that is known while specialising
+        sections = len((None,) * int(indices_or_sections))  # asks for a number that is known while specialising
         ends = [(k + 1) * (n // sections) + min(k + 1, n % sections) for k in places(sections)]
     starts = [0, *ends[:-1]]
     return [ary[along(axis, slice(starts[k], ends[k]))] for k in places(len(ends))]
