@@ -52,6 +52,18 @@ def of_order(function, slope, declared=of_plane):
         return own(1.0 * v, 1.0 * z if np.iscomplexobj(z) else z + 0j)  # orders that are ints would be constants
 
 
+def dilogarithm_slope(z):
+    """log(z) / (1 - z), around 1 by its series."""
+    w = z - 1.0
+    near = np.abs(w) < 0.01
+    small = np.where(near, w, 0.0)
+    series = 1.0 / 9.0 + 0.0 * small
+    for k in range(8, 0, -1):
+        series = 1.0 / k - small * series
+    away = np.where(near, 2.0, z)
+    return np.where(near, -series, np.log(away) / (1.0 - away))
+
+
 def trigamma(z):
     """The second derivative of log(gamma): upwards to its series, by reflection on the left."""
     left = np.real(z) < 0.5
@@ -73,7 +85,7 @@ of_one(sc.dawsn, lambda z, out: 1.0 - 2.0 * z * out)
 of_one(sc.ndtr, lambda z, out: np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi))
 of_one(sc.exp1, lambda z, out: -np.exp(-z) / z)
 of_one(sc.expi, lambda z, out: np.exp(z) / z)
-of_one(sc.spence, lambda z, out: np.log(z) / (1.0 - z))
+of_one(sc.spence, lambda z, out: dilogarithm_slope(z))
 of_one(sc.wrightomega, lambda z, out: out / (1.0 + out))
 of_one(sc.loggamma, lambda z, out: sc.psi(z))
 of_one(sc.gamma, lambda z, out: out * sc.psi(z))
