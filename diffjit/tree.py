@@ -467,7 +467,7 @@ def static_key(value: Any) -> Any:
     if isinstance(value, tuple):
         return kind, tuple([static_key(v) for v in value])
     if isinstance(value, (set, frozenset)):
-        return kind, frozenset([static_key(v) for v in value])
+        return kind, tuple([static_key(v) for v in value])  # a program sees the order
     if isinstance(value, range):
         return kind, (value.start, value.stop, value.step)
     if isinstance(value, slice):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from diffjit.errors import DiffjitError
 
 BACKENDS = ["python", "numba"]
 
@@ -172,3 +173,27 @@ def test_objects_that_hold_each_other_become_items(backend):
         direction = np.array([0.3, -1.0, 0.7])
         dot = dj.jvp(lightest_of_trees, (point,), (direction,), backend=backend)[1]
         np.testing.assert_allclose(dot, gradient @ direction, rtol=1e-12)
+
+
+def first_of_one_or_a_new_one(items, replace):
+    if replace > 0.5:
+        items = [11.0, 22.0, 33.0]
+    items[0] = 5.0
+    return items[0] + items[1]
+
+
+def last_of_one_or_a_new_one(items, replace):
+    if replace > 0.5:
+        items = [11.0, 22.0, 33.0, 44.0]
+    return items.pop()
+
+
+@pytest.mark.parametrize("function", [first_of_one_or_a_new_one, last_of_one_or_a_new_one])
+def test_a_change_that_the_caller_would_miss_is_refused(function):
+    given = [1.0, 2.0, 3.0]
+    with pytest.raises(DiffjitError, match="a list among the arguments is changed"):
+        dj.jit(function)(given, 0.0)
+    assert given == [1.0, 2.0, 3.0]
+    assert dj.grad(function)(given, 0.0) == (
+        [0.0, 1.0, 0.0] if function is first_of_one_or_a_new_one else [0.0, 0.0, 1.0]
+    )

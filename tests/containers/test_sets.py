@@ -210,3 +210,43 @@ def test_mistakes_are_the_program_s_own(f):
     with pytest.raises((type(plain.value), DiffjitError)) as found:
         dj.grad(f)(1.3)
     assert getattr(found.value, "code", "DJ306") in {"DJ306", "DJ308"}
+
+
+def seen_and_marked(seen, x):
+    seen.add(7)
+    seen.discard(1)
+    return x * len(seen) if 1 not in seen else x
+
+
+def joined_in_order(seen, others, x):
+    seen.update(others)
+    total = 0.0
+    for place, item in enumerate(seen):
+        total += (place + 1.0) * item * x
+    return total
+
+
+@pytest.mark.parametrize("function", [seen_and_marked, joined_in_order])
+def test_a_set_among_the_arguments_is_changed_as_python_changes_it(function):
+    others = () if function is seen_and_marked else (frozenset({4, 100, 12}),)
+    compiled = dj.jit(function)
+    for items in ({1, 2}, {1, 2, 3}, {2, 7}):
+        given, plain = set(items), set(items)
+        assert compiled(given, *others, 1.5) == function(plain, *others, 1.5)
+        assert given == plain
+
+
+def test_a_derivative_leaves_a_set_among_the_arguments_alone():
+    given = {1, 2}
+    assert dj.grad(seen_and_marked, argnums=1)(given, 1.5) == 2.0
+    assert given == {1, 2}
+
+
+def test_sets_of_equal_items_in_another_order_are_other_arguments():
+    def first(items, x):
+        return next(iter(items)) * x
+
+    one, other = {0, 8}, {8, 0}
+    compiled = dj.jit(first)
+    for items in (one, other):
+        assert compiled(items, 2.0) == first(items, 2.0)

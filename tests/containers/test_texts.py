@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
+import collections
+
 import numpy as np
 import pytest
 
@@ -102,3 +105,26 @@ def test_a_text_that_a_loop_makes_longer(monkeypatch, backend):
     with pytest.raises(dj.DiffjitError, match=r"DJ304.*a text gets longer"):
         dj.jit(lambda x: listed([v for v in x if v > 0.3], np.sum(x > 0.3)), backend=backend)(x)
     assert len(attempts) < 120
+
+
+Reading = collections.namedtuple("Reading", "value unit")  # noqa: PYI024 - what users write
+
+
+def containers_in_words(x):
+    print({5: "five", "x": x}, {}, (1, "d", x), (x,))  # noqa: T201
+    print([x, "a"], [(1, {"deep": [x, None]})], Reading(x, "m"))  # noqa: T201
+    print(f"{(x, 'b')}")  # noqa: T201
+    return x
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_containers_are_printed_as_python_prints_them(backend, capfd):
+    containers_in_words(1.5)
+    wanted = capfd.readouterr().out
+    dj.jit(containers_in_words, backend=backend)(1.5)
+    assert capfd.readouterr().out == wanted
+
+
+def test_a_search_does_not_begin_before_the_list():
+    with pytest.raises(ValueError, match="lo must be non-negative"):
+        dj.jit(lambda items: bisect.bisect(items, 1.0, -1))([0.5, 2.0])

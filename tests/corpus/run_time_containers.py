@@ -308,3 +308,20 @@ def parts_of_lists_of_unknown_length(x):
     except ValueError:
         alternate.append(x[5])
     return sum(k * v for found in (*points, row, other, alternate) for k, v in enumerate(found)) + len(row) * row[-1]
+
+
+@program(args=lambda: (np.array([1.5, 2.5, 0.5]), 3), wrt=("x",))
+def orders_until_none_is_left(x, count):
+    """In the first turn the list has a known length, in later ones not: only these would always leave the loop."""
+    found = [(x[0],)]
+    order = [0, 1, 2]
+    while True:
+        count -= 1
+        if count > 0:
+            order[0], order[-count] = order[-count], order[0]
+            found.append(tuple([x[i] ** 2 for i in order[:1]]))
+        else:
+            total = 0.0
+            for k in range(len(found)):
+                total += (k + 1.0) * found[k][0]
+            return total

@@ -30,6 +30,7 @@ from diffjit.frontend.values.templates import DynList, Leaf, Learn, describe
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import FLOAT, Scalar
 
+_CALLER = ("caller",)  # the owner of names outside of all frames
 _FLOATS: dict[Any, Scalar] = {float: FLOAT, np.float64: Scalar(np.dtype(np.float64))}
 
 
@@ -81,6 +82,12 @@ class ChangedOutside(Mixin):
         place = self.long_lists.get(array)
         if place is not None and hasattr(list, name):
             raise self._learned(place, frozenset())
+
+    def hold(self, arguments: list[Any]) -> None:
+        """The caller's names for what is among the arguments: whichever variables stand for it, it sees the changes."""
+        for k, value in enumerate(arguments):
+            if isinstance(value, (av.Ref, av.Tup)):
+                self.cells["v", _CALLER, str(k)] = value
 
     def is_given_back(self, key: tuple[Any, ...]) -> bool:
         """Whether a cell is of what lives outside of all programs."""

@@ -258,12 +258,7 @@ class Lifting(Mixin):
             keys = tuple(value)
             self._guard_container(key, Keys(getter), keys, Kind(getter))
             if isinstance(value, set | frozenset):
-                place = (key, value, getter)
-                cls = frozenset if isinstance(value, frozenset) else None
-                return self.outside(
-                    av.DictC({k: self.lift_static(k) for k in keys}, is_set=True, cls=cls, past=(("outside", keys),)),
-                    place,
-                )
+                return self.outside(self.set_from_outside(value), (key, value, getter))
 
             def read(k: Any) -> Any:
                 return self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
@@ -287,6 +282,12 @@ class Lifting(Mixin):
         else:  # one object at two places
             self.guards[key, "same"] = Guard(lambda: getter() is value, True)
         return found
+
+    def set_from_outside(self, value: set[Any] | frozenset[Any]) -> av.DictC:
+        """What a set holds that the program has not made."""
+        keys = tuple(value)
+        cls = frozenset if isinstance(value, frozenset) else None
+        return av.DictC({k: self.lift_static(k) for k in keys}, is_set=True, cls=cls, past=(("outside", keys),))
 
     def _guard_container(self, key: Any, extent: Getter, expected: Any, kind: Kind) -> None:
         """A container is of its class, and has its length or its keys; what it holds is guarded item by item."""

@@ -216,12 +216,14 @@ def _find_twins(interpreter: Interpreter, given: list[Any], values: list[Any]) -
                 interpreter.freeze(interpreter.cells, ref.uid, "is passed as two arguments")
 
 
-def _noted(interpreter: Interpreter, given: list[Any], values: list[Any]) -> Arguments:
-    """The arguments as they are before the program runs."""
+def _noted(interpreter: Interpreter, given: list[Any], values: list[Any], *, held: bool) -> Arguments:
+    """The arguments as they are before the program runs; `held`: the caller sees what becomes of them."""
     _find_twins(interpreter, given, values)
     interpreter.take_in_changed()
     noted = Arguments(interpreter)
     noted.enter(av.Tup(tuple(values)), ())
+    if held:
+        interpreter.hold(values)
     return noted
 
 
@@ -330,14 +332,14 @@ def _interpreted(
         if tree.is_record(item):
             fields = {name: argument(part, (*hint, name)) for name, part in tree.attributes(item).items()}
             return interpreter.new(av.ObjC(stand_in(type(item)), fields))
-        return Static(number(item) if isinstance(item, Labels) else item)
+        return _known(interpreter, number(item) if isinstance(item, Labels) else item)
 
     with interpreter.build.inside(body):
         interpreter.open_arenas()
         values = [argument(a, (names[k],)) for k, a in enumerate(args)]
         keywords = {name: argument(a, (name,)) for name, a in kwargs.items()}
         _name(params, places)
-        given = _noted(interpreter, [*args, *kwargs.values()], [*values, *keywords.values()])
+        given = _noted(interpreter, [*args, *kwargs.values()], [*values, *keywords.values()], held=with_changes)
         result = _called(interpreter, function, values, keywords)
         outs: list[Value] = []
         spec: Any = None
@@ -429,6 +431,11 @@ def _note_source(ir: Function, function: Callable[..., Any]) -> None:
     if code is not None:
         ir.source_file, ir.source_line = place_of(code)
     note_lines(ir)
+
+
+def _known(interpreter: Interpreter, item: Any) -> Any:
+    """A leaf without numbers: the call's key says what it is, of a set what it holds, in which order."""
+    return interpreter.new(interpreter.set_from_outside(item)) if type(item) in (set, frozenset) else Static(item)
 
 
 def _containers(interpreter: Interpreter, value: Any) -> Any:

@@ -72,7 +72,8 @@ def parts(held: Any) -> list[tuple[tuple[str, Any], Any]]:
         return [(("item", k), v) for k, v in held.items.items()]
     if isinstance(held, av.ObjC):
         return [(("attribute", n), v) for n, v in held.fields.items()]
-    raise TypeProblem("DJ319", f"{describe(held)} among the arguments is changed")
+    cure = "change a copy of it (`list(items)`), and return that"
+    raise TypeProblem("DJ319", f"{describe(held)} among the arguments is changed", cure=cure)
 
 
 def _alike(a: Any, b: Any) -> bool:

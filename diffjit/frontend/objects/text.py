@@ -18,7 +18,7 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import Array
+from diffjit.ir.types import Array, Scalar
 
 _PERCENT = re.compile(r"%(?:\(([^)]*)\))?([-+ 0#]*)(\d*|\*)(?:\.(\d*|\*))?[hlL]?([diouxXeEfFgGcrsa%])")
 
@@ -216,12 +216,28 @@ class Text(Mixin):
         if isinstance(value, av.Tup) or (isinstance(value, av.Ref) and isinstance(self.contents(value), av.ListC)):
             items = value.items if isinstance(value, av.Tup) else self.contents(value).items
             left, right = ("(", ")") if isinstance(value, av.Tup) else ("[", "]")
-            out = [(None, left)]
+            cls = value.cls if isinstance(value, av.Tup) else None
+            names = _shown_names(cls)
+            out = [(None, f"{cls.__name__}{left}" if cls is not None and names else left)]
             for k, item in enumerate(items):
                 out += [(None, ", ")] if k else []
-                out += self.flatten_text(item, "")
-            return [*out, (None, right)]
+                out += [(None, f"{names[k]}=")] if names else []
+                out += self._item_text(item)
+            alone = right == ")" and len(items) == 1 and not names
+            return [*out, (None, f",{right}" if alone else right)]
+        if isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.DictC) and _is_plain(held):
+            out = [(None, "{")]
+            for k, (key, item) in enumerate(held.items.items()):
+                out += [(None, f"{', ' if k else ''}{key!r}: "), *self._item_text(item)]
+            return [*out, (None, "}")]
         return [(None, f"<{describe(value)}>")]
+
+    def _item_text(self, item: Any) -> list[tuple[Any, str]]:
+        """An item inside the text of a container: what repr() gives."""
+        if isinstance(item, Static):
+            return [(None, repr(item.obj))]
+        of_numpy = isinstance(item, Value) and isinstance(item.type, Scalar) and not item.type.weak
+        return self.flatten_text(item, "!r" if of_numpy else "")
 
     def text_method(self, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         if isinstance(receiver, Static) and all(isinstance(a, Static) for a in (*args, *kwargs.values())):
@@ -281,3 +297,14 @@ class Text(Mixin):
             value = unnamed.pop(0) if field == "" else args[int(field)] if field.isdigit() else kwargs[field]
             parts.append(format(value.obj, spec or "") if isinstance(value, Static) else (value, spec or ""))
         return self.text(parts)
+
+
+def _is_plain(held: av.DictC) -> bool:
+    """Whether a dict is one of Python's own, with keys that are known."""
+    return not held.is_set and held.cls in (None, dict) and held.factory is None
+
+
+def _shown_names(cls: Any) -> tuple[str, ...]:
+    """The names of a named tuple's items, where its text is that of `collections.namedtuple`."""
+    own = getattr(cls, "__repr__", None)
+    return cls._fields if cls is not None and getattr(own, "__module__", None) == "collections" else ()

@@ -171,8 +171,20 @@ class Loops(Mixin):
         test: Any = (
             self.compare_kind("greater", self.trip(*loop.bounds), Static(0)) if loop.cond is None else loop.cond()
         )
-        self.when(test, lambda: loop.body(loop.bounds[:1]))
+
+        def turn() -> None:
+            loop.body(loop.bounds[:1])
+            if not self.dead and not self.certain_jumps(self.cells):  # later iterations leave it, this one does not
+                raise self._another_first(loop)
+
+        self.when(test, turn)
         return self.land("break", loop.break_uid)
+
+    def _another_first(self, loop: Loop) -> Exception:
+        """What to raise where the first iteration differs from later ones: it is written out."""
+        site = whole(loop.site)
+        peeled = self.learned.peels.get(site, 0)
+        return self._unsettled(loop) if peeled >= MAX_PEELS else Learn("peels", {site: peeled + 1})
 
     def _first_guess(self, loop: Loop, start: Cells) -> dict[Any, Template]:
         """What earlier interpretations of this loop carried, and numbers and arrays that the body binds."""

@@ -91,6 +91,8 @@ def nlargest(n, iterable, key=None):
 
 def place(a, x, lo, hi, key, behind):
     """A place at which an item keeps a list sorted, in front of its equals or behind them."""
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
     hi = len(a) if hi is None else hi
     while lo < hi:
         mid = (lo + hi) // 2
