@@ -325,3 +325,28 @@ def orders_until_none_is_left(x, count):
             for k in range(len(found)):
                 total += (k + 1.0) * found[k][0]
             return total
+
+
+@program(args=lambda: (np.array([1.5, -2.5, 0.5, 2.0]),), wrt=("x",))
+def tuples_of_as_many_as_there_are(x):
+    """A tuple of items whose number the run decides is one to whoever asks, is joined, compared and cut."""
+    positive = []
+    for k in range(len(x)):
+        if x[k] > 0:
+            positive.append(x[k])
+    kept = tuple(positive)
+    total = 0.0
+    if isinstance(kept, tuple) and type(kept) is tuple and kept != positive:
+        total += kept[0] ** 2
+    if kept == tuple(positive) and kept < (9.0,) and positive != (1.5, 0.5, 2.0):
+        total += 3.0 * kept[1]
+    longer = (x[1],) + kept[1:]
+    longer += (x[0],)
+    for k, item in enumerate(longer):
+        total += (k + 1.0) * item**2
+    best = ()
+    for k in range(3):
+        found = tuple([item * k for item in positive])
+        if sum(found) > sum(best):
+            best = found
+    return total + sum(best) + len(best)

@@ -67,8 +67,7 @@ class ContainerCalls(Mixin):
             return av.Tup(())
         collected = self.py_list(iterable)
         held = self.contents(collected)
-        # A tuple whose length is only known at run time is not changed by anyone, so a list serves.
-        return av.Tup(held.items) if isinstance(held, av.ListC) else collected
+        return av.Tup(held.items) if isinstance(held, av.ListC) else self.part_of_tuple(collected)
 
     @core(builtins.dict)
     def py_dict(self, mapping: Any = None, **kwargs: Any) -> Any:

@@ -90,8 +90,7 @@ class Introspection(Mixin):
             if getattr(held, "frozen", "") == OR_EMPTY_TUPLE:
                 problem = f"whether this is a list hangs on the path taken: it {OR_EMPTY_TUPLE}"
                 raise self.type_problem("DJ304", problem, cure="give `[]` in place of `()`")
-            self.no_part_of_tuple(value)
-            return list
+            return tuple if self.is_part_of_tuple(value) else list
         if isinstance(value, av.Range):
             return range
         if isinstance(value, av.Slice):

@@ -73,6 +73,7 @@ class Questions(Mixin):
         """
         if isinstance(owner, av.Tup) or (isinstance(owner, av.Ref) and self.is_sequence(owner)):
             return self.whole(index, TypeError)
+        self.no_part_of_tuple(index)  # into an array it is one index for each axis
         sizes = [v.type.ndim if isinstance(v.type, Array) else 0 for v in (owner, index) if isinstance(v, Value)]
         mask = sizes == [0, 0] and isinstance(index.type, Array) and index.type.dtype.kind == "b"
         return self.number(index) if mask else index

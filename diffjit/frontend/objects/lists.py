@@ -392,7 +392,7 @@ class Lists(Mixin):
         return made
 
     def part_of_tuple(self, part: av.Ref) -> av.Ref:
-        """What bounds of the run cut of a tuple: a list that nobody changes, and that does not show that it is one."""
+        """A tuple whose length the run decides: a list that nobody changes, and that does not show that it is one."""
         self.write(part, replace(self.contents(part), frozen=PART_OF_TUPLE))
         return part
 
@@ -400,11 +400,25 @@ class Lists(Mixin):
         """What is taken of a list: a part of a part of a tuple is one again."""
         return self.part_of_tuple(found) if held.frozen == PART_OF_TUPLE and isinstance(index, av.Slice) else found
 
+    def is_part_of_tuple(self, *values: Any) -> bool:
+        """Whether a list stands for a tuple in one of these places, and in no place a list for itself."""
+        held = [self.contents(v) if isinstance(v, av.Ref) else v for v in values]
+        parts = [getattr(h, "frozen", "") == PART_OF_TUPLE for h in held]
+        return any(parts) and all(p or isinstance(v, av.Tup) for p, v in zip(parts, values, strict=True))
+
+    def joined_parts(self, left: Any, right: Any, node: Any) -> av.Ref:
+        """`+` of tuples, of which one has a length that the run decides."""
+        made = self.new(av.ListC(()))
+        for part in (left, right):
+            self.list_extend(made, part, node)
+        if isinstance(self.contents(made), av.ListC):
+            self.make_dynamic(made)
+        return self.part_of_tuple(made)
+
     def no_part_of_tuple(self, value: Any) -> None:
-        """Refuse a part of a tuple where it shows that a list stands for it."""
-        held = self.contents(value) if isinstance(value, av.Ref) else None
-        if getattr(held, "frozen", "") == PART_OF_TUPLE:
-            problem = "what bounds that are only known at run time leave of a tuple is used as a whole"
+        """Refuse such a tuple where it shows that a list stands for it."""
+        if self.is_part_of_tuple(value):
+            problem = "a tuple whose length is only known at run time is used as a whole"
             raise self.type_problem("DJ307", problem, cure="go through its items, or keep them in a list or array")
 
     def made_growing(self, ref: av.Ref, index: Any) -> Any:

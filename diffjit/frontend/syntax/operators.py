@@ -104,6 +104,8 @@ class Operators(Mixin):
             return av.Format((*self.text_parts(left), *self.text_parts(right)))
         if kind == "remainder" and isinstance(left, Static) and isinstance(left.obj, str):
             return self.percent_format(left.obj, right, node)
+        if kind == "add" and self.is_part_of_tuple(left, right):
+            return self.joined_parts(left, right, node)
         for operand in (left, right):
             self.no_part_of_tuple(operand)
         self.check_sequences(kind, left, right, node)
@@ -355,8 +357,9 @@ class Operators(Mixin):
     def compare_sequences(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
         equality = kind in ("equal", "not_equal")
         if equality and (self.is_growing(left) or self.is_growing(right)):
-            for side in (left, right):
-                self.class_of(side)  # lists never equal tuples
+            classes = [self.class_of(side) for side in (left, right)]
+            if issubclass(classes[0], list) != issubclass(classes[1], list):
+                return Static(kind == "not_equal")
             same = self.truth(self.call_plain(tables.alike, left, right, node=node))
             return same if kind == "equal" else self.logical_not(same)
         classes = [self.class_of(v) for v in (left, right)]

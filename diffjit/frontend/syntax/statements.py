@@ -258,6 +258,8 @@ class Statements(Mixin):
         if isinstance(current, Value) and isinstance(current.type, Scalar):
             self.note_changed(current)
         if isinstance(current, av.Ref):
+            if self.is_part_of_tuple(current):
+                return self.binary(kind, current, value, node)
             held = self.contents(current)
             if isinstance(held, (av.ListC, DynList)) and kind == "add":
                 self.list_extend(current, value, node)
