@@ -154,7 +154,7 @@ def tangent_spec(spec: Any) -> Any:
     if isinstance(spec, TableOut):
         return TableOut(spec.keys, tangent_spec(spec.values))
     if isinstance(spec, RowsOut):
-        return RowsOut(tangent_spec(spec.item), spec.lists, spec.flags)
+        return RowsOut(tangent_spec(spec.item), spec.lists, spec.flags, spec.cls)
     if isinstance(spec, (int, np.integer, np.bool_)):
         return 0.0
     return type(spec)(0) if isinstance(spec, (float, complex)) else spec

@@ -129,3 +129,34 @@ def test_a_part_of_a_tuple_is_not_changed():
 
     with pytest.raises(dj.DiffjitError, match="DJ402"):
         dj.grad(changed, backend="python")(1.5)
+
+
+def positive_squares(x):
+    found = [(x[k] ** 2, k) for k in range(len(x)) if x[k] > 0]
+    return {"all": tuple(found), "list": found, "rest": tuple([a for a, _ in found])[1:]}
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_tuples_of_the_run_are_returned_as_such(backend):
+    x = np.array([1.0, -3.0, 2.0, 4.0])
+    assert dj.jit(positive_squares, backend=backend)(x) == positive_squares(x)
+    found, tangent = dj.jvp(positive_squares, (x,), (np.ones(4),), backend=backend)
+    assert found == positive_squares(x)
+    assert tangent["all"] == ((2.0, 0.0), (4.0, 0.0), (8.0, 0.0))
+    assert tangent["rest"] == (4.0, 8.0)
+
+
+USES = {
+    "an index for each axis": lambda x, places: x[places],
+    "repeated": lambda x, places: sum(places * 2),
+    "a key": lambda x, places: sum({places: x[0]}.values()),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_what_a_tuple_of_the_run_is_not_used_for(use):
+    def program(x):
+        return use(x, tuple([k for k in range(len(x)) if x[k] > 0]))
+
+    with pytest.raises(dj.DiffjitError, match="DJ307"):
+        dj.jit(program)(np.array([1.0, -3.0, 2.0]))

@@ -76,6 +76,7 @@ class RowsOut:
     item: Any
     lists: tuple[Any, ...]
     flags: frozenset[int]  # those that say what is None, or which one
+    cls: type = list  # or tuple
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +119,7 @@ def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
         lists = [rebuild(s, outs) for s in spec.lists]
         length = next(len(found) for found in lists if isinstance(found, list))
         rows = [found if isinstance(found, list) else [found] * length for found in lists]
-        return [rebuild(spec.item, row) for row in zip(*rows, strict=True)]
+        return spec.cls(rebuild(spec.item, row) for row in zip(*rows, strict=True))
     if isinstance(spec, tuple):
         items = [rebuild(s, outs) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
@@ -141,7 +142,7 @@ def mapped(spec: Any, leaf: Callable[[int], Any]) -> Any:
         return TableOut(spec.keys, mapped(spec.values, leaf))
     if isinstance(spec, RowsOut):
         lists = tuple(s if k in spec.flags else mapped(s, leaf) for k, s in enumerate(spec.lists))
-        return RowsOut(spec.item, lists, spec.flags)
+        return RowsOut(spec.item, lists, spec.flags, spec.cls)
     if isinstance(spec, tuple):
         items = [mapped(s, leaf) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)

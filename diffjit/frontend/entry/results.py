@@ -76,8 +76,8 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             raise TypeProblem("DJ319", f"the function returns {describe(value)}, whose nodes it makes", cure=cure)
         case av.Ref():
             interpreter.known_object(value)
-            interpreter.no_part_of_tuple(value)
-            return _heap_output(interpreter, interpreter.contents(value), outs)
+            found = _heap_output(interpreter, interpreter.contents(value), outs)
+            return _in_a_tuple(found) if interpreter.is_part_of_tuple(value) else found
         case av.Opt():
             outs.append(value.is_none)
             flag = len(outs) - 1
@@ -175,6 +175,13 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
         f"the function returns a list that grows at run time with {items} in it",
         cure="return one list per item, or arrays",
     )
+
+
+def _in_a_tuple(spec: Any) -> RowsOut:
+    """The items of a list that grows, in a tuple."""
+    if isinstance(spec, RowsOut):
+        return RowsOut(spec.item, spec.lists, spec.flags, tuple)
+    return RowsOut(Out(0), (spec,), frozenset(), tuple)
 
 
 def parts_of(fields: dict[str, Any]) -> Iterator[Any]:
