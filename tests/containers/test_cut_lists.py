@@ -106,15 +106,29 @@ def test_cut(program, backend):
     "program",
     [
         lambda t, k: t[:k] == t[:2],
+        lambda t, k: t[:k] == [*t[:2]],
+        lambda t, k: t[:k] < t[1:],
         lambda t, k: t[:k] + (1.0,),  # noqa: RUF005
-        lambda t, k: t[:k] * 2,
+        lambda t, k: (1.0,) + t[:k] + t[1:k],  # noqa: RUF005
         lambda t, k: isinstance(t[:k], tuple),
         lambda t, k: type(t[:k][1:]) is list,
         lambda t, k: t[:k],
-        lambda t, k: [1.0] + t[:k],  # noqa: RUF005
-        lambda t, k: {t[:k]: 1.0},
+        lambda t, k: {"cut": t[:k], "list": list(t[:k])},
     ],
-    ids=["compared", "joined", "repeated", "asked", "type", "returned", "joined to a list", "key"],
+    ids=["equal", "no list", "order", "joined", "joined twice", "asked", "type", "returned", "within a dict"],
+)
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_a_part_of_a_tuple_is_one(program, backend):
+    def cut(x):
+        return program((x, x * 2, x * 3), int(x))
+
+    assert dj.jit(cut, backend=backend)(2.5) == cut(2.5)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [lambda t, k: t[:k] * 2, lambda t, k: [1.0] + t[:k], lambda t, k: {t[:k]: 1.0}],  # noqa: RUF005
+    ids=["repeated", "joined to a list", "key"],
 )
 def test_a_part_of_a_tuple_is_no_list(program):
     with pytest.raises(dj.DiffjitError, match="DJ307"):
