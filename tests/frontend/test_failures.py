@@ -123,6 +123,36 @@ def test_a_try_around_a_recursive_function():
     assert dj.jit(not_caught)(2.0, 2) == 8.0
 
 
+def test_recursion_that_catches_what_it_raises():
+    def doubled(x, n):
+        if n == 0:
+            if x > 3:
+                raise ValueError(x)
+            return x * x
+        try:
+            return doubled(2 * x, n - 1) + 1
+        except ValueError:
+            return x
+
+    def within(x, n):
+        if n == 0:
+            try:
+                if x > 3:
+                    raise ValueError(x)
+            except ValueError:
+                return 3.0 * x
+            return x * x
+        try:
+            return within(2 * x, n - 1) + 1
+        except (KeyError, ValueError):
+            return x
+
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ130[\s\S]*return doubled\(2 \* x"):
+        dj.jit(doubled)(1.0, 3)
+    for x in (0.25, 1.0):
+        assert dj.jit(within)(x, 3) == within(x, 3)
+
+
 @pytest.mark.parametrize("backend", ["python", "numba"])
 @pytest.mark.parametrize("k", [2, 3, 7, -4, -9])
 def test_words_of_an_index_among_many(backend, k):

@@ -155,7 +155,7 @@ class Nested(Mixin):
         finally:
             self.cells, self.dead, self.handlers, self.lent_nodes = start, dead, handlers, lent
             self.doubts = doubts
-        self._refuse_caught(body, refused, node)
+        self._refuse_caught(body, refused, self.loc(node))
         self.refuse_other_names(body, places)
         in_place = self.changes_arrays(body, self.changed_numbers[before:])
         leaves = entry.order(call.leaves)
@@ -178,7 +178,7 @@ class Nested(Mixin):
         program = Program(ir, len(leaves), [], [], spec, arg_names=names, changes_arrays=in_place)
         return Inner(program, call, inputs)
 
-    def _refuse_caught(self, body: Block, function: str, node: Any) -> None:
+    def _refuse_caught(self, body: Block, function: str, loc: Any) -> None:
         """An error inside leaves the whole program: a `try` around the call would not catch it."""
         if not self.handlers:
             return
@@ -188,11 +188,11 @@ class Nested(Mixin):
                 found = [self.handlers[-1][1][0]]  # it may raise anything
             caught = next((e for e in found if e is not None and self.catches(e)), None)
             if caught is not None:
-                raise self.unsupported(
+                raise UnsupportedSyntax(
                     "DJ130",
                     f"{function} may raise {caught.__name__}, which a `try` around the call catches",
-                    node,
-                    "test before the call, or put the `try` inside the function",
+                    loc=loc,
+                    cure="test before the call, or put the `try` inside the function",
                 )
 
     def _changes_refused(self, function: str, what: str, node: Any) -> UnsupportedSyntax:

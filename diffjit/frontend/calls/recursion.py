@@ -139,7 +139,7 @@ class Recursion(Mixin):
                 record.handed_back = handed_back(record.function)
                 if form is not None:
                     self.share(record)
-                self._refuse_caught(record.function.body, f"`{fn.name}`, which is recursive,", node)
+                self._refuse_caught_inside(record, f"`{fn.name}`, which is recursive,", node)
                 return self.call_record(record, packed, objects, free, node, outside=True)
         raise self._recursion_refused("its arguments or result do not settle to one type", node)
 
@@ -206,6 +206,8 @@ class Recursion(Mixin):
             op = self.build.op("call", given, new, function=record.function)
             site = op, self.recursions[-1] if self.recursions else None
             (record.sites if outside else record.calls).append(site)
+            if self.handlers and not outside:
+                record.tried.append(([*self.handlers], self.loc(node)))
             made = iter(op.outputs)
         outputs = iter([given[given_back[k]] if k in given_back else next(made) for k in range(len(types))])
         found, *left = [instantiate(template, outputs, self.cells) for template in back]
@@ -290,7 +292,7 @@ class Recursion(Mixin):
     def _attempt_body(self, record: Record, fn: av.Fn, node: Any) -> bool:
         """One interpretation of the body; True when nothing had to be changed."""
         record.function.body, record.function.params, record.calls, record.settled = Block(), [], [], True
-        record.waits = False
+        record.waits, record.tried = False, []
         start, dead, handlers = self.cells, self.dead, self.handlers
         self.cells, self.handlers = dict(start), []
         self.recursions.append(record)
@@ -316,6 +318,15 @@ class Recursion(Mixin):
             self.recursions.pop()
             self.cells, self.dead, self.handlers = start, dead, handlers
         return record.settled
+
+    def _refuse_caught_inside(self, record: Record, function: str, node: Any) -> None:
+        """An error that leaves the function would leave the calls above it, too, whatever they try."""
+        for body in [f.body for f in callees(record.function)]:
+            self._refuse_caught(body, function, self.loc(node))
+            around = self.handlers
+            for self.handlers, loc in record.tried:
+                self._refuse_caught(body, function, loc)
+            self.handlers = around
 
     def _enter_body(self, record: Record) -> dict[str, Any]:
         """Parameters for arguments and cells outside; returns the arguments."""
