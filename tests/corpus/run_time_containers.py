@@ -336,9 +336,9 @@ def tuples_of_as_many_as_there_are(x):
             positive.append(x[k])
     kept = tuple(positive)
     total = 0.0
-    if isinstance(kept, tuple) and type(kept) is tuple and kept != positive:
+    if isinstance(kept, tuple) and type(kept) is tuple and kept != [1.5, 0.5, 2.0]:
         total += kept[0] ** 2
-    if kept == tuple(positive) and kept < (9.0,) and positive != (1.5, 0.5, 2.0):
+    if kept == tuple(positive) and kept < (9.0,):
         total += 3.0 * kept[1]
     longer = (x[1],) + kept[1:]
     longer += (x[0],)

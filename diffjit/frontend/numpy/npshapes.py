@@ -69,7 +69,7 @@ class NumpyShapes(Mixin):
         a = self.array(a)
         if isinstance(a.type, Scalar):
             return Static(1)
-        if isinstance(axis, Static) and axis.obj is not None:
+        if not is_none(axis):
             return self.dim(a, self.axis_of(axis, a.type.ndim))
         total: Any = Static(1)
         for k in range(a.type.ndim):

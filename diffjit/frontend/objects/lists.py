@@ -406,6 +406,12 @@ class Lists(Mixin):
         parts = [getattr(h, "frozen", "") == PART_OF_TUPLE for h in held]
         return any(parts) and all(p or isinstance(v, av.Tup) for p, v in zip(parts, values, strict=True))
 
+    def list_and_tuple(self, one: Any, other: Any) -> bool:
+        """Whether these are a list for sure, and a tuple: of a growing list, an item may have been either."""
+        held = self.contents(one) if isinstance(one, av.Ref) else None
+        is_list = isinstance(held, av.ListC) and not held.frozen
+        return is_list and (isinstance(other, av.Tup) or self.is_part_of_tuple(other))
+
     def joined_parts(self, left: Any, right: Any, node: Any) -> av.Ref:
         """`+` of tuples, of which one has a length that the run decides."""
         made = self.new(av.ListC(()))

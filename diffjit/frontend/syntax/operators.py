@@ -357,8 +357,9 @@ class Operators(Mixin):
     def compare_sequences(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
         equality = kind in ("equal", "not_equal")
         if equality and (self.is_growing(left) or self.is_growing(right)):
-            classes = [self.class_of(side) for side in (left, right)]
-            if issubclass(classes[0], list) != issubclass(classes[1], list):
+            for side in (left, right):
+                self.class_of(side)  # refused where that hangs on the path
+            if self.list_and_tuple(left, right) or self.list_and_tuple(right, left):
                 return Static(kind == "not_equal")
             same = self.truth(self.call_plain(tables.alike, left, right, node=node))
             return same if kind == "equal" else self.logical_not(same)

@@ -143,7 +143,7 @@ def fliplr(m):
 @implements(np.flipud)
 def flipud(m):
     """Reverse the first axis."""
-    return m[::-1]
+    return np.asarray(m)[::-1]
 
 
 @implements(np.rot90)
