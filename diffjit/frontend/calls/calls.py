@@ -246,7 +246,7 @@ class Calls(Mixin):
 
     def plain_version(self, obj: Any, args: list[Any]) -> Any:
         """The library's version of a function, for these arguments; None where it has none."""
-        if obj in COMPLEX and self.of_complex(args):
+        if obj in COMPLEX and _some_complex(self.types_of_numbers(args)):
             return COMPLEX[obj]
         return COMPOSITES[obj] if obj in COMPOSITES and not self.beyond_rules(obj, args) else None
 
@@ -254,19 +254,15 @@ class Calls(Mixin):
         """SciPy's ufuncs of complex numbers, and polynomials of orders that are not ints: values without a rule."""
         if not isinstance(obj, np.ufunc) or getattr(np, obj.__name__, None) is obj or obj in PLANE:
             return False
-        if self.of_complex(args):
-            return True
         numbers = self.types_of_numbers(args)
+        if _some_complex(numbers):
+            return True
         whole = numbers and isinstance(numbers[0], Scalar) and numbers[0].dtype.kind in "iu"
         return obj in COMPOSITES and obj not in REAL and not whole
 
     def types_of_numbers(self, args: list[Any]) -> list[Any]:
         """Of the numbers and arrays among the arguments."""
         return [self.number(a).type for a in args if isinstance(a, Value) or av.is_number(getattr(a, "obj", None))]
-
-    def of_complex(self, args: list[Any]) -> bool:
-        """Whether one of the arguments is complex."""
-        return any(t.dtype.kind == "c" for t in self.types_of_numbers(args))
 
     def dispatched(
         self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any, owner: tuple[Any, ...] = ()
@@ -588,3 +584,7 @@ def is_of_values(obj: Any) -> bool:
 def _alike(given: Any, default: Any) -> bool:
     """Whether an argument is what a parameter has anyway."""
     return given is default or (type(given) is type(default) and not isinstance(given, np.ndarray) and given == default)
+
+
+def _some_complex(numbers: list[Any]) -> bool:
+    return any(t.dtype.kind == "c" for t in numbers)

@@ -36,9 +36,7 @@ class Record:
     form: Any = None  # of the arguments in each call, where it is not recursive (`repeated`)
     settled: bool = True
     waits: bool = False  # some path in it calls a function around it whose result is not known yet
-    tried: list[Any] = field(
-        default_factory=list
-    )  # what catches errors around its calls of itself, and where these are
+    tried: list[Any] = field(default_factory=list)  # the handlers around its calls of itself, and where these are
     filled: int = 0  # operations at the head of its body that make its lists of what it is given
     stacked: bool = False  # becomes a loop with a stack: lists outside are the program's own in it
     parts: set[Any] = field(default_factory=set)  # functions that become parts of its loop

@@ -321,11 +321,14 @@ class Recursion(Mixin):
 
     def _refuse_caught_inside(self, record: Record, function: str, node: Any) -> None:
         """An error that leaves the function would leave the calls above it, too, whatever they try."""
-        for body in [f.body for f in callees(record.function)]:
-            self._refuse_caught(body, function, self.loc(node))
-            around = self.handlers
-            for self.handlers, loc in record.tried:
-                self._refuse_caught(body, function, loc)
+        around = self.handlers
+        bodies = [f.body for f in callees(record.function)] if around or record.tried else []
+        try:
+            for handlers, loc in ((around, self.loc(node)), *record.tried):
+                self.handlers = handlers
+                for body in bodies:
+                    self._refuse_caught(body, function, loc)
+        finally:
             self.handlers = around
 
     def _enter_body(self, record: Record) -> dict[str, Any]:

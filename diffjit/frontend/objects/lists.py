@@ -400,11 +400,9 @@ class Lists(Mixin):
         """What is taken of a list: a part of a part of a tuple is one again."""
         return self.part_of_tuple(found) if held.frozen == PART_OF_TUPLE and isinstance(index, av.Slice) else found
 
-    def is_part_of_tuple(self, *values: Any) -> bool:
-        """Whether a list stands for a tuple in one of these places, and in no place a list for itself."""
-        held = [self.contents(v) if isinstance(v, av.Ref) else v for v in values]
-        parts = [getattr(h, "frozen", "") == PART_OF_TUPLE for h in held]
-        return any(parts) and all(p or isinstance(v, av.Tup) for p, v in zip(parts, values, strict=True))
+    def is_part_of_tuple(self, value: Any) -> bool:
+        """Whether a list stands for a tuple."""
+        return isinstance(value, av.Ref) and getattr(self.contents(value), "frozen", "") == PART_OF_TUPLE
 
     def list_and_tuple(self, one: Any, other: Any) -> bool:
         """Whether these are a list for sure, and a tuple: of a growing list, an item may have been either."""
@@ -412,8 +410,11 @@ class Lists(Mixin):
         is_list = isinstance(held, av.ListC) and not held.frozen
         return is_list and (isinstance(other, av.Tup) or self.is_part_of_tuple(other))
 
-    def joined_parts(self, left: Any, right: Any, node: Any) -> av.Ref:
-        """`+` of tuples, of which one has a length that the run decides."""
+    def joined_parts(self, kind: str, left: Any, right: Any, node: Any) -> av.Ref:
+        """An operator where a tuple has a length that the run decides: `+` of tuples."""
+        if kind != "add" or not all(isinstance(v, av.Tup) or self.is_part_of_tuple(v) for v in (left, right)):
+            self.no_part_of_tuple(left)
+            self.no_part_of_tuple(right)
         made = self.new(av.ListC(()))
         for part in (left, right):
             self.list_extend(made, part, node)

@@ -104,10 +104,8 @@ class Operators(Mixin):
             return av.Format((*self.text_parts(left), *self.text_parts(right)))
         if kind == "remainder" and isinstance(left, Static) and isinstance(left.obj, str):
             return self.percent_format(left.obj, right, node)
-        if kind == "add" and self.is_part_of_tuple(left, right):
-            return self.joined_parts(left, right, node)
-        for operand in (left, right):
-            self.no_part_of_tuple(operand)
+        if self.is_part_of_tuple(left) or self.is_part_of_tuple(right):
+            return self.joined_parts(kind, left, right, node)
         self.check_sequences(kind, left, right, node)
         if kind in ("add", "multiply") and (self.is_sequence(left) or self.is_sequence(right)):
             joined = self.sequence_operator(kind, left, right, node)

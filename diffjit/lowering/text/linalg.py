@@ -92,6 +92,11 @@ def _stack(printer: LoweredPrinter, operands: list[Operand], lines: Lines) -> tu
     return indices, lengths
 
 
+def _result_at(result: str, indices: list[str]) -> str:
+    """One of a stack of results, by ints alone: Numba knows then that it stands by rows, too."""
+    return f"{result}[{', '.join(indices)}]" if indices else result
+
+
 @statement("matmul")
 def _matmul(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     dtype = op.out.type.dtype  # type: ignore[union-attr]
@@ -110,8 +115,7 @@ def _matmul(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[st
     indices, lengths = _stack(printer, [a, b], lines)
     shape = [*lengths, *([a.length(-2)] if a.core > 1 else []), *([b.length(-1)] if b.core > 1 else [])]
     lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text(shape)})")
-    tail = [":"] * (len(shape) - len(lengths))
-    out = f"{outs[0]}[{', '.join(indices + tail)}]" if indices else outs[0]
+    out = _result_at(outs[0], indices)
     spare = []
     contiguous = all(_item_layout(o) in ("C", "F") for o in (a, b))  # as BLAS takes them, whatever the strides
     if a.core == b.core == 2 and dtype.kind in "fc" and not contiguous:
@@ -227,8 +231,7 @@ def _solve(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str
     lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text(shape)})")
     work = _work(printer, dtype, "lu", [n, n], lines), _work(printer, dtype, "right", [n, *columns], lines)
     pivots = _work(printer, np.dtype(np.int32), "pivots", [n], lines)
-    tail = [":"] * (len(shape) - len(lengths))
-    out = f"{outs[0]}[{', '.join(indices + tail)}]" if indices else outs[0]
+    out = _result_at(outs[0], indices)
     with lines.loops(indices, lengths):
         function = "solve_vector" if vector else "solve_matrix"
         lines.add(f"{function}({a.item(indices)}, {b.item(indices)}, {out}, {', '.join(work)}, {pivots})", inside=True)
@@ -241,11 +244,10 @@ def _inv(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str],
     n = _square(printer, a, lines)
     indices, lengths = _stack(printer, [a], lines)
     lines.add(f"{outs[0]} = {printer.empty(dtype, outs[0])}({tuple_text([*lengths, n, n])})")
-    out = f"{outs[0]}[{', '.join([*indices, ':', ':'])}]" if indices else outs[0]
+    out = _result_at(outs[0], indices)
     if op.kind == "cholesky":
-        lower = _work(printer, dtype, "lower", [n, n], lines)
         with lines.loops(indices, lengths):
-            lines.add(f"cholesky_factor({a.item(indices)}, {out}, {lower})", inside=True)
+            lines.add(f"cholesky_factor({a.item(indices)}, {out})", inside=True)
         return
     work = _work(printer, dtype, "lu", [n, n], lines), _work(printer, dtype, "right", [n, n], lines)
     pivots = _work(printer, np.dtype(np.int32), "pivots", [n], lines)
@@ -286,7 +288,7 @@ def _eigh(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str]
         _work(printer, real, "real_work", [f"1 + 5 * {n} + 2 * {n} * {n}"], lines),
         _work(printer, np.dtype(np.int32), "int_work", [f"3 + 5 * {n}"], lines),
     ]
-    out = f"{outs[0]}[{', '.join([*indices, ':', ':'])}]" if indices else outs[0]
+    out = _result_at(outs[0], indices)
     with lines.loops(indices, lengths):
         matrix = f"{a.item(indices)}, {int(op.attrs['upper'])}"
         lines.add(f"hermitian_vectors({matrix}, {out}, {', '.join(spare)})", inside=True)
@@ -314,7 +316,7 @@ def _svd(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str],
         _work(printer, real, "real_work", [f"1 + 7 * {k} * {k} + 7 * {k} + 2 * {longer} * {k}"], lines),
         _work(printer, np.dtype(np.int32), "int_work", [f"1 + 8 * {k}"], lines),
     ]
-    out = f"{outs[0]}[{', '.join([*indices, ':', ':'])}]" if indices else outs[0]
+    out = _result_at(outs[0], indices)
     with lines.loops(indices, lengths):
         lines.add(f"singular_vectors({a.item(indices)}, {out}, {', '.join(spare)})", inside=True)
 

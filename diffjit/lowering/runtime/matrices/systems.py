@@ -29,7 +29,7 @@ from diffjit.lowering.runtime.matrices.operands import (
     slot,
     usable,
 )
-from diffjit.lowering.runtime.matrices.triangles import in_rows, triangle_of, trsm, trsv
+from diffjit.lowering.runtime.matrices.triangles import triangle_of, trsm, trsv
 
 
 def _lapack(name: str, arity: int, emit: Any) -> Any:
@@ -160,7 +160,7 @@ def solve_vector(a: Any, b: Any, out: Any, lu: Any, right: Any, pivots: Any) -> 
     if n == 0:
         return
     form = triangle_of(a)
-    if form != 0 and usable(a) and in_rows(out):
+    if form != 0 and usable(a):
         for i in parallel(n):
             out.inside[i] = b.inside[i]
         trsv(a, form, out)
@@ -185,7 +185,7 @@ def solve_matrix(a: Any, b: Any, out: Any, lu: Any, right: Any, pivots: Any) -> 
     if n == 0 or m == 0:
         return
     form = triangle_of(a)
-    if form != 0 and usable(a) and in_rows(out):
+    if form != 0 and usable(a):
         for i in range(n):
             for j in parallel(m):
                 out.inside[i, j] = b.inside[i, j]
@@ -214,7 +214,7 @@ def invert(a: Any, out: Any, lu: Any, right: Any, pivots: Any) -> Any:
     if n == 0:
         return
     form = triangle_of(a)
-    if form != 0 and usable(a) and in_rows(out):
+    if form != 0 and usable(a):
         for i in range(n):
             for j in parallel(n):
                 out.inside[i, j] = 0
@@ -255,33 +255,23 @@ def determinant(a: Any, one: Any, lu: Any, pivots: Any) -> Any:
 
 
 @written(nothing)
-def cholesky_factor(a: Any, out: Any, work: Any) -> Any:
-    """The lower factor; reads the lower triangle alone. `work` (n, n) is in Fortran order."""
+def cholesky_factor(a: Any, out: Any) -> Any:
+    """The lower factor; reads the lower triangle alone.
+
+    LAPACK sees the transpose, whose factor u' u = a' is the transpose of this one.
+    """
     n = a.shape[0]
     shaped(a, n, n)
-    shaped(work, n, n)
     shaped(out, n, n)
     if n == 0:
         return
-    if in_rows(out):  # LAPACK sees the transpose, whose factor u' u = a' is the transpose of this one
-        for i in range(n):
-            for j in parallel(i + 1):
-                out.inside[i, j] = a.inside[i, j]
-        require_positive(potrf(out))
-        for i in range(n):
-            for j in parallel(i + 1, n):
-                out.inside[i, j] = 0
-        return
     for i in range(n):
         for j in parallel(i + 1):
-            work.inside[j, i] = a.inside[i, j]
-    require_positive(potrf(work))
+            out.inside[i, j] = a.inside[i, j]
+    require_positive(potrf(out))
     for i in range(n):
-        for j in range(n):
-            if j <= i:
-                out.inside[i, j] = work.inside[j, i]
-            else:
-                out.inside[i, j] = 0
+        for j in parallel(i + 1, n):
+            out.inside[i, j] = 0
 
 
 @written(lambda *_kinds: types.boolean)

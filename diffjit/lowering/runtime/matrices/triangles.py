@@ -1,6 +1,7 @@
 """Triangular systems: told from others when they run, and solved by substitution.
 
-Programs solve them by `np.linalg.solve`, as do rules (that of `cholesky`). To factorise them takes n times as long.
+Programs solve them by `np.linalg.solve`, as do rules (that of `cholesky`). To factorise one takes n times
+as long as to solve for a vector.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from llvmlite import ir as llvm_ir
 from numba.core import types
 
 from diffjit.lowering.llvm.elements import DATA, SHAPE, STRIDES
-from diffjit.lowering.runtime.build import I1, I8, I32, I64, declared, operation, written
+from diffjit.lowering.runtime.build import I8, I32, I64, declared, operation, written
 from diffjit.lowering.runtime.matrices.operands import as_columns, is_blas, letter_of, number, shaped, slot
 from diffjit.lowering.runtime.memory import strides_of
 
@@ -56,8 +57,6 @@ def _emit_triangle_of(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
 
 
 triangle_of = operation("triangle_of", 1, lambda *_k: types.int64, _emit_triangle_of)
-# Whether the elements of a result stand as BLAS writes them.
-in_rows = operation("in_rows", 1, lambda *_k: types.boolean, lambda _c, _b, kinds, _a: I1(kinds[0].layout == "C"))
 
 
 def _emit_substitution(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
@@ -81,18 +80,8 @@ def _emit_substitution(context: Any, builder: Any, kinds: Any, args: Any) -> Any
         m = slot(builder, builder.trunc(builder.extract_value(x, (SHAPE, 1)), I32))
         one = slot(builder, number(context, builder, kinds[0], 1.0))
         operands = [
-            slot(builder, I8(ord("R"))),
-            triangle,
-            slot(builder, letter),
-            plain,
-            m,
-            n,
-            one,
-            matrix,
-            ld,
-            result,
-            m,
-        ]
+            slot(builder, I8(ord("R"))), triangle, slot(builder, letter), plain, m, n, one, matrix, ld, result, m,
+        ]  # fmt: skip
     name = f"dj_{letter_of(kinds[0])}{'trsv' if kinds[2].ndim == 1 else 'trsm'}"
     builder.call(declared(builder, name, llvm_ir.VoidType(), *(o.type for o in operands)), operands)
     return context.get_dummy_value()
@@ -100,7 +89,7 @@ def _emit_substitution(context: Any, builder: Any, kinds: Any, args: Any) -> Any
 
 def _substitution(name: str, dimensions: int) -> Any:
     def typing(a: Any, _form: Any, x: Any) -> Any:
-        return types.none if is_blas(a) and is_blas(x) and x.ndim == dimensions else None
+        return types.none if is_blas(a) and is_blas(x) and (x.ndim, x.layout) == (dimensions, "C") else None
 
     return operation(name, 3, typing, _emit_substitution)
 
