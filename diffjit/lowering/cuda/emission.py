@@ -21,7 +21,6 @@ from diffjit.lowering.cuda import images, launch, products
 from diffjit.lowering.cuda.devices import WATCHED
 from diffjit.lowering.cuda.rooms import START
 from diffjit.lowering.llvm.elements import DATA, MEMINFO, PARENT
-from diffjit.lowering.runtime import moves
 from diffjit.lowering.runtime.build import fail_if
 
 _I8, _I32, _I64 = (llvm_ir.IntType(n) for n in (8, 32, 64))
@@ -70,15 +69,15 @@ def _asked(builder: Any, record: Any, count: Any, flat: list[Any], work: Any) ->
 
 
 def moved(
-    context: Any, builder: Any, name: str, given: tuple[list[Any], list[Any]], count: Any, body: Any
+    context: Any, builder: Any, name: str, given: tuple[list[Any], list[Any]], count: Any, turns: Any
 ) -> Any | None:
     """Emit: have the device do something with the elements of arrays (types and values of `given`): what it answers.
 
-    None where it cannot. `body` emits it for one element, from addresses and numbers (`runtime.moves`).
+    None where it cannot. `turns(builder, values, ends)` emits those between two numbers (`runtime.moves`).
     """
     kinds, values = given
     fields, flat = _fields(context, builder, kinds, values)
-    text = _part(context, name, kinds, [v.type for v in flat], body)
+    text = _part(context, name, kinds, [v.type for v in flat], turns)
     try:
         image = _made_once(context.lower.device, text, name, tuple(fields))
     except images.Refused:
@@ -99,14 +98,14 @@ def multiplied(context: Any, builder: Any, words: list[Any]) -> Any:
     return builder.icmp_signed("==", answer, _I64(launch.DONE))
 
 
-def _part(context: Any, name: str, kinds: list[Any], numbers: list[Any], body: Any) -> str:
+def _part(context: Any, name: str, kinds: list[Any], numbers: list[Any], turns: Any) -> str:
     """The module of a function for a part of a range of elements."""
     module = llvm_ir.Module(name)
     head = [_I64.as_pointer(), _BYTES, _I64, _I64]
     function = llvm_ir.Function(module, llvm_ir.FunctionType(_I32, [*head, *numbers]), name)
     builder = llvm_ir.IRBuilder(function.append_basic_block("entry"))
     values = context.get_arg_packer(kinds).from_arguments(builder, list(function.args[len(head) :]))
-    moves.turns(context, builder, kinds, list(values), (function.args[2], function.args[3]), body)
+    turns(builder, list(values), (function.args[2], function.args[3]))
     builder.ret(_I32(0))
     return str(llvm.parse_assembly(str(module)))  # in the form of LLVM's own text
 

@@ -19,6 +19,7 @@ _UNKNOWN = "unknown"
 _MOST = 96  # the lists of scopes are as long as there are arrays
 # Those that write to their first argument.
 _FILL = frozenset({"fill", "copy_into", "add_into", "fill_spread", "copy_into_spread", "add_into_spread"})
+_SHIFTED = "add_shifted_"  # one function for each set of shifts
 _SAME = frozenset({"seal", "stretched"})  # give their first argument, or a view of it
 _SAME_OR_NEW = frozenset({"fitted", "fitted_source", "fitted_index", "fitted_value"})
 
@@ -119,7 +120,8 @@ class Scopes:
                     names.add(inst.target.name)
                 elif isinstance(inst, IR.Assign) and isinstance(inst.value, IR.Expr) and inst.value.op == "call":
                     name = self.names.get(inst.value.func.name, "")
-                    names |= {a.name for a in inst.value.args[:1] if name in _FILL}
+                    fills = name in _FILL or name.startswith(_SHIFTED)
+                    names |= {a.name for a in inst.value.args[:1] if fills}
         return {r for name in names for r in self.origins.get(name, ())}
 
     def writes(self, argument: int) -> bool:

@@ -12,12 +12,12 @@ Allocation, counting references and release take as long as a hundred additions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from diffjit.analysis.manager import analyses
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.ops import Raises, Row, declare
-from diffjit.ir.types import Array, is_ref
+from diffjit.ir.types import Array, Scalar, is_ref
 from diffjit.ir.walk import walk
 
 HOLD = "hold"
@@ -76,6 +76,12 @@ def _kept(function: Function) -> set[Value]:
             for v in region.results:
                 keep(v)
     return kept
+
+
+def framed(function: Function, used: Mapping[Value, Collection[Op | Block]]) -> set[Value]:
+    """The stacks of numbers that a function makes, pushes on and pops from, and gives to nothing else."""
+    made = (op.out for op in walk(function.body) if op.kind == "stack_new" and isinstance(op.out.type.elem, Scalar))
+    return {v for v in made if all(isinstance(op, Op) and op.kind in ("push", "pop") for op in used.get(v, ()))}
 
 
 def _in_loops(function: Function) -> Iterator[Op]:

@@ -19,7 +19,7 @@ from diffjit.lowering.llvm.numba_internals import ListInside
 from diffjit.lowering.runtime.build import I1, I64, operation
 from diffjit.lowering.runtime.typespec import numba_type
 
-_FIRST = 16  # items that a new list has room for
+FIRST = 16  # items that a new list has room for
 
 
 def _call(context: Any, builder: Any, what: str, ty: Any, result: Any, args: list[Any], emit: Any) -> Any:
@@ -33,7 +33,7 @@ def _call(context: Any, builder: Any, what: str, ty: Any, result: Any, args: lis
     return builder.call(fn, arguments)
 
 
-def _refused(b: Any, condition: Any, where: list[Any], kind: int, *payload: Any, given: Any = cgutils.true_bit) -> None:
+def refused(b: Any, condition: Any, where: list[Any], kind: int, *payload: Any, given: Any = cgutils.true_bit) -> None:
     """In such a function: where the condition holds, note a failure and return what says so."""
     with b.if_then(condition, likely=False):
         note_failure(b, where, kind, *payload)
@@ -41,43 +41,48 @@ def _refused(b: Any, condition: Any, where: list[Any], kind: int, *payload: Any,
         with_dead_end(b)
 
 
+def call_or_stop(context: Any, builder: Any, what: str, ty: Any, args: list[Any], emit: Any) -> None:
+    """Call a function that tells whether it has failed."""
+    stop_if(context, builder, _call(context, builder, what, ty, I1, args, emit))
+
+
 # Room -----------------------------------------------------------------------------------------------------------------
 
 
-def _made(context: Any, builder: Any, ty: Any, room: Any, size: Any) -> Any:
+def new(context: Any, builder: Any, ty: Any, room: Any, size: Any) -> Any:
     """A list with room for some items, of a size; its items are zero."""
     kind = context.get_value_type(ty)
 
     def emit(b: Any, *args: Any) -> None:
-        there_is, made = ListInside.allocate_ex(context, b, ty, args[2])
-        _refused(b, b.not_(there_is), list(args[:2]), NO_MEMORY, given=llvm_ir.Constant(kind, None))
-        made.size = args[3]
-        b.ret(made.value)
+        there_is, new = ListInside.allocate_ex(context, b, ty, args[2])
+        refused(b, b.not_(there_is), list(args[:2]), NO_MEMORY, given=llvm_ir.Constant(kind, None))
+        new.size = args[3]
+        b.ret(new.value)
 
     arguments = [*site(context), room, size]
-    made = builder.call(outline(builder, f"diffjit_list_{ty.dtype}", kind, arguments, emit), arguments)
-    stop_if(context, builder, cgutils.is_null(builder, builder.extract_value(made, 0)))
-    return made
+    value = builder.call(outline(builder, f"diffjit_list_{ty.dtype}", kind, arguments, emit), arguments)
+    stop_if(context, builder, cgutils.is_null(builder, builder.extract_value(value, 0)))
+    return value
 
 
 @cache
 def new_list(spec: str) -> Any:
     """`new_list()`: an empty list of one type."""
     ty = types.List(numba_type(spec), reflected=False)
-    return operation("new_list", 0, lambda: ty, lambda c, b, _k, _a: _made(c, b, ty, I64(_FIRST), I64(0)))
+    return operation("new_list", 0, lambda: ty, lambda c, b, _k, _a: new(c, b, ty, I64(FIRST), I64(0)))
 
 
-def _grown(context: Any, b: Any, where: list[Any], ty: Any, items: Any) -> Any:
+def grown(context: Any, b: Any, where: list[Any], ty: Any, items: Any) -> Any:
     """Make room; whether there is memory for it. Rare, and much code, so not put where a list is appended to."""
 
     def emit(inner: Any, *args: Any) -> None:
-        made = ListInside(context, inner, ty, args[2])
-        size = made.size
-        room = inner.add(inner.shl(size, I64(1)), I64(_FIRST))
-        refused = cgutils.is_null(inner, made.with_room(room))
-        _refused(inner, refused, list(args[:2]), NO_MEMORY, given=cgutils.false_bit)
+        longer = ListInside(context, inner, ty, args[2])
+        size = longer.size
+        room = inner.add(inner.shl(size, I64(1)), I64(FIRST))
+        none = cgutils.is_null(inner, longer.with_room(room))
+        refused(inner, none, list(args[:2]), NO_MEMORY, given=cgutils.false_bit)
         if context.data_model_manager[ty.dtype].contains_nrt_meminfo():
-            made.zfill(size, room)  # references that are not there yet; numbers that are not there nobody reads
+            longer.zfill(size, room)  # references that are not there yet; numbers that are not there nobody reads
         inner.ret(cgutils.true_bit)
 
     arguments = [*where, items]
@@ -89,7 +94,7 @@ def _room_for_one(context: Any, b: Any, where: list[Any], ty: Any, items: Any) -
     payload = ListInside(context, b, ty, items).payload
     size = payload.size
     full = b.icmp_signed(">=", size, payload.allocated)
-    with b.if_then(full, likely=False), b.if_then(b.not_(_grown(context, b, where, ty, items)), likely=False):
+    with b.if_then(full, likely=False), b.if_then(b.not_(grown(context, b, where, ty, items)), likely=False):
         b.ret(cgutils.true_bit)
         with_dead_end(b)
     return size
@@ -109,7 +114,7 @@ def _emit_append(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         b.ret(cgutils.false_bit)
 
     given = [items, context.cast(builder, value, kind, ty.dtype)]
-    stop_if(context, builder, _call(context, builder, "append", ty, I1, given, emit))
+    call_or_stop(context, builder, "append", ty, given, emit)
     return context.get_dummy_value()
 
 
@@ -119,11 +124,11 @@ append = operation("append", 2, lambda _l, _v: types.none, _emit_append)
 def _place(b: Any, where: list[Any], size: Any, index: Any) -> Any:
     """In a function that tells whether it has failed: where an item stands."""
     at = wrapped(b, index, size)
-    _refused(b, b.icmp_unsigned(">=", at, size), where, LIST_INDEX)
+    refused(b, b.icmp_unsigned(">=", at, size), where, LIST_INDEX)
     return at
 
 
-def _item_or_stop(context: Any, builder: Any, what: str, ty: Any, args: list[Any], emit: Any) -> Any:
+def item_or_stop(context: Any, builder: Any, what: str, ty: Any, args: list[Any], emit: Any) -> Any:
     """Call a function that gives an item, or fails."""
     kind = context.get_value_type(ty.dtype)
 
@@ -132,7 +137,7 @@ def _item_or_stop(context: Any, builder: Any, what: str, ty: Any, args: list[Any
         b.ret(cgutils.false_bit)
 
     place = result_place(builder, kind)
-    stop_if(context, builder, _call(context, builder, what, ty, I1, [*args, place], body))
+    call_or_stop(context, builder, what, ty, [*args, place], body)
     return builder.load(place)
 
 
@@ -145,7 +150,7 @@ def _emit_item(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         context.nrt.incref(b, ty.dtype, value)
         return value
 
-    return _item_or_stop(context, builder, "item", ty, list(args), emit)
+    return item_or_stop(context, builder, "item", ty, list(args), emit)
 
 
 item_of = operation("item_of", 2, lambda ty, _i: ty.dtype, _emit_item)
@@ -160,7 +165,7 @@ def _emit_put(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         b.ret(cgutils.false_bit)
 
     given = [items, context.cast(builder, value, kind, ty.dtype), index]
-    stop_if(context, builder, _call(context, builder, "put", ty, I1, given, emit))
+    call_or_stop(context, builder, "put", ty, given, emit)
     return context.get_dummy_value()
 
 
@@ -174,13 +179,13 @@ def _emit_pop_last(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     def emit(b: Any, where: list[Any], whole: Any) -> Any:
         made = ListInside(context, b, ty, whole)
         size = made.size
-        _refused(b, b.icmp_signed("==", size, I64(0)), where, EMPTY_POP)
+        refused(b, b.icmp_signed("==", size, I64(0)), where, EMPTY_POP)
         last = b.sub(size, I64(1))
         value = made.getitem(last)  # its reference moves to the caller
         made.size = last
         return value
 
-    return _item_or_stop(context, builder, "pop", ty, list(args), emit)
+    return item_or_stop(context, builder, "pop", ty, list(args), emit)
 
 
 pop_last = operation("pop_last", 1, lambda ty: ty.dtype, _emit_pop_last)
@@ -194,14 +199,14 @@ def _emit_pop_at(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         size = made.size
         some = b.select(b.icmp_signed(">", size, I64(0)), I64(1), I64(0))
         at = wrapped(b, index, size)
-        _refused(b, b.icmp_unsigned(">=", at, size), where, EMPTY_POP, some)
+        refused(b, b.icmp_unsigned(">=", at, size), where, EMPTY_POP, some)
         value = made.getitem(at)  # its reference moves to the caller
         last, behind = b.sub(size, I64(1)), b.add(at, I64(1))
         made.move(at, behind, b.sub(last, at))
         made.size = last
         return value
 
-    return _item_or_stop(context, builder, "pop_at", ty, list(args), emit)
+    return item_or_stop(context, builder, "pop_at", ty, list(args), emit)
 
 
 pop_at = operation("pop_at", 2, lambda ty, _i: ty.dtype, _emit_pop_at)
@@ -222,7 +227,7 @@ def _emit_insert(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         b.ret(cgutils.false_bit)
 
     given = [items, context.cast(builder, value, kind, ty.dtype), index]
-    stop_if(context, builder, _call(context, builder, "insert", ty, I1, given, emit))
+    call_or_stop(context, builder, "insert", ty, given, emit)
     return context.get_dummy_value()
 
 
@@ -231,7 +236,7 @@ insert_item = operation("insert_item", 3, lambda _l, _v, _i: types.none, _emit_i
 
 def _emit_copy(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     ty, whole = kinds[0], args[0]
-    made = _made(context, builder, ty, *[_emit_size(context, builder, kinds, args)] * 2)
+    made = new(context, builder, ty, *[_emit_size(context, builder, kinds, args)] * 2)
 
     def emit(b: Any, _where: list[Any], source: Any, target: Any) -> None:
         old, new = ListInside(context, b, ty, source), ListInside(context, b, ty, target)

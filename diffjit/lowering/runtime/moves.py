@@ -60,29 +60,60 @@ def _call(context: Any, builder: Any, name: str, kinds: list[Any], args: list[An
     """
     arrays = [k for k, kind in enumerate(kinds) if isinstance(kind, types.Array)]
 
-    def emit(b: Any, *inner: Any) -> None:
-        if wide and context.lower.device:
-            _kernel(context, b, name, kinds, list(inner), body)
-        rest = inner[len(arrays) :]
-        _over(context, b, [(kinds[k], inner[k]) for k in arrays], lambda *places: body(b, *places, *rest))
+    def over(b: Any, values: list[Any]) -> None:
+        rest = values[len(arrays) :]
+        _over(context, b, [(kinds[k], values[k]) for k in arrays], lambda *places: body(b, *places, *rest))
+
+    def elements(b: Any, values: list[Any]) -> Any:
+        count = I64(1)
+        for k in range(kinds[0].ndim):
+            count = b.mul(count, b.extract_value(values[0], (SHAPE, k)))
+        return count
+
+    def turns(b: Any, values: list[Any], ends: tuple[Any, Any]) -> None:
+        _turns(context, b, kinds, values, ends, body)
+
+    return call_once(context, builder, name, (kinds, args), over, (elements, turns) if wide else None)
+
+
+Turns = tuple[Callable[..., Any], Callable[..., None]]  # how many turns for values; what those between two ends do
+
+
+def call_once(
+    context: Any,
+    builder: Any,
+    name: str,
+    given: tuple[list[Any], list[Any]],
+    whole: Callable[..., None],
+    kernel: Turns | None = None,
+) -> Any:
+    """Call a function of the module for arrays and numbers (types and values), whose body is `whole(builder, values)`.
+
+    `kernel`: by turns of a device, where the program is for one and that pays.
+    """
+    kinds, args = given
+    device = context.lower.device if kernel is not None else ""
+
+    def emit(b: Any, *values: Any) -> None:
+        if device and kernel is not None:
+            _kernel(context, b, name, (kinds, list(values)), kernel)
+        whole(b, list(values))
         b.ret(I64(0))
 
     # Programs for devices of two forms may meet in a process, where functions of one name are one.
-    fn = outline(builder, f"{name}_{context.lower.device}" if wide else name, I64, args, emit)
+    fn = outline(builder, f"{name}_{device}" if kernel is not None else name, I64, args, emit)
     answer = builder.call(fn, args)
-    if wide and context.lower.device:
+    if device:
         fail_if(context, builder, builder.icmp_signed("!=", answer, I64(0)), RAISED)
     return context.get_dummy_value()
 
 
-def _kernel(context: Any, b: Any, name: str, kinds: list[Any], values: list[Any], body: Body) -> None:
+def _kernel(context: Any, b: Any, name: str, given: tuple[list[Any], list[Any]], kernel: Turns) -> None:
     """Emit the launch of a kernel that does it; from there on the host has to, as it would not pay or cannot be."""
-    lengths = [b.extract_value(values[0], (SHAPE, k)) for k in range(kinds[0].ndim)]
-    count = I64(1)
-    for length in lengths:
-        count = b.mul(count, length)
+    elements, turns = kernel
+    count = elements(b, given[1])
     with b.if_then(b.icmp_signed(">=", count, I64(kernels().LEAST[context.lower.device])), likely=False):
-        answer = kernels().moved(context, b, name, (kinds, values), count, body)
+        answer = kernels().moved(context, b, name, given, count, turns)
         if answer is None:
             return
         done, raised = (b.icmp_signed("==", answer, I64(k)) for k in (kernels().launch.DONE, kernels().launch.RAISED))
@@ -90,7 +121,7 @@ def _kernel(context: Any, b: Any, name: str, kinds: list[Any], values: list[Any]
             b.ret(b.zext(raised, I64))
 
 
-def turns(context: Any, b: Any, kinds: list[Any], values: list[Any], ends: tuple[Any, Any], body: Body) -> None:
+def _turns(context: Any, b: Any, kinds: list[Any], values: list[Any], ends: tuple[Any, Any], body: Body) -> None:
     """Emit what a kernel does: the elements with numbers from the one end to the other."""
     arrays = [(kind, v) for kind, v in zip(kinds, values, strict=True) if isinstance(kind, types.Array)]
     rest = values[len(arrays) :]

@@ -13,6 +13,7 @@ from diffjit.ir.types import Array, Scalar
 from diffjit.lowering.calls import failures
 from diffjit.lowering.loops.checked import PROMISE
 from diffjit.lowering.loops.fuse import element_type
+from diffjit.lowering.loops.stencils import SHIFTED
 from diffjit.lowering.marks import INSIDE, LENT, TESTED, WRAPS
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text import loops, rows, scalars
@@ -65,8 +66,9 @@ def _itself(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
 def _new_list(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
     del args
     spec = spec_of(op.out.type.elem)  # type: ignore[union-attr]
-    name = "new_list_" + "".join(c if c.isalnum() else "_" for c in spec)
-    return syntax.call(printer.define(name, f'lists.new_list("{spec}")'))
+    room, kind = ("stacks", "stack") if op.out in printer.framed else ("lists", "list")
+    name = f"new_{kind}_" + "".join(c if c.isalnum() else "_" for c in spec)
+    return syntax.call(printer.define(name, f'{room}.new_{kind}("{spec}")'))
 
 
 @expression("list_pop")
@@ -90,8 +92,12 @@ expression("imag_view")(_called("imag_part"))
 expression("share")(_called("share_memory"))
 expression("list_len")(_called("list_size"))
 expression("list_get")(_called("item_of"))
-expression("pop")(_called("pop_last"))
 expression("list_copy", "stack_copy")(_called("copy_list"))
+
+
+@expression("pop")
+def _pop(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
+    return syntax.call("pop_top" if op.inputs[0] in printer.framed else "pop_last", *args)
 
 
 def fact(printer: LoweredPrinter, op: Op, first: int) -> str:
@@ -416,12 +422,13 @@ def _list_value(function: str) -> Statement:
 
     def printed(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
         del outs
+        called = "push" if op.inputs[0] in printer.framed else function
         texts = [printer.named(a, v, lines) for a, v in zip(args, op.inputs, strict=True)]
         value, elem = op.inputs[1], op.inputs[0].type.elem  # type: ignore[union-attr]
         if isinstance(elem, Scalar):
             const = const_of(value)
             texts[1] = scalars.cast(scalars.Operand(texts[1], element_type(value), const), elem.dtype)
-        lines.add(f"{function}({', '.join(texts)})")
+        lines.add(f"{called}({', '.join(texts)})")
 
     return printed
 
@@ -432,6 +439,18 @@ def _promise(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
     del outs
     a, b = (printer.named(arg, v, lines) for arg, v in zip(args, op.inputs, strict=True))
     lines.add(f"{printer.require('PROMISED', 3)}({a} == {b}, {failures.LENGTH}, {a}, {b})")
+
+
+@statement(SHIFTED)
+def _shifted(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
+    """Parts of one array are added to (`lowering.loops.stencils`)."""
+    del outs
+    shifts: tuple[tuple[int, ...], ...] = op.attrs["shifts"]
+    wide = printer.move("add_shifted") != "add_shifted"
+    name = "__".join("_".join(map(str, shift)) for shift in shifts)
+    made = f"shifted.add_shifted({shifts!r}, wide={wide})"
+    texts = [printer.named(arg, v, lines) for arg, v in zip(args, op.inputs, strict=True)]
+    lines.add(f"{printer.define(f'add_shifted_{name}', made)}({', '.join(texts)})")
 
 
 statement("list_append", "push")(_list_value("append"))

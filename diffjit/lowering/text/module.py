@@ -23,6 +23,7 @@ from diffjit.lowering.loops import alike
 from diffjit.lowering.loops.checked import promise_lengths
 from diffjit.lowering.loops.fusion import fuse_loops
 from diffjit.lowering.loops.reuse import borrow
+from diffjit.lowering.loops.stencils import join_shifted
 from diffjit.lowering.loops.versions import in_two_versions
 from diffjit.lowering.runtime.names import HELPER_MODULES, RUNTIME_NAMES, SOURCES
 from diffjit.lowering.runtime.typespec import spec_of
@@ -144,6 +145,7 @@ LOOPS = (
     Pass("versions", in_two_versions),
     Pass("independent", mark_independent, needs=("versions",)),  # as "separate", once it is known what cannot fail
     Pass("fusion", fuse_loops, needs=("versions",)),
+    Pass("stencils", join_shifted, needs=("fusion",)),
     Pass("draws", find_alone, needs=("fusion",)),
 )
 """What runs on each function of a program before its loops are printed."""

@@ -71,6 +71,7 @@ class LoweredPrinter(OpPrinter):
         self.parts: list[Part] = []
         self.numbered = 0  # parts of functions before this one
         self.passes = set[Value]() if settings.plain else reuse.passing(function)
+        self.framed = set[Value]() if settings.plain else reuse.framed(function, self.uses)  # stacks
         self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long
         self.size = 0 if settings.plain else sum(map(outlined.size, function.body.ops))
         self.in_loop = False

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 _CALL = 8  # an elementary function takes as long as so many operations,
 _STREAM = 2  # an array from memory as so many
 _FEW, _MANY = 64, 1024  # elements that one turn sums; sums that a kernel adds up of what turns have noted
-_SUMS, _EACH = 1 << 17, 32  # sums at most that the threads of a device take, and elements of each: the host adds up
+_FEWER = 512  # turns that add up what others have noted
+_SUMS, _EACH = 1 << 18, 32  # sums at most that the threads of a device take, and elements of each: the host adds up
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ class _Spread:
         self.nest, self.flag = nest, flag
         self.printer: LoweredPrinter = nest.printer
         self.lines = nest.lines
+        self.sums = list(nest.sums.values())
         self.totals: list[Sum] = [s for s in nest.sums.values() if not s.place]
         self.outermost = nest.order[0]
         self.low, self.high = self.printer.temp("lo"), self.printer.temp("hi")
@@ -134,22 +136,59 @@ class _Spread:
         flat = nest.printer.device and not any(s.place for s in nest.sums.values())
         blocks = bool(totals) and len(nest.order) == 1 and not flat
         size = nest.block_size(totals)
+        outer = 0 if flat or totals else self._outer()
         if flat:
             count = self._flat_count()
+        elif outer > 1:
+            count = self.printer.temp("elements")
+            lines.add(f"{count} = {' * '.join(nest.nest.lengths[k] for k in nest.order[:outer])}")
         elif blocks:
             count = self.printer.temp("count")
             lines.add(f"{count} = ({length} + {size - 1}) // {size}")
-        kept = [self._note(s.dtype, count) for s in totals]
+        kept = [self._note(s.dtype, count, self._long(count) if flat else "") for s in totals]
         flags = self._flags()
-        part = self._part(lambda: self._body(blocks=blocks, size=size, kept=kept, flat=count if flat else ""), flags)
+        if outer > 1:
+            part = self._part(lambda: self._rows(outer), flags)
+        else:
+            part = self._part(
+                lambda: self._body(blocks=blocks, size=size, kept=kept, flat=count if flat else ""), flags
+            )
         self._spread(part, count, self._work())
         if totals:
+            if flat:
+                count, kept = self._fewer(count, kept)
             index = self.printer.temp("at")
             with lines.block(f"for {index} in range({count}):"):
                 for s, name in zip(totals, kept, strict=True):
                     lines.add(s.step(s.out, f"{name}[{index}]"), inside=True)
         if flags:
             lines.add(f"{self.flag} = {flags}[0]", inside=True)
+
+    def _fewer(self, count: str, kept: list[str]) -> tuple[str, list[str]]:
+        """What many turns have noted, added up by some turns for the host: how many notes there are then, and where."""
+        few = self.printer.temp("few")
+        self.lines.add(f"{few} = minimum({count}, {_FEWER})")
+        notes = [self._note(s.dtype, few) for s in self.totals]
+        part = self._part(lambda: self._strided_adds(count, few, kept, notes))
+        self._spread(part, few, f"{count} * int64({self._long(count)}) * {_STREAM}")
+        return few, notes
+
+    def _long(self, count: str) -> str:
+        """Whether a device adds up so many notes first."""
+        return f"{count} >= {_FEWER * _FEW}"
+
+    def _strided_adds(self, count: str, few: str, kept: list[str], notes: list[str]) -> None:
+        lines = self.nest.lines
+        at, each = self.printer.temp("at"), self.printer.temp("each")
+        with lines.block(f"for {at} in range({self.low}, {self.high}):"):
+            totals = [self.printer.temp("total", s.dtype.name) for s in self.totals]
+            for s, total in zip(self.totals, totals, strict=True):
+                lines.add(f"{total} = {s.start}")
+            with lines.block(f"for {each} in range({at}, {count}, {few}):"):
+                for s, total, name in zip(self.totals, totals, kept, strict=True):
+                    lines.add(s.step(total, f"{name}[{each}]"), inside=True)
+            for total, name in zip(totals, notes, strict=True):
+                lines.add(f"{name}[{at}] = {total}", inside=True)
 
     def _write_groups(self, over: list[int]) -> None:
         """Sums over some axes: a turn takes some elements of one sum, in strides, so that neighbours read neighbours.
@@ -170,23 +209,44 @@ class _Spread:
         sums = list(nest.sums.values())
         results = [self.printer.temp("result", f"{s.dtype.name}:1C") for s in sums]
         notes = [self.printer.temp("notes", f"{s.dtype.name}:1C") for s in sums]
+        wide = f"{width} >= {_MANY}"
         for s, result, name in zip(sums, results, notes, strict=True):
             lines.add(f"{result} = {flat}({s.out}, ({width},))")
-            lines.add(f"if {chunks} == 1:")
-            lines.add(f"    {name} = {result}")
-            lines.add("else:")
-            lines.add(f"    {name} = {self._noting(s.dtype)}(({count},))")
+            with lines.block(f"if {chunks} == 1:"):
+                lines.add(f"{name} = {result}")
+            with lines.block("else:"):
+                self._made(name, s.dtype, count, f"({chunks} > {_FEW}) | ({wide})")
         flags = self._flags()
         self.notes += notes
         along = over[-1] == nest.order[-1]  # then turns of one sum are neighbours, else those of neighbouring sums
         names = (width, length, chunks)
         turns = self._part(lambda: self._group_turns(over, kept, names, notes, along=along), flags)
         self._spread(turns, count, self._work())
-        with lines.block(f"if {chunks} > 1:"):
-            adds = self._part(lambda: self._group_adds((width, chunks), results, notes, along=along))
-            self._spread(adds, width, f"{width} * {chunks} * int64({width} >= {_MANY})")
+        self._add_groups(names, wide, results, notes, along=along)
         if flags:
             lines.add(f"{self.flag} = {flags}[0]", inside=True)
+
+    def _add_groups(
+        self, names: tuple[str, str, str], wide: str, results: list[str], notes: list[str], *, along: bool
+    ) -> None:
+        """What turns have noted is added up: many notes of one sum to a few at first."""
+        lines, (width, _, chunks) = self.lines, names
+        out, part = self.printer.temp("out"), [self.printer.temp("partial", f"{s.dtype.name}:1C") for s in self.sums]
+        self.notes += part
+        adds = self._part(lambda: self._group_adds((width, chunks, out), part, notes, along=along))
+        with lines.block(f"if {chunks} > {_FEW}:"):
+            lines.add(f"{out} = {_EACH}")
+            for s, name in zip(self.sums, part, strict=True):
+                self._made(name, s.dtype, f"{width} * {_EACH}", wide)
+            self._spread(adds, f"{width} * {_EACH}", f"{width} * {chunks} * {_STREAM}")
+            for name, made in zip(notes, part, strict=True):
+                lines.add(f"{name} = {made}")
+            lines.add(f"{chunks} = {_EACH}")
+        with lines.block(f"if {chunks} > 1:"):
+            lines.add(f"{out} = 1")
+            for name, result in zip(part, results, strict=True):
+                lines.add(f"{name} = {result}")
+            self._spread(adds, width, f"{width} * {chunks} * int64({wide})")
 
     def _group_turns(
         self, over: list[int], kept: list[int], names: tuple[str, str, str], notes: list[str], *, along: bool
@@ -210,21 +270,24 @@ class _Spread:
             with _as_numbers(sums):
                 self._iteration(turn, notes, elements, sums)
 
-    def _group_adds(self, names: tuple[str, str], results: list[str], notes: list[str], *, along: bool) -> None:
-        """What turns have noted of a sum, added up in order."""
-        lines, (width, chunks) = self.nest.lines, names
-        chunk, at = self.printer.temp("chunk"), self.printer.temp("at")
+    def _group_adds(self, names: tuple[str, str, str], results: list[str], notes: list[str], *, along: bool) -> None:
+        """So many notes of each sum, made of what turns have noted: of those in strides, in order."""
+        lines, (width, chunks, out) = self.nest.lines, names
+        turn, one, other, chunk = (self.printer.temp(hint) for hint in ("turn", "one", "other", "chunk"))
+        at, first = (one, other) if along else (other, one)
         place = f"{at} * {chunks} + {chunk}" if along else f"{chunk} * {width} + {at}"
-        sums = list(self.nest.sums.values())
-        totals = [self.printer.temp("total", s.dtype.name) for s in sums]
-        with lines.block(f"for {at} in range({self.low}, {self.high}):"):
-            for s, total in zip(sums, totals, strict=True):
+        totals = [self.printer.temp("total", s.dtype.name) for s in self.sums]
+        with lines.block(f"for {turn} in range({self.low}, {self.high}):"):
+            inner = out if along else width
+            lines.add(f"{one} = quotient({turn}, {inner})")
+            lines.add(f"{other} = {turn} - {one} * {inner}")
+            for s, total in zip(self.sums, totals, strict=True):
                 lines.add(f"{total} = {s.start}")
-            with lines.block(f"for {chunk} in range({chunks}):"):
-                for s, total, name in zip(sums, totals, notes, strict=True):
+            with lines.block(f"for {chunk} in range({first}, {chunks}, {out}):"):
+                for s, total, name in zip(self.sums, totals, notes, strict=True):
                     lines.add(s.step(total, f"{name}[{place}]"), inside=True)
             for total, result in zip(totals, results, strict=True):
-                lines.add(f"{result}[{at}] = {total}", inside=True)
+                lines.add(f"{result}[{turn}] = {total}", inside=True)
 
     def _flat_count(self) -> str:
         """How many turns go over all elements: one each, or so many sums."""
@@ -255,6 +318,23 @@ class _Spread:
         with _as_numbers(self.totals), lines.block(f"for {at} in range({self.low}, {self.high}):"):
             self._iteration(at, kept, inner, self.totals)
 
+    def _outer(self) -> int:
+        """How many of the outermost loops a device takes by one number: those that no sum goes along."""
+        if not self.printer.device:
+            return 0
+        sums = list(self.nest.sums.values())
+        if any(s.axes == [-1] or not s.part for s in sums):
+            return 0
+        order = self.nest.order
+        return min((order.index(k) for s in sums for k in s.axes), default=len(order))
+
+    def _rows(self, outer: int) -> None:
+        """Some of the outermost loops by one number, and the others in each turn."""
+        at = self.printer.temp("turn")
+        with self.nest.lines.block(f"for {at} in {NEST}({self.low}, {self.high}):"):
+            self._indices(self.nest.order[:outer], at)
+            self.nest.inside(outer, self.flag)
+
     def _place(self, number: str) -> None:
         """The indices of an element by its number, and what is done there."""
         self._indices(self.nest.order, number)
@@ -280,11 +360,22 @@ class _Spread:
         """The function that makes notes."""
         return self.printer.define(f"notes_{dtype.name}", f'memory.notes("{dtype.name}")')
 
-    def _note(self, dtype: np.dtype, count: str) -> str:
+    def _note(self, dtype: np.dtype, count: str, stays: str = "") -> str:
+        """An array for notes; `stays`: where that holds, a device reads them, else the host."""
         name = self.printer.temp("notes", f"{dtype.name}:1C")
-        self.lines.add(f"{name} = {self._noting(dtype)}(({count},))")
+        self._made(name, dtype, count, stays)
         self.notes.append(name)
         return name
+
+    def _made(self, name: str, dtype: np.dtype, count: str, stays: str) -> None:
+        pinned, plain = self._noting(dtype), self.printer.define(f"empty_{dtype.name}", f'memory.empty("{dtype.name}")')
+        if not stays:
+            self.lines.add(f"{name} = {pinned}(({count},))")
+            return
+        self.lines.add(f"if {stays}:")
+        self.lines.add(f"    {name} = {plain}(({count},))")
+        self.lines.add("else:")
+        self.lines.add(f"    {name} = {pinned}(({count},))")
 
     def _flags(self) -> str:
         """Where parts note arguments out of range; "" where nobody asks."""
