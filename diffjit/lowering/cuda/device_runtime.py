@@ -9,12 +9,16 @@ should have been (`rooms` has the turns run again with larger ones). A turn begi
 where its free memory begins, and where its last block does. Blocks follow one another; each has two words in front: its
 size, with a bit that says that it was given back, and where the one before begins. The last block gives its memory
 back, and grows where it is, which is how tapes are made and used up.
+
+On a GPU a thread that fails, or whose room is too small, sets the byte that says so and is gone (`STOPS`): the host
+runs all turns again. Were there ways out of loops instead, threads that leave a loop at different turns would not meet
+again behind it, but where all ways end; and what they do next would be done for each apart.
 """
 
 from __future__ import annotations
 
 BEGIN, ARENA = "dj_begin", "dj_arena"
-TAKES = frozenset({"dj_take", "dj_give", "dj_grown"})
+TAKES = frozenset({"dj_take", "dj_grown"})
 BASE, SIZE, SHORT = range(3)  # its words
 THREADS = 128  # of a block
 
@@ -43,6 +47,7 @@ define internal i1 @dj_fits(i64 %end) {
 short:
   %shorts = getelementptr i64, ptr @dj_arena, i64 2
   %before = atomicrmw umax ptr %shorts, i64 %end monotonic
+  call void @dj_stop()
   br label %done
 done:
   ret i1 %fits
@@ -145,11 +150,30 @@ copied:
 }
 """
 
-# In place of that, to see whether turns need it.
+# What a turn does that fails: on a GPU it does not come back; on the processor the turn ends by its status.
+STOPS = """
+@dj_failed = internal addrspace(3) global ptr undef
+
+define internal void @dj_stop() noreturn {
+  %byte = load ptr, ptr addrspace(3) @dj_failed
+  store i8 1, ptr %byte
+  call void asm sideeffect "exit;", ""()
+  unreachable
+}
+"""
+GOES_ON = """
+define internal void @dj_stop() { ret void }
+"""
+MEMORY_OR_STOP = MEMORY.replace("define ptr @dj_take", "define nonnull ptr @dj_take").replace(
+    "define ptr @dj_grown", "define nonnull ptr @dj_grown"
+)
+
+# In place of that, to see whether turns need it: those that take nothing give nothing back.
 UNKNOWN = """
 declare ptr @dj_take(i64)
-declare void @dj_give(ptr)
 declare ptr @dj_grown(ptr, i64, i64)
+
+define void @dj_give(ptr %memory) { ret void }
 """
 
 COUNTS = """
@@ -157,7 +181,11 @@ COUNTS = """
 
 define i64 @dj_answer() { ret i64 0 }
 define void @dj_trace(i64 %a, i64 %b) { ret void }
-define void @dj_fail(i64 %a, i64 %b, i64 %c, i64 %d, ptr %e) { ret void }
+
+define void @dj_fail(i64 %a, i64 %b, i64 %c, i64 %d, ptr %e) {
+  call void @dj_stop()
+  ret void
+}
 
 define void @NRT_incref(ptr %info) {
   %none = icmp eq ptr %info, null

@@ -168,6 +168,7 @@ def _of_threads(part: str, fields: list[Field], *, takes: bool) -> str:
         "  ret void",
         "}",
         f"define ptx_kernel void @{KERNEL}(i64 %count, ptr byval({struct_of(fields)}) align 8 %args, ptr %failed) {{",
+        "  store ptr %failed, ptr addrspace(3) @dj_failed",
         *([_ROOM.format(LOCAL=_LOCAL)] if takes else []),
         *_numbers(fields),
         f"  call void @dj_turns({', '.join(kinds)})",
@@ -302,9 +303,12 @@ def _linked(text: str, part: str, fields: list[Field], own: Callable[..., str], 
     """The runtime of the device with a part linked in: its functions take the place of those that the part brings."""
     kinds = ", ".join(["ptr", "ptr", "i64", "i64", *(f.kind for f in fields)])
     known = _parsed(text, triple).as_bitcode()
+    gpu = triple == TRIPLE
+    stops = device_runtime.STOPS if gpu else device_runtime.GOES_ON
+    memory = device_runtime.MEMORY_OR_STOP if gpu else device_runtime.MEMORY
     for takes in (False, True):  # first to see whether turns take memory at all
-        runtime = device_runtime.MEMORY if takes else device_runtime.UNKNOWN
-        lines = [runtime, device_runtime.COUNTS, f"declare i32 @{part}({kinds})", own(part, fields, takes=takes)]
+        runtime = memory if takes else device_runtime.UNKNOWN
+        lines = [stops, runtime, device_runtime.COUNTS, f"declare i32 @{part}({kinds})", own(part, fields, takes=takes)]
         module = _parsed("\n".join(lines), triple)
         module.link_in(_parsed(known, triple))
         _only(module, entry)

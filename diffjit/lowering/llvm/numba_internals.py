@@ -410,6 +410,12 @@ class ListInside(ListInstance):
         """What the list holds in memory: `size`, and for how many items there is room, `allocated`."""
         return self._payload
 
+    def get_dtor(self) -> Any:
+        """What gives up the references of items, where they hold any: none, then what calls it does not."""
+        if self._datamodel.contains_nrt_meminfo():
+            return super().get_dtor()
+        return cgutils.get_null_value(cgutils.voidptr_t)
+
     def with_room(self, room: Any) -> Any:
         """Get memory for some items, those that are there kept: null where there is none, and the list is as before."""
         context, builder = self._context, self._builder

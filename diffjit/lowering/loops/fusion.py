@@ -21,12 +21,13 @@ from diffjit.analysis.manager import analyses
 from diffjit.analysis.proven import proofs, untested
 from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import CHECKS, Block, Function, Op, Value, const_of, is_const, is_view
-from diffjit.ir.ops import Raises, Reads, Row, declare
+from diffjit.ir.ops import Raises, Row, declare
 from diffjit.ir.raising import is_length, raises_in_python, relies
 from diffjit.ir.roots import Latest, Roots
-from diffjit.ir.types import Array, Dim, Scalar, Sym, is_ref, not_one
+from diffjit.ir.types import Array, Dim, Scalar, Sym, not_one
 from diffjit.ir.walk import blocks, dce, uses, walk
 from diffjit.lowering.loops import fuse
+from diffjit.lowering.loops.again import compute_again, touched
 
 NEST = "nest"
 declare(
@@ -46,6 +47,9 @@ def fuse_loops(function: Function) -> None:
     dce(function, stays)
     roots = analyses(function).roots
     users = uses(function)
+    changed = [compute_again(block, roots, users) for block in blocks(function.body)]
+    if any(changed):
+        users = uses(function)
     for block in list(blocks(function.body)):
         if sum(1 for op in block.ops if fuse.runs_in_loops(op)) > 1:
             _Scheduler(block, roots, users, stays, inside).run()
@@ -220,7 +224,7 @@ class _Scheduler:
 
     def _append(self, op: Op) -> None:
         """An operation in a slot of its own, behind all that is there."""
-        reads, writes = self._touched(op)
+        reads, writes = touched(op)
         seen = self._is_seen(op, writes)
         if seen or self._may_raise(op):
             self._place([v for v, ops in self.waiting.items() if any(map(self._may_raise, ops))])
@@ -274,18 +278,6 @@ class _Scheduler:
         values = list(values)
         self._place([v for v in values if v in self.waiting])
         return max((self.position.get(v, -1) for v in values), default=-1)
-
-    def _touched(self, op: Op) -> tuple[list[Value], list[Value]]:
-        """The references whose memory an operation reads and writes."""
-        reads: list[Value] = []
-        writes: list[Value] = []
-        for o in (op, *_inside(op)):
-            if o.row.reads is Reads.LENGTHS or is_view(o):
-                continue
-            refs = [v for v in o.inputs if is_ref(v.type)]
-            reads += refs
-            writes += refs if o.kind == "call" else [o.inputs[k] for k in o.row.writes]
-        return reads, writes
 
     def _conflict(self, ops: list[Op], writes: Iterable[Value]) -> bool:
         return any(self.roots.may_alias(w, v) for op in ops for v in fuse.array_inputs(op) for w in writes)
@@ -454,7 +446,7 @@ class _Scheduler:
         if self._may_raise(op) and any(map(self._acts, self.slots[group.at + 1 : goal.at])):
             return False
         for slot in self.slots[group.at : goal.at + 1]:
-            writes = slot.writes if isinstance(slot, _Group) else self._touched(slot)[1]
+            writes = slot.writes if isinstance(slot, _Group) else touched(slot)[1]
             if self._conflict([op], writes):
                 return False
         return len(goal.members) < _MOST_MEMBERS
@@ -463,7 +455,7 @@ class _Scheduler:
         """Whether a slot may raise, or is seen by somebody once something has raised."""
         if isinstance(slot, _Group):
             return any(map(self._may_raise, slot.members)) or not all(map(self.roots.allocated, slot.writes))
-        return self._may_raise(slot) or self._is_seen(slot, self._touched(slot)[1])
+        return self._may_raise(slot) or self._is_seen(slot, touched(slot)[1])
 
     def _move(self, group: _Group, targets: dict[Op, _Group], homes: dict[Op, _Group]) -> None:
         for goal in {id(g): g for g in targets.values()}.values():

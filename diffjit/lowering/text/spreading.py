@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _CALL = 8  # an elementary function takes as long as so many operations,
 _STREAM = 2  # an array from memory as so many
 _FEW, _MANY = 64, 1024  # elements that one turn sums; sums that a kernel adds up of what turns have noted
-_FEWER = 512  # turns that add up what others have noted
+_FEWER = 4096  # turns that add up what others have noted, before the host does
 _SUMS, _EACH = 1 << 18, 32  # sums at most that the threads of a device take, and elements of each: the host adds up
 
 

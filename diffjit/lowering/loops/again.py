@@ -1,0 +1,94 @@
+"""Arrays that are computed again wherever they are read, as that takes less than to read them.
+
+    d = x[:, None] - y[None, :]             total = sum over i, j of (x[i] - y[j]) ** 2
+    total = np.sum(d * d)                   ...
+    ... 2 * d ...                           ... 2 * (x[i] - y[j]) ...
+
+What is added, subtracted or multiplied of arrays that are each smaller than the result, as all differences of two lists
+of points are: the array would be written once and read by each loop that needs it, and its operands are at hand. Each
+reader gets an operation of its own, which runs in the reader's loops (`fusion`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from diffjit.ir.nodes import Block, Op, Value, is_view
+from diffjit.ir.ops import Reads
+from diffjit.ir.roots import Roots
+from diffjit.ir.types import Array, is_ref
+from diffjit.ir.walk import walk
+from diffjit.lowering.loops import fuse
+
+_CHEAP = frozenset({"add", "subtract", "multiply", "negative"})
+
+
+def compute_again(block: Block, roots: Roots, users: Mapping[Value, Sequence[Op | Block]]) -> bool:
+    """Give each reader of such an array an operation of its own, in place; whether there were any."""
+    places = {op: k for k, op in enumerate(block.ops)}
+    copies: dict[Op, list[Op]] = {}  # what has to come in front of an operation
+    gone: set[Op] = set()
+    for op in block.ops:
+        readers = _readers(op, users, places) if _is_smaller(op) else []
+        last = max((places[u] for u in readers), default=-1)
+        between = block.ops[places[op] + 1 : last]
+        if len(readers) < 2 or any(roots.may_alias(w, v) for o in between for w in written(o) for v in _arrays(op)):
+            continue
+        gone.add(op)
+        for u in readers:
+            out = Value(op.out.type, name=op.out.name)
+            made = Op(op.kind, list(op.inputs), [out], dict(op.attrs), loc=op.loc)
+            out.op = made
+            u.inputs = [out if v is op.out else v for v in u.inputs]
+            copies.setdefault(u, []).append(made)
+    if gone:
+        block.ops = [o for op in block.ops if op not in gone for o in (*copies.get(op, ()), op)]
+    return bool(gone)
+
+
+def _arrays(op: Op) -> Iterator[Value]:
+    return (v for v in op.inputs if isinstance(v.type, Array))
+
+
+def _is_smaller(op: Op) -> bool:
+    """Whether it takes little, of arrays that are each smaller than its result."""
+    if op.kind not in _CHEAP or not isinstance(op.out.type, Array) or op.out.type.dtype.kind not in "fc":
+        return False
+    dims = op.out.type.dims
+    return all(
+        len(small) < len(dims) or any(a == 1 != b for a, b in zip(small, dims, strict=True))
+        for small in map(fuse.dims_of, _arrays(op))
+    )
+
+
+def _readers(op: Op, users: Mapping[Value, Sequence[Op | Block]], places: Mapping[Op, int]) -> list[Op]:
+    """Who reads its elements in loops of this block; none if somebody wants more of it."""
+    found: list[Op] = []
+    for u in users.get(op.out, ()):
+        if not isinstance(u, Op) or u not in places or not fuse.runs_in_loops(u):
+            return []
+        if u.inputs.count(op.out) != fuse.element_inputs(u).count(op.out):
+            return []
+        if not fuse.covers(fuse.dims_of(op.out), fuse.space_of(u)):
+            return []
+        if u not in found:
+            found.append(u)
+    return found
+
+
+def touched(op: Op) -> tuple[list[Value], list[Value]]:
+    """The references whose memory an operation reads and writes."""
+    reads: list[Value] = []
+    writes: list[Value] = []
+    for o in (op, *(inner for region in op.regions for inner in walk(region))):
+        if o.row.reads is Reads.LENGTHS or is_view(o):
+            continue
+        refs = [v for v in o.inputs if is_ref(v.type)]
+        reads += refs
+        writes += refs if o.kind == "call" else [o.inputs[k] for k in o.row.writes]
+    return reads, writes
+
+
+def written(op: Op) -> list[Value]:
+    """The references whose memory an operation writes."""
+    return touched(op)[1]

@@ -1,0 +1,10 @@
+"""Random programs of shifted parts and of all pairs, by kernels."""
+
+import pytest
+
+from tests.lowering.stencils import tried
+
+
+@pytest.mark.parametrize("seed", [*range(400, 406), *(pytest.param(k, marks=pytest.mark.slow) for k in range(406, 460))])
+def test_random_programs(seed):
+    tried(seed, ["cuda"])
