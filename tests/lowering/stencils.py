@@ -37,7 +37,8 @@ def _stencil(rng, lines):
     lines.append(f"    {', '.join(f'n{k}' for k in range(ndim))}, = u.shape")
     for _ in range(rng.randint(1, 2)):
         cuts = _cuts(rng, ndim, reach)
-        terms = [f"u[{cut}]" if rng.random() < 0.7 else f"{rng.choice(['0.3', 'a', '-2.0'])} * u[{cut}]" for cut in cuts]
+        factors = ["" if rng.random() < 0.7 else f"{rng.choice(['0.3', 'a', '-2.0'])} * " for _ in cuts]
+        terms = [f"{factor}u[{cut}]" for factor, cut in zip(factors, cuts, strict=True)]
         if rng.random() < 0.3:
             terms.append(f"w[{cuts[0]}] * u[{cuts[-1]}]")
         target = rng.choice(cuts)
@@ -67,14 +68,13 @@ def _pairs(rng, lines):
         lines.append(rng.choice(["    u[0] = a", "    w *= 1.1", "    u += a"]))
     lines.append(f"    r = np.sum(d * d{along})" if flat else "    r = np.sum(d * d, axis=2)")
     for _ in range(rng.randint(1, 3)):
-        lines.append(
-            rng.choice([
-                "    a = a + np.sum(np.exp(-d * d))",
-                f"    a = a + np.sum(np.sin(d){along}) * 0.1" if flat else "    a = a + np.sum(np.sum(d, axis=1) ** 2)",
-                "    a = a + np.max(d)" if rng.random() < 0.3 else "    a = a + np.mean(d * a)",
-                "    a = a + np.sum(np.log(1.0 + r))",
-            ])  # fmt: skip
-        )
+        line = rng.choice([
+            "    a = a + np.sum(np.exp(-d * d))",
+            f"    a = a + np.sum(np.sin(d){along}) * 0.1" if flat else "    a = a + np.sum(np.sum(d, axis=1) ** 2)",
+            "    a = a + np.max(d)" if rng.random() < 0.3 else "    a = a + np.mean(d * a)",
+            "    a = a + np.sum(np.log(1.0 + r))",
+        ])  # fmt: skip
+        lines.append(line)
     if rng.random() < 0.2:
         lines.append("    d[0] = 2.0 * d[0]")
     lines.append("    return a + np.sum(d) + np.sum(np.cos(r))")

@@ -7,6 +7,7 @@ import diffjit as dj
 from diffjit.settings import settings
 from tests.lowering.stencils import tried
 
+
 @pytest.fixture
 def plainly(monkeypatch):
     """Runs a function without what could be left out."""
@@ -110,7 +111,7 @@ def decays(x, limit):
 def test_stacks_of_numbers_are_in_the_frame(plainly):
     text = lowered(dj.grad(decays), 1.0, 0.05)
     assert "stacks.new_stack" in text
-    assert "lists.new_list(\"float64\")" not in text
+    assert 'lists.new_list("float64")' not in text
     assert "stacks.new_stack" not in plainly(lambda: lowered(dj.grad(decays), 1.0, 0.05))
     for limit in (1.5, 0.985, 0.501, 0.0201):  # none, one, and more items than there is room for at first
         step = 1e-6
