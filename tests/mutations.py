@@ -699,8 +699,8 @@ MUTATIONS = (
     Mutation(
         "a list that grows forgets what it holds",
         "lowering/runtime/lists.py",
-        "            made.zfill(size, room)  #",
-        "            made.zfill(I64(0), room)  #",
+        "            longer.zfill(size, room)  #",
+        "            longer.zfill(I64(0), room)  #",
         "tests/containers/test_list_operations.py",
     ),
     Mutation(
@@ -730,5 +730,47 @@ MUTATIONS = (
         'kind in (*_RENAMING, "call", "list_copy")',
         'kind in (*_RENAMING, "list_copy")',
         "tests/test_corpus.py -k recurs",
+    ),
+    Mutation(
+        "what a stencil adds on the last row falls on the first",
+        "lowering/runtime/moves.py",
+        "            at[k] = b.sub(i, I64(shift[1 + k] - self.low[k]))",
+        "            at[k] = b.sub(i, I64(self.low[k] - shift[1 + k]))",
+        "tests/lowering/test_stencils.py",
+    ),
+    Mutation(
+        "operands that change are read again",
+        "lowering/loops/again.py",
+        "if len(readers) < 2 or any(",
+        "if len(readers) < 2 or all(",
+        "tests/lowering/test_stencils.py -k change",
+    ),
+    Mutation(
+        "a stack does not know where it has moved to",
+        "lowering/runtime/lists.py",
+        "                b.ret(cgutils.true_bit)\n                with_dead_end(b)\n            stack.look()",
+        "                b.ret(cgutils.true_bit)\n                with_dead_end(b)",
+        "tests/lowering/test_stencils.py -k stacks",
+    ),
+    Mutation(
+        "what reads in between is read behind what a stencil adds",
+        "lowering/loops/stencils.py",
+        "not op.regions and not op.row.effect and not any(touched(op))",
+        "not op.regions and not op.row.effect",
+        "tests/lowering/test_stencils.py -k in_between",
+    ),
+    Mutation(
+        "tuples kept in a list are lists",
+        "frontend/values/join.py",
+        'PART_OF_TUPLE if _is_tuple(contents) else ""',
+        '"" if _is_tuple(contents) else ""',
+        "tests/containers/test_cut_lists.py -k tuples_of_the_run_leave",
+    ),
+    Mutation(
+        "a tuple equals a list of the same items",
+        "frontend/syntax/operators.py",
+        "unlike = self.list_and_tuple(left, right) or self.list_and_tuple(right, left)",
+        "unlike = False",
+        "tests/containers/test_cut_lists.py -k texts_differ",
     ),
 )

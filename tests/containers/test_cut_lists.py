@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from diffjit.errors import MemoryProblem, TypeProblem
 from tests.containers.quotients import DIRECTION, check
 
 POINT = np.array([3.0, 1.1, 2.0, 0.5])
@@ -174,3 +175,71 @@ def test_what_a_tuple_of_the_run_is_not_used_for(use):
 
     with pytest.raises(dj.DiffjitError, match="DJ307"):
         dj.jit(program)(np.array([1.0, -3.0, 2.0]))
+
+
+def below_and_above(x):
+    found = []
+    for k in range(len(x)):
+        found.append((k, tuple([v * v for v in x if v < x[k]]), [v for v in x if v > x[k]]))  # noqa: PERF401
+    return found, [items for _, items, _ in found]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_tuples_of_the_run_leave_as_tuples(backend):
+    x = np.array([1.5, 3.5, 2.5, 0.5])
+    assert dj.jit(below_and_above, backend=backend)(x) == below_and_above(x)
+    value, tangent = dj.jvp(below_and_above, (x,), (np.array([1.0, 0.0, 2.0, 0.0]),), backend=backend)
+    assert value == below_and_above(x)
+    assert tangent[1] == [(0.0,), (3.0, 10.0, 0.0), (3.0, 0.0), ()]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_a_list_holds_tuples_or_lists(backend):
+    def f(x):
+        rows = []
+        for k in range(len(x)):
+            items = [v for v in x if v < x[k]]
+            if x[k] > 1.0:
+                rows.append(items)
+            else:
+                rows.append(tuple(items))
+        return sum(isinstance(r, tuple) for r in rows)
+
+    with pytest.raises(TypeProblem, match="a tuple of a length of the run"):
+        dj.jit(f, backend=backend)(np.array([0.5, 1.5]))
+
+
+def test_a_tuple_of_the_run_is_not_changed():
+    def f(x):
+        rows = [tuple([v for v in x if v > 0.0])]
+        for k in range(len(x)):
+            rows.append(tuple([v for v in x if v < x[k]]))  # noqa: PERF401
+        rows[-1][0] = 1.0
+        return rows
+
+    with pytest.raises(MemoryProblem, match="a tuple is changed here"):
+        dj.jit(f)(np.array([0.5, 1.5]))
+
+
+def kinds_that_differ(x):
+    pair, items, grown = (x[0], x[1]), [x[0], x[1]], [v for v in x if v > 0.0]
+    return (
+        pair == items, items != pair, pair == (x[0], x[1]), items == grown, pair == grown, pair == tuple(grown),
+        pair in [items, items], [items].count(pair), "ab" == ["a", "b"],
+        [p == [1.0, 1.0] for p in zip(grown, grown, strict=True)],
+        [r == () for r in [[v for v in x if v > y] for y in x]],
+    )  # fmt: skip
+
+
+def starred(x):
+    def inside(*rest):
+        return isinstance(rest, tuple), rest == (), rest == [], sum(rest), (1.0, *rest)
+
+    return inside(*[v for v in x if v > 1.0]), inside(*[v for v in x if v > 9.0])
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("function", [kinds_that_differ, starred])
+def test_lists_tuples_and_texts_differ(function, backend):
+    x = np.array([1.0, 1.0])
+    assert dj.jit(function, backend=backend)(x) == function(x)

@@ -350,3 +350,30 @@ def tuples_of_as_many_as_there_are(x):
         if sum(found) > sum(best):
             best = found
     return total + sum(best) + len(best)
+
+
+@program(args=lambda: (np.array([1.5, 3.5, 2.5, 0.5]),), wrt=("x",))
+def tuples_kept_in_lists_of_the_run(x):
+    """A tuple of as many items as there are is one wherever it is kept: in a list, a dict, a tuple or an object."""
+
+    class Shelf:
+        def __init__(self, items):
+            self.items = items
+
+    below, shelves, by_kind = [], [], {}
+    for k in range(len(x)):
+        smaller = tuple([v for v in x if v < x[k]])
+        below.append(smaller)
+        shelves.append(Shelf(smaller))
+        by_kind.setdefault(len(smaller) % 2, []).append((k, smaller))
+    total = 0.0
+    for k, found in enumerate(below):
+        if isinstance(found, tuple) and found != list(found) and isinstance(shelves[k].items, tuple):
+            total += (k + 1.0) * sum(found)
+        joined = found + (x[k],)
+        total += joined[-1] ** 2 * len(joined)
+    for kind, pairs in by_kind.items():
+        for k, found in pairs:
+            total += (kind + 2.0) * sum(found[::2]) * k * isinstance(found, tuple)
+    below.sort()
+    return total * (below[0] == ()) + below[1][0]

@@ -60,13 +60,13 @@ def test_empty_parts():
 
 def test_what_reads_in_between_stays_in_between():
     def f(u):
-        v = np.zeros_like(u)
-        v[1:] += u[:-1]
-        s = np.sum(v * v)
-        v[:-1] += u[1:] * s
-        return np.sum(v)
+        u = np.sin(u)
+        total = np.sum((u[:-2] + u[2:]) ** 2)
+        u[:40] = 3.0 * u[10:50]
+        return total + np.sum((u[2:] + u[:-2]) ** 2)
 
-    x = np.arange(1.0, 6.0)
+    x = np.linspace(0.1, 1.5, 60)
+    assert "add_shifted" in lowered(dj.grad(f), x)
     np.testing.assert_allclose(dj.grad(f)(x), dj.grad(f, backend="python")(x), rtol=1e-12)
 
 
@@ -86,12 +86,13 @@ def test_differences_of_all_pairs_are_not_kept():
 
 def test_operands_that_change_are_not_read_again():
     def f(x, y):
+        x = x + 0.0
         d = x[:, None] * y[None, :]
         s = np.sum(d * d)
         x[0] = 10.0
         return s + np.sum(np.sin(d))
 
-    x, y = np.array([0.5, 1.5]), np.array([0.3, 0.7, 1.1])
+    x, y = np.linspace(0.5, 1.5, 40), np.linspace(0.3, 1.1, 30)
     d = np.outer(x, y)
     assert dj.jit(f)(x.copy(), y) == pytest.approx(np.sum(d * d) + np.sum(np.sin(d)), rel=1e-14)
 
@@ -110,9 +111,9 @@ def decays(x, limit):
 
 def test_stacks_of_numbers_are_in_the_frame(plainly):
     text = lowered(dj.grad(decays), 1.0, 0.05)
-    assert "stacks.new_stack" in text
+    assert "lists.new_stack" in text
     assert 'lists.new_list("float64")' not in text
-    assert "stacks.new_stack" not in plainly(lambda: lowered(dj.grad(decays), 1.0, 0.05))
+    assert "lists.new_stack" not in plainly(lambda: lowered(dj.grad(decays), 1.0, 0.05))
     for limit in (1.5, 0.985, 0.501, 0.0201):  # none, one, and more items than there is room for at first
         step = 1e-6
         quotient = (decays(1.0 + step, limit) - decays(1.0 - step, limit)) / (2 * step)

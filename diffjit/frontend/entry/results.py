@@ -21,6 +21,7 @@ from diffjit.frontend.values.templates import (
     Leaf,
     Node,
     OptT,
+    Sub,
     SumT,
     describe,
     objects_among,
@@ -165,7 +166,7 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
         return RecordOut(held.cls, {n: output(interpreter, v, outs) for n, v in interpreter.all_fields(held).items()})
     if isinstance(held, DynList) and of_numbers(held.elem):
         outs.append(held.lists[0])
-        return Out(len(outs) - 1)
+        return _with_tuples(Out(len(outs) - 1), held.elem)
     if isinstance(held, DynList) and (rows := _rows(held, outs)) is not None:
         return rows
     tuples = isinstance(held, DynList) and isinstance(held.elem, Node)
@@ -175,6 +176,22 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
         f"the function returns a list that grows at run time with {items} in it",
         cure="return one list per item, or arrays",
     )
+
+
+def _with_tuples(found: Out, elem: Any) -> Any:
+    """A list of items of a form, some of which may be tuples, or hold such."""
+    return RowsOut(_as_it_is(Out(0), elem), (found,), frozenset()) if _holds_tuples(elem) else found
+
+
+def _as_it_is(found: Out, template: Any) -> Any:
+    """An item of a list that grows: a number or array, a list, or a tuple."""
+    if not isinstance(template, Sub) or not _holds_tuples(template):
+        return found
+    return RowsOut(_as_it_is(Out(0), template.elem), (found,), frozenset(), tuple if template.frozen else list)
+
+
+def _holds_tuples(template: Any) -> bool:
+    return isinstance(template, Sub) and (bool(template.frozen) or _holds_tuples(template.elem))
 
 
 def _in_a_tuple(spec: Any) -> RowsOut:
@@ -218,6 +235,8 @@ def _row(template: Any, places: Iterator[int], flags: set[int]) -> Any:
             return OneOf(flag, tuple(v.obj for v in template.variants))
         case Boxed():
             return _row(template.node, places, flags)
+        case Sub() if of_numbers(template):
+            return _as_it_is(Out(next(places)), template)
         case Node():
             parts = [_row(child, places, flags) for child in template.children]
             return None if any(p is None for p in parts) else _put_together(template.like, parts)

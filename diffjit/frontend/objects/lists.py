@@ -13,11 +13,12 @@ from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.control import SHARED
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.join import PART_OF_TUPLE, item_template, join_all, join_items, same_items
+from diffjit.frontend.values.join import item_template, join_all, join_items, same_items
 from diffjit.frontend.values.leaves import instantiate, item_leaves, list_types
 from diffjit.frontend.values.mixed import BECOME_FLOATS
 from diffjit.frontend.values.nodes import ListsOf, kind_of_nodes, kinds_among
 from diffjit.frontend.values.templates import (
+    PART_OF_TUPLE,
     Bad,
     Boxed,
     Changeable,
@@ -152,7 +153,10 @@ class Lists(Mixin):
             raise held.frozen.again  # pyright: ignore[reportGeneralTypeIssues] - an exception
         if held.frozen:
             cure = "make a new list instead of changing this one: list(...)"
-            raise self.error(MemoryProblem("DJ402", f"a list is changed here, but it {held.frozen}", cure=cure))
+            problem = f"a list is changed here, but it {held.frozen}"
+            if held.frozen == PART_OF_TUPLE:
+                problem = "a tuple is changed here, whose length is only known at run time"
+            raise self.error(MemoryProblem("DJ402", problem, cure=cure))
 
     def item_reference(self, owner: av.Ref, index: Value) -> av.Ref:
         """A reference to an item of a live list."""
@@ -405,9 +409,9 @@ class Lists(Mixin):
         return isinstance(value, av.Ref) and getattr(self.contents(value), "frozen", "") == PART_OF_TUPLE
 
     def list_and_tuple(self, one: Any, other: Any) -> bool:
-        """Whether these are a list for sure, and a tuple: of a growing list, an item may have been either."""
+        """Whether these are a list for sure, and a tuple: what was read, or may be empty instead, may be either."""
         held = self.contents(one) if isinstance(one, av.Ref) else None
-        is_list = isinstance(held, av.ListC) and not held.frozen
+        is_list = isinstance(held, av.ListC | DynList) and not held.frozen
         return is_list and (isinstance(other, av.Tup) or self.is_part_of_tuple(other))
 
     def joined_parts(self, kind: str, left: Any, right: Any, node: Any) -> av.Ref:

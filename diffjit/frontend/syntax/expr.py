@@ -77,6 +77,8 @@ class Expressions(Mixin):
             value = self.eval(item.value if isinstance(item, gast.Starred) else item)
             if not isinstance(item, gast.Starred):
                 value = av.Tup((value,))
+            elif self.is_growing(value):
+                value = self.call(Static(tuple), [value], {})
             elif not (isinstance(value, av.Sum) and all(isinstance(v, av.Tup) for v in value.variants)):
                 value = av.Tup(tuple(self.unpack(value, None, item)))
             made = self.binary("add", made, value, item)

@@ -476,7 +476,7 @@ class Interpreter(
     def starred_arguments(
         self, spec: Any, names: list[str], args: list[Any], starred: Any, node: Any
     ) -> dict[str, Any]:
-        """Parameters from a list whose length is only known at run time; the one with a star is a list, too."""
+        """Parameters from a list whose length is only known at run time; so is that of the one with a star."""
         if spec.vararg is None:
             message = "a star for arguments, where their number is only known at run time"
             raise self.unsupported("DJ117", message, node, "index it, or slice it, instead")
@@ -486,7 +486,9 @@ class Interpreter(
         bound = {name: self.get_item(starred, Static(k)) for k, name in enumerate(missing)}
         items = self.new(av.ListC(tuple(args[len(names) :])))
         self.list_extend(items, self.get_item(starred, av.Slice(Static(len(missing)), NONE, NONE)), node)
-        return {**bound, spec.vararg.id: items}
+        if isinstance(self.contents(items), av.ListC):
+            self.make_dynamic(items)
+        return {**bound, spec.vararg.id: self.part_of_tuple(items)}
 
     # Static demands
 

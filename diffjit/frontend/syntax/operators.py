@@ -354,11 +354,15 @@ class Operators(Mixin):
 
     def compare_sequences(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
         equality = kind in ("equal", "not_equal")
+        unlike = self.list_and_tuple(left, right) or self.list_and_tuple(right, left)
+        if equality and (unlike or self.is_text(left) != self.is_text(right)):
+            return Static(kind == "not_equal")
         if equality and (self.is_growing(left) or self.is_growing(right)):
             for side in (left, right):
                 self.class_of(side)  # refused where that hangs on the path
-            if self.list_and_tuple(left, right) or self.list_and_tuple(right, left):
-                return Static(kind == "not_equal")
+            for one, other in ((left, right), (right, left)):
+                if not self.is_growing(one) and not self.sequence_items(one, node):
+                    return self.compare_kind(kind, self.length(other), Static(0), node)
             same = self.truth(self.call_plain(tables.alike, left, right, node=node))
             return same if kind == "equal" else self.logical_not(same)
         classes = [self.class_of(v) for v in (left, right)]

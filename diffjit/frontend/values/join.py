@@ -13,6 +13,7 @@ from diffjit.frontend.values.leaves import list_types
 from diffjit.frontend.values.mixed import join_ints
 from diffjit.frontend.values.nodes import kinds_among
 from diffjit.frontend.values.templates import (
+    PART_OF_TUPLE,
     Bad,
     Boxed,
     Cells,
@@ -43,7 +44,6 @@ from diffjit.ir.types import Array, List, Scalar, Sym, Type, join_dims, same
 
 _APART = (av.Bound, "partial", "function", "tuple", "text")  # what may be one of several, each with its parts
 OR_EMPTY_TUPLE = "may be an empty tuple instead"  # why such a list must not change
-PART_OF_TUPLE = "is a part of a tuple"
 MOST_VARIANTS = 32  # of a sum; every use of it is interpreted once for each
 
 
@@ -107,7 +107,7 @@ class Joiner:
         if isinstance(ta, Node) and isinstance(tb, Node) and ta.kind == tb.kind:
             like = tb.like if getattr(tb.like, "frozen", "") else ta.like
             return Node(ta.kind, tuple(self.merge(x, y) for x, y in zip(ta.children, tb.children, strict=True)), like)
-        if is_list(ta) and is_list(tb):
+        if is_list(ta) and is_list(tb) and _is_tuple(ta) == _is_tuple(tb):
             elem = join_items(self._items(ta, self.cells_a), self._items(tb, self.cells_b))
             site, frozen = (getattr(ta, what, None) or getattr(tb, what, None) for what in ("site", "frozen"))
             return elem if isinstance(elem, Bad) else Dyn(elem, site, frozen or "")
@@ -231,6 +231,11 @@ class Joiner:
         return join_all(item_template(c, cells, self.sites) for c in template.children)
 
 
+def _is_tuple(t: Any) -> bool:
+    """Whether a list that grows stands for a tuple."""
+    return getattr(t, "frozen", "") == PART_OF_TUPLE
+
+
 # Items of growing lists
 
 
@@ -267,7 +272,7 @@ def _object_item(uid: int, contents: Any, cells: Cells, sites: Sites, around: tu
     if isinstance(contents, Bad):
         return contents
     if isinstance(contents, Dyn):
-        return Sub(contents.elem, contents.site)
+        return Sub(contents.elem, contents.site, PART_OF_TUPLE if _is_tuple(contents) else "")
     if isinstance(contents, Node) and contents.kind[0] == "item":
         kinds = kinds_among(sites.held(cells, contents.like.owner.uid).elem.node)
         return Bad("an object that is an item of another list already, and changed there", kinds=kinds)
@@ -310,8 +315,8 @@ def join_items(a: Any, b: Any) -> Any:
         return join_leaves(a, b)
     if isinstance(a, Const) and isinstance(b, Const) and same_object(a.obj, b.obj):
         return a
-    if isinstance(a, Sub) and isinstance(b, Sub):
-        return Sub(join_items(a.elem, b.elem), a.site)
+    if isinstance(a, Sub) and isinstance(b, Sub) and a.frozen == b.frozen:
+        return Sub(join_items(a.elem, b.elem), a.site, a.frozen)
     if isinstance(a, Boxed) and isinstance(b, Boxed):
         node = join_items(a.node, b.node)
         return Boxed(node) if isinstance(node, Node) else node
@@ -483,7 +488,7 @@ def equal(a: Any, b: Any) -> bool:
         case Dyn():
             return same_items(a.elem, b.elem) and bool(a.frozen) == bool(b.frozen)
         case Sub():
-            return same_items(a.elem, b.elem)
+            return same_items(a.elem, b.elem) and a.frozen == b.frozen
     return True
 
 

@@ -237,7 +237,13 @@ def instantiate(template: Any, leaves: Iterator[Value], cells: Cells) -> Any:
             return DynList(lists, template.elem, template.site, template.frozen)
         case Sub():
             return _entered(
-                DynList(tuple(next(leaves) for _ in list_types(template.elem)), template.elem, template.site), cells
+                DynList(
+                    tuple(next(leaves) for _ in list_types(template.elem)),
+                    template.elem,
+                    template.site,
+                    template.frozen,
+                ),
+                cells,
             )
         case Boxed():
             contents = instantiate(template.node, leaves, cells)

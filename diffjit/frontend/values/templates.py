@@ -120,12 +120,16 @@ class Dyn:
     frozen: str = ""
 
 
+PART_OF_TUPLE = "is a part of a tuple"  # why such a list must not change: it is a tuple to whoever asks
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sub:
-    """An item of a growing list that is itself a list."""
+    """An item of a growing list that is itself a list, or (`frozen` says so) a tuple of some length."""
 
     elem: Any
     site: Any = None
+    frozen: str = ""
 
 
 def of_numbers(elem: Any) -> bool:
@@ -578,7 +582,7 @@ def describe(value: Any) -> str:
         case av.ListC():
             return f"a list of {len(value.items)} item{'s' * (len(value.items) != 1)}"
         case DynList() | Dyn() | Sub():
-            return "a list"
+            return "a tuple of a length of the run" if value.frozen == PART_OF_TUPLE else "a list"
         case av.DictC():
             return "a set" if value.is_set else f"a dict with keys {list(value.items)}"
         case av.ObjC() if hasattr(value.cls, "told"):

@@ -14,13 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from diffjit.ir.nodes import Block, Op, Value, is_view
-from diffjit.ir.ops import Reads
+from diffjit.ir.ops.schema import Cost, Reads
 from diffjit.ir.roots import Roots
 from diffjit.ir.types import Array, is_ref
 from diffjit.ir.walk import walk
 from diffjit.lowering.loops import fuse
-
-_CHEAP = frozenset({"add", "subtract", "multiply", "negative"})
 
 
 def compute_again(block: Block, roots: Roots, users: Mapping[Value, Sequence[Op | Block]]) -> bool:
@@ -52,7 +50,10 @@ def _arrays(op: Op) -> Iterator[Value]:
 
 def _is_smaller(op: Op) -> bool:
     """Whether it takes little, of arrays that are each smaller than its result."""
-    if op.kind not in _CHEAP or not isinstance(op.out.type, Array) or op.out.type.dtype.kind not in "fc":
+    if not fuse.is_elementwise(op) or op.row.cost > Cost.CHEAP:
+        return False
+    assert isinstance(op.out.type, Array)
+    if op.out.type.dtype.kind not in "fc":
         return False
     dims = op.out.type.dims
     return all(

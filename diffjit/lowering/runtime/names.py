@@ -18,14 +18,13 @@ from diffjit.lowering.runtime import (
     scalars,
     special,
     spread,
-    stacks,
     tape,
     vecmath,
 )
 from diffjit.lowering.runtime.matrices import products, systems
 
 _MODULES = (
-    scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, stacks, lanes, products, systems,
+    scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, products, systems,
     partials, fourier, tape, vecmath,
 )  # fmt: skip
 _KINDS = (Operation, Intrinsic, Dispatcher, float)
@@ -41,9 +40,7 @@ SOURCES |= dict.fromkeys(marks.LOOPS, marks.__name__)
 SOURCES = dict.fromkeys(special.ON_DEMAND, special.__name__) | SOURCES
 
 HELPER_MODULES = {
-    **dict.fromkeys(
-        ("memory", "lists", "stacks", "shifted", "partials", "effects", "foreign"), "diffjit.lowering.runtime"
-    ),
+    **dict.fromkeys(("memory", "lists", "moves", "partials", "effects", "foreign"), "diffjit.lowering.runtime"),
     "bitgens": "diffjit.lowering.draws",
 }  # and their packages
 RUNTIME_NAMES = frozenset(SOURCES) | frozenset(HELPER_MODULES) | {"compiled", "inner", "depth_"}

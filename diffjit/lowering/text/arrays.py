@@ -66,9 +66,9 @@ def _itself(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
 def _new_list(printer: LoweredPrinter, op: Op, args: list[ast.expr]) -> ast.expr:
     del args
     spec = spec_of(op.out.type.elem)  # type: ignore[union-attr]
-    room, kind = ("stacks", "stack") if op.out in printer.framed else ("lists", "list")
+    kind = "stack" if op.out in printer.framed else "list"
     name = f"new_{kind}_" + "".join(c if c.isalnum() else "_" for c in spec)
-    return syntax.call(printer.define(name, f'{room}.new_{kind}("{spec}")'))
+    return syntax.call(printer.define(name, f'lists.new_{kind}("{spec}")'))
 
 
 @expression("list_pop")
@@ -448,7 +448,7 @@ def _shifted(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
     shifts: tuple[tuple[int, ...], ...] = op.attrs["shifts"]
     wide = printer.move("add_shifted") != "add_shifted"
     name = "__".join("_".join(map(str, shift)) for shift in shifts)
-    made = f"shifted.add_shifted({shifts!r}, wide={wide})"
+    made = f"moves.add_shifted({shifts!r}, wide={wide})"
     texts = [printer.named(arg, v, lines) for arg, v in zip(args, op.inputs, strict=True)]
     lines.add(f"{printer.define(f'add_shifted_{name}', made)}({', '.join(texts)})")
 

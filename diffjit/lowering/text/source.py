@@ -71,9 +71,11 @@ class LoweredPrinter(OpPrinter):
         self.parts: list[Part] = []
         self.numbered = 0  # parts of functions before this one
         self.passes = set[Value]() if settings.plain else reuse.passing(function)
-        self.framed = set[Value]() if settings.plain else reuse.framed(function, self.uses)  # stacks
         self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long
         self.size = 0 if settings.plain else sum(map(outlined.size, function.body.ops))
+        # Stacks: what is passed on to functions may have no value yet, and that would be a list.
+        frames = not settings.plain and self.size < outlined.LONGEST
+        self.framed = reuse.framed(function, self.uses) if frames else set[Value]()
         self.in_loop = False
         self.at: Op | None = None  # the operation at hand
         self.rooms = 0  # places where such arrays are made
