@@ -188,6 +188,7 @@ def test_views_stay_views() -> None:
         (np.pad, (np.ones((3, 3)), ((1, 2), (0, 1), (1, 1))), ValueError),
         (np.linspace, (0.0, 1.0, 3.0), TypeError),
         (np.eye, (2.0,), TypeError),
+        (np.linalg.matrix_power, (np.eye(2), 1.5), TypeError),
     ],
 )
 def test_errors(function: Any, args: Any, error: type[Exception]) -> None:

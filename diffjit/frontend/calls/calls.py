@@ -53,7 +53,7 @@ _FETCHERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 _dispatching: Any = functools.singledispatch(abs)
 _DISPATCHER = _dispatching.__code__
 
-_CONTAINERS = (dict, list, set, frozenset, tuple)
+_CONTAINERS = (dict, list, set, frozenset, tuple, str)
 _NUMBERS = (bool, int, float, complex)
 _WHOLE = {"gcd": (0, 1), "lcm": (0, 1), "ldexp": (1,)}  # operands of functions of `math` that are ints
 

@@ -78,6 +78,8 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 @implements(np.meshgrid)
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     """Coordinate arrays of a grid."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     ndim = len(xi)
     vectors = tuple(np.reshape(np.asarray(x), (-1,)) for x in xi)
     order = (1, 0, *range(2, ndim)) if indexing == "xy" and ndim > 1 else tuple(range(ndim))

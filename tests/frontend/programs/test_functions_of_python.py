@@ -3,6 +3,7 @@
 import math
 import operator
 from functools import reduce
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -70,6 +71,15 @@ def classes_of_results(x, n):
     )
 
 
+def methods_of_texts(x, n):
+    rows = [row[0] for row in map(str.split, ["a 1", "b 2"])], sorted(["b", "A"], key=str.lower)
+    return rows, set(map(str.strip, [" c", "d "])) == {"c", "d"}, str.join("-", ["a", "b"])
+
+
+def cut(x, n):
+    return list(islice(x, n)), list(islice([1, 2, 3, 4], 1, None, n)), list(islice(range(len(x)), n, n + 4, 2))
+
+
 def trimmed(x, n):
     return np.trim_zeros([0.0, 0.0, 1.5, 0.0]), np.trim_zeros((0, 1, n, 0), "b"), np.trim_zeros(x * (x > 2.0))
 
@@ -91,7 +101,7 @@ def _plain(value):
     "function",
     [
         counted, parts_of_ranges, place_or_not, numbers_in_text, floats_of_math, operators_of_ints, operators_of_arrays,
-        classes_of_results, trimmed, ranges_as_axes,
+        classes_of_results, methods_of_texts, cut, trimmed, ranges_as_axes,
     ],
 )  # fmt: skip
 def test_as_in_python(function, backend):
@@ -118,6 +128,9 @@ def test_as_in_python(function, backend):
         pytest.param(lambda x, n: np.size(3.0, 0), np.exceptions.AxisError, id="a_number_has_no_axis"),
         pytest.param(lambda x, n: np.concatenate([]), ValueError, id="nothing_joined"),
         pytest.param(lambda x, n: np.vstack([]), ValueError, id="nothing_stacked"),
+        pytest.param(lambda x, n: list(islice(x, -n)), ValueError, id="cut_before_the_start"),
+        pytest.param(lambda x, n: list(islice(x, 0, n, 0)), ValueError, id="cut_without_a_step"),
+        pytest.param(lambda x, n: np.meshgrid(x, x, indexing="xx"), ValueError, id="grid"),
         pytest.param(lambda x, n: np.select([x > n, x > 1.0], [x]), ValueError, id="choices"),
     ],
 )
