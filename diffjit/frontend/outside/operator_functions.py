@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.syntax.operators import COMPARE
 from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
@@ -18,25 +20,11 @@ from diffjit.ir.types import BOOL, Scalar
 class OperatorFunctions(Mixin):
     """Mixin of the interpreter: `operator.add` and its kin."""
 
-    @kinds(
-        add=operator.add, subtract=operator.sub, multiply=operator.mul, divide=operator.truediv,
-        floor_divide=operator.floordiv, remainder=operator.mod, power=operator.pow, matmul=operator.matmul,
-        bitwise_and=operator.and_, bitwise_or=operator.or_, bitwise_xor=operator.xor, left_shift=operator.lshift,
-        right_shift=operator.rshift,
-    )  # fmt: skip
-    def py_operator(self, kind: str, a: Any, b: Any) -> Any:
-        return self.binary(kind, a, b)
-
-    @kinds(negative=operator.neg, positive=operator.pos, invert=operator.invert)
-    def py_unary(self, kind: str, a: Any) -> Any:
-        return self.unary(kind, a)
-
-    @kinds(
-        equal=operator.eq, not_equal=operator.ne, less=operator.lt, less_equal=operator.le, greater=operator.gt,
-        greater_equal=operator.ge,
-    )  # fmt: skip
-    def py_comparison(self, kind: str, a: Any, b: Any) -> Any:
-        return self.compare_kind(kind, a, b)
+    @kinds(**{kind: function for kind, function in PYTHON_OPERATORS.items() if kind != "absolute"})  # the builtin is it
+    def py_operator(self, kind: str, *args: Any) -> Any:
+        if len(args) == 1:
+            return self.unary(kind, *args)
+        return self.compare_kind(kind, *args) if kind in COMPARE.values() else self.binary(kind, *args)
 
     @core(operator.not_)
     def op_not(self, a: Any) -> Any:

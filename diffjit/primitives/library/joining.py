@@ -57,7 +57,7 @@ def hstack(tup, *, dtype=None, casting="same_kind"):
     if isinstance(tup, np.ndarray):
         return joined(as_items(tup if dtype is None else tup.astype(dtype), 1), 0 if tup.ndim < 3 else 1)
     parts = [np.atleast_1d(x) for x in tup]
-    return np.concatenate(parts, axis=0 if len(parts) == 0 or parts[0].ndim == 1 else 1, dtype=dtype)
+    return np.concatenate(parts, axis=0 if parts[0].ndim == 1 else 1, dtype=dtype)
 
 
 @implements(np.dstack)
