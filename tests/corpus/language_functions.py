@@ -395,3 +395,22 @@ def tree_of_parameters(params, x):
     for bias, gain in params["layers"]:
         h = np.tanh(h * gain + bias)
     return np.sum(h) + len(params["layers"]) * params["layers"][-1][0] * h[0]
+
+
+class Bump:
+    """A field that is called with its point."""
+
+    def __init__(self, width):
+        self.width = width
+
+    def __call__(self, x, y, scale=1.0):
+        return scale * math.exp(-(x * x + 0.5 * y) / self.width)
+
+
+@program(args=lambda: (np.array([0.3, 0.7]), 0.5), wrt=("x", "width"), tags=("language",))
+def star_in_calls_of_objects(x, width):
+    """Points whose length the run decides, as the arguments of an object that is called."""
+    bump, path = Bump(width), []
+    while len(path) < 4:
+        path.append(x * (len(path) + 1) * 0.5)
+    return bump(*path[1]) + 2.0 * bump(*path[-1], scale=width)

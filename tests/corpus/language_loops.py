@@ -23,6 +23,20 @@ def ranges_of_every_step(x, a):
     return s
 
 
+@program(args=lambda: (np.array([0.5, 1.2, 0.9, 0.4, 1.5, 0.7]), -1), wrt=("x",), tags=("language",))
+def parts_of_ranges(x, last):
+    """Slices and items of ranges whose ends the run decides; an index may count from the end."""
+    inner = range(1, x.size)
+    s = x[inner[last]] * x[inner[last - 2]]
+    for i in inner[::-1]:
+        s = s * 0.9 + x[i] * x[i]
+    for i in range(x.size - 1, -1, -1)[1::2]:
+        s = math.sin(s) + x[i]
+    for i in inner[-3:last]:
+        s = s * x[i] + i
+    return s
+
+
 @program(args=lambda: (np.array([0.5, 1.2]), 0, -1), wrt=("x",), tags=("language",))
 def empty_ranges(x, zero, step):
     """Loops that never run: the trip count is `max(0, ...)`, and the names of their bodies keep their values."""

@@ -238,3 +238,17 @@ def rows_scaled_where_it_can_be_done(x):
     except BaseException:
         rows = rows * 2.0
     return np.sum(rows * x)
+
+
+@program(args=lambda: (1.3, 0.7), wrt=("a", "b"), tags=("language",))
+def columns_of_a_history(a, b):
+    """`zip(*rows)` of a list of tuples that grows: names, a loop over the columns, the points as an array."""
+    rows, t = [], 0.0
+    while t < 1.0:
+        rows.append((t, np.sin(a * t), b * t * t))
+        t += 0.1 + 0.05 * len(rows)
+    times, waves, squares = zip(*rows)
+    total = squares[-1] * np.interp(0.35, times, waves)
+    for column in zip(*rows):
+        total = total * len(column) + sum(column)
+    return total + np.sum(np.array(list(zip(*rows))) * np.array(waves))

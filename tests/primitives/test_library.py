@@ -177,6 +177,17 @@ def test_views_stay_views() -> None:
         (np.convolve, (np.ones(3), np.ones(2), "middle"), ValueError),
         (math.comb, (-1, 2), ValueError),
         (np.choose, (5, (1.0, 2.0)), ValueError),
+        (np.select, ([[True], [False]], [1.0]), ValueError),
+        (np.select, ([], []), ValueError),
+        (np.searchsorted, ([1.0, 2.0], 1.0, "middle"), ValueError),
+        (np.searchsorted, ([1.0, 2.0], 1.0, None), TypeError),
+        (np.trim_zeros, ([0.0, 1.0], "x"), ValueError),
+        (np.stack, ([],), ValueError),
+        (np.pad, (np.ones(3), (1, 2, 3)), ValueError),
+        (np.pad, (np.ones((3, 3)), ((1, 2), (0, 1), (1, 1))), ValueError),
+        (np.linspace, (0.0, 1.0, 3.0), TypeError),
+        (np.eye, (2.0,), TypeError),
+        (np.linalg.matrix_power, (np.eye(2), 1.5), TypeError),
     ],
 )
 def test_errors(function: Any, args: Any, error: type[Exception]) -> None:

@@ -35,18 +35,6 @@ _WRITTEN_OUT = 8  # elements of an array: of more than these, `max` and `min` ar
 class BuiltinCalls(Mixin):
     """Mixin of the interpreter: builtins."""
 
-    @kinds(
-        add=operator.add, subtract=operator.sub, multiply=operator.mul, divide=operator.truediv,
-        floor_divide=operator.floordiv, remainder=operator.mod, power=operator.pow, matmul=operator.matmul,
-        negative=operator.neg,
-    )  # fmt: skip
-    def py_operator(self, kind: str, *args: Any) -> Any:
-        return self.binary(kind, *args) if len(args) > 1 else self.ew(kind, *args)
-
-    @core(operator.getitem)
-    def op_getitem(self, a: Any, b: Any) -> Any:
-        return self.get_item(a, b)
-
     @core(builtins.abs, operator.abs)
     def py_abs(self, x: Any) -> Any:
         if isinstance(x, av.Ref):
@@ -70,9 +58,12 @@ class BuiltinCalls(Mixin):
         return self.cast(number, np.float64, weak=True)
 
     @core(builtins.int)
-    def py_int(self, x: Any = Static(0)) -> Any:
-        if isinstance(x, Static):
-            return Static(self.evaluated(int, x.obj))
+    def py_int(self, x: Any = Static(0), base: Any = None) -> Any:
+        if isinstance(x, Static) and (base is None or isinstance(base, Static)):
+            return Static(self.evaluated(int, x.obj, *(() if base is None else (base.obj,))))
+        if base is not None and not isinstance(x, av.Format):
+            problem = f"int() of {describe(x)} with a base of {describe(base)}"
+            raise self.type_problem("DJ308", problem, python=TypeError)
         x = self.certain(x)
         if isinstance(x, av.Format):
             raise self.letters([x], "int()", None)
@@ -98,7 +89,8 @@ class BuiltinCalls(Mixin):
     @core(builtins.complex)
     def py_complex(self, real: Any = Static(0.0), imag: Any = Static(0.0)) -> Any:
         if isinstance(real, Static) and isinstance(imag, Static):
-            return Static(complex(real.obj, imag.obj))
+            text = isinstance(real.obj, str) and imag.obj == 0
+            return Static(self.evaluated(complex, *((real.obj,) if text else (real.obj, imag.obj))))
         return self.ew("add", self.cast(real, np.complex128, weak=True), self.ew("multiply", imag, Static(1j)))
 
     @core(builtins.round)
@@ -140,23 +132,7 @@ class BuiltinCalls(Mixin):
     def py_range(self, start: Any, stop: Any = NONE, step: Any = Static(1)) -> Any:
         if is_none(stop):
             start, stop = Static(0), start
-        start, stop, step = (self.whole(part, TypeError) for part in (start, stop, step))
-        for part in (start, stop, step):
-            if isinstance(part, Value) and (not isinstance(part.type, Scalar) or part.type.dtype.kind not in "iu"):
-                raise self.type_problem(
-                    "DJ308",
-                    f"range() takes ints, not {describe(part)}",
-                    cure="use int(...) or np.arange",
-                    python=TypeError,
-                )
-            if isinstance(part, Static) and isinstance(part.obj, float):
-                raise self.type_problem(
-                    "DJ308", "range() takes ints, not a float", cure="use int(...)", python=TypeError
-                )
-        parts = [
-            self.cast(p, np.int64, weak=True) if isinstance(p, Value) else Static(operator.index(p.obj))
-            for p in (start, stop, step)
-        ]
+        parts = [self.counted_from(part, "range", "use int(...) or np.arange") for part in (start, stop, step)]
         self.demand(self.compare_kind("not_equal", parts[2], Static(0)), ValueError, "range() arg 3 must not be zero")
         return av.Range(*parts)
 
@@ -167,11 +143,17 @@ class BuiltinCalls(Mixin):
     @core(builtins.enumerate)
     def py_enumerate(self, iterable: Any, start: Any = Static(0)) -> Any:
         source = self.as_iterable(iterable)
+        start = self.counted_from(start, "enumerate", "use int(...)")
         made = av.Iter("enumerate", (source, start))
         return self.iterator(made, lambda: self.drawn_by(iterators.enumerated, source, start))
 
     @core(builtins.zip)
     def py_zip(self, *iterables: Any, strict: Any = Static(False)) -> Any:
+        if iterables and isinstance(iterables[-1], av.Iter) and iterables[-1].kind == "starred":
+            *before, rows = iterables
+            if not before and (columns := self.columns_of(rows.parts[0])) is not None:
+                return self.call_static(iter, [columns], {}, None)
+            iterables = (*before, *self.unpack(rows.parts[0], None, None))
         given = self.taken_in_turn([self.certain(i) for i in iterables])
         parts = tuple(map(self.as_iterable, given))
         zipped = lambda: self.iterator(av.Iter("zip", parts), lambda: self.drawn_by(iterators.zipped, *parts))  # noqa: E731
@@ -188,6 +170,15 @@ class BuiltinCalls(Mixin):
             differ = self.logical_not(self.same(first, other))
             self.raise_if(differ, ValueError, av.inexact("zip() arguments differ in length"))
         return zipped()
+
+    def columns_of(self, rows: av.Ref) -> Any:
+        """What `zip(*rows)` gives of a growing list of tuples of one length; None where it is another list."""
+        held = self.contents(rows)
+        if not isinstance(held, DynList) or not isinstance(held.elem, Node) or not isinstance(held.elem.like, av.Tup):
+            return None
+        nothing = self.compare_kind("equal", self.length(rows), Static(0))
+        self.refuse_if(nothing, NotImplementedError, "zip(*rows) of a list without rows")
+        return self.call_plain(containers.columns, rows, Static(len(held.elem.like.items)), node=None)
 
     @core(builtins.reversed)
     def py_reversed(self, sequence: Any) -> Any:

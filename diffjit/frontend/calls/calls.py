@@ -53,7 +53,7 @@ _FETCHERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 _dispatching: Any = functools.singledispatch(abs)
 _DISPATCHER = _dispatching.__code__
 
-_CONTAINERS = (dict, list, set, frozenset, tuple)
+_CONTAINERS = (dict, list, set, frozenset, tuple, str)
 _NUMBERS = (bool, int, float, complex)
 _WHOLE = {"gcd": (0, 1), "lcm": (0, 1), "ldexp": (1,)}  # operands of functions of `math` that are ints
 
@@ -412,7 +412,7 @@ class Calls(Mixin):
 
     def call_elementwise(self, obj: Any, kind: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A ufunc or math function, with `out`, `where` and `dtype`."""
-        from_math = getattr(obj, "__module__", None) == "math" or type(obj).__name__ == "builtin_function_or_method"
+        from_math = getattr(obj, "__module__", None) == "math"
         out = kwargs.pop("out", NONE)
         where = kwargs.pop("where", Static(True))
         dtype = kwargs.pop("dtype", NONE)
@@ -459,7 +459,8 @@ class Calls(Mixin):
     def as_python_number(self, kind: str, place: int, value: Any, node: Any) -> Any:
         """math.* turns its arguments into Python's numbers: into floats, but for those that have to be ints."""
         if isinstance(value, Static):
-            return value
+            whole = place in _WHOLE.get(kind, ()) or not isinstance(value.obj, int)
+            return value if whole else Static(self.evaluated(float, value.obj))
         number = self.number(value)
         self.real_only(f"`math.{kind}`", number)
         if isinstance(number.type, Array):

@@ -67,10 +67,10 @@ class NumpyShapes(Mixin):
     @core(np.size)
     def np_size(self, a: Any, axis: Any = NONE) -> Any:
         a = self.array(a)
+        if not is_none(axis):
+            return self.dim(a, self.axis_of(axis, a.type.ndim if isinstance(a.type, Array) else 0))
         if isinstance(a.type, Scalar):
             return Static(1)
-        if not is_none(axis):
-            return self.dim(a, self.axis_of(axis, a.type.ndim))
         total: Any = Static(1)
         for k in range(a.type.ndim):
             total = (
@@ -311,6 +311,8 @@ class NumpyShapes(Mixin):
         if is_none(axis):
             parts = [self.np_ravel(p) for p in parts]
             axis = Static(0)
+        if not parts:
+            raise self.type_problem("DJ318", "need at least one array to concatenate", python=ValueError)
         ndim = parts[0].type.ndim
         if any(p.type.ndim != ndim for p in parts):
             message, cure = "arrays of different numbers of dimensions are joined", "give all parts the same number"

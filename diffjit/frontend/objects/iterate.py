@@ -19,10 +19,11 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import sum_in
 from diffjit.frontend.values.templates import DynList, describe
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import Static, is_none
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import INT, Array
 from diffjit.ir.walk import callees, walk
+from diffjit.primitives.library import containers
 from diffjit.primitives.opaque import acts
 
 UNROLL_LIMIT = 4096
@@ -484,11 +485,15 @@ class Iteration(Mixin):
             if all(isinstance(p, Static) for p in parts):
                 cut = range(*(p.obj for p in parts))[self.static_slice(index, node)]
                 return av.Range(Static(cut.start), Static(cut.stop), Static(cut.step))
-            raise self.unsupported("DJ115", "a slice of a range that is only known at run time", node)
-        if isinstance(index, Static) and index.obj < 0:
-            length = self.trip(owner.start, owner.stop, owner.step)
-            index = self.ew("add", index, length)
-        return self.ew("add", owner.start, self.ew("multiply", index, owner.step))
+            if not is_none(index.step):
+                zero = self.compare_kind("equal", index.step, Static(0))
+                self.raise_if(zero, ValueError, "slice step cannot be zero")
+            return av.Range(
+                *self.call_plain(containers.range_slice, *parts, index.start, index.stop, index.step, node=node).items
+            )
+        length = self.trip(owner.start, owner.stop, owner.step)
+        position = self.call_plain(containers.range_position, index, length, node=node)
+        return self.ew("add", owner.start, self.ew("multiply", position, owner.step))
 
     def unpack(self, value: Any, count: int | None, node: Any) -> list[Any]:
         """The items of a value that is unpacked; `count` is the number expected, None where it must be known."""

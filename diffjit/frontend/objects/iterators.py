@@ -401,6 +401,10 @@ class Iterators(Mixin):
     @core(itertools.islice)
     def it_islice(self, iterable: Any, *bounds: Any) -> Any:
         parts = (NONE, bounds[0], NONE) if len(bounds) == 1 else (*bounds, NONE)[:3]
+        for part, least in zip(parts, (0, 0, 1), strict=True):
+            if not is_none(part):
+                wrong = self.compare_kind("less", part, Static(least))
+                self.raise_if(wrong, ValueError, av.inexact("islice() counts from 0, and with steps from 1"))
         source = self.as_iterable(iterable)
         if isinstance(source, av.Iter | av.Range) and not self.can_unroll(source):  # it may have no end
             start, step = (Static(k) if is_none(p) else p for p, k in ((parts[0], 0), (parts[2], 1)))

@@ -175,7 +175,11 @@ class Expressions(Mixin):
 
     def _starred(self, function: Any, node: gast.AST) -> tuple[int, int] | tuple[None, None]:
         """The fewest and the most arguments that the one star of a call may stand for."""
-        taken = _parameters(function)
+        held = self.contents(function) if isinstance(function, av.Ref) else None
+        if isinstance(held, av.ObjC):
+            taken = _without_first(_parameters(Static(self.class_lookup(held.cls, "__call__"))))
+        else:
+            taken = _parameters(function)
         keywords = {k.arg for k in node.keywords}
         if taken is None or None in keywords or sum(isinstance(a, gast.Starred) for a in node.args) != 1:
             return None, None
@@ -277,13 +281,13 @@ def takes_any(function: Any) -> bool:
     """Whether a function takes any number of arguments, and may get them as one list."""
     if isinstance(function, av.Bound):
         return takes_any(function.function)
-    if isinstance(function, Static) and isinstance(function.obj, type):
+    if isinstance(function, Static) and function.obj is not zip and isinstance(function.obj, type):
         init = inspect.getattr_static(function.obj, "__init__", None)
         return takes_any(init.value if isinstance(init, av.Member) else Static(init))
     if isinstance(function, Static) and isinstance(function.obj, types.FunctionType):
         return bool(function.obj.__code__.co_flags & inspect.CO_VARARGS)
     if isinstance(function, Static):
-        return function.obj in (max, min)
+        return function.obj in (max, min, zip)
     return isinstance(function, av.Fn) and getattr(function.node, "args").vararg is not None  # noqa: B009
 
 

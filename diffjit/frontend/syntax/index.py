@@ -193,6 +193,7 @@ class Indexing(Mixin):
             None if is_none(p) else self.static_int(p, "a slice bound of a list or tuple", node)
             for p in (index.start, index.stop, index.step)
         ]
+        self.raise_if(Static(parts[2] == 0), ValueError, "slice step cannot be zero")
         return slice(*parts)
 
     def sequence_get(self, items: list[Any], index: Any, node: Any, rebuild: Any, what: str = "tuple") -> Any:

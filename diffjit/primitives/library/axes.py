@@ -47,7 +47,7 @@ def all_axes(axis, ndim):
     """None, one axis or several, as a tuple of axes counted from 0."""
     if axis is None:
         return places(ndim)
-    if isinstance(axis, (tuple, list)):
+    if isinstance(axis, (tuple, list, range)):
         return tuple(one_axis(k, ndim) for k in axis)
     return (one_axis(axis, ndim),)
 

@@ -13,6 +13,7 @@ import weakref
 
 import numpy as np
 
+from diffjit.primitives.library.axes import places
 from diffjit.primitives.library.shaping import common_shape
 from diffjit.primitives.library.tables import alike
 from diffjit.primitives.registry import implements
@@ -34,6 +35,25 @@ def list_slice(items, start, stop, step):
     step = 1 if step is None else step
     low, high = bounds(start, stop, step, len(items))
     return [items[k] for k in range(low, high, step)]
+
+
+def columns(rows, width):
+    """The columns of a list of tuples."""
+    return tuple([tuple([row[k] for row in rows]) for k in places(width)])
+
+
+def range_slice(first, last, width, start, stop, step):
+    """Start, stop and step of range(first, last, width)[start:stop:step]."""
+    step = 1 if step is None else step
+    low, high = bounds(start, stop, step, len(range(first, last, width)))
+    return first + low * width, first + high * width, width * step
+
+
+def range_position(index, length):
+    """The place in a range that an index, which may count from the end, means."""
+    if index < -length or index >= length:
+        raise IndexError("range object index out of range")
+    return index + length if index < 0 else index
 
 
 def repeated(items, times):

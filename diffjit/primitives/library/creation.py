@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from diffjit.primitives.library.axes import places
@@ -14,10 +16,10 @@ from diffjit.primitives.registry import implements
 @implements(np.eye)
 def eye(N, M=None, k=0, dtype=float, order="C"):
     """Ones on a diagonal."""
-    columns = N if M is None else M
-    if N < 0 or columns < 0:
+    rows, columns = operator.index(N), operator.index(N if M is None else M)
+    if rows < 0 or columns < 0:
         raise ValueError("negative dimensions are not allowed")
-    return np.equal(np.arange(N)[:, None] + k, np.arange(columns)).astype(dtype)
+    return np.equal(np.arange(rows)[:, None] + k, np.arange(columns)).astype(dtype)
 
 
 @implements(np.identity)
@@ -29,6 +31,7 @@ def identity(n, dtype=float):
 @implements(np.linspace)
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
     """Evenly spaced numbers; the last one is exactly `stop`."""
+    num = operator.index(num)
     if num < 0:
         raise ValueError("Number of samples, num, must be non-negative.")
     start = np.asarray(start) if isinstance(start, (list, tuple)) else start
@@ -46,7 +49,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if dtype is not None:
         points = (np.floor(points) if np.dtype(dtype).kind in "iu" else points).astype(dtype)
     if retstep:
-        return points, step
+        return points, np.float64(step) if isinstance(step, float) else step
     return points
 
 
@@ -75,6 +78,8 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 @implements(np.meshgrid)
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     """Coordinate arrays of a grid."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     ndim = len(xi)
     vectors = tuple(np.reshape(np.asarray(x), (-1,)) for x in xi)
     order = (1, 0, *range(2, ndim)) if indexing == "xy" and ndim > 1 else tuple(range(ndim))

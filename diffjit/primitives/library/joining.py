@@ -18,6 +18,8 @@ from diffjit.primitives.registry import implements, present
 @implements(np.stack)
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Join along a new axis."""
+    if len(arrays) == 0:
+        raise ValueError("need at least one array to stack")
     together = np.array(arrays, dtype=dtype)
     return together if axis == 0 else np.moveaxis(together, 0, axis).copy()
 
@@ -198,7 +200,16 @@ def lengthened(a, new_shape):
 
 @implements(np.trim_zeros)
 def trim_zeros(filt, trim="fb", axis=None):
-    """A vector without the zeros at its ends; a view."""
+    """A vector without the zeros at its ends: of an array a view, else a part of the list or tuple."""
+    if trim.lower() not in ("f", "b", "fb", "bf"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    filt = filt if isinstance(filt, (list, tuple)) else np.asarray(filt)
+    start, stop = zeros_around(filt, trim)
+    return filt[start:stop]
+
+
+def zeros_around(filt, trim):
+    """Where a vector begins and ends without the zeros at the ends that `trim` names."""
     filt = np.asarray(filt)
     if filt.ndim != 1:
         raise NotImplementedError("np.trim_zeros of more than one dimension: slice the array")
@@ -209,7 +220,7 @@ def trim_zeros(filt, trim="fb", axis=None):
     if "b" in trim.lower():
         while stop > start and filt[stop - 1] == 0:
             stop -= 1
-    return filt[start:stop]
+    return start, stop
 
 
 # Repeating
@@ -359,7 +370,11 @@ def pairs(value, ndim):
     if len(value) == 1 and not isinstance(value[0], (tuple, list)):
         return ((value[0], value[0]),) * ndim
     if not isinstance(value[0], (tuple, list)):
+        if len(value) != 2:
+            raise ValueError("operands could not be broadcast together")
         return ((value[0], value[1]),) * ndim
+    if len(value) not in (1, ndim):
+        raise ValueError("operands could not be broadcast together")
     whole = tuple((v[0], v[-1]) for v in value)
     return whole * ndim if len(whole) == 1 else whole
 

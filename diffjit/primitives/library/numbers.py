@@ -35,7 +35,8 @@ def round_(a, decimals=0, out=None):
     """Round to a decimal place; the derivative is 0."""
     a = np.asarray(a)
     if a.dtype.kind in "iu":
-        return a.copy() if decimals >= 0 else (np.rint(a / 10.0**-decimals) * 10.0**-decimals).astype(a.dtype)
+        whole = a.copy() if a.ndim > 0 else a[()]
+        return whole if decimals >= 0 else (np.rint(a / 10.0**-decimals) * 10.0**-decimals).astype(a.dtype)
     if decimals == 0:
         return np.rint(a)
     if decimals > 0:

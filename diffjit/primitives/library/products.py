@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 
@@ -182,7 +183,7 @@ def multi_dot(arrays, *, out=None):
 @implements(np.linalg.matrix_power)
 def matrix_power(a, n):
     """A matrix multiplied by itself, by repeated squaring."""
-    a = np.asarray(a)
+    a, n = np.asarray(a), operator.index(n)
     if n == 1:
         return a
     base = np.linalg.inv(a) if n < 0 else a.copy()

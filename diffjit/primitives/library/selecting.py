@@ -71,6 +71,7 @@ def unravel_index(indices, shape, order="C"):
     """Coordinates of positions in the flattened array."""
     shape = shape if isinstance(shape, (tuple, list)) else (shape,)
     rest = np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
+    rest = np.int64(rest) if np.ndim(rest) == 0 else rest
     size = 1
     for n in shape:
         size = size * n
@@ -233,6 +234,10 @@ def extract(condition, arr):
 @implements(np.select)
 def select(condlist, choicelist, default=0):
     """For each element the choice of the first condition that holds."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
     result = default
     for k in places(len(condlist))[::-1]:
         result = np.where(condlist[k], choicelist[k], result)
@@ -300,11 +305,15 @@ def apply_over_axes(func, a, axes):
 @implements(np.searchsorted, np.ndarray.searchsorted)
 def searchsorted(a, v, side="left", sorter=None):
     """Where to insert into a sorted vector, by bisection."""
+    if not isinstance(side, str):
+        raise TypeError(f"search side must be str, not {type(side).__name__}")
+    if side not in ("left", "right"):
+        raise ValueError("search side must be one of 'left' or 'right'")
     a = np.asarray(a)
     if sorter is not None:
         a = a[sorter]
     if np.ndim(v) == 0:
-        return position_in(a, v, side)
+        return np.int64(position_in(a, v, side))
     v = np.asarray(v)
     flat = np.reshape(v, (-1,))
     found = np.empty(flat.shape, np.int64)

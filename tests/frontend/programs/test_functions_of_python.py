@@ -1,0 +1,141 @@
+"""Functions of Python's own: what they take, return and raise, `jit` does too."""
+
+import math
+import operator
+from functools import reduce
+from itertools import islice
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+X = np.arange(1.0, 10.0)
+
+
+def counted(x, n):
+    places = [i for i, _ in enumerate(x, n)], [i for i, _ in enumerate("ab", start=np.int32(2))]
+    return places, list(enumerate("a", n > 2))
+
+
+def parts_of_ranges(x, n):
+    length = len(x)
+    cut = (
+        range(length)[::-1],
+        range(length)[1:-1],
+        range(1, length, 2)[::-2],
+        range(length)[-n:100],
+        range(9, 0, -2)[:n],
+    )
+    return [list(part) for part in cut], len(range(length)[::n]), 2 in range(length)[n:], range(2, length)[-n]
+
+
+def place_or_not(x, n):
+    places = []
+    for k in (n, n + 5, n + 17, -n, -n - 17):
+        try:
+            places.append(range(2, len(x))[k])
+        except IndexError:
+            places.append(-1)
+    return places
+
+
+def numbers_in_text(x, n):
+    bits = [int(s, 2) for s in ("01", "11")]
+    return int("12", 8), int("z", base=36), int("0x1f", 16), bits, complex("1+2j").imag * x[0]
+
+
+def floats_of_math(x, n):
+    return math.pow(2, 3), math.pow(2, -1), math.fmod(-7, 3), math.fmod(7, n), math.pow(n, 2), math.copysign(3, -1)
+
+
+def operators_of_ints(x, n):
+    bits = operator.or_(n, 4), operator.and_(n, 1), operator.xor(n, 1), operator.lshift(n, 2), operator.rshift(n, 1)
+    orders = operator.lt(n, 2), operator.eq(2**53 + n, 2**53 + n + 1), operator.not_(n), operator.gt("b", "a")
+    return bits, orders, operator.invert(n), operator.pos(n), operator.index(n), reduce(operator.or_, [1, 2, n])
+
+
+def operators_of_arrays(x, n):
+    within = reduce(operator.and_, [x > 2.0, operator.lt(x, 7.0), operator.ne(x, n)])
+    return x[within], x[operator.invert(within)], reduce(operator.or_, [{1}, {2}]) == {1, 2}
+
+
+def classes_of_results(x, n):
+    points = np.linspace(0.0, 1.0, n, retstep=True)
+    return (
+        np.searchsorted(x, 3.5),
+        np.unravel_index(4, (2, n)),
+        np.digitize(2.5, x),
+        np.digitize(2.5, [3, 2, 1]),
+        points,
+    )
+
+
+def methods_of_texts(x, n):
+    rows = [row[0] for row in map(str.split, ["a 1", "b 2"])], sorted(["b", "A"], key=str.lower)
+    return rows, set(map(str.strip, [" c", "d "])) == {"c", "d"}, str.join("-", ["a", "b"])
+
+
+def cut(x, n):
+    return list(islice(x, n)), list(islice([1, 2, 3, 4], 1, None, n)), list(islice(range(len(x)), n, n + 4, 2))
+
+
+def trimmed(x, n):
+    return np.trim_zeros([0.0, 0.0, 1.5, 0.0]), np.trim_zeros((0, 1, n, 0), "b"), np.trim_zeros(x * (x > 2.0))
+
+
+def ranges_as_axes(x, n):
+    a = np.reshape(x, (n, 3))
+    return np.tensordot(a, a, axes=(range(1), range(1, 2))), np.moveaxis(a[None], range(2), (1, 0))
+
+
+def _plain(value):
+    """A result as lists of numbers with their classes."""
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__, [_plain(v) for v in value]
+    return (value.dtype, value.tolist()) if isinstance(value, np.ndarray) else (type(value), value)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        counted, parts_of_ranges, place_or_not, numbers_in_text, floats_of_math, operators_of_ints, operators_of_arrays,
+        classes_of_results, methods_of_texts, cut, trimmed, ranges_as_axes,
+    ],
+)  # fmt: skip
+def test_as_in_python(function, backend):
+    assert _plain(dj.jit(function, backend=backend)(X, 3)) == _plain(function(X, 3))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        pytest.param(lambda x, n: [i for i, _ in enumerate(x, 3.14)], TypeError, id="start_a_float"),
+        pytest.param(lambda x, n: [i for i, _ in enumerate(x, x[0])], TypeError, id="start_run_time"),
+        pytest.param(lambda x, n: range(len(x))[n + 17], IndexError, id="behind_the_end"),
+        pytest.param(lambda x, n: range(len(x))[-n - 17], IndexError, id="before_the_start"),
+        pytest.param(lambda x, n: range(3)[7], IndexError, id="behind_a_known_end"),
+        pytest.param(lambda x, n: range(len(x))[::0], ValueError, id="step_of_a_cut"),
+        pytest.param(lambda x, n: range(3)[::0], ValueError, id="step_of_a_known_cut"),
+        pytest.param(lambda x, n: [1, n][::0], ValueError, id="step_of_a_list"),
+        pytest.param(lambda x, n: int("9", 8), ValueError, id="digits"),
+        pytest.param(lambda x, n: int(12, 10), TypeError, id="base_of_an_int"),
+        pytest.param(lambda x, n: int(x[0], 10), TypeError, id="base_of_a_float"),
+        pytest.param(lambda x, n: operator.index(x[0]), TypeError, id="index_of_a_float"),
+        pytest.param(lambda x, n: np.linspace(0.0, 1.0, n / 1), TypeError, id="points"),
+        pytest.param(lambda x, n: np.size(3.0, 0), np.exceptions.AxisError, id="a_number_has_no_axis"),
+        pytest.param(lambda x, n: np.concatenate([]), ValueError, id="nothing_joined"),
+        pytest.param(lambda x, n: np.vstack([]), ValueError, id="nothing_stacked"),
+        pytest.param(lambda x, n: list(islice(x, -n)), ValueError, id="cut_before_the_start"),
+        pytest.param(lambda x, n: list(islice(x, 0, n, 0)), ValueError, id="cut_without_a_step"),
+        pytest.param(lambda x, n: np.meshgrid(x, x, indexing="xx"), ValueError, id="grid"),
+        pytest.param(lambda x, n: np.select([x > n, x > 1.0], [x]), ValueError, id="choices"),
+    ],
+)
+def test_raises_as_python(function, error, backend):
+    with pytest.raises(error):
+        function(X, 3)
+    with pytest.raises((error, dj.TypeProblem)):
+        dj.jit(function, backend=backend)(X, 3)
