@@ -1,6 +1,7 @@
 """Dicts, sets and counters whose keys are only known at run time, and lists that stand in them."""
 
 import collections
+import heapq
 
 import numpy as np
 
@@ -377,3 +378,24 @@ def tuples_kept_in_lists_of_the_run(x):
             total += (kind + 2.0) * sum(found[::2]) * k * isinstance(found, tuple)
     below.sort()
     return total * (below[0] == ()) + below[1][0]
+
+
+@program(args=lambda: (np.array([0.3, 1.1, 0.7, 0.4, 0.9, 1.6]),), wrt=("x",))
+def paths_that_get_longer(x):
+    """Tuples of one kind of items, of several lengths, in a heap and in lists: all ways through a graph, and the best."""
+    edges = {0: [(1, 0), (2, 1)], 1: [(2, 2), (3, 3)], 2: [(3, 4), (4, 5)], 3: [(4, 0)], 4: []}
+    heap, ways, best = [(0.0, (0,))], [], 0.0
+    while heap:
+        cost, path = heapq.heappop(heap)
+        if path[-1] == 4:
+            ways.append(path)
+            if len(ways) == 1:
+                best = cost**2
+            continue
+        for node, k in edges[path[-1]]:
+            heapq.heappush(heap, (cost + x[k], (*path, node)))
+    total = best
+    for rank, way in enumerate(sorted(ways)):
+        for a, b in zip(way, way[1:], strict=False):
+            total += x[(a + b) % 6] * (rank + 1.0) * isinstance(way, tuple)
+    return total + len(ways[0])

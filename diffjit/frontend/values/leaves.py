@@ -152,8 +152,10 @@ def _convert_sum(value: Any, template: SumT, side: Side) -> list[Value]:
     return [tag, *(leaf for k, t in enumerate(template.variants) for leaf in convert(given.get(k), t, side))]
 
 
-def _convert_inner_list(value: av.Ref, template: Sub, side: Side) -> list[Value]:
+def _convert_inner_list(value: Any, template: Sub, side: Side) -> list[Value]:
     """A list about to become an item of a growing list: it becomes an IR list itself, in place."""
+    if isinstance(value, av.Tup):
+        return _convert_list(value, Dyn(template.elem, template.site), side)
     held = side.sites.held(side.cells, value.uid)
     side.placed.add(value.uid)
     if isinstance(held, av.ListC) and isinstance(held.frozen, Changeable):
