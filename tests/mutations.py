@@ -746,6 +746,13 @@ MUTATIONS = (
         "tests/lowering/test_stencils.py -k change",
     ),
     Mutation(
+        "what may raise is computed where it is read",
+        "lowering/loops/again.py",
+        "if _is_smaller(op) and not raises(op) else []",
+        "if _is_smaller(op) else []",
+        "tests/lowering/test_stencils.py -k may_raise",
+    ),
+    Mutation(
         "a stack does not know where it has moved to",
         "lowering/runtime/lists.py",
         "                b.ret(cgutils.true_bit)\n                with_dead_end(b)\n            stack.look()",

@@ -97,6 +97,19 @@ def test_operands_that_change_are_not_read_again():
     assert dj.jit(f)(x.copy(), y) == pytest.approx(np.sum(d * d) + np.sum(np.sin(d)), rel=1e-14)
 
 
+def test_what_may_raise_is_not_moved():
+    def f(x, y, c, log):
+        a, b = x[:, :c], y[:, : c + 1]
+        d = a[:, None, :] - b[None, :, :]
+        log[0] = 1.0
+        return np.sum(d * d) + np.sum(np.sin(d))
+
+    log = np.zeros(2)
+    with pytest.raises(ValueError, match="broadcast"):
+        dj.jit(f)(np.ones((40, 10)), np.ones((30, 10)), 3, log)
+    assert log[0] == 0.0
+
+
 def decays(x, limit):
     total, k = 0.0, 0
     while x > limit:

@@ -11,7 +11,7 @@ reader gets an operation of its own, which runs in the reader's loops (`fusion`)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from diffjit.ir.nodes import Block, Op, Value, is_view
 from diffjit.ir.ops.schema import Cost, Reads
@@ -21,13 +21,18 @@ from diffjit.ir.walk import walk
 from diffjit.lowering.loops import fuse
 
 
-def compute_again(block: Block, roots: Roots, users: Mapping[Value, Sequence[Op | Block]]) -> bool:
-    """Give each reader of such an array an operation of its own, in place; whether there were any."""
+def compute_again(
+    block: Block, roots: Roots, users: Mapping[Value, Sequence[Op | Block]], raises: Callable[[Op], bool]
+) -> bool:
+    """Give each reader of such an array an operation of its own, in place; whether there were any.
+
+    What may raise stays where it is: behind it, somebody may see that it did not.
+    """
     places = {op: k for k, op in enumerate(block.ops)}
     copies: dict[Op, list[Op]] = {}  # what has to come in front of an operation
     gone: set[Op] = set()
     for op in block.ops:
-        readers = _readers(op, users, places) if _is_smaller(op) else []
+        readers = _readers(op, users, places) if _is_smaller(op) and not raises(op) else []
         last = max((places[u] for u in readers), default=-1)
         between = block.ops[places[op] + 1 : last]
         if len(readers) < 2 or any(roots.may_alias(w, v) for o in between for w in written(o) for v in _arrays(op)):

@@ -47,7 +47,9 @@ def fuse_loops(function: Function) -> None:
     dce(function, stays)
     roots = analyses(function).roots
     users = uses(function)
-    changed = [compute_again(block, roots, users) for block in blocks(function.body)]
+    changed = [
+        compute_again(block, roots, users, lambda op: raises_in_python(op, inside)) for block in blocks(function.body)
+    ]
     if any(changed):
         users = uses(function)
     for block in list(blocks(function.body)):
