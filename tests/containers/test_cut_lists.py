@@ -243,3 +243,30 @@ def starred(x):
 def test_lists_tuples_and_texts_differ(function, backend):
     x = np.array([1.0, 1.0])
     assert dj.jit(function, backend=backend)(x) == function(x)
+
+
+def of_several_lengths(x):
+    rows, row = [], (x[0],)
+    for k in range(len(x)):
+        if x[k] > 1.0:
+            row = (x[k], 1.0, x[0])
+        elif x[k] > 0.8:
+            row = ()
+        rows.append(row)
+        rows.append((*row, 2.0 * x[k]))
+        if x[k] > 1.05:
+            rows.append((x[k], 2.0))
+        else:
+            rows.append((1.0,))
+    total = 0.0
+    for k, found in enumerate(rows):
+        total += sum(found) * len(found) * isinstance(found, tuple)
+        if len(found) == 2:
+            a, b = found
+            total += a * b * k
+    return total
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_tuples_of_several_lengths(backend):
+    check(of_several_lengths, POINT, backend)

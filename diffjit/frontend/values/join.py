@@ -332,8 +332,10 @@ def join_items(a: Any, b: Any) -> Any:
         if len(distinct) <= MOST_VARIANTS:
             return SumT(_in_order(distinct))
     parts = _parts_of_tuples(a, b)
-    if parts and all(isinstance(i, Leaf) and i.type == parts[0].type for i in parts):
-        return Sub(join_all(parts), None, PART_OF_TUPLE)
+    if parts and all(isinstance(i, Leaf) and isinstance(i.type, Scalar) for i in parts):
+        elem = join_all(parts) if len({i.type.dtype for i in parts}) == 1 else None  # an int would be a float
+        if isinstance(elem, Leaf):
+            return Sub(elem, None, PART_OF_TUPLE)
     nodes = (t.node if isinstance(t, Boxed) else t for t in (a, b))
     return Bad(f"{describe(a)} at one place and {describe(b)} at another", kinds=kinds_among(*nodes))
 
@@ -341,10 +343,10 @@ def join_items(a: Any, b: Any) -> Any:
 def _parts_of_tuples(*tuples: Any) -> list[Any]:
     """What tuples hold that have no class of their own, of lengths that are known or that the run decides."""
     found: list[Any] = []
-    for t in tuples:
+    for t in (v for whole in tuples for v in (whole.variants if isinstance(whole, SumT) else (whole,))):
         if isinstance(t, Node) and t.kind[:2] == ("tuple", None):
             found += t.children
-        elif isinstance(t, Sub) and _is_tuple(t):
+        elif t in tuples and isinstance(t, Sub) and _is_tuple(t):
             found += [t.elem] if t.elem is not None else []
         else:
             return []

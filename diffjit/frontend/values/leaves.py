@@ -36,7 +36,7 @@ from diffjit.frontend.values.templates import (
 )
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import Builder, scalar_type_of
-from diffjit.ir.nodes import Value
+from diffjit.ir.nodes import Block, Value
 from diffjit.ir.types import BOOL, INT, Array, List, Scalar, Type, same
 
 JOINED = "joined"  # attribute of a conversion where paths meet: the type before
@@ -156,6 +156,8 @@ def _convert_inner_list(value: Any, template: Sub, side: Side) -> list[Value]:
     """A list about to become an item of a growing list: it becomes an IR list itself, in place."""
     if isinstance(value, av.Tup):
         return _convert_list(value, Dyn(template.elem, template.site), side)
+    if isinstance(value, av.Sum):
+        return _one_of_tuples(value, template, side)
     held = side.sites.held(side.cells, value.uid)
     side.placed.add(value.uid)
     if isinstance(held, av.ListC) and isinstance(held.frozen, Changeable):
@@ -167,6 +169,24 @@ def _convert_inner_list(value: Any, template: Sub, side: Side) -> list[Value]:
     if isinstance(held, av.ListC):
         side.cells["h", value.uid] = DynList(tuple(lists), template.elem, template.site)
     return lists
+
+
+def _one_of_tuples(value: av.Sum, template: Sub, side: Side) -> list[Value]:
+    """One of several tuples as a list: its items are put there where it turns out to be that one."""
+    lists = [side.build.value("list_new", (), ty) for ty in list_types(template.elem)]
+    for k, variant in enumerate(value.variants):
+        put = Block()
+        with side.build.inside(put):
+            _put_items(lists, variant.items, template.elem, side)
+        hit = side.build.value("equal", [value.tag, side.build.const(k)], BOOL)
+        side.build.op("if", [hit], regions=[put, Block()])
+    return lists
+
+
+def _put_items(lists: list[Value], items: Any, elem: Any, side: Side) -> None:
+    for item in items:
+        for target, leaf in zip(lists, item_leaves(item, elem, side), strict=True):
+            side.build.op("list_append", [target, leaf])
 
 
 def _convert_list(value: Any, template: Dyn, side: Side) -> list[Value]:
@@ -181,9 +201,7 @@ def _convert_list(value: Any, template: Dyn, side: Side) -> list[Value]:
             return [undef(side.build, ty) for ty in types]
         return list(value.lists)
     lists = [side.build.value("list_new", (), ty) for ty in types]
-    for item in value.items:
-        for target, leaf in zip(lists, item_leaves(item, template.elem, side), strict=True):
-            side.build.op("list_append", [target, leaf])
+    _put_items(lists, value.items, template.elem, side)
     return lists
 
 
