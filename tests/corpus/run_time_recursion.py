@@ -275,3 +275,24 @@ def none_until_something_is_found(x):
 
     scan(0)
     return (1.0 if state["best"] is None else state["best"] ** 2) + (2.0 if last is None else last)
+
+
+@program(args=lambda: (np.array([0.3, 1.1, 0.7, 0.4, 0.9, 1.6]),), wrt=("x",))
+def all_ways_as_tuples(x):
+    """A tuple that is longer in each call, and what the ways found that way come to."""
+    edges = {0: [(1, 0), (2, 1)], 1: [(2, 2), (3, 3)], 2: [(3, 4), (4, 5)], 3: [(4, 0)], 4: []}
+    ways = []
+
+    def walk(way, weight):
+        if way[-1] == 4:
+            ways.append((way, weight))
+            return weight
+        total = 0.0
+        for node, k in edges[way[-1]]:
+            total += walk((*way, node), weight * x[k])
+        return total + 0.01 * len(way) * weight
+
+    total = walk((0,), 1.0)
+    for way, weight in ways:
+        total += weight**2 * len(way) * isinstance(way, tuple) + x[sum(way) % 6]
+    return total

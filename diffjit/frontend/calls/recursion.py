@@ -21,7 +21,7 @@ from diffjit.frontend.stacked.loops import stacked
 from diffjit.frontend.syntax.control import reachable, references
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.join import Joiner, equal
+from diffjit.frontend.values.join import Joiner, equal, is_longer_each_time
 from diffjit.frontend.values.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.values.nodes import MAX_NESTED, needs_arenas
 from diffjit.frontend.values.portable import ALIAS, Unportable, refers_differently, widen_lists
@@ -102,6 +102,11 @@ class Recursion(Mixin):
             record.settled = False
             return
         new = self._general_form(record, joiner.merge(old, value))
+        if name not in record.longer and is_longer_each_time(new):
+            record.longer.add(name)
+            record.by_value.add(name)
+            record.settled = False
+            return
         if isinstance(new, Bad):
             raise self._without_form(f"argument `{name}`", new, node)
         if not equal(old, new):
@@ -152,8 +157,19 @@ class Recursion(Mixin):
             for name, value in bound.items():
                 objects[name] = []
                 kept = frozenset() if name in record.by_value else record.outer
-                packed[name] = self.pack(value, objects[name], kept)
+                given = self._of_the_run(record, value) if name in record.longer else value
+                packed[name] = self.pack(given, objects[name], kept)
         return packed, objects
+
+    def _of_the_run(self, record: Record, value: Any) -> Any:
+        """A tuple as one whose length the run decides."""
+        if not isinstance(value, av.Tup):
+            return value
+        found = next((ref for known, ref in record.grown if known is value), None)
+        if found is None:
+            found = self.part_of_tuple(self.as_growing(av.ListC(value.items)))
+            record.grown.append((value, found))
+        return found
 
     @contextmanager
     def _portable(self, node: Any) -> Iterator[None]:

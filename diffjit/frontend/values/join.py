@@ -331,13 +331,20 @@ def join_items(a: Any, b: Any) -> Any:
         distinct = [v for k, v in enumerate(variants) if not any(fits(v, w) for w in variants[:k])]
         if len(distinct) <= MOST_VARIANTS:
             return SumT(_in_order(distinct))
-    parts = _parts_of_tuples(a, b)
-    if parts and all(isinstance(i, Leaf) and isinstance(i.type, Scalar) for i in parts):
-        elem = join_all(parts) if len({i.type.dtype for i in parts}) == 1 else None  # an int would be a float
-        if isinstance(elem, Leaf):
-            return Sub(elem, None, PART_OF_TUPLE)
+    elem = of_any_length(a, b)
+    if elem is not None:
+        return Sub(elem, None, PART_OF_TUPLE)
     nodes = (t.node if isinstance(t, Boxed) else t for t in (a, b))
     return Bad(f"{describe(a)} at one place and {describe(b)} at another", kinds=kinds_among(*nodes))
+
+
+def of_any_length(*tuples: Any) -> Leaf | None:
+    """What tuples of numbers hold, if it is one type: then they are one tuple whose length the run decides."""
+    parts = [number_leaf(i) or i for i in _parts_of_tuples(*tuples)]
+    if not parts or not all(isinstance(i, Leaf) and isinstance(i.type, Scalar) for i in parts):
+        return None
+    elem = join_all(parts) if len({i.type.dtype for i in parts}) == 1 else None  # an int would be a float
+    return elem if isinstance(elem, Leaf) else None
 
 
 def _parts_of_tuples(*tuples: Any) -> list[Any]:
@@ -351,6 +358,14 @@ def _parts_of_tuples(*tuples: Any) -> list[Any]:
         else:
             return []
     return found
+
+
+_FEW_LENGTHS = 2
+
+
+def is_longer_each_time(t: Any) -> bool:
+    """Whether something may be one of many tuples of numbers of one type, each of another length."""
+    return isinstance(t, SumT) and len(t.variants) > _FEW_LENGTHS and of_any_length(t) is not None
 
 
 def _variant(t: Any) -> bool:
