@@ -270,3 +270,20 @@ def of_several_lengths(x):
 @pytest.mark.parametrize("backend", ["python", "numba"])
 def test_tuples_of_several_lengths(backend):
     check(of_several_lengths, POINT, backend)
+
+
+def longest(x):
+    best, pair = (), (x[0], x[1])
+    for k in range(len(x)):
+        found = tuple([v for v in x if v < x[k]])
+        if len(found) > len(best):
+            best = found
+        if len(found) > len(pair):
+            pair = found
+    return best, pair, pair[:1], (*pair, 1.0), best == (), isinstance(pair, tuple)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_tuples_of_the_run_beside_others(backend):
+    assert dj.jit(longest, backend=backend)(POINT) == longest(POINT)
+    assert dj.jit(longest, backend=backend)(POINT[:2]) == longest(POINT[:2])

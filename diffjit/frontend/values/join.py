@@ -117,7 +117,9 @@ class Joiner:
             if self.sites.sums:
                 ta, tb = leaf_a or ta, leaf_b or tb
         return (
-            self._sum(ta, tb)
+            self._of_the_run(ta, tb)
+            or self._of_the_run(tb, ta)
+            or self._sum(ta, tb)
             or self._or_nothing(ta, tb)
             or self._or_nothing(tb, ta)
             or Bad(
@@ -144,14 +146,26 @@ class Joiner:
 
     def _or_nothing(self, ta: Any, tb: Any) -> Heap | None:
         """A list that grows where the other path has `()`, as in `cells.get(key, ())`: that is an empty list then."""
-        if not (isinstance(ta, Node) and ta.kind[0] == "tuple" and not ta.children and is_reference(tb)):
+        if not (isinstance(ta, Node) and ta.kind[0] == "tuple" and not ta.children):
             return None
-        cells = self.cells_a if isinstance(tb, Same) and ("h", uid_of(tb)) not in self.cells_b else self.cells_b
-        held = tb.contents if isinstance(tb, Heap) else shape(self.sites.held(cells, uid_of(tb)))
-        if not isinstance(held, Dyn):
+        held = self._growing(tb)
+        return held and Heap(_uid_for(tb), Dyn(held.elem, held.site, held.frozen or OR_EMPTY_TUPLE))
+
+    def _of_the_run(self, ta: Any, tb: Any) -> Heap | None:
+        """A tuple whose length the run decides, where the other path has one of a known length: one of them, then."""
+        held = self._growing(tb) if isinstance(ta, Node) and ta.kind[:2] == ("tuple", None) else None
+        if held is None or not _is_tuple(held):
             return None
-        uid = tb.uid if isinstance(tb, Heap) else av.Ref().uid
-        return Heap(uid, Dyn(held.elem, held.site, held.frozen or OR_EMPTY_TUPLE))
+        elem = of_any_length(ta, Sub(held.elem, None, PART_OF_TUPLE)) if ta.children else held.elem
+        return elem and Heap(_uid_for(tb), Dyn(elem, held.site, PART_OF_TUPLE))
+
+    def _growing(self, t: Any) -> Dyn | None:
+        """What a reference to a list that grows holds; None of others."""
+        if not is_reference(t):
+            return None
+        cells = self.cells_a if isinstance(t, Same) and ("h", uid_of(t)) not in self.cells_b else self.cells_b
+        held = t.contents if isinstance(t, Heap) else shape(self.sites.held(cells, uid_of(t)))
+        return held if isinstance(held, Dyn) else None
 
     def _sum(self, ta: Any, tb: Any) -> SumT | None:
         """Things without a common form that can be told apart by a number."""
@@ -229,6 +243,11 @@ class Joiner:
         if isinstance(template, Dyn):
             return template.elem
         return join_all(item_template(c, cells, self.sites) for c in template.children)
+
+
+def _uid_for(reference: Any) -> int:
+    """The object that a reference and something without one become."""
+    return reference.uid if isinstance(reference, Heap) else av.Ref().uid
 
 
 def _is_tuple(t: Any) -> bool:
