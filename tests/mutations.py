@@ -769,15 +769,15 @@ MUTATIONS = (
     Mutation(
         "tuples kept in a list are lists",
         "frontend/values/join.py",
-        'PART_OF_TUPLE if _is_tuple(contents) else ""',
-        '"" if _is_tuple(contents) else ""',
+        'PART_OF_TUPLE if stands_for_tuple(contents) else ""',
+        '"" if stands_for_tuple(contents) else ""',
         "tests/containers/test_cut_lists.py -k tuples_of_the_run_leave",
     ),
     Mutation(
         "a tuple equals a list of the same items",
         "frontend/syntax/operators.py",
-        "unlike = self.list_and_tuple(left, right) or self.list_and_tuple(right, left)",
-        "unlike = False",
+        "if equality and (self.list_and_tuple(left, right) or",
+        "if equality and (",
         "tests/containers/test_cut_lists.py -k texts_differ",
     ),
 )

@@ -29,7 +29,6 @@ class Record:
     by_value: set[str] = field(default_factory=set)  # arguments that refer to different objects from call to call
     seen: set[str] = field(default_factory=set)  # those of them whose form is by value already
     longer: set[str] = field(default_factory=set)  # arguments that are tuples of another length in each call
-    grown: list[tuple[Any, av.Ref]] = field(default_factory=list)  # such tuples, as tuples of the run
     captured: frozenset[int] = frozenset()  # those of them that it reaches by names of its own
     shares: dict[Any, set[Any]] = field(default_factory=dict)  # result or variable -> arguments and cells it may be of
     calls: list[Site] = field(default_factory=list)  # in its own body, and in those of functions that it calls

@@ -64,7 +64,7 @@ class Recursion(Mixin):
 
     def recursive_site(self, record: Record, bound: dict[str, Any], node: Any) -> Any:
         """A recursive call inside the function's own body."""
-        packed, objects = self.packed_arguments(record, bound, node)
+        packed, objects = self.packed_arguments(record, self._of_the_run(record, bound), node)
         joiner = Joiner(self.cells, self.cells, self.sites)
         for name, value in packed.items():
             self._settle_argument(record, name, value, joiner, node)
@@ -128,6 +128,7 @@ class Recursion(Mixin):
         record.stacked = bool(learned.arenas or fn.node in learned.looped) and fn.node not in learned.packed
         record.captured = frozenset(self._captured_by(fn))
         for _ in range(MAX_ATTEMPTS):
+            bound = self._of_the_run(record, bound)
             packed, objects = self.packed_arguments(record, bound, node)
             for name in packed:
                 if name not in record.arguments or name in record.by_value - record.seen:
@@ -157,19 +158,13 @@ class Recursion(Mixin):
             for name, value in bound.items():
                 objects[name] = []
                 kept = frozenset() if name in record.by_value else record.outer
-                given = self._of_the_run(record, value) if name in record.longer else value
-                packed[name] = self.pack(given, objects[name], kept)
+                packed[name] = self.pack(value, objects[name], kept)
         return packed, objects
 
-    def _of_the_run(self, record: Record, value: Any) -> Any:
-        """A tuple as one whose length the run decides."""
-        if not isinstance(value, av.Tup):
-            return value
-        found = next((ref for known, ref in record.grown if known is value), None)
-        if found is None:
-            found = self.part_of_tuple(self.as_growing(av.ListC(value.items)))
-            record.grown.append((value, found))
-        return found
+    def _of_the_run(self, record: Record, bound: dict[str, Any]) -> dict[str, Any]:
+        """Arguments, of which those that get longer with each call are tuples whose length the run decides."""
+        tuples = {name: value for name, value in bound.items() if name in record.longer and isinstance(value, av.Tup)}
+        return {**bound, **{name: self.part_of_tuple(self.new(av.ListC(t.items))) for name, t in tuples.items()}}
 
     @contextmanager
     def _portable(self, node: Any) -> Iterator[None]:

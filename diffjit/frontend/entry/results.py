@@ -166,7 +166,7 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
         return RecordOut(held.cls, {n: output(interpreter, v, outs) for n, v in interpreter.all_fields(held).items()})
     if isinstance(held, DynList) and of_numbers(held.elem):
         outs.append(held.lists[0])
-        return _with_tuples(Out(len(outs) - 1), held.elem)
+        return _as_it_is(Out(len(outs) - 1), Sub(held.elem))
     if isinstance(held, DynList) and (rows := _rows(held, outs)) is not None:
         return rows
     tuples = isinstance(held, DynList) and isinstance(held.elem, Node)
@@ -178,14 +178,9 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
     )
 
 
-def _with_tuples(found: Out, elem: Any) -> Any:
-    """A list of items of a form, some of which may be tuples, or hold such."""
-    return RowsOut(_as_it_is(Out(0), elem), (found,), frozenset()) if _holds_tuples(elem) else found
-
-
 def _as_it_is(found: Out, template: Any) -> Any:
-    """An item of a list that grows: a number or array, a list, or a tuple."""
-    if not isinstance(template, Sub) or not _holds_tuples(template):
+    """A number or array, a list that grows, or a tuple of the run, each with items that may be such."""
+    if not _holds_tuples(template):
         return found
     return RowsOut(_as_it_is(Out(0), template.elem), (found,), frozenset(), tuple if template.frozen else list)
 

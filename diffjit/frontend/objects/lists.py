@@ -27,6 +27,7 @@ from diffjit.frontend.values.templates import (
     Learn,
     Side,
     describe,
+    stands_for_tuple,
 )
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
@@ -154,7 +155,7 @@ class Lists(Mixin):
         if held.frozen:
             cure = "make a new list instead of changing this one: list(...)"
             problem = f"a list is changed here, but it {held.frozen}"
-            if held.frozen == PART_OF_TUPLE:
+            if stands_for_tuple(held):
                 problem = "a tuple is changed here, whose length is only known at run time"
             raise self.error(MemoryProblem("DJ402", problem, cure=cure))
 
@@ -397,22 +398,22 @@ class Lists(Mixin):
 
     def part_of_tuple(self, part: av.Ref) -> av.Ref:
         """A tuple whose length the run decides: a list that nobody changes, and that does not show that it is one."""
-        self.write(part, replace(self.contents(part), frozen=PART_OF_TUPLE))
+        self.write(part, replace(self.make_dynamic(part), frozen=PART_OF_TUPLE))
         return part
 
     def same_kind(self, held: DynList, found: Any, index: Any) -> Any:
         """What is taken of a list: a part of a part of a tuple is one again."""
-        return self.part_of_tuple(found) if held.frozen == PART_OF_TUPLE and isinstance(index, av.Slice) else found
+        return self.part_of_tuple(found) if stands_for_tuple(held) and isinstance(index, av.Slice) else found
 
     def is_part_of_tuple(self, value: Any) -> bool:
         """Whether a list stands for a tuple."""
-        return isinstance(value, av.Ref) and getattr(self.contents(value), "frozen", "") == PART_OF_TUPLE
+        return isinstance(value, av.Ref) and stands_for_tuple(self.contents(value))
 
-    def list_and_tuple(self, one: Any, other: Any) -> bool:
+    def list_and_tuple(self, *both: Any) -> bool:
         """Whether these are a list for sure, and a tuple: what was read, or may be empty instead, may be either."""
-        held = self.contents(one) if isinstance(one, av.Ref) else None
-        is_list = isinstance(held, av.ListC | DynList) and not held.frozen
-        return is_list and (isinstance(other, av.Tup) or self.is_part_of_tuple(other))
+        held = [self.contents(v) if isinstance(v, av.Ref) else v for v in both]
+        is_list = any(isinstance(h, av.ListC | DynList) and not h.frozen for h in held)
+        return is_list and any(isinstance(h, av.Tup) or stands_for_tuple(h) for h in held)
 
     def joined_parts(self, kind: str, left: Any, right: Any, node: Any) -> av.Ref:
         """An operator where a tuple has a length that the run decides: `+` of tuples."""
@@ -422,8 +423,6 @@ class Lists(Mixin):
         made = self.new(av.ListC(()))
         for part in (left, right):
             self.list_extend(made, part, node)
-        if isinstance(self.contents(made), av.ListC):
-            self.make_dynamic(made)
         return self.part_of_tuple(made)
 
     def no_part_of_tuple(self, value: Any) -> None:

@@ -488,8 +488,6 @@ class Interpreter(
         bound = {name: self.get_item(starred, Static(k)) for k, name in enumerate(missing)}
         items = self.new(av.ListC(tuple(args[len(names) :])))
         self.list_extend(items, self.get_item(starred, av.Slice(Static(len(missing)), NONE, NONE)), node)
-        if isinstance(self.contents(items), av.ListC):
-            self.make_dynamic(items)
         return {**bound, spec.vararg.id: self.part_of_tuple(items)}
 
     # Static demands

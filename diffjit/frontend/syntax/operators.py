@@ -354,8 +354,7 @@ class Operators(Mixin):
 
     def compare_sequences(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
         equality = kind in ("equal", "not_equal")
-        unlike = self.list_and_tuple(left, right) or self.list_and_tuple(right, left)
-        if equality and (unlike or self.is_text(left) != self.is_text(right)):
+        if equality and (self.list_and_tuple(left, right) or self.is_text(left) != self.is_text(right)):
             return Static(kind == "not_equal")
         if equality and (self.is_growing(left) or self.is_growing(right)):
             for side in (left, right):

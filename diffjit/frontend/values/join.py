@@ -37,6 +37,7 @@ from diffjit.frontend.values.templates import (
     same_object,
     same_value,
     shape,
+    stands_for_tuple,
     with_parts,
 )
 from diffjit.ir.build import scalar_type_of
@@ -45,6 +46,7 @@ from diffjit.ir.types import Array, List, Scalar, Sym, Type, join_dims, same
 _APART = (av.Bound, "partial", "function", "tuple", "text")  # what may be one of several, each with its parts
 OR_EMPTY_TUPLE = "may be an empty tuple instead"  # why such a list must not change
 MOST_VARIANTS = 32  # of a sum; every use of it is interpreted once for each
+_FEW_LENGTHS = 2  # of tuples that an argument of a recursive function may have: with more, the run decides
 
 
 @dataclass(slots=True, eq=False)
@@ -107,7 +109,7 @@ class Joiner:
         if isinstance(ta, Node) and isinstance(tb, Node) and ta.kind == tb.kind:
             like = tb.like if getattr(tb.like, "frozen", "") else ta.like
             return Node(ta.kind, tuple(self.merge(x, y) for x, y in zip(ta.children, tb.children, strict=True)), like)
-        if is_list(ta) and is_list(tb) and _is_tuple(ta) == _is_tuple(tb):
+        if is_list(ta) and is_list(tb) and stands_for_tuple(ta) == stands_for_tuple(tb):
             elem = join_items(self._items(ta, self.cells_a), self._items(tb, self.cells_b))
             site, frozen = (getattr(ta, what, None) or getattr(tb, what, None) for what in ("site", "frozen"))
             return elem if isinstance(elem, Bad) else Dyn(elem, site, frozen or "")
@@ -154,7 +156,7 @@ class Joiner:
     def _of_the_run(self, ta: Any, tb: Any) -> Heap | None:
         """A tuple whose length the run decides, where the other path has one of a known length: one of them, then."""
         held = self._growing(tb) if isinstance(ta, Node) and ta.kind[:2] == ("tuple", None) else None
-        if held is None or not _is_tuple(held):
+        if held is None or not stands_for_tuple(held):
             return None
         elem = of_any_length(ta, Sub(held.elem, None, PART_OF_TUPLE)) if ta.children else held.elem
         return elem and Heap(_uid_for(tb), Dyn(elem, held.site, PART_OF_TUPLE))
@@ -250,11 +252,6 @@ def _uid_for(reference: Any) -> int:
     return reference.uid if isinstance(reference, Heap) else av.Ref().uid
 
 
-def _is_tuple(t: Any) -> bool:
-    """Whether a list that grows stands for a tuple."""
-    return getattr(t, "frozen", "") == PART_OF_TUPLE
-
-
 # Items of growing lists
 
 
@@ -291,7 +288,7 @@ def _object_item(uid: int, contents: Any, cells: Cells, sites: Sites, around: tu
     if isinstance(contents, Bad):
         return contents
     if isinstance(contents, Dyn):
-        return Sub(contents.elem, contents.site, PART_OF_TUPLE if _is_tuple(contents) else "")
+        return Sub(contents.elem, contents.site, PART_OF_TUPLE if stands_for_tuple(contents) else "")
     if isinstance(contents, Node) and contents.kind[0] == "item":
         kinds = kinds_among(sites.held(cells, contents.like.owner.uid).elem.node)
         return Bad("an object that is an item of another list already, and changed there", kinds=kinds)
@@ -372,14 +369,11 @@ def _parts_of_tuples(*tuples: Any) -> list[Any]:
     for t in (v for whole in tuples for v in (whole.variants if isinstance(whole, SumT) else (whole,))):
         if isinstance(t, Node) and t.kind[:2] == ("tuple", None):
             found += t.children
-        elif t in tuples and isinstance(t, Sub) and _is_tuple(t):
+        elif t in tuples and isinstance(t, Sub) and stands_for_tuple(t):
             found += [t.elem] if t.elem is not None else []
         else:
             return []
     return found
-
-
-_FEW_LENGTHS = 2
 
 
 def is_longer_each_time(t: Any) -> bool:

@@ -123,6 +123,11 @@ class Dyn:
 PART_OF_TUPLE = "is a part of a tuple"  # why such a list must not change: it is a tuple to whoever asks
 
 
+def stands_for_tuple(list_: Any) -> bool:
+    """Whether a list that grows, or its form, is a tuple whose length the run decides."""
+    return getattr(list_, "frozen", "") == PART_OF_TUPLE
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sub:
     """An item of a growing list that is itself a list, or (`frozen` says so) a tuple of some length."""
@@ -582,7 +587,7 @@ def describe(value: Any) -> str:
         case av.ListC():
             return f"a list of {len(value.items)} item{'s' * (len(value.items) != 1)}"
         case DynList() | Dyn() | Sub():
-            return "a tuple of a length of the run" if value.frozen == PART_OF_TUPLE else "a list"
+            return "a tuple of a length of the run" if stands_for_tuple(value) else "a list"
         case av.DictC():
             return "a set" if value.is_set else f"a dict with keys {list(value.items)}"
         case av.ObjC() if hasattr(value.cls, "told"):
