@@ -762,7 +762,7 @@ MUTATIONS = (
     Mutation(
         "what reads in between is read behind what a stencil adds",
         "lowering/loops/stencils.py",
-        "not op.regions and not op.row.effect and not any(touched(op))",
+        "not op.regions and not op.row.effect and not any(fuse.touched(op))",
         "not op.regions and not op.row.effect",
         "tests/lowering/test_stencils.py -k in_between",
     ),

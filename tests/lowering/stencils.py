@@ -4,13 +4,13 @@
 Python; in checked mode with `DIFFJIT_CHECKED=1`, kernels with `DIFFJIT_CUDA=emulated` or `watched` and backend `cuda`.
 """
 
-import linecache
 import random
 import sys
 
 import numpy as np
 
 import diffjit as dj
+from tests.aliases.check import loaded
 
 LENGTHS = (1, 2, 3, 4, 5, 9, 17, 40)
 
@@ -98,14 +98,11 @@ def program(seed):
 def tried(seed, backends=("numba",)):
     """Gradients by some backends against the program as Python."""
     text, args = program(seed)
-    name = f"<stencils {seed}>"
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    scope = {"np": np}
-    exec(compile(text, name, "exec"), scope)  # noqa: S102 - a program of our own
+    function = loaded(text, f"stencils {seed}", np=np)["f"]
 
     def found(backend):
         try:
-            value, gradient = dj.value_and_grad(scope["f"], (0, 1, 2), backend=backend)(*args)
+            value, gradient = dj.value_and_grad(function, (0, 1, 2), backend=backend)(*args)
         except (IndexError, ValueError) as error:
             return type(error)
         return value, *gradient

@@ -11,13 +11,12 @@ reader gets an operation of its own, which runs in the reader's loops (`fusion`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from diffjit.ir.nodes import Block, Op, Value, is_view
-from diffjit.ir.ops.schema import Cost, Reads
+from diffjit.ir.nodes import Block, Op, Value
+from diffjit.ir.ops.schema import Cost
 from diffjit.ir.roots import Roots
-from diffjit.ir.types import Array, is_ref
-from diffjit.ir.walk import walk
+from diffjit.ir.types import Array
 from diffjit.lowering.loops import fuse
 
 
@@ -34,8 +33,8 @@ def compute_again(
     for op in block.ops:
         readers = _readers(op, users, places) if _is_smaller(op) and not raises(op) else []
         last = max((places[u] for u in readers), default=-1)
-        between = block.ops[places[op] + 1 : last]
-        if len(readers) < 2 or any(roots.may_alias(w, v) for o in between for w in written(o) for v in _arrays(op)):
+        written = [w for o in block.ops[places[op] + 1 : last] for w in fuse.touched(o)[1]]
+        if len(readers) < 2 or any(roots.may_alias(w, v) for w in written for v in fuse.array_inputs(op)):
             continue
         gone.add(op)
         for u in readers:
@@ -49,10 +48,6 @@ def compute_again(
     return bool(gone)
 
 
-def _arrays(op: Op) -> Iterator[Value]:
-    return (v for v in op.inputs if isinstance(v.type, Array))
-
-
 def _is_smaller(op: Op) -> bool:
     """Whether it takes little, of arrays that are each smaller than its result."""
     if not fuse.is_elementwise(op) or op.row.cost > Cost.CHEAP:
@@ -63,7 +58,7 @@ def _is_smaller(op: Op) -> bool:
     dims = op.out.type.dims
     return all(
         len(small) < len(dims) or any(a == 1 != b for a, b in zip(small, dims, strict=True))
-        for small in map(fuse.dims_of, _arrays(op))
+        for small in map(fuse.dims_of, fuse.array_inputs(op))
     )
 
 
@@ -80,21 +75,3 @@ def _readers(op: Op, users: Mapping[Value, Sequence[Op | Block]], places: Mappin
         if u not in found:
             found.append(u)
     return found
-
-
-def touched(op: Op) -> tuple[list[Value], list[Value]]:
-    """The references whose memory an operation reads and writes."""
-    reads: list[Value] = []
-    writes: list[Value] = []
-    for o in (op, *(inner for region in op.regions for inner in walk(region))):
-        if o.row.reads is Reads.LENGTHS or is_view(o):
-            continue
-        refs = [v for v in o.inputs if is_ref(v.type)]
-        reads += refs
-        writes += refs if o.kind == "call" else [o.inputs[k] for k in o.row.writes]
-    return reads, writes
-
-
-def written(op: Op) -> list[Value]:
-    """The references whose memory an operation writes."""
-    return touched(op)[1]

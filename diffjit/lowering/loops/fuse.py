@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from diffjit.ir.nodes import Op, Value
-from diffjit.ir.types import Array, Dim, Scalar
+from diffjit.ir.nodes import Op, Value, is_view
+from diffjit.ir.ops import Reads
+from diffjit.ir.types import Array, Dim, Scalar, is_ref
+from diffjit.ir.walk import walk
 
 
 def is_elementwise(op: Op) -> bool:
@@ -81,3 +83,21 @@ def summed_axes(op: Op) -> list[int] | None:
 def array_inputs(op: Op) -> Iterator[Value]:
     """The arrays whose elements an operation reads in its loops."""
     return (v for v in element_inputs(op) if isinstance(v.type, Array))
+
+
+def touched(op: Op) -> tuple[list[Value], list[Value]]:
+    """The references whose memory an operation reads and writes."""
+    reads: list[Value] = []
+    writes: list[Value] = []
+    for o in (op, *inside(op)):
+        if o.row.reads is Reads.LENGTHS or is_view(o):
+            continue
+        refs = [v for v in o.inputs if is_ref(v.type)]
+        reads += refs
+        writes += refs if o.kind == "call" else [o.inputs[k] for k in o.row.writes]
+    return reads, writes
+
+
+def inside(op: Op) -> Iterator[Op]:
+    """The operations in the regions of an operation."""
+    return (o for region in op.regions for o in walk(region))

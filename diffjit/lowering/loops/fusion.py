@@ -25,9 +25,9 @@ from diffjit.ir.ops import Raises, Row, declare
 from diffjit.ir.raising import is_length, raises_in_python, relies
 from diffjit.ir.roots import Latest, Roots
 from diffjit.ir.types import Array, Dim, Scalar, Sym, not_one
-from diffjit.ir.walk import blocks, dce, uses, walk
+from diffjit.ir.walk import blocks, dce, uses
 from diffjit.lowering.loops import fuse
-from diffjit.lowering.loops.again import compute_again, touched
+from diffjit.lowering.loops.again import compute_again
 
 NEST = "nest"
 declare(
@@ -226,7 +226,7 @@ class _Scheduler:
 
     def _append(self, op: Op) -> None:
         """An operation in a slot of its own, behind all that is there."""
-        reads, writes = touched(op)
+        reads, writes = fuse.touched(op)
         seen = self._is_seen(op, writes)
         if seen or self._may_raise(op):
             self._place([v for v, ops in self.waiting.items() if any(map(self._may_raise, ops))])
@@ -239,7 +239,7 @@ class _Scheduler:
             self.read.note(v, at)
         for v in writes:
             self.written.note(v, at)
-        if any(o.row.effect or o.kind == "call" or CHECKS in o.attrs or self.raises(o) for o in (op, *_inside(op))):
+        if any(o.row.effect or o.kind == "call" or CHECKS in o.attrs or self.raises(o) for o in (op, *fuse.inside(op))):
             self.effect = at
         if seen:
             self.seen = at + 0.5
@@ -249,7 +249,7 @@ class _Scheduler:
     def _is_seen(self, op: Op, writes: Iterable[Value]) -> bool:
         """Whether somebody sees, once something has raised, that an operation has run."""
         return not all(map(self.roots.allocated, writes)) or any(
-            o.row.effect or o.kind == "call" for o in (op, *_inside(op))
+            o.row.effect or o.kind == "call" for o in (op, *fuse.inside(op))
         )
 
     def _place_faults(self, writes: Iterable[Value], melting: Sequence[Value] = ()) -> None:
@@ -448,7 +448,7 @@ class _Scheduler:
         if self._may_raise(op) and any(map(self._acts, self.slots[group.at + 1 : goal.at])):
             return False
         for slot in self.slots[group.at : goal.at + 1]:
-            writes = slot.writes if isinstance(slot, _Group) else touched(slot)[1]
+            writes = slot.writes if isinstance(slot, _Group) else fuse.touched(slot)[1]
             if self._conflict([op], writes):
                 return False
         return len(goal.members) < _MOST_MEMBERS
@@ -457,7 +457,7 @@ class _Scheduler:
         """Whether a slot may raise, or is seen by somebody once something has raised."""
         if isinstance(slot, _Group):
             return any(map(self._may_raise, slot.members)) or not all(map(self.roots.allocated, slot.writes))
-        return self._may_raise(slot) or self._is_seen(slot, touched(slot)[1])
+        return self._may_raise(slot) or self._is_seen(slot, fuse.touched(slot)[1])
 
     def _move(self, group: _Group, targets: dict[Op, _Group], homes: dict[Op, _Group]) -> None:
         for goal in {id(g): g for g in targets.values()}.values():
@@ -516,10 +516,6 @@ class _Scheduler:
         for v in outputs:
             v.op = nest
         return nest
-
-
-def _inside(op: Op) -> Iterable[Op]:
-    return (o for region in op.regions for o in walk(region))
 
 
 def same_place(a: Value, b: Value) -> bool:

@@ -16,7 +16,7 @@ from diffjit.ir.nodes import Block, Function, Op, Value, const_of
 from diffjit.ir.ops import Raises, Row, declare
 from diffjit.ir.types import Array
 from diffjit.ir.walk import blocks, uses
-from diffjit.lowering.loops.again import touched
+from diffjit.lowering.loops import fuse
 
 SHIFTED = "add_shifted"
 declare(
@@ -54,7 +54,7 @@ def _runs(block: Block) -> Iterator[list[_Addition]]:
     """Several in turn that add what has one shape to the same array."""
     found: list[_Addition] = []
     for op in block.ops:
-        if not op.regions and not op.row.effect and not any(touched(op)):
+        if not op.regions and not op.row.effect and not any(fuse.touched(op)):
             continue
         made = _addition(op)
         if found and (made is None or not _alike(made, found[0]) or len(found) == _MOST):

@@ -292,14 +292,18 @@ class _StackModel(models.StructModel):
         super().__init__(manager, ty, members)
 
 
+def _record_of(context: Any, ty: StackType) -> Any:
+    """The type of such a record."""
+    return llvm_ir.LiteralStructType([I64, I64, context.data_model_manager[ty.dtype].get_data_type().as_pointer()])
+
+
 class _Inside:
     """A stack of compiled code."""
 
     def __init__(self, context: Any, builder: Any, ty: StackType, meminfo: Any, record: Any) -> None:
         self.context, self.builder, self.ty, self.meminfo = context, builder, ty, meminfo
         self.model = context.data_model_manager[ty.dtype]
-        kind = llvm_ir.LiteralStructType([I64, I64, self.model.get_data_type().as_pointer()])
-        self.record = builder.bitcast(record, kind.as_pointer())
+        self.record = builder.bitcast(record, _record_of(context, ty).as_pointer())
 
     def list(self) -> Any:
         """The list that has the memory."""
@@ -338,8 +342,7 @@ def new_stack(spec: str) -> Any:
 
     def emit(context: Any, builder: Any, _kinds: Any, _args: Any) -> Any:
         made = _new(context, builder, ty.held, I64(_FIRST), I64(0))
-        kind = llvm_ir.LiteralStructType([I64, I64, context.data_model_manager[ty.dtype].get_data_type().as_pointer()])
-        record = builder.bitcast(cgutils.alloca_once(builder, kind), cgutils.voidptr_t)
+        record = builder.bitcast(cgutils.alloca_once(builder, _record_of(context, ty)), cgutils.voidptr_t)
         meminfo = builder.extract_value(made, 0)
         stack = _Inside(context, builder, ty, meminfo, record)
         stack.set(_SIZE, I64(0))

@@ -5,7 +5,7 @@ A reverse sweep does little else between its expressions, and LLVM's time is per
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -32,9 +32,7 @@ def _over(context: Any, builder: Any, arrays: list[tuple[Any, Any]], body: Calla
     lengths = [builder.extract_value(first, (SHAPE, k)) for k in range(ty.ndim)]
     letters = {a.layout for a, _ in arrays}
     if len(letters) == 1 and letters <= {"C", "F"}:
-        count = I64(1)
-        for length in lengths:
-            count = builder.mul(count, length)
+        count = _product(builder, lengths)
         data = [builder.extract_value(a, DATA) for _, a in arrays]
         with cgutils.for_range(builder, count, intp=I64) as loop:
             body(*[builder.gep(d, [loop.index]) for d in data])
@@ -44,10 +42,18 @@ def _over(context: Any, builder: Any, arrays: list[tuple[Any, Any]], body: Calla
         with cgutils.loop_nest(builder, lengths, I64, order="F" if ty.layout == "F" else "C") as indices:
             body(*[pointer(context, builder, a, value, list(indices), rows=rows) for a, value in arrays])
 
-    if "F" in letters or not ty.ndim:
+    _by_rows(builder, arrays, loops)
+
+
+def _by_rows(builder: Any, arrays: list[tuple[Any, Any]], loops: Callable[..., None]) -> None:
+    """Emit loops twice: where neighbours along the last axis are neighbours in memory (`rows`), and where not.
+
+    So views of parts of rows take vector instructions.
+    """
+    if any(a.layout == "F" or not a.ndim for a, _ in arrays):
         loops(rows=False)
         return
-    unit = cgutils.true_bit  # views of parts of rows: then the loop along them takes vector instructions
+    unit = cgutils.true_bit
     for a, value in arrays:
         stride = builder.extract_value(value, (STRIDES, a.ndim - 1))
         unit = builder.and_(unit, builder.icmp_signed("==", stride, builder.extract_value(value, ITEMSIZE)))
@@ -56,6 +62,26 @@ def _over(context: Any, builder: Any, arrays: list[tuple[Any, Any]], body: Calla
             loops(rows=True)
         with otherwise:
             loops(rows=False)
+
+
+def _product(builder: Any, lengths: list[Any]) -> Any:
+    count = I64(1)
+    for length in lengths:
+        count = builder.mul(count, length)
+    return count
+
+
+def _outermost_first(ty: Any) -> Sequence[int]:
+    """The axes of an array: the one along which neighbours are neighbours in memory last."""
+    return range(ty.ndim - 1, -1, -1) if ty.layout == "F" else range(ty.ndim)
+
+
+def _indices(b: Any, number: Any, lengths: list[Any], axes: Sequence[int]) -> dict[int, Any]:
+    """The index along each axis of the element with a number, where the last of the axes changes fastest."""
+    indices: dict[int, Any] = {}
+    for k in reversed(axes):
+        indices[k], number = b.urem(number, lengths[k]), b.udiv(number, lengths[k])
+    return indices
 
 
 def _call(context: Any, builder: Any, name: str, kinds: list[Any], args: list[Any], body: Body, *, wide: bool) -> Any:
@@ -70,10 +96,7 @@ def _call(context: Any, builder: Any, name: str, kinds: list[Any], args: list[An
         _over(context, b, [(kinds[k], values[k]) for k in arrays], lambda *places: body(b, *places, *rest))
 
     def elements(b: Any, values: list[Any]) -> Any:
-        count = I64(1)
-        for k in range(kinds[0].ndim):
-            count = b.mul(count, b.extract_value(values[0], (SHAPE, k)))
-        return count
+        return _product(b, lengths_of(b, values[0], kinds[0].ndim))
 
     def turns(b: Any, values: list[Any], ends: tuple[Any, Any]) -> None:
         _turns(context, b, kinds, values, ends, body)
@@ -136,12 +159,8 @@ def _turns(context: Any, b: Any, kinds: list[Any], values: list[Any], ends: tupl
         if len(letters) == 1 and letters <= {"C", "F"}:
             body(b, *[b.gep(b.extract_value(v, DATA), [number]) for _, v in arrays], *rest)
             return
-        indices: dict[int, Any] = {}
-        axes = list(range(ty.ndim))
-        for k in axes if ty.layout == "F" else axes[::-1]:  # the one whose elements are neighbours first
-            length = b.extract_value(first, (SHAPE, k))
-            indices[k], number = b.urem(number, length), b.udiv(number, length)  # noqa: PLW2901
-        places = [pointer(context, b, a, v, [indices[k] for k in axes]) for a, v in arrays]
+        indices = _indices(b, number, lengths_of(b, first, ty.ndim), _outermost_first(ty))
+        places = [pointer(context, b, a, v, [indices[k] for k in range(ty.ndim)]) for a, v in arrays]
         body(b, *places, *rest)
 
 
@@ -237,7 +256,7 @@ class _Plan:
     def __init__(self, context: Any, kinds: list[Any], shifts: tuple[Shift, ...]) -> None:
         self.context, self.kinds, self.shifts = context, kinds, shifts
         ndim = kinds[0].ndim
-        self.axes = range(ndim - 1, -1, -1) if kinds[0].layout == "F" else range(ndim)  # neighbours last
+        self.axes = _outermost_first(kinds[0])
         self.low = [min(s[1 + k] for s in shifts) for k in range(ndim)]
         self.high = [max(s[1 + k] for s in shifts) for k in range(ndim)]
 
@@ -252,10 +271,7 @@ class _Plan:
 
     def elements(self, b: Any, values: list[Any]) -> Any:
         """How many elements of `a` are within reach."""
-        count = I64(1)
-        for n in self._reach(b, values)[1]:
-            count = b.mul(count, n)
-        return count
+        return _product(b, self._reach(b, values)[1])
 
     def _falls(self, b: Any, shift: Shift, place: dict[int, Any], lengths: list[Any]) -> tuple[Any, dict[int, Any]]:
         """Whether something falls on a place, given along some axes, and which index it has there."""
@@ -277,7 +293,7 @@ class _Plan:
         n, behind = lengths[inner], I64(self.high[inner] - self.low[inner])
         total = cgutils.alloca_once(b, self.context.get_value_type(self.kinds[0].dtype))
 
-        def rows(*, unit: bool) -> None:
+        def loops(*, rows: bool) -> None:
             with cgutils.loop_nest(b, [reach[k] for k in outer], I64) as indices:
                 place = dict(zip(outer, indices, strict=True))
                 found = [self._falls(b, shift, place, lengths) for shift in self.shifts]
@@ -293,11 +309,11 @@ class _Plan:
                     with then:
                         some(I64(0), behind)
                         with _loop(b, behind, n, NEST) as i:
-                            target = self._target(b, values, {**place, inner: i}, rows=unit)
+                            target = self._target(b, values, {**place, inner: i}, rows=rows)
                             value = apart.written(b.load(target))
                             for shift, (_, at) in zip(self.shifts, found, strict=True):
                                 at = {**at, inner: b.sub(i, I64(shift[1 + inner] - self.low[inner]))}  # noqa: PLW2901
-                                source = self._at(b, 1 + shift[0], values, at, rows=unit)
+                                source = self._at(b, 1 + shift[0], values, at, rows=rows)
                                 value = b.fadd(value, apart.read(b.load(source)))
                             apart.written(b.store(value, target))
                         some(n, reach[inner])
@@ -305,33 +321,19 @@ class _Plan:
                         for shift, (inside, at) in zip(self.shifts, found, strict=True):
                             with b.if_then(inside), _loop(b, I64(0), n, NEST) as i:
                                 to = {**place, inner: b.add(i, I64(shift[1 + inner] - self.low[inner]))}
-                                target = self._target(b, values, to, rows=unit)
-                                source = self._at(b, 1 + shift[0], values, {**at, inner: i}, rows=unit)
+                                target = self._target(b, values, to, rows=rows)
+                                source = self._at(b, 1 + shift[0], values, {**at, inner: i}, rows=rows)
                                 before = apart.written(b.load(target))
                                 apart.written(b.store(b.fadd(before, apart.read(b.load(source))), target))
 
-        if any(k.layout == "F" for k in self.kinds):
-            rows(unit=False)
-            return
-        unit = cgutils.true_bit
-        for ty, value in zip(self.kinds, values, strict=True):
-            stride = b.extract_value(value, (STRIDES, ty.ndim - 1))
-            unit = b.and_(unit, b.icmp_signed("==", stride, b.extract_value(value, ITEMSIZE)))
-        with b.if_else(unit, likely=True) as (then, otherwise):
-            with then:
-                rows(unit=True)
-            with otherwise:
-                rows(unit=False)
+        _by_rows(b, list(zip(self.kinds, values, strict=True)), loops)
 
     def turns(self, b: Any, values: list[Any], ends: tuple[Any, Any]) -> None:
         """The elements with numbers from the one end to the other."""
         lengths, reach = self._reach(b, values)
         total = cgutils.alloca_once(b, self.context.get_value_type(self.kinds[0].dtype))
         with cgutils.for_range_slice(b, *ends, I64(1), intp=I64) as (number, _):
-            place: dict[int, Any] = {}
-            for k in reversed(self.axes):
-                place[k], number = b.urem(number, reach[k]), b.udiv(number, reach[k])  # noqa: PLW2901
-            self._element(b, values, place, lengths, total)
+            self._element(b, values, _indices(b, number, reach, self.axes), lengths, total)
 
     def _target(self, b: Any, values: list[Any], place: dict[int, Any], *, rows: bool = False) -> Any:
         return self._at(b, 0, values, {k: b.add(i, I64(self.low[k])) for k, i in place.items()}, rows=rows)

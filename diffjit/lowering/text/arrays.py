@@ -446,11 +446,11 @@ def _shifted(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
     """Parts of one array are added to (`lowering.loops.stencils`)."""
     del outs
     shifts: tuple[tuple[int, ...], ...] = op.attrs["shifts"]
-    wide = printer.move("add_shifted") != "add_shifted"
+    wide = printer.move(SHIFTED) != SHIFTED
     name = "__".join("_".join(map(str, shift)) for shift in shifts)
     made = f"moves.add_shifted({shifts!r}, wide={wide})"
     texts = [printer.named(arg, v, lines) for arg, v in zip(args, op.inputs, strict=True)]
-    lines.add(f"{printer.define(f'add_shifted_{name}', made)}({', '.join(texts)})")
+    lines.add(f"{printer.define(f'{SHIFTED}_{name}', made)}({', '.join(texts)})")
 
 
 statement("list_append", "push")(_list_value("append"))

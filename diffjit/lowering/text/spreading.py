@@ -120,7 +120,7 @@ class _Spread:
         self.printer: LoweredPrinter = nest.printer
         self.lines = nest.lines
         self.sums = list(nest.sums.values())
-        self.totals: list[Sum] = [s for s in nest.sums.values() if not s.place]
+        self.totals: list[Sum] = [s for s in self.sums if not s.place]
         self.outermost = nest.order[0]
         self.low, self.high = self.printer.temp("lo"), self.printer.temp("hi")
         self.notes: list[str] = []  # arrays made here
@@ -140,8 +140,7 @@ class _Spread:
         if flat:
             count = self._flat_count()
         elif outer > 1:
-            count = self.printer.temp("elements")
-            lines.add(f"{count} = {' * '.join(nest.nest.lengths[k] for k in nest.order[:outer])}")
+            count = self._elements(nest.order[:outer])
         elif blocks:
             count = self.printer.temp("count")
             lines.add(f"{count} = ({length} + {size - 1}) // {size}")
@@ -178,17 +177,21 @@ class _Spread:
         return f"{count} >= {_FEWER * _FEW}"
 
     def _strided_adds(self, count: str, few: str, kept: list[str], notes: list[str]) -> None:
-        lines = self.nest.lines
         at, each = self.printer.temp("at"), self.printer.temp("each")
-        with lines.block(f"for {at} in range({self.low}, {self.high}):"):
-            totals = [self.printer.temp("total", s.dtype.name) for s in self.totals]
-            for s, total in zip(self.totals, totals, strict=True):
-                lines.add(f"{total} = {s.start}")
-            with lines.block(f"for {each} in range({at}, {count}, {few}):"):
-                for s, total, name in zip(self.totals, totals, kept, strict=True):
-                    lines.add(s.step(total, f"{name}[{each}]"), inside=True)
-            for total, name in zip(totals, notes, strict=True):
-                lines.add(f"{name}[{at}] = {total}", inside=True)
+        with self.nest.lines.block(f"for {at} in range({self.low}, {self.high}):"):
+            self._added(self.totals, f"for {each} in range({at}, {count}, {few}):", (kept, each), (notes, at))
+
+    def _added(self, sums: list[Sum], loop: str, notes: tuple[list[str], str], results: tuple[list[str], str]) -> None:
+        """Notes of sums, added up in a loop: where they are, and where the results go (arrays, and the index)."""
+        lines, (given, place), (made, at) = self.nest.lines, notes, results
+        totals = [self.printer.temp("total", s.dtype.name) for s in sums]
+        for s, total in zip(sums, totals, strict=True):
+            lines.add(f"{total} = {s.start}")
+        with lines.block(loop):
+            for s, total, name in zip(sums, totals, given, strict=True):
+                lines.add(s.step(total, f"{name}[{place}]"), inside=True)
+        for total, name in zip(totals, made, strict=True):
+            lines.add(f"{name}[{at}] = {total}", inside=True)
 
     def _write_groups(self, over: list[int]) -> None:
         """Sums over some axes: a turn takes some elements of one sum, in strides, so that neighbours read neighbours.
@@ -206,11 +209,10 @@ class _Spread:
         lines.add(f"{chunks} = maximum(minimum({few}, quotient({length} + {_EACH - 1}, {_EACH})), 1)")
         lines.add(f"{count} = {width} * {chunks}")
         flat = self.printer.define("reshaped_C", 'memory.reshape("C")')
-        sums = list(nest.sums.values())
-        results = [self.printer.temp("result", f"{s.dtype.name}:1C") for s in sums]
-        notes = [self.printer.temp("notes", f"{s.dtype.name}:1C") for s in sums]
+        results = [self.printer.temp("result", f"{s.dtype.name}:1C") for s in self.sums]
+        notes = [self.printer.temp("notes", f"{s.dtype.name}:1C") for s in self.sums]
         wide = f"{width} >= {_MANY}"
-        for s, result, name in zip(sums, results, notes, strict=True):
+        for s, result, name in zip(self.sums, results, notes, strict=True):
             lines.add(f"{result} = {flat}({s.out}, ({width},))")
             with lines.block(f"if {chunks} == 1:"):
                 lines.add(f"{name} = {result}")
@@ -253,7 +255,6 @@ class _Spread:
     ) -> None:
         nest, lines = self.nest, self.nest.lines
         width, length, chunks = names
-        sums = list(nest.sums.values())
         turn, one, other, element = (self.printer.temp(hint) for hint in ("turn", "one", "other", "element"))
         at, chunk = (one, other) if along else (other, one)
 
@@ -263,12 +264,10 @@ class _Spread:
                 nest.inside(len(nest.order), self.flag)
 
         with lines.block(f"for {turn} in range({self.low}, {self.high}):"):
-            inner = chunks if along else width
-            lines.add(f"{one} = quotient({turn}, {inner})")
-            lines.add(f"{other} = {turn} - {one} * {inner}")
+            self._split(turn, one, other, chunks if along else width)
             self._indices(kept, at)
-            with _as_numbers(sums):
-                self._iteration(turn, notes, elements, sums)
+            with _as_numbers(self.sums):
+                self._iteration(turn, notes, elements, self.sums)
 
     def _group_adds(self, names: tuple[str, str, str], results: list[str], notes: list[str], *, along: bool) -> None:
         """So many notes of each sum, made of what turns have noted: of those in strides, in order."""
@@ -276,44 +275,45 @@ class _Spread:
         turn, one, other, chunk = (self.printer.temp(hint) for hint in ("turn", "one", "other", "chunk"))
         at, first = (one, other) if along else (other, one)
         place = f"{at} * {chunks} + {chunk}" if along else f"{chunk} * {width} + {at}"
-        totals = [self.printer.temp("total", s.dtype.name) for s in self.sums]
         with lines.block(f"for {turn} in range({self.low}, {self.high}):"):
-            inner = out if along else width
-            lines.add(f"{one} = quotient({turn}, {inner})")
-            lines.add(f"{other} = {turn} - {one} * {inner}")
-            for s, total in zip(self.sums, totals, strict=True):
-                lines.add(f"{total} = {s.start}")
-            with lines.block(f"for {chunk} in range({first}, {chunks}, {out}):"):
-                for s, total, name in zip(self.sums, totals, notes, strict=True):
-                    lines.add(s.step(total, f"{name}[{place}]"), inside=True)
-            for total, result in zip(totals, results, strict=True):
-                lines.add(f"{result}[{turn}] = {total}", inside=True)
+            self._split(turn, one, other, out if along else width)
+            loop = f"for {chunk} in range({first}, {chunks}, {out}):"
+            self._added(self.sums, loop, (notes, place), (results, turn))
+
+    def _split(self, turn: str, one: str, other: str, by: str) -> None:
+        """A turn's number as two: the second counts to `by`."""
+        self.nest.lines.add(f"{one} = quotient({turn}, {by})")
+        self.nest.lines.add(f"{other} = {turn} - {one} * {by}")
 
     def _flat_count(self) -> str:
         """How many turns go over all elements: one each, or so many sums."""
-        lengths = [self.nest.nest.lengths[k] for k in self.nest.order]
-        self.elements = lengths[0] if len(lengths) == 1 else self.printer.temp("elements")
-        if len(lengths) > 1:
-            self.lines.add(f"{self.elements} = {' * '.join(lengths)}")
+        self.elements = self._elements(self.nest.order)
         if not self.totals:
             return self.elements
         count = self.printer.temp("count")
         self.lines.add(f"{count} = minimum(quotient({self.elements} + {_EACH - 1}, {_EACH}), {_SUMS})")
         return count
 
+    def _elements(self, axes: list[int]) -> str:
+        """The number of elements along some axes."""
+        lengths = [self.nest.nest.lengths[k] for k in axes]
+        if len(lengths) == 1:
+            return lengths[0]
+        elements = self.printer.temp("elements")
+        self.lines.add(f"{elements} = {' * '.join(lengths)}")
+        return elements
+
     def _flat(self, count: str, kept: list[str]) -> None:
         """All elements by one number: what neighbours among a device's threads read are neighbours in memory."""
         lines = self.nest.lines
-        at = self.printer.temp("turn")
         if not kept:
-            with lines.block(f"for {at} in {NEST}({self.low}, {self.high}):"):
-                self._place(at)
+            self._rows(len(self.nest.order))
             return
-        each = self.printer.temp("element")
+        at, each = self.printer.temp("turn"), self.printer.temp("element")
 
         def inner() -> None:
             with lines.block(f"for {each} in range({at}, {self.elements}, {count}):"):
-                self._place(each)
+                self._place(each, len(self.nest.order))
 
         with _as_numbers(self.totals), lines.block(f"for {at} in range({self.low}, {self.high}):"):
             self._iteration(at, kept, inner, self.totals)
@@ -322,23 +322,21 @@ class _Spread:
         """How many of the outermost loops a device takes by one number: those that no sum goes along."""
         if not self.printer.device:
             return 0
-        sums = list(self.nest.sums.values())
-        if any(s.axes == [-1] or not s.part for s in sums):
+        if any(s.axes == [-1] or not s.part for s in self.sums):
             return 0
         order = self.nest.order
-        return min((order.index(k) for s in sums for k in s.axes), default=len(order))
+        return min((order.index(k) for s in self.sums for k in s.axes), default=len(order))
 
     def _rows(self, outer: int) -> None:
         """Some of the outermost loops by one number, and the others in each turn."""
         at = self.printer.temp("turn")
         with self.nest.lines.block(f"for {at} in {NEST}({self.low}, {self.high}):"):
-            self._indices(self.nest.order[:outer], at)
-            self.nest.inside(outer, self.flag)
+            self._place(at, outer)
 
-    def _place(self, number: str) -> None:
-        """The indices of an element by its number, and what is done there."""
-        self._indices(self.nest.order, number)
-        self.nest.inside(len(self.nest.order), self.flag)
+    def _place(self, number: str, outer: int) -> None:
+        """The indices of some of the outermost loops by one number, and what is done there."""
+        self._indices(self.nest.order[:outer], number)
+        self.nest.inside(outer, self.flag)
 
     def _indices(self, axes: list[int], number: str) -> None:
         """The indices of some axes, by the number of an element in their order."""
