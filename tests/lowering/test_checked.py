@@ -14,6 +14,7 @@ from diffjit.analysis.integers.bounds import Bounds
 from diffjit.analysis.integers.intervals import Intervals
 from diffjit.errors import BrokenPromise
 from diffjit.ir.passes import Pass
+from diffjit.ir.walk import walk
 from diffjit.lowering.calls import guards
 from diffjit.lowering.loops import fusion
 from diffjit.lowering.text import module
@@ -75,7 +76,7 @@ def test_lengths_that_were_said_to_be_equal(monkeypatch: pytest.MonkeyPatch) -> 
 
     def of_one_length(function: Any) -> None:
         kept(function)
-        first, *others = (op.out for op in fusion.walk(function.body) if op.kind == "zeros")
+        first, *others = (op.out for op in walk(function.body) if op.kind == "zeros")
         assert others
         for v in others:
             v.type = first.type

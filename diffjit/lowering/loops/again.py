@@ -11,6 +11,7 @@ reader gets an operation of its own, which runs in the reader's loops (`fusion`)
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 
 from diffjit.ir.nodes import Block, Op, Value
@@ -28,13 +29,18 @@ def compute_again(
     What may raise stays where it is: behind it, somebody may see that it did not.
     """
     places = {op: k for k, op in enumerate(block.ops)}
+    writers = [op for op in block.ops if fuse.touched(op)[1]]
+    places_of_writers = [places[op] for op in writers]
     copies: dict[Op, list[Op]] = {}  # what has to come in front of an operation
     gone: set[Op] = set()
     for op in block.ops:
         readers = _readers(op, users, places) if _is_smaller(op) and not raises(op) else []
-        last = max((places[u] for u in readers), default=-1)
-        written = [w for o in block.ops[places[op] + 1 : last] for w in fuse.touched(o)[1]]
-        if len(readers) < 2 or any(roots.may_alias(w, v) for w in written for v in fuse.array_inputs(op)):
+        if len(readers) < 2:
+            continue
+        first = bisect_right(places_of_writers, places[op])
+        last = bisect_left(places_of_writers, max(places[u] for u in readers))
+        written = [w for o in writers[first:last] for w in fuse.touched(o)[1]]
+        if any(roots.may_alias(w, v) for w in written for v in fuse.array_inputs(op)):
             continue
         gone.add(op)
         for u in readers:
