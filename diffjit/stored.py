@@ -290,6 +290,28 @@ def _frozen(obj: Any) -> dict[str, Any]:
     return {"dist": known if same else obj.dist, "args": tuple(obj.args), "kwds": dict(obj.kwds)}
 
 
+def _normal_vectors(obj: Any) -> dict[str, Any]:
+    """The mean, the covariance, and what is drawn from."""
+    parts = {"mean": obj.mean, "cov": obj.cov, "allow_singular": bool(obj.allow_singular)}
+    return {**parts, "stream": _own_stream(obj)}
+
+
+def _shares(obj: Any) -> dict[str, Any]:
+    """The parameters, and what is drawn from."""
+    return {"alpha": obj.alpha, "stream": _own_stream(obj)}
+
+
+def _own_stream(obj: Any) -> Any:
+    """What a distribution with a seed draws from; None for NumPy's stream."""
+    stream = obj.random_state
+    return None if stream is np.random.mtrand._rand else stream  # noqa: SLF001 - NumPy has no other name for it
+
+
+def _named(*names: str) -> Stored:
+    """Parts that have the names of the object's attributes."""
+    return Stored(lambda obj: {name: getattr(obj, name) for name in names})
+
+
 _PIECES = Stored(_pieces, _make_pieces)
 _FITPACK = Stored(_fitpack)
 _SERIES = Stored(_series, _make_series)
@@ -321,6 +343,14 @@ _STORED = {
     "Rotation": Stored(_rotation, _make_rotation),
     "rv_continuous_frozen": Stored(_frozen),
     "rv_discrete_frozen": Stored(_frozen),
+    "multivariate_normal_frozen": Stored(_normal_vectors),
+    "multivariate_t_frozen": _named("loc", "shape", "df"),
+    "matrix_normal_frozen": _named("mean", "rowcov", "colcov"),
+    "wishart_frozen": _named("df", "scale"),
+    "invwishart_frozen": _named("df", "scale"),
+    "dirichlet_frozen": Stored(_shares),
+    "multinomial_frozen": _named("n", "p"),
+    "dirichlet_multinomial_frozen": _named("alpha", "n"),
     "csr_matrix": _COMPRESSED,
     "csr_array": _COMPRESSED,
     "csc_matrix": _COMPRESSED,

@@ -5,6 +5,7 @@ A program that calls `scipy.special.jv` has imported `scipy.special`, so that no
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from typing import Any
@@ -80,3 +81,9 @@ def stand_in(cls: type) -> type:
         return cls
     learn(cls)
     return COMPOSITES.get(cls, cls)  # pyright: ignore[reportReturnType] - a class stands for a class
+
+
+@functools.cache
+def stood_for(cls: type) -> type | None:
+    """The class that one of the library's is written for, as that of deques; None of others."""
+    return next((known for known, plain in COMPOSITES.items() if plain is cls and isinstance(known, type)), None)

@@ -103,3 +103,156 @@ row("jacobi", lambda a, x: sc.jacobi(4, a, 0.2)(x), 0.3, Q / 2, of=sc.jacobi, tw
 for n, m in ((0, 0), (3, 2), (5, -3), (4, 4), (2, 3)) if hasattr(sc, "sph_harm_y") else ():  # SciPy 1.15
     row(f"sph_harm_y {n} {m}", lambda t, p, n=n, m=m: np.real(sc.sph_harm_y(n, m, t, p)) * 0.7
         + np.imag(sc.sph_harm_y(n, m, t, p)), Q, 2 * Q, of=sc.sph_harm_y)  # fmt: skip
+
+# Vectors and matrices ------------------------------------------------------------------------------------------------
+
+L = np.tril(S) + 2.0 * np.eye(3)
+C = L @ L.T  # a covariance
+D, T = np.array([0.4, 1.3, 0.8]), np.array([[1.4, 0.3], [0.3, 0.9]])
+NORMAL, TWO = stats.multivariate_normal, stats.multivariate_normal([0.1, -0.3], T)
+WISHART, SHARES = stats.wishart(5, C), stats.dirichlet([1.5, 2.0, 0.7])
+
+row(
+    "multivariate_normal",
+    lambda x, m, c: NORMAL.logpdf(x, m, c @ c.T) + NORMAL.pdf(x[0], m, c @ c.T),
+    M,
+    U[:3],
+    L,
+    of=NORMAL,
+    twice=True,
+)
+row("multivariate_normal made", lambda x, m, c: NORMAL(m, c @ c.T).pdf(x) * NORMAL(cov=c @ c.T).logpdf(x), M, U[:3], L)
+row(
+    "multivariate_normal outside",
+    lambda x: TWO.logpdf(x) * TWO.cov[0, 1] + TWO.entropy() * TWO.mean[1],
+    U[:2],
+    twice=True,
+)
+row("multivariate_normal of numbers", lambda x, m, v: NORMAL.logpdf(x, m, v) * NORMAL.pdf(x[1], cov=v), Q, 0.3, 1.2)
+row("multivariate_normal spreads", lambda v, d: NORMAL.logpdf(U[:3], W[:3], v) + NORMAL.logpdf(U[:3], W[:3], d), 1.3, D)
+row("multivariate_normal grids", lambda x, v: NORMAL.pdf(x, [0.1, 0.2], v), M[:6, :2].reshape(2, 3, 2), D[:2])
+row("multivariate_normal entropy", lambda c: NORMAL.entropy(None, c @ c.T) + NORMAL.entropy(D, c[0, 0]), L)
+row(
+    "multivariate_normal draws",
+    lambda m: NORMAL.rvs(m, C, size=4, random_state=np.random.default_rng(3)) + NORMAL(m, C).rvs(random_state=7),
+    U[:3],
+)
+row(
+    "multivariate_t",
+    lambda x, m, c, n: stats.multivariate_t.logpdf(x, m, c @ c.T, n) + stats.multivariate_t(m, c @ c.T, n).pdf(x[1]),
+    M,
+    U[:3],
+    L,
+    3.4,
+    of=stats.multivariate_t,
+    twice=True,
+)
+row(
+    "multivariate_t spreads",
+    lambda x, v, n: (
+        stats.multivariate_t.pdf(x, 0.2, v, df=n)
+        + stats.multivariate_t(df=n).logpdf(x[0])
+        + stats.multivariate_t.entropy(None, v, n)
+    ),
+    Q,
+    1.3,
+    2.2,
+)
+row(
+    "matrix_normal",
+    lambda x, m, r, c: (
+        stats.matrix_normal.logpdf(x, m, r @ r.T, c @ c.T) + stats.matrix_normal(m, c[0, 0], r[0, 0]).pdf(x)
+    ),
+    M[:2],
+    M[3:5],
+    T,
+    L,
+    of=stats.matrix_normal,
+)
+row(
+    "matrix_normal of several",
+    lambda x, d: stats.matrix_normal.logpdf(x, rowcov=d, colcov=[1.0, 0.7]),
+    M[:, :2].reshape(-1, 2, 2),
+    D[:2],
+)
+row(
+    "matrix_normal entropy",
+    lambda r, c: (
+        stats.matrix_normal.entropy(r @ r.T, c @ c.T) + stats.matrix_normal(rowcov=r @ r.T, colcov=c @ c.T).entropy()
+    ),
+    T,
+    L,
+)
+row(
+    "wishart",
+    lambda x, n, c: stats.wishart.logpdf(x @ x.T, n, c @ c.T) + stats.wishart(n, c @ c.T).pdf(x @ x.T),
+    S + 1,
+    4.5,
+    L,
+    of=stats.wishart,
+    twice=True,
+)
+row("wishart numbers", lambda x, n: stats.wishart.logpdf(x, n, 0.7) + stats.invwishart.logpdf(x, n, 0.7), Q, 4.5)
+row("wishart several", lambda x: WISHART.logpdf(np.stack([x @ x.T, 2.0 * x @ x.T], axis=-1)), S + 1)
+row(
+    "wishart moments",
+    lambda n, c: stats.wishart.mean(n, c) + stats.wishart(n, c).var() + stats.wishart.entropy(n, c @ c.T),
+    4.5,
+    L,
+)
+row(
+    "invwishart",
+    lambda x, n, c: stats.invwishart.logpdf(x @ x.T, n, c @ c.T) + stats.invwishart(n, c @ c.T).pdf(x @ x.T),
+    L + 0.5,
+    5.5,
+    L,
+    of=stats.invwishart,
+    twice=True,
+)
+row(
+    "invwishart moments",
+    lambda n, c: stats.invwishart.mean(n, c) + stats.invwishart(n, c).mode() + stats.invwishart.entropy(n, c @ c.T),
+    5.5,
+    L,
+)
+row(
+    "dirichlet",
+    lambda x, a: stats.dirichlet.logpdf(x[:2] / np.sum(x), a) + stats.dirichlet(a).pdf(x / np.sum(x)),
+    D,
+    G[:3],
+    of=stats.dirichlet,
+    twice=True,
+)
+row("dirichlet several", lambda x: SHARES.logpdf((x / np.sum(x, axis=1)[:, None]).T), S)
+row(
+    "dirichlet moments",
+    lambda a: stats.dirichlet.mean(a) + stats.dirichlet(a).cov() * stats.dirichlet.var(a) + stats.dirichlet.entropy(a),
+    G[:3],
+)
+row(
+    "multinomial",
+    lambda p: (
+        stats.multinomial.logpmf([[1, 2, 0], [3, 0, 0]], 3, p / np.sum(p))
+        + stats.multinomial(3, p / np.sum(p)).pmf([0, 2, 1])
+    ),
+    D,
+    of=stats.multinomial,
+    twice=True,
+)
+row(
+    "multinomial edges",
+    lambda p: (
+        stats.multinomial.pmf([[1, 2, 1], [-1, 2, 2]], 3, p / np.sum(p)) + stats.multinomial.mean(3, p / np.sum(p))[:2]
+    ),
+    D,
+)
+row(
+    "dirichlet_multinomial",
+    lambda a: (
+        stats.dirichlet_multinomial.logpmf([[1, 2, 0], [3, 0, 1]], a, 3)[0]
+        + stats.dirichlet_multinomial(a, [4, 3]).pmf([3, 0, 1])
+    ),
+    G[:3],
+    of=stats.dirichlet_multinomial,
+    twice=True,
+)

@@ -13,6 +13,7 @@ import scipy.interpolate as si
 import scipy.ndimage as nd
 import scipy.signal as sg
 import scipy.sparse as sp
+from scipy import stats
 from scipy.spatial import distance
 from scipy.spatial.transform import Rotation
 
@@ -261,6 +262,44 @@ def points(b: Both) -> None:
         b.check(other, lambda f, p=part: getattr(f((data, (row, col)), shape=(3, 4)), p))
 
 
+def vectors(b: Both) -> None:
+    """Distributions of vectors and matrices, in all forms of their parameters, and where these make none."""
+    n = b.size(1, 3)
+    mean, root = b.normal(n), b.normal(n, n) + b.one(0.0, 1.0, 2.0) * np.eye(n)
+    cov = b.one(root @ root.T, root @ root.T, b.rng.uniform(0.1, 2.0, n), 1.3, root)
+    x = b.one(b.normal(n), b.normal(4, n), b.normal(2, 3, n), b.normal(1, n), b.normal(5), 0.3)
+    given = b.one((mean, cov), (None, cov), (mean,), (), (0.2, cov), (mean[None], cov))
+    firm = root @ root.T + 0.1 * np.eye(n)  # SciPy takes singular ones
+    firm = b.one(
+        (mean, firm), (None, firm), (mean,), (), (0.2, 1.3), (mean[None], firm), (mean, np.ones(n)), (None, None)
+    )
+    for method in ("logpdf", "pdf"):
+        b.check(getattr(stats.multivariate_normal, method), lambda f: f(x, *given), 1e-7)
+        b.check(getattr(stats.multivariate_t, method), lambda f: f(x, *firm, df=2.5), 1e-7)
+    b.check(stats.multivariate_normal, lambda f: (f(*given).mean, f(*given).cov, f(*given).entropy()), 1e-7)
+    b.check(stats.multivariate_t, lambda f: f(*firm, 3.5).entropy(), 1e-7)
+    alpha = b.rng.uniform(0.3, 3.0, n + 1) * b.one(1.0, 1.0, 1.0, -1.0)
+    shares = b.rng.dirichlet(np.ones(n + 1), b.one((), (3,))).T
+    shares = b.one(shares, shares[:-1], shares * b.one(1.0, 1.1), np.round(shares))
+    b.check(stats.dirichlet.logpdf, lambda f: f(shares, alpha))
+    b.check(stats.dirichlet, lambda f: (f(alpha).pdf(shares), f(alpha).mean(), f(alpha).var(), f(alpha).entropy()))
+    counts = b.rng.integers(b.one(0, 0, -1), 4, b.one((n + 1,), (3, n + 1), (n,)))
+    total = b.one(int(np.sum(np.atleast_2d(counts)[0])), 4, 0)
+    b.check(stats.dirichlet_multinomial.logpmf, lambda f: f(counts, alpha, total))
+    p = b.rng.dirichlet(np.ones(n + 1))
+    p[-1] = 1.0 - np.sum(p[:-1])
+    b.check(stats.multinomial.pmf, lambda f: f(counts, total, p))
+    df = b.one(n + 0.5, 5.0, n - 1.0)
+    squares = b.one(root @ root.T + 0.1 * np.eye(n), np.stack([np.eye(n), 2.0 * np.eye(n)], axis=-1), 1.7, np.ones(2))
+    for family in (stats.wishart, stats.invwishart):
+        b.check(family.logpdf, lambda f: f(squares, df, cov), 1e-6)
+        b.check(family, lambda f: f(df, cov).entropy(), 1e-7)
+    rows, columns = b.one(np.eye(2), 0.7, [1.0, 2.0]), b.one(root @ root.T, 1.3, root)
+    X = b.one(b.normal(2, n), b.normal(3, 2, n), b.normal(n, 2), b.normal(n))
+    b.check(stats.matrix_normal.logpdf, lambda f: f(X, b.normal(2, n) * 0.0, rows, columns), 1e-6)
+    b.check(stats.matrix_normal.pdf, lambda f: f(X, None, rows, columns), 1e-6)
+
+
 FAMILIES = (
     interpolators,
     splines,
@@ -271,6 +310,7 @@ FAMILIES = (
     between_elements,
     spectra,
     points,
+    vectors,
 )
 
 

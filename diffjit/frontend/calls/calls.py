@@ -321,11 +321,11 @@ class Calls(Mixin):
             return Static(value.obj.item())
         return self.as_weak(value) if isinstance(value, Value) and isinstance(value.type, Scalar) else value
 
-    def no_rule(self, obj: Any, node: Any) -> NoRule:
-        """An unknown function."""
+    def no_rule(self, obj: Any, node: Any, *, of: str = "") -> NoRule:
+        """An unknown function, or what a class of a library has under this name."""
         return NoRule(
             "DJ201",
-            f"`{called(obj)}` has no derivative rule",
+            f"`{called(obj)}{of and '.'}{of}` has no derivative rule",
             loc=self.loc(node),
             cure="write it with the functions listed in the documentation (page `supported`), "
             "or let diffjit.foreign say what its result looks like, and diffjit.custom_jvp what its derivative is",

@@ -23,7 +23,7 @@ from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
-from diffjit.primitives.registry import COMPOSITES
+from diffjit.primitives.foreign import stood_for
 
 _ITERATORS = {
     "enumerate": enumerate, "zip": zip, "map": map, "filter": filter, "reversed": type(reversed([])),
@@ -83,7 +83,7 @@ class Introspection(Mixin):
         if isinstance(value, av.Ref):
             held = self.contents(value)
             if isinstance(held, av.ObjC):
-                known = None if self.in_library() else _pythons_own(held.cls)
+                known = None if self.in_library() else stood_for(held.cls)
                 return known or getattr(held.cls, "stands_for", held.cls)
             if isinstance(held, av.DictC):
                 return held.cls or (set if held.is_set else collections.defaultdict if held.factory else dict)
@@ -252,12 +252,6 @@ def _read_or(read: Any, owner: Any, default: Any) -> Any:
         return read(owner)
     except AttributeError:
         return default
-
-
-@functools.cache
-def _pythons_own(cls: type) -> type | None:
-    """The class that one of the library's is written for, as that of deques; None of others."""
-    return next((known for known, plain in COMPOSITES.items() if plain is cls and isinstance(known, type)), None)
 
 
 @functools.cache  # what is known of a place in the program hangs on its node

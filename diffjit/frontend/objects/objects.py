@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.errors import TypeProblem
+from diffjit.errors import NoRule, TypeProblem
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
 from diffjit.frontend.entry.lift import plain_container
 from diffjit.frontend.outside.surroundings import is_library
@@ -27,7 +27,7 @@ from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
-from diffjit.primitives.foreign import learn, stand_in
+from diffjit.primitives.foreign import learn, stand_in, stood_for
 from diffjit.primitives.opaque.acts import STREAMS
 from diffjit.primitives.registry import COMPOSITES
 from diffjit.primitives.signatures import is_ctypes
@@ -266,9 +266,12 @@ class Objects(Mixin):
 
     def no_attribute(
         self, cls: type, name: str, node: Any, *, cure: str = "set it on every path before it is read"
-    ) -> TypeProblem:
-        """The error of an object that lacks an attribute."""
-        problem = f"`{cls.__name__}` object has no attribute `{name}`"
+    ) -> TypeProblem | NoRule:
+        """The error of an object that lacks an attribute, or that stands for one of a library which has it."""
+        known = stood_for(cls)
+        if known is not None and hasattr(known, name):
+            return self.no_rule(known, node, of=name)
+        problem = f"`{(known or cls).__name__}` object has no attribute `{name}`"
         return self.type_problem("DJ317", problem, node, cure=cure, python=AttributeError)
 
     def static_attribute(self, obj: Any, name: str, node: Any) -> Any:

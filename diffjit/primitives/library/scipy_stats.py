@@ -267,30 +267,3 @@ def binom_logpmf(k, n, p, loc=0):
 def bernoulli_logpmf(k, p, loc=0):
     """Bernoulli: the logarithm of the probability."""
     return binom_logpmf(k, 1, p, loc)
-
-
-# Of vectors -----------------------------------------------------------------------------------------------------------
-
-
-@implements(stats.multivariate_normal.logpdf)
-def multivariate_normal_logpdf(x, mean=None, cov=1, allow_singular=False):
-    """Normal vectors, along the last axis: the logarithm of the density; reads the lower triangle of `cov`."""
-    x, cov = np.asarray(x), np.asarray(cov)
-    if cov.ndim != 2 or x.ndim == 0:
-        raise NotImplementedError("scipy.stats.multivariate_normal of anything but vectors and a matrix")
-    if allow_singular:  # small eigenvalues are left out there; a regular matrix has none
-        sizes = np.linalg.eigvalsh(cov)
-        if np.min(sizes) <= 1e6 * np.finfo(np.float64).eps * np.max(np.abs(sizes)):
-            raise NotImplementedError("scipy.stats.multivariate_normal of a singular matrix")
-    gap = x - (np.zeros(cov.shape[0]) if mean is None else mean)
-    factor = np.linalg.cholesky(cov)
-    rows = np.reshape(gap, (-1, cov.shape[0]))
-    z = np.linalg.solve(factor, np.transpose(rows))
-    total = -0.5 * np.sum(z * z, axis=0) - np.sum(np.log(np.diagonal(factor))) - cov.shape[0] * HALF_LOG_TAU
-    return np.reshape(total, x.shape[:-1])[()]
-
-
-@implements(stats.multivariate_normal.pdf)
-def multivariate_normal_pdf(x, mean=None, cov=1, allow_singular=False):
-    """Normal vectors, along the last axis: the density."""
-    return np.exp(multivariate_normal_logpdf(x, mean, cov, allow_singular))

@@ -128,8 +128,9 @@ class DataArray(Labelled, Held):
             )
         self.held_values = np.asarray(data)
         if dims is None:
-            raise NotImplementedError("a DataArray without dims=...: name its dimensions")
-        names = (dims,) if isinstance(dims, str) else tuple(dims)
+            names = tuple([f"dim_{k}" for k in range(self.held_values.ndim)])
+        else:
+            names = (dims,) if isinstance(dims, str) else tuple(dims)
         if len(names) != self.values.ndim:
             raise ValueError("different number of dimensions on data and dims")
         self.held_dims = held(names)

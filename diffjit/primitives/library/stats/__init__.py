@@ -1,6 +1,27 @@
-"""`scipy.stats` as programs: densities, distributions by SciPy's own formulas, frozen ones, samples, bins and tests."""
+"""`scipy.stats` as programs: densities, distributions by SciPy's formulas, frozen, of vectors; samples, bins and tests."""
 
 from diffjit.primitives.library import scipy_stats
-from diffjit.primitives.library.stats import binned, families, frozen, helpers, kernels, parts, samples, tests
+from diffjit.primitives.library.stats import (
+    binned,
+    families,
+    frozen,
+    helpers,
+    kernels,
+    multivariate,
+    parts,
+    samples,
+    tests,
+)
 
-__all__ = ["binned", "families", "frozen", "helpers", "kernels", "parts", "samples", "scipy_stats", "tests"]
+__all__ = [
+    "binned",
+    "families",
+    "frozen",
+    "helpers",
+    "kernels",
+    "multivariate",
+    "parts",
+    "samples",
+    "scipy_stats",
+    "tests",
+]
