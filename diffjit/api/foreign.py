@@ -23,7 +23,7 @@ class ForeignFunction:
         self.__doc__ = getattr(routine.function, "__doc__", None)
 
     @boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function; a C function takes arrays where it takes pointers, and writes to them."""
         if self.routine.way != "c":
             return self.routine.function(*args, **kwargs)

@@ -112,7 +112,7 @@ class Sparse(Derived):
         return [*super().inputs(compiled, finish, call), *(call.leaves[k] for k in finish.wrt)]
 
     @boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The matrices for these arguments."""
         call = flatten_call(args, kwargs)
         compiled, made = self.lookup(call, args, kwargs)

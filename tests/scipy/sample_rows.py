@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.interpolate as si
+import scipy.linalg as sl
 import scipy.special as sc
 from scipy import stats
 
@@ -256,3 +258,24 @@ row(
     of=stats.dirichlet_multinomial,
     twice=True,
 )
+
+# Points and times -----------------------------------------------------------------------------------------------------
+
+PX, PY = np.array([0.0, 0.4, 1.1, 1.7, 2.5, 3.0]), np.array([0.3, -0.2, 0.8, 0.5, -0.6, 0.1])
+for kind in ("multiquadric", "inverse", "gaussian", "linear", "cubic", "quintic", "thin-plate"):
+    row(f"Rbf {kind}", lambda y, x, kind=kind: si.Rbf(PX, PX[::-1] ** 2, y, function=kind)(x, 2 * x), PY, Q, of=si.Rbf)
+row("Rbf options", lambda x, y, e: si.Rbf(x, y, epsilon=e, smooth=0.1)(Q.reshape(3, 1)), PX, PY, 0.7, twice=True)
+row("Rbf of several", lambda y: si.Rbf(PX, np.stack([y, y * y], axis=1), mode="N-D", function=lambda r: r + 0.1)(Q), PY)
+row("lagrange", lambda x, y: si.lagrange(x[:5], y[:5])(Q), PX, PY, of=si.lagrange, twice=True)
+row("lagrange coefficients", lambda y: si.lagrange(PX[:3], y[:3]).coeffs, PY)
+row(
+    "splprep",
+    lambda x, y: (*si.splev(Q / 2, si.splprep([x, y], s=0)[0]), si.splprep([x, y], s=0)[1]),
+    PX,
+    PY,
+    of=si.splprep,
+)
+row("splprep options", lambda y: tuple(si.splev(Q, si.splprep([y, PX, y * y], u=PX, k=2, s=0)[0], der=1)), PY)
+row("splprep integral", lambda y: si.splint(0.1, 0.6, si.splprep([PX, y], s=0.0)[0])[1], PY)
+row("funm", lambda a: sl.funm(a @ a.T + np.eye(3), lambda z: np.sqrt(z) * np.sin(z)), L, of=sl.funm, twice=True)
+row("funm of complex matrices", lambda a, b: np.abs(sl.funm(a + 1j * b, np.exp)), S, L)

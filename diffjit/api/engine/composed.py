@@ -70,7 +70,7 @@ class Marked(Composed):
 
     apart = True  # what it returns is its own, here as in programs
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         try:
             result = self.function(*args, **kwargs)

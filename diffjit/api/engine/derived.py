@@ -91,7 +91,7 @@ class Derived:
         Derived.__init__(self, state["function"], state["backend"])
         vars(self).update(state)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The result for these arguments."""
         try:
             seen = None if kwargs else look(args)

@@ -224,7 +224,7 @@ class BuiltinCalls(Mixin):
         )
 
     @core(functools.partial)
-    def ft_partial(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+    def ft_partial(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return av.Partial(function, args, kwargs)
 
     @core(functools.wraps)

@@ -6,6 +6,7 @@ import functools
 import inspect
 import operator
 import re
+import sys
 import types
 import typing
 from typing import Any
@@ -302,7 +303,7 @@ class Calls(Mixin):
         return av.Partial(Static(_called_through_cache), (maxsize,), {})
 
     @core(_called_through_cache)
-    def call_cached(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+    def call_cached(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """A call through functools.cache: the function runs each time, so it must leave no traces."""
         before = dict(self.cells)
         result = self.call(function, list(args), kwargs)
@@ -351,7 +352,7 @@ class Calls(Mixin):
         """Whether a function is called with arrays of None or of texts: NumPy's run while specialising."""
         return (any(map(is_of_others, args)) or is_of_values(obj)) and self.is_static_call(obj, args, kwargs)
 
-    def evaluated(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+    def evaluated(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of a Python call on plain objects; where Python raises, so does the program."""
         self.rest_on_context(getattr(function, "__self__", None), *args)
         try:
@@ -387,6 +388,8 @@ class Calls(Mixin):
     def with_out(self, function: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """The `out` argument, for every function at once; what follows it by position is passed on by name."""
         names = parameter_names(function)
+        if "out" not in names and _module_of(function) in _WITHOUT_OUT:
+            return handler(*args, **kwargs)
         if "out" in names[: len(args)]:
             k = names.index("out")
             args, kwargs = args[:k], {**dict(zip(names[k:], args[k:], strict=False)), **kwargs}
@@ -535,6 +538,7 @@ def _module_of(obj: Any) -> str:
     return (getattr(obj, "__module__", None) or "").split(".")[0]
 
 
+_WITHOUT_OUT = sys.stdlib_module_names | {"diffjit"}  # an `out` that these are given belongs to what they call
 _PURE_BUILTINS = frozenset({
     "abs", "all", "any", "bin", "bool", "chr", "complex", "divmod", "float", "format", "hash", "hex", "int",
     "isinstance", "issubclass", "len", "max", "min", "oct", "ord", "pow", "repr", "round", "sorted", "str", "sum",

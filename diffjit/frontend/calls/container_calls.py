@@ -70,7 +70,7 @@ class ContainerCalls(Mixin):
         return av.Tup(held.items) if isinstance(held, av.ListC) else self.part_of_tuple(collected)
 
     @core(builtins.dict)
-    def py_dict(self, mapping: Any = None, **kwargs: Any) -> Any:
+    def py_dict(self, mapping: Any = None, /, **kwargs: Any) -> Any:
         items: dict[Any, Any] = {}
         mapping = self.plain_dict(mapping)
         if mapping is not None:
@@ -143,7 +143,7 @@ class ContainerCalls(Mixin):
         return self.drawn_from(part)
 
     @core(collections.OrderedDict)
-    def py_ordered_dict(self, mapping: Any = None, **kwargs: Any) -> Any:
+    def py_ordered_dict(self, mapping: Any = None, /, **kwargs: Any) -> Any:
         ref = self.py_dict(mapping, **kwargs)
         held = self.contents(ref)
         if isinstance(held, av.DictC):
@@ -151,7 +151,7 @@ class ContainerCalls(Mixin):
         return ref
 
     @core(collections.defaultdict)
-    def py_defaultdict(self, default_factory: Any = NONE, mapping: Any = None, **kwargs: Any) -> Any:
+    def py_defaultdict(self, default_factory: Any = NONE, mapping: Any = None, /, **kwargs: Any) -> Any:
         ref = self.py_dict(mapping, **kwargs)
         self.set_factory(ref, default_factory)
         return ref

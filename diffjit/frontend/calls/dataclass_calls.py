@@ -109,7 +109,7 @@ class DataclassCalls(Mixin):
         return av.Partial(Static(_init_of), (Static(home),), {})
 
     @core(_init_of)
-    def dc_init(self, cls: Any, ref: Any, *args: Any, **kwargs: Any) -> Any:
+    def dc_init(self, cls: Any, ref: Any, /, *args: Any, **kwargs: Any) -> Any:
         self.dataclass_init(ref, cls.obj, list(args), kwargs, None)
         return NONE
 

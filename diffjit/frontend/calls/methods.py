@@ -265,7 +265,7 @@ class Methods(Mixin):
     tuple_index = list_index
     tuple_count = list_count
 
-    def tuple_replace(self, receiver: av.Tup, **kwargs: Any) -> Any:
+    def tuple_replace(self, receiver: av.Tup, /, **kwargs: Any) -> Any:
         names = receiver.cls._fields  # pyright: ignore[reportOptionalMemberAccess]
         return replace(receiver, items=tuple(kwargs.get(f, i) for f, i in zip(names, receiver.items, strict=True)))
 
@@ -314,7 +314,7 @@ class Methods(Mixin):
             self.write(ref, replace(held, items={**held.items, key: default}))
         return self.contents(ref).items[key]
 
-    def dict_update(self, ref: av.Ref, *others: Any, **kwargs: Any) -> Any:
+    def dict_update(self, ref: av.Ref, /, *others: Any, **kwargs: Any) -> Any:
         if self.contents(ref).is_set:
             add = lambda item: self.builtin_method_of(ref, "add", item)  # noqa: E731
             for k, other in enumerate(others):

@@ -59,7 +59,7 @@ class KnownArrays(Mixin):
     known_arrays: dict[Value, Fact]
     loops: list[Loop]
 
-    def remember_known(self, made: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+    def remember_known(self, made: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """A result; what it holds is remembered where all is known that it was made of."""
         numbers = isinstance(made, Value) and isinstance(made.type, Array | Scalar) and made.type.dtype.kind in "iub"
         called = self.learned.outlined or self.learned.shared  # as programs, which may write to what they get

@@ -64,7 +64,7 @@ class Descriptors(Mixin):
         return av.Bound(owner, function)
 
     @core(functools.singledispatchmethod.__get__)
-    def dispatched_method(self, method: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    def dispatched_method(self, method: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
         """A call of `functools.singledispatchmethod`."""
         return self.dispatched(method.obj.dispatcher, list(args), kwargs, None, (owner,))
 

@@ -125,7 +125,7 @@ class Objects(Mixin):
         return self.initialised(made, own, args, kwargs, node) if own is not None and issubclass(own, cls) else made
 
     @core(object.__new__)
-    def object_new(self, cls: Any, *args: Any, **kwargs: Any) -> Any:
+    def object_new(self, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
         """`object.__new__(cls)`: an object without attributes."""
         del args, kwargs
         return self.new(av.ObjC(cls.obj, {}))

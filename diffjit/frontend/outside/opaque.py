@@ -164,7 +164,7 @@ class OpaqueCalls(Mixin):
         return isinstance(found, Static) and found.obj == "yes"
 
     @core(objects.ask)
-    def ask_python(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+    def ask_python(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return self.act(function.obj, list(args), kwargs, self.here)
 
     @core(objects.tell)

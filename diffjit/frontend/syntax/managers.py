@@ -80,7 +80,7 @@ class Managers(Mixin):
         return av.Partial(Static(_made_manager), (func,), {})
 
     @core(_made_manager)
-    def make_manager(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+    def make_manager(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return av.Iter("manager", (self.call(function, list(args), kwargs),))
 
     def _inside_generator(self, generator: Any, body: Callable[[Any], None], node: gast.AST) -> None:

@@ -212,12 +212,12 @@ def _alike(before: Any, after: Any) -> bool:
 # What objects are asked for
 
 
-def called(function: Any, *args: Any, **kwargs: Any) -> Any:
+def called(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A call of an object."""
     return function(*args, **kwargs)
 
 
-def method(receiver: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+def method(receiver: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
     """A call of a method by its name."""
     return getattr(receiver, name)(*args, **kwargs)
 

@@ -64,13 +64,43 @@ def splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_out
     return knots, c, k
 
 
+@implements(scipy.interpolate.splprep)
+def splprep(
+    x, w=None, u=None, ub=None, ue=None, k=3, task=0, s=None, t=None, full_output=0, nest=None, per=0, quiet=1
+):  # fmt: skip
+    """The curve through points: knots, the coefficients of each coordinate, the degree, and the parameter."""
+    if s is None or s != 0:
+        raise NotImplementedError("splprep(s > 0), whose knots are searched for: give s=0")
+    if ub is not None or ue is not None or per or full_output or task != 0 or t is not None:
+        raise NotImplementedError("splprep(ub, ue, per, full_output, task, t): leave them out")
+    rows = [as_float(np.asarray(row)) for row in x]
+    if u is None:
+        squares = sum([np.diff(row) ** 2 for row in rows])
+        way = np.concatenate((np.zeros(1), np.cumsum(np.sqrt(squares))))
+        u = way / way[-1]
+    u = as_float(np.asarray(u))
+    knots, c = through(u, np.stack(rows, axis=1), k)
+    return [knots, [c[: -k - 1, i] for i in range(len(rows))], k], u
+
+
+def of_curve(tck):
+    """Whether a spline has several coordinates, as `splprep` gives it."""
+    return (
+        not isinstance(tck, scipy.interpolate.BSpline) and isinstance(tck[1], (list, tuple)) and np.ndim(tck[1][0]) > 0
+    )
+
+
+def coordinates(tck):
+    """The spline of each coordinate."""
+    t, cs, k = tck
+    return [(t, c, k) for c in cs]
+
+
 def parts(tck):
     """Knots, coefficients and degree, of a tuple or a spline."""
     if isinstance(tck, scipy.interpolate.BSpline):
         return tck.t, tck.c, tck.k
     t, c, k = tck
-    if isinstance(c, (list, tuple)):
-        raise NotImplementedError("splines of curves (splprep): one call for each coordinate")
     return as_float(np.asarray(t)), as_float(np.asarray(c)), k
 
 
@@ -100,7 +130,9 @@ def way(ext):
 
 @implements(scipy.interpolate.splev)
 def splev(x, tck, der=0, ext=0):
-    """A spline, or a derivative of it, at points."""
+    """A spline, or a derivative of it, at points; of a curve, each coordinate."""
+    if of_curve(tck):
+        return [splev(x, one, der, ext) for one in coordinates(tck)]
     t, c, k = parts(tck)
     if isinstance(tck, scipy.interpolate.BSpline):
         if ext != 0:
@@ -116,6 +148,8 @@ def splint(a, b, tck, full_output=0):
     """The integral of a spline between two numbers."""
     if full_output:
         raise NotImplementedError("splint(full_output=1): leave it out")
+    if of_curve(tck):
+        return [splint(a, b, one) for one in coordinates(tck)]
     t, c, k = parts(tck)
     return integral(t, c, k, a, b)[()]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.interpolate
+import scipy.spatial.distance
 
 from diffjit.primitives.library.axes import as_float, known, one_axis, places, root
 from diffjit.primitives.library.interpolate.grids import Interp1d, coordinates
@@ -122,6 +123,93 @@ class RBFInterpolator:
         near = radial(self.kernel, squares(x * self.epsilon, self.y * self.epsilon)) @ self._coeffs[:n]
         far = monomials((x - self._shift) / self._scale, self.powers) @ self._coeffs[n:]
         return np.reshape(near + far, (x.shape[0], *self.d_shape))
+
+
+RADIAL = {  # of squared distances, whose derivatives are right where a point meets another one
+    "multiquadric": lambda square: np.sqrt(square + 1),
+    "inverse_multiquadric": lambda square: 1.0 / np.sqrt(square + 1),
+    "gaussian": lambda square: np.exp(-square),
+    "linear": root,
+    "cubic": lambda square: square * root(square),
+    "quintic": lambda square: square * square * root(square),
+    "thin_plate": lambda square: 0.5 * square * np.log(np.where(square == 0, 1.0, square)),
+}
+OTHER_NAMES = {
+    "inverse": "inverse_multiquadric",
+    "inverse multiquadric": "inverse_multiquadric",
+    "thin-plate": "thin_plate",
+}
+SCALED = ("multiquadric", "inverse_multiquadric", "gaussian")
+
+
+@implements(scipy.interpolate.Rbf)
+class Rbf:
+    """A sum of radial functions around points, without a polynomial."""
+
+    stands_for = scipy.interpolate.Rbf
+
+    def __init__(
+        self, *args, mode="1-D", norm="euclidean", epsilon=None, smooth=0.0, function="multiquadric"
+    ):  # fmt: skip
+        if mode not in ("1-D", "N-D"):
+            raise ValueError("Mode has to be 1-D or N-D.")
+        self.xi = np.stack([np.ravel(as_float(np.asarray(a))) for a in args[:-1]])
+        self.di = as_float(np.asarray(args[-1]))
+        self.di = np.ravel(self.di) if mode == "1-D" else self.di
+        self.N = self.xi.shape[1]
+        if self.di.shape[0] != self.N:
+            raise ValueError("All arrays must be equal length.")
+        if epsilon is None:
+            edges = np.max(self.xi, axis=1) - np.min(self.xi, axis=1)
+            wide = edges > 0
+            epsilon = (np.prod(np.where(wide, edges, 1.0)) / self.N) ** (1.0 / np.sum(wide))
+        self.epsilon, self.norm, self.smooth, self.mode = epsilon, norm, smooth, mode
+        self.function = OTHER_NAMES.get(function.lower(), function.lower()) if isinstance(function, str) else function
+        self.nodes = np.linalg.solve(self.A, self.di)
+
+    def around(self, a, b):
+        """The radial function of the distances of two sets of points."""
+        if isinstance(self.norm, str) and self.norm == "euclidean":
+            square = squares(a, b)
+        else:
+            square = scipy.spatial.distance.cdist(a, b, self.norm) ** 2
+        if not isinstance(self.function, str):
+            return self.function(root(square))
+        if self.function not in RADIAL:
+            raise ValueError("function must be a callable or one of " + ", ".join(RADIAL))
+        return RADIAL[self.function](square / self.epsilon**2 if self.function in SCALED else square)
+
+    @property
+    def A(self):  # noqa: N802 - SciPy's name
+        """The radial functions around all points, at all points."""
+        return self.around(self.xi.T, self.xi.T) - np.eye(self.N) * self.smooth
+
+    def __call__(self, *args):
+        """Values at points."""
+        points = [as_float(np.asarray(x)) for x in args]
+        for x in points:
+            if x.shape != points[0].shape:
+                raise ValueError("Array lengths must be equal")
+        around = self.around(np.stack([np.ravel(x) for x in points]).T, self.xi.T)
+        return np.reshape(around @ self.nodes, points[0].shape + self.di.shape[1:])
+
+
+@implements(scipy.interpolate.lagrange)
+def lagrange(x, w):
+    """The polynomial through points, as its coefficients."""
+    x, w = as_float(np.asarray(x)), as_float(np.asarray(w))
+    n = x.shape[0]
+    total = np.zeros(n, np.result_type(x, w))
+    for j in range(n):
+        part = np.zeros_like(total)
+        part[0] = w[j]
+        for k in range(n):
+            if k != j:
+                moved = -x[k] * part
+                moved[1:] += part[:-1]
+                part = moved / (x[j] - x[k])
+        total += part
+    return np.poly1d(total[::-1])
 
 
 @implements(scipy.interpolate.NearestNDInterpolator)

@@ -141,3 +141,18 @@ def expm_frechet(A, E, method=None, compute_expm=True, check_finite=True):
     if compute_expm:
         return whole[:n, :n], whole[:n, n:]
     return whole[:n, n:]
+
+
+@implements(scipy.linalg.funm)
+def funm(A, func, disp=True):
+    """A function of a matrix by its eigenvalues; real for real matrices, which SciPy decides when it runs."""
+    if not disp:
+        raise NotImplementedError("scipy.linalg.funm(disp=False): leave it out")
+    a = square(A)
+    values, vectors = np.linalg.eig(a + 0j)
+    found = (vectors * func(values)) @ np.linalg.inv(vectors)
+    if a.dtype.kind == "c":
+        return found
+    if np.max(np.abs(np.imag(found))) > 1e-9 * np.max(np.abs(found)):
+        raise NotImplementedError("scipy.linalg.funm of a real matrix, whose function is not real: make it complex")
+    return np.real(found)

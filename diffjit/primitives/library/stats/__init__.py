@@ -1,4 +1,4 @@
-"""`scipy.stats` as programs: densities, distributions by SciPy's formulas, frozen, of vectors; samples, bins and tests."""
+"""`scipy.stats` as programs: densities, distributions by SciPy's formulas, frozen, of vectors; samples, bins, tests."""
 
 from diffjit.primitives.library import scipy_stats
 from diffjit.primitives.library.stats import (
