@@ -741,8 +741,8 @@ MUTATIONS = (
     Mutation(
         "operands that change are read again",
         "lowering/loops/again.py",
-        "if len(readers) < 2 or any(",
-        "if len(readers) < 2 or all(",
+        "if any(roots.may_alias(w, v) for w in written",
+        "if all(roots.may_alias(w, v) for w in written",
         "tests/lowering/test_stencils.py -k change",
     ),
     Mutation(

@@ -30,15 +30,16 @@ def at_times(rate: Any, y0: Any, name: str) -> Any:
     r = integrate.ode(lambda t, y: -rate * y + np.sin(t)).set_integrator(name, method="bdf", rtol=1e-10, atol=1e-11)
     r.set_initial_value(np.array([y0, 1.0]))
     found = np.zeros((4, 2))
-    for i, t in enumerate([0.0, 0.3, 0.3, 0.9]):
+    for i, t in enumerate([0.2, 0.3, 0.7, 0.9]):
         found[i] = r.integrate(t)
     return np.sum(found**2)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(
-    ("program", "name"), [(in_steps, "dopri5"), (in_steps, "lsoda"), (in_steps, "dop853"), (at_times, "vode")]
-)
+CASES = [(in_steps, "dopri5", b) for b in BACKENDS]
+CASES += [(in_steps, "lsoda", "python"), (in_steps, "dop853", "python"), (at_times, "vode", "python")]
+
+
+@pytest.mark.parametrize(("program", "name", "backend"), CASES)
 def test_values_and_derivatives(program: Any, name: str, backend: str) -> None:
     def loss(rate: Any, y0: Any) -> Any:
         return program(rate, y0, name)
