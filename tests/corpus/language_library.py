@@ -2,7 +2,9 @@
 
 import contextlib
 import inspect
+import json
 import statistics
+import textwrap
 from operator import mul
 from statistics import NormalDist, fmean, stdev
 
@@ -141,3 +143,27 @@ def errors_that_meet_a_stack(x):
             raise ValueError
         total = total * 2.0
     return total + _told(notes)
+
+
+SETTINGS = """
+    {"scheme": {"order": 2, "dt": 0.1}, "stages": [1, 2.5, null, true], "name": "heun"}
+"""
+
+
+@program(args=lambda: (SAMPLE.copy(), SETTINGS), wrt=("x",), tags=("language",))
+def settings_that_are_read_from_a_text(x, text):
+    """JSON of an argument and of a constant: numbers, branches and loops by what it says, changed, and read afresh."""
+    total = 0.0
+    for _ in range(2):
+        settings = json.loads(textwrap.dedent(text))
+        settings["stages"][0] += x[0]
+        total += settings["stages"][0] ** 2
+    scheme = settings["scheme"]
+    for _ in range(scheme["order"]):
+        x = x + scheme["dt"] * np.sin(x) * (3.0 if settings["name"] == "heun" else 1.0)
+    try:
+        json.loads("{'quotes': 1}")
+    except ValueError:
+        total *= 2.0
+    weights = [w for w in settings["stages"] if w is not None]
+    return total + x[1] * weights[-1] + np.sum(x[: len(weights)] * np.array(weights))

@@ -22,6 +22,7 @@ from diffjit.frontend.entry.places import Asked
 from diffjit.frontend.outside.foreign import types_of
 from diffjit.frontend.outside.surroundings import (
     CLOCKS,
+    OF_TEXTS,
     is_answered,
     is_log,
     is_pure_library,
@@ -84,6 +85,8 @@ class OpaqueCalls(Mixin):
         given = (*args, *kwargs.values())
         if is_answered(obj) and not kwargs and all(isinstance(a, Static) for a in given):
             return self.answer(obj, tuple(a.obj for a in args))
+        if obj in OF_TEXTS and not kwargs and all(isinstance(a, Static) for a in given):
+            return self.run_now(obj, args, kwargs)
         if obj is traceback.print_exc:
             obj, args = traceback.print_exception, [self.exceptions[-1] if self.exceptions else NONE]
         if is_log(obj) and obj.__name__ == "exception":
