@@ -167,3 +167,20 @@ def settings_that_are_read_from_a_text(x, text):
         total *= 2.0
     weights = [w for w in settings["stages"] if w is not None]
     return total + x[1] * weights[-1] + np.sum(x[: len(weights)] * np.array(weights))
+
+
+@program(args=lambda: (SAMPLE.copy(), "GATTACACCG"), wrt=("x",), tags=("language",))
+def letters_of_a_strand(x, strand):
+    """`translate` by tables that are made, given and changed; `startswith` of several; bytes; `format_map`."""
+    partner = str.maketrans("ACGT", "TGCA")
+    other = strand[::-1].translate(partner)
+    partner[ord("A")] = "N"
+    strong = str.maketrans({"A": None, "T": None})
+    total = x[4] * strand.translate(partner).count("N") + x[3] * len(other.translate(strong))
+    for k, letter in enumerate(other):
+        if letter.startswith(("A", "G")):
+            total += (k + 1.0) * x[k % 3] ** 2
+        elif other[k:].endswith(("TC", "GT")) and letter.encode() in b"TC":
+            total -= x[k % 2]
+    weight = sum(strand.encode("ascii")) - strand.encode().count(b"A")
+    return total + x[1] * weight * len("{first}-{n:03d}".format_map({"first": strand[:2], "n": 7}))

@@ -80,13 +80,15 @@ class OpaqueCalls(Mixin):
         if obj is warnings.warn and self.warnings_raise:
             cure = "raise an exception"
             raise self.unsupported("DJ124", "a warning that a filter turns into an error", node, cure)
+        if obj in OF_TEXTS and not kwargs:
+            known = [self.as_known(a) for a in args]
+            if all(isinstance(a, Static) for a in known):
+                return self.run_now(obj, known, kwargs)
         if self.has_handler(obj) or (not is_surroundings(obj) and obj is not warnings.warn):
             return None
         given = (*args, *kwargs.values())
         if is_answered(obj) and not kwargs and all(isinstance(a, Static) for a in given):
             return self.answer(obj, tuple(a.obj for a in args))
-        if obj in OF_TEXTS and not kwargs and all(isinstance(a, Static) for a in given):
-            return self.run_now(obj, args, kwargs)
         if obj is traceback.print_exc:
             obj, args = traceback.print_exception, [self.exceptions[-1] if self.exceptions else NONE]
         if is_log(obj) and obj.__name__ == "exception":

@@ -46,7 +46,9 @@ _ANSWERED = frozenset({
     logging.getLogger, logging.getLevelName, sys.getrecursionlimit, shutil.which, os.fspath,
 })  # fmt: skip
 # What depends on a text alone, which is read while specialising where it is known.
-OF_TEXTS = frozenset({json.loads, textwrap.dedent, textwrap.fill, textwrap.indent, textwrap.shorten, textwrap.wrap})
+OF_TEXTS = frozenset({
+    json.loads, str.maketrans, textwrap.dedent, textwrap.fill, textwrap.indent, textwrap.shorten, textwrap.wrap,
+})  # fmt: skip
 _ANSWERED_OF_DATES = (
     "__format__", "astimezone", "ctime", "fromtimestamp", "strftime", "strptime", "timestamp", "utcfromtimestamp",
 )  # fmt: skip
