@@ -81,7 +81,7 @@ class OpaqueCalls(Mixin):
             cure = "raise an exception"
             raise self.unsupported("DJ124", "a warning that a filter turns into an error", node, cure)
         if obj in OF_TEXTS and not kwargs:
-            known = [self.as_known(a) for a in args]
+            known = [self.as_python(a) for a in args]
             if all(isinstance(a, Static) for a in known):
                 return self.run_now(obj, known, kwargs)
         if self.has_handler(obj) or (not is_surroundings(obj) and obj is not warnings.warn):
