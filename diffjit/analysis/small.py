@@ -105,10 +105,12 @@ class Small:
             return not op.attrs["view"] and _size(op.inputs[0]) == _size(op.out)
         if op.kind == "concatenate":
             return sum(map(_size, op.inputs)) == _size(op.out) and len({_others(op, v) for v in op.inputs}) == 1
+        if op.kind == "unbroadcast":  # of an assignment whose shapes do not fit, which raises before
+            return _spreads(op.out.type.dims if isinstance(op.out.type, Array) else (), op.inputs[0].type.dims)  # pyright: ignore[reportArgumentType]
         return (
             op.row.by_element
             or op.row.reduces
-            or op.kind in ("matmul", "unbroadcast", "cumsum", "cumprod", "copy")
+            or op.kind in ("matmul", "cumsum", "cumprod", "copy")
             or (op.kind == "stop_gradient" and not self.memory.written(op.out))
         )
 
@@ -119,10 +121,7 @@ class Small:
             return False
         if isinstance(source.type, Scalar):
             return True
-        try:
-            return np.broadcast_shapes(source.type.dims, target.type.dims) == target.type.dims  # pyright: ignore[reportArgumentType]
-        except ValueError:
-            return False
+        return _spreads(source.type.dims, target.type.dims)
 
     # What stands in the way
 
@@ -228,6 +227,14 @@ def counted(op: Op) -> range | None:
         return None
     found = range(*given)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return found if op.out.type.dims == (len(found),) else None
+
+
+def _spreads(dims: tuple[Dim, ...], over: tuple[Dim, ...]) -> bool:
+    """Whether an array of these lengths spreads over one of those."""
+    try:
+        return np.broadcast_shapes(dims, over) == over  # pyright: ignore[reportArgumentType, reportCallIssue]
+    except ValueError:
+        return False
 
 
 def _size(v: Value) -> int:

@@ -314,3 +314,35 @@ def members_with_operators_of_their_own(x):
     for grade in Grade:
         total += (grade + x[0]) * grade(x[1] ** 2) * grade
     return total
+
+
+@program(args=lambda: (np.array([1.3, -0.4, 2.6, -2.1]),), wrt=("x",), tags=("language",))
+def events_that_may_be_none(x):
+    """What may be None is compared, looked for, and looked up: alone, in a tuple, as one of several texts or as a number."""
+    after = {("rest", "grow"): 2.0, ("rest", "split"): 3.0}
+    costs, with_none = {"grow": 0.5, "split": 1.5}, {"grow": 2.5, None: 4.0}
+    total, missing = 0.0, 0
+    for v in x:
+        event, single, number = None, None, None
+        if v > 2.0:
+            event = "split"
+        elif v > 0.0:
+            event, single, number = "grow", "grow", 3
+        try:
+            total += after["rest", event] * v
+        except KeyError:
+            total += 10.0 * v
+            missing += 1
+        total += costs.get(event, 7.0) * v**2 + costs.get(single, 6.0) * v + {3: 5.0}.get(number, 8.0) * v**3
+        total += with_none[single] * v
+        if event == "grow":
+            total += np.sin(v)
+        if single in ("grow", "stay") and "grow" == single and (single, 1) == ("grow", 1):
+            total += 2.0 * np.sin(v)
+        if single != "grow":
+            total += np.cos(v)
+        if number == 3 or number in [4, 5]:
+            total += 3.0 * np.cos(v)
+        if single in costs:
+            total *= 1.1
+    return total + missing * x[0]

@@ -2,7 +2,9 @@
 
 import contextlib
 import inspect
+import json
 import statistics
+import textwrap
 from operator import mul
 from statistics import NormalDist, fmean, stdev
 
@@ -141,3 +143,44 @@ def errors_that_meet_a_stack(x):
             raise ValueError
         total = total * 2.0
     return total + _told(notes)
+
+
+SETTINGS = """
+    {"scheme": {"order": 2, "dt": 0.1}, "stages": [1, 2.5, null, true], "name": "heun"}
+"""
+
+
+@program(args=lambda: (SAMPLE.copy(), SETTINGS), wrt=("x",), tags=("language",))
+def settings_that_are_read_from_a_text(x, text):
+    """JSON of an argument and of a constant: numbers, branches and loops by what it says, changed, and read afresh."""
+    total = 0.0
+    for _ in range(2):
+        settings = json.loads(textwrap.dedent(text))
+        settings["stages"][0] += x[0]
+        total += settings["stages"][0] ** 2
+    scheme = settings["scheme"]
+    for _ in range(scheme["order"]):
+        x = x + scheme["dt"] * np.sin(x) * (3.0 if settings["name"] == "heun" else 1.0)
+    try:
+        json.loads("{'quotes': 1}")
+    except ValueError:
+        total *= 2.0
+    weights = [w for w in settings["stages"] if w is not None]
+    return total + x[1] * weights[-1] + np.sum(x[: len(weights)] * np.array(weights))
+
+
+@program(args=lambda: (SAMPLE.copy(), "GATTACACCG"), wrt=("x",), tags=("language",))
+def letters_of_a_strand(x, strand):
+    """`translate` by tables that are made, given and changed; `startswith` of several; bytes; `format_map`."""
+    partner = str.maketrans("ACGT", "TGCA")
+    other = strand[::-1].translate(partner)
+    partner[ord("A")] = "N"
+    strong = str.maketrans({"A": None, "T": None})
+    total = x[4] * strand.translate(partner).count("N") + x[3] * len(other.translate(strong))
+    for k, letter in enumerate(other):
+        if letter.startswith(("A", "G")):
+            total += (k + 1.0) * x[k % 3] ** 2
+        elif other[k:].endswith(("TC", "GT")) and letter.encode() in b"TC":
+            total -= x[k % 2]
+    weight = sum(strand.encode("ascii")) - strand.encode().count(b"A")
+    return total + x[1] * weight * len("{first}-{n:03d}".format_map({"first": strand[:2], "n": 7}))

@@ -399,3 +399,24 @@ def paths_that_get_longer(x):
         for a, b in zip(way, way[1:], strict=False):
             total += x[(a + b) % 6] * (rank + 1.0) * isinstance(way, tuple)
     return total + len(ways[0])
+
+
+@program(args=lambda: (1.1, np.array([1.0, 0.8, 0.3])), wrt=("temperature", "start"))
+def rates_of_species_in_dicts(temperature, start):
+    """The species of reactions, of which each has counts of its own, gone through by stars of their keys."""
+
+    def counts(text):
+        found = collections.Counter()
+        for term in text.split("+"):
+            found[term.strip()] += 1
+        return found
+
+    reactions = [{"left": counts("A + B"), "energy": 2.0}, {"left": counts("C"), "energy": 1.5}]
+    amounts = dict(zip("ABC", start, strict=True))
+    total = 0.0
+    for number, reaction in enumerate(reactions):
+        rate = np.exp(-reaction["energy"] / temperature)
+        for place, name in enumerate((*reaction["left"], "C")):
+            rate *= amounts[name] ** (place + 1)
+        total += (number + 1.0) * rate
+    return total + len({name for reaction in reactions for name in (*reaction["left"],)})

@@ -177,3 +177,34 @@ def test_words_of_an_index_among_many(backend, k):
 
     assert outcome(dj.jit(f, backend=backend)) == outcome(f)
     assert outcome(lambda x, k: dj.value_and_grad(f, backend=backend)(x, k)[0]) == outcome(f)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("count", [2, 3, 9])
+def test_a_star_for_too_many_arguments_is_a_type_error(backend, count):
+    """A call takes a star of another number of items for wrong arguments; an assignment takes it for a wrong value."""
+
+    def product(a, b):
+        return a * b
+
+    def called(x):
+        try:
+            return product(*x)
+        except TypeError:
+            return 10.0 * np.sum(x)
+        except ValueError:
+            return 100.0 * np.sum(x)
+
+    def unpacked(x):
+        try:
+            a, b = x
+        except ValueError:
+            return 10.0 * np.sum(x)
+        return a * b
+
+    x = 1.0 + np.arange(count)
+    wanted = np.array([2.0, 1.0]) if count == 2 else np.full(count, 10.0)
+    for function in (called, unpacked):
+        value, gradient = dj.value_and_grad(function, backend=backend)(x)
+        assert value == function(x)
+        np.testing.assert_array_equal(gradient, wanted)

@@ -353,3 +353,25 @@ def test_a_loop_over_the_length_of_a_small_array_is_unrolled_before_a_derivative
     text = dj.source(dj.jit(slope), w, stage="lowered")
     assert "float64_1C" not in text  # no tapes of arrays
     np.testing.assert_allclose(dj.jit(slope)(w), dj.jit(slope, backend="python")(w), rtol=1e-10)
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_an_assignment_of_small_arrays_that_do_not_fit_raises_as_numpy_does(backend):
+    def f(rates):
+        matrix = np.zeros((3, 3))
+        matrix[[1, 2], [0, 1]] = rates
+        return np.sum(matrix**2)
+
+    def whole(rows):
+        matrix = np.zeros((3, 3))
+        matrix[[1, 2]] = rows
+        return np.sum(matrix**2)
+
+    np.testing.assert_array_equal(dj.grad(f, backend=backend)(np.array([1.0, 2.0])), [2.0, 4.0])
+    for function, wrong in ((f, np.ones(3)), (whole, np.ones(2))):
+        with pytest.raises(ValueError, match="shape mismatch: value array of shape"):
+            dj.grad(function, backend=backend)(wrong)
+        with pytest.raises(ValueError, match="shape mismatch: value array of shape"):
+            dj.hvp(function, (wrong,), (wrong,), backend=backend)
+        with pytest.raises(ValueError, match="shape mismatch: value array of shape"):
+            dj.jvp(function, (wrong,), (wrong,), backend=backend)

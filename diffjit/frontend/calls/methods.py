@@ -70,6 +70,8 @@ class Methods(Mixin):
             return replace(receiver, setter=args[0])
         if self.is_text(receiver):
             return self.text_method(receiver, name, args, kwargs, node)
+        if isinstance(receiver, Static) and isinstance(receiver.obj, bytes) and _all_static(args, kwargs):
+            return self.run_now(getattr(receiver.obj, name), args, kwargs)
         if name in _OF_OTHERS and is_of_others(receiver) and _all_static(args, kwargs):
             return self.run_now(getattr(receiver.obj, name), args, kwargs)  # pyright: ignore[reportAttributeAccessIssue]
         if isinstance(receiver, (Value, Static)):

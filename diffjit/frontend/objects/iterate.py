@@ -495,12 +495,15 @@ class Iteration(Mixin):
         position = self.call_plain(containers.range_position, index, length, node=node)
         return self.ew("add", owner.start, self.ew("multiply", position, owner.step))
 
-    def unpack(self, value: Any, count: int | None, node: Any) -> list[Any]:
-        """The items of a value that is unpacked; `count` is the number expected, None where it must be known."""
+    def unpack(self, value: Any, count: int | None, node: Any, wrong: type[Exception] = ValueError) -> list[Any]:
+        """The items of a value that is unpacked; `count` is the number expected, None where it must be known.
+
+        Another number raises `wrong`.
+        """
         if isinstance(value, av.Opt):
             value = self.not_none(value)
         if isinstance(value, av.Sum) and count is not None:
-            return list(self.each(value, lambda v: av.Tup(tuple(self._exactly(v, count, node)))).items)
+            return list(self.each(value, lambda v: av.Tup(tuple(self._exactly(v, count, node, wrong)))).items)
         if self.is_opaque(value) and count is not None:
             items = self.ask_python(Static(acts.exactly), value, Static(count))
             return [self.get_item(items, Static(k)) for k in range(count)]
@@ -518,16 +521,16 @@ class Iteration(Mixin):
             message = f"unpacking of {describe(value)} into a star, where its length is only known at run time"
             error = self.unsupported("DJ117", message, node, "index it, or slice it, instead")
             raise self.need_static(inner.length, error)
-        wrong = self.compare_kind("not_equal", inner.length, Static(count))
-        self.raise_if(wrong, ValueError, av.inexact(f"the number of values to unpack is not {count}"))
+        other = self.compare_kind("not_equal", inner.length, Static(count))
+        self.raise_if(other, wrong, av.inexact(f"the number of values to unpack is not {count}"))
         return [inner.item(Static(k)) for k in range(count)]
 
-    def _exactly(self, value: Any, count: int, node: Any) -> list[Any]:
+    def _exactly(self, value: Any, count: int, node: Any, wrong: type[Exception]) -> list[Any]:
         """The items of one of several things that are unpacked; those of another number fail where they are met."""
-        items = self.unpack(value, count, node)
+        items = self.unpack(value, count, node, wrong)
         if len(items) != count:
             message = av.inexact(f"{len(items)} values are unpacked into {count} names")
-            self.raise_if(Static(True), ValueError, message)
+            self.raise_if(Static(True), wrong, message)
         return items
 
     def items_or_list(self, value: Any, node: Any) -> list[Any] | av.Ref:

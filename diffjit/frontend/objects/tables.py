@@ -13,8 +13,9 @@ from diffjit.errors import TypeProblem
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import DynList, Learn, describe
-from diffjit.frontend.values.values import Static, is_none
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.primitives.library import tables
 
@@ -39,6 +40,10 @@ class Tables(Mixin):
         if in_short_loops or not self.may_tabulate(site):
             return self.static_key(value, node)
         raise Learn("tables", {site: self.can_be_known(value)})
+
+    def may_have_none(self, value: Any) -> bool:
+        """Whether a value is a dict whose keys are known, of which None may be one."""
+        return isinstance(value, av.Ref) and isinstance(self.contents(value), av.DictC)
 
     def object_key(self, value: Any) -> Any:
         """What an object is a key by that equals itself alone: what it is outside, or a `Ref`; None of others."""
@@ -150,13 +155,21 @@ class Tables(Mixin):
         else:
             self.set_attribute(ref, "made_by", factory)
 
+    @for_each
     def equal_keys(self, a: Any, b: Any, node: Any = None) -> Any:
         """Whether two keys are the same."""
+        if isinstance(a, av.Opt) or isinstance(b, av.Opt):
+            return self._equal_or_none(a, b, node) if isinstance(a, av.Opt) else self._equal_or_none(b, a, node)
         told = isinstance(a, Static) and isinstance(b, Static)  # a dtype equals its name
         told = told or self.is_opaque(a) or self.is_opaque(b)  # which may be a text
         if not told and self.is_sequence(a) != self.is_sequence(b) and not (self.is_text(a) and self.is_text(b)):
             return Static(False)
         return self.truth(self.compare_kind("equal", a, b, node))
+
+    def _equal_or_none(self, a: av.Opt, b: Any, node: Any) -> Any:
+        """Whether what may be None is the same as another key."""
+        none = lambda: Static(False) if isinstance(b, Value) else self.equal_keys(NONE, b, node)  # noqa: E731
+        return self.truth(self.choose(a.is_none, none, lambda: self.equal_keys(a.value, b, node)))
 
     def is_growing(self, value: Any) -> bool:
         """A list whose length is only known at run time."""

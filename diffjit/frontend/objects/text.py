@@ -240,6 +240,7 @@ class Text(Mixin):
         return self.flatten_text(item, "!r" if of_numpy else "")
 
     def text_method(self, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        args = [self.as_python(a) for a in args]
         if isinstance(receiver, Static) and all(isinstance(a, Static) for a in (*args, *kwargs.values())):
             return self.run_now(getattr(receiver.obj, name), args, kwargs)
         if name == "format" and isinstance(receiver, Static):
@@ -254,6 +255,15 @@ class Text(Mixin):
                 parts += self.text_parts(item)
             return self.text(parts)
         raise self.letters([receiver, *args, *kwargs.values()], f"string method `{name}`", node)
+
+    def as_python(self, value: Any) -> Any:
+        """A tuple or dict of what is known, as `startswith` and `translate` take them, as the object that it is."""
+        held = self.contents(value) if isinstance(value, av.Ref) else value
+        if isinstance(held, av.Tup) and held.cls is None and all(isinstance(v, Static) for v in held.items):
+            return Static(tuple(v.obj for v in held.items))
+        if isinstance(held, av.DictC) and _is_plain(held) and all(isinstance(v, Static) for v in held.items.values()):
+            return Static({key: v.obj for key, v in held.items.items()})
+        return value
 
     def _joined(self, between: str, items: av.Ref, node: Any) -> Any:
         """As many texts as there turn out to be, joined: all are the same but for their numbers, which are listed."""

@@ -22,6 +22,7 @@ from diffjit.frontend.entry.places import Asked
 from diffjit.frontend.outside.foreign import types_of
 from diffjit.frontend.outside.surroundings import (
     CLOCKS,
+    OF_TEXTS,
     is_answered,
     is_log,
     is_pure_library,
@@ -79,6 +80,10 @@ class OpaqueCalls(Mixin):
         if obj is warnings.warn and self.warnings_raise:
             cure = "raise an exception"
             raise self.unsupported("DJ124", "a warning that a filter turns into an error", node, cure)
+        if obj in OF_TEXTS and not kwargs:
+            known = [self.as_python(a) for a in args]
+            if all(isinstance(a, Static) for a in known):
+                return self.run_now(obj, known, kwargs)
         if self.has_handler(obj) or (not is_surroundings(obj) and obj is not warnings.warn):
             return None
         given = (*args, *kwargs.values())

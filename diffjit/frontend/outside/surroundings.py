@@ -7,10 +7,12 @@ does, and returns objects that only Python knows.
 from __future__ import annotations
 
 import builtins
+import json
 import logging
 import os
 import shutil
 import sys
+import textwrap
 import time
 import types
 import warnings
@@ -42,6 +44,10 @@ _ANSWERED = frozenset({
     os.getenv, os.path.exists, os.path.isfile, os.path.isdir, os.getcwd, os.cpu_count, os.getpid, os.path.join,
     os.path.basename, os.path.dirname, os.path.abspath, os.path.splitext, os.path.expanduser, os.path.split,
     logging.getLogger, logging.getLevelName, sys.getrecursionlimit, shutil.which, os.fspath,
+})  # fmt: skip
+# What depends on a text alone, which is read while specialising where it is known.
+OF_TEXTS = frozenset({
+    json.loads, str.maketrans, textwrap.dedent, textwrap.fill, textwrap.indent, textwrap.shorten, textwrap.wrap,
 })  # fmt: skip
 _ANSWERED_OF_DATES = (
     "__format__", "astimezone", "ctime", "fromtimestamp", "strftime", "strptime", "timestamp", "utcfromtimestamp",

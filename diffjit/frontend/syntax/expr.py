@@ -80,9 +80,18 @@ class Expressions(Mixin):
             elif self.is_growing(value):
                 value = self.call(Static(tuple), [value], {})
             elif not (isinstance(value, av.Sum) and all(isinstance(v, av.Tup) for v in value.variants)):
-                value = av.Tup(tuple(self.unpack(value, None, item)))
+                value = self._starred_tuple(value, item)
             made = self.binary("add", made, value, item)
         return made
+
+    def _starred_tuple(self, value: Any, node: gast.AST) -> Any:
+        """What a star stands for in a tuple: as many items as there are when the program runs, if no argument says."""
+        try:
+            return av.Tup(tuple(self.unpack(value, None, node)))
+        except NeedStatic as unknown:
+            if unknown.sources:
+                raise
+            return self.call(Static(tuple), [value], {})
 
     def eval_List(self, node: gast.AST) -> Any:
         if any(isinstance(item, gast.Starred) for item in node.elts):
@@ -115,7 +124,7 @@ class Expressions(Mixin):
         out: list[Any] = []
         for item in nodes:
             if isinstance(item, gast.Starred):
-                out.extend(self.unpack(self.eval(item.value), starred, item))
+                out.extend(self.unpack(self.eval(item.value), starred, item, wrong=TypeError))
             else:
                 out.append(self.eval(item))
         return out

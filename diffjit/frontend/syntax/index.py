@@ -48,7 +48,7 @@ class Indexing(Mixin):
 
     @for_each
     def _item_at(self, owner: Any, index: Any, node: Any) -> Any:
-        if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
+        if isinstance(owner, av.Opt) or (isinstance(index, av.Opt) and not self.may_have_none(owner)):
             return self.get_item(self.certain(owner), self.certain(index), node)
         index = self.as_index(owner, index)
         if isinstance(owner, Static) and is_kernel(owner.obj):

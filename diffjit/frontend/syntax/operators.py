@@ -345,6 +345,9 @@ class Operators(Mixin):
     def compare_optional(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
         if isinstance(right, Static) and right.obj is None and isinstance(left, av.Opt):
             return left.is_none if kind == "equal" else self.logical_not(left.is_none)
+        if kind in ("equal", "not_equal") and not any(map(_has_elements, (left, right))):
+            same = self.equal_keys(left, right, node)
+            return same if kind == "equal" else self.logical_not(same)
         return self.compare_kind(
             kind,
             self.not_none(left) if isinstance(left, av.Opt) else left,
@@ -614,3 +617,10 @@ def _is_two(value: Any) -> bool:
 
 def _is_mask(value: Any) -> bool:
     return isinstance(value, Value) and isinstance(value.type, Array) and value.type.dtype.kind == "b"
+
+
+def _has_elements(value: Any) -> bool:
+    """Whether a value, if it is not None, is compared element by element, or cannot be used at all."""
+    value = value.value if isinstance(value, av.Opt) else value
+    array = isinstance(value, Value) and isinstance(value.type, Array)
+    return array or isinstance(value, av.Poison) or isinstance(getattr(value, "obj", None), np.ndarray)
