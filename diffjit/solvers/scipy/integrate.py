@@ -1,6 +1,6 @@
 """What is known of `scipy.integrate`."""
 
 from diffjit.solvers import boundary
-from diffjit.solvers.scipy import ivp, quadrature, samples, stepped
+from diffjit.solvers.scipy import ivp, quadrature, samples
 
-__all__ = ["boundary", "ivp", "quadrature", "samples", "stepped"]
+__all__ = ["boundary", "ivp", "quadrature", "samples"]
