@@ -50,9 +50,9 @@ MINIMA = {
     "fmin_tnc": lambda k: np.sum(so.fmin_tnc(valley, START, steep_valley, (k,), messages=0, ftol=1e-20)[0] ** 2),
     "fmin_slsqp": lambda k: np.sum(so.fmin_slsqp(valley, START, args=(k,), acc=1e-14, iprint=0) ** 2),
     "fmin_cobyla": lambda k: np.sum(so.fmin_cobyla(valley, START, [], (k,), rhoend=1e-9, maxfun=5000) ** 2),
-    "differential_evolution": lambda k: np.sum(so.differential_evolution(bowl, [(-2, 2)] * 2, (k,), rng=1).x ** 2),
+    "differential_evolution": lambda k: np.sum(so.differential_evolution(bowl, [(-2, 2)] * 2, (k,), seed=1).x ** 2),
     "basinhopping": lambda k: np.sum(
-        so.basinhopping(bowl, START, 2, rng=1, minimizer_kwargs={"args": (k,), "method": "BFGS"}).x ** 2
+        so.basinhopping(bowl, START, 2, seed=1, minimizer_kwargs={"args": (k,), "method": "BFGS"}).x ** 2
     ),
     "brute": lambda k: so.brute(bowl, ((-2.0, 2.0), (-2.0, 2.0)), (k,))[0],
 }
@@ -73,7 +73,7 @@ def test_older_names(name):
 def test_searches(name):
     found = {
         "shgo": lambda k: so.shgo(bowl, [(-2, 2)] * 2, (k,)),
-        "dual_annealing": lambda k: so.dual_annealing(bowl, [(-2, 2)] * 2, (k,), maxiter=20, rng=1),
+        "dual_annealing": lambda k: so.dual_annealing(bowl, [(-2, 2)] * 2, (k,), maxiter=20, seed=1),
         "direct": lambda k: so.direct(bowl, [(-2, 2)] * 2, args=(k,), len_tol=1e-5, maxfun=50000),
     }[name]
     wanted = (first(1.3 + 1e-4) - first(1.3 - 1e-4)) / 2e-4

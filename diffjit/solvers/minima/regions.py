@@ -89,7 +89,7 @@ def differential_evolution(
         raise NotImplementedError("scipy.optimize.differential_evolution(constraints=...): polish with minimize")
     options = given(
         strategy=strategy, maxiter=maxiter, popsize=popsize, tol=tol, mutation=mutation, recombination=recombination,
-        rng=seed if rng is None else rng, disp=disp, polish=polish, init=init, atol=atol, updating=updating,
+        rng=rng, seed=seed, disp=disp, polish=polish, init=init, atol=atol, updating=updating,
         x0=x0 if x0 is None else stop_gradient(vector(x0)),
     )  # fmt: skip
     return within("differential_evolution", func, bounds, args, options)
@@ -104,7 +104,7 @@ def dual_annealing(
     refused("dual_annealing", callback=callback, minimizer_kwargs=minimizer_kwargs)
     options = given(
         maxiter=maxiter, initial_temp=initial_temp, restart_temp_ratio=restart_temp_ratio, visit=visit, accept=accept,
-        maxfun=maxfun, rng=seed if rng is None else rng, no_local_search=no_local_search,
+        maxfun=maxfun, rng=rng, seed=seed, no_local_search=no_local_search,
         x0=x0 if x0 is None else stop_gradient(vector(x0)),
     )  # fmt: skip
     return within("dual_annealing", func, bounds, args, options)
@@ -149,7 +149,7 @@ def basinhopping(
             raise NotImplementedError(f"scipy.optimize.basinhopping with {name} among minimizer_kwargs: leave it out")
     options = given(
         niter=niter, T=T, stepsize=stepsize, interval=interval, disp=disp, niter_success=niter_success,
-        rng=seed if rng is None else rng, target_accept_rate=target_accept_rate, stepwise_factor=stepwise_factor,
+        rng=rng, seed=seed, target_accept_rate=target_accept_rate, stepwise_factor=stepwise_factor,
         minimizer_kwargs={name: value for name, value in kwargs.items() if name != "args"},
     )  # fmt: skip
     start = stop_gradient(vector(x0))

@@ -153,8 +153,11 @@ def svds(
     _, data, row, col = entries(A)
     if data.dtype != np.float64:
         raise NotImplementedError("scipy.sparse.linalg.svds of anything but float64: use numpy.linalg.svd")
-    given = {"ncv": ncv, "tol": tol, "which": which, "v0": v0, "maxiter": maxiter, "solver": solver,
-             "rng": random_state if rng is None else rng}  # fmt: skip
+    given = {"ncv": ncv, "tol": tol, "which": which, "v0": v0, "maxiter": maxiter, "solver": solver}
+    if rng is not None:  # each by the name that it is given by, as SciPy's versions have one or both
+        given["rng"] = rng
+    if random_state is not None:
+        given["random_state"] = random_state
     u0, s0, v0 = FOUND(stop_gradient(data), row, col, A.shape, k, stop_gradient(given))
     u, s, v = TRIPLETS(data, row, col, u0, s0, v0)
     return (u, s, np.transpose(v)) if return_singular_vectors else s
