@@ -106,7 +106,7 @@ class Small:
         if op.kind == "concatenate":
             return sum(map(_size, op.inputs)) == _size(op.out) and len({_others(op, v) for v in op.inputs}) == 1
         if op.kind == "unbroadcast":  # of an assignment whose shapes do not fit, which raises before
-            return _spreads(op.out.type.dims if isinstance(op.out.type, Array) else (), op.inputs[0].type.dims)  # pyright: ignore[reportArgumentType]
+            return _spreads(_dims(op.out), _dims(op.inputs[0]))
         return (
             op.row.by_element
             or op.row.reduces
@@ -235,6 +235,10 @@ def _spreads(dims: tuple[Dim, ...], over: tuple[Dim, ...]) -> bool:
         return np.broadcast_shapes(dims, over) == over  # pyright: ignore[reportArgumentType, reportCallIssue]
     except ValueError:
         return False
+
+
+def _dims(v: Value) -> tuple[Dim, ...]:
+    return v.type.dims if isinstance(v.type, Array) else ()
 
 
 def _size(v: Value) -> int:
