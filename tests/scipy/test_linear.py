@@ -62,6 +62,7 @@ ROWS: list[tuple[Any, Any, tuple[Any, ...]]] = [
     (la.pinvh, la.pinvh, (P,)),
     (la.sqrtm, la.sqrtm, (P + 0.1 * S,)),
     (la.logm, la.logm, (P + 0.1 * S,)),
+    (la.funm, lambda a: la.funm(a, lambda z: np.sqrt(z) * np.sin(z)), (P + 0.1 * S,)),
     (la.fractional_matrix_power, la.fractional_matrix_power, (P, 0.3)),
     (la.signm, la.signm, (S + np.diag([3.0, -4.0, 2.0]),)),
     (la.coshm, la.coshm, (S,)),

@@ -388,7 +388,7 @@ class Calls(Mixin):
     def with_out(self, function: Any, handler: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """The `out` argument, for every function at once; what follows it by position is passed on by name."""
         names = parameter_names(function)
-        if "out" not in names and _module_of(function) in _WITHOUT_OUT:
+        if "out" not in names and _hands_on(function):
             return handler(*args, **kwargs)
         if "out" in names[: len(args)]:
             k = names.index("out")
@@ -496,6 +496,12 @@ def parameter_names(function: Any) -> list[str]:
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
+def _hands_on(function: Any) -> bool:
+    """Whether an `out` that a function is given belongs to what it calls: one of Python's, or made of a program's own."""
+    module = getattr(function, "__module__", None) or ""
+    return module.split(".")[0] in sys.stdlib_module_names or module.startswith("diffjit.frontend")
+
+
 def callable_builtin(obj: Any) -> bool:
     """A callable implemented in C, or a library object, that cannot be followed."""
     module = getattr(type(obj), "__module__", "builtins")
@@ -538,7 +544,6 @@ def _module_of(obj: Any) -> str:
     return (getattr(obj, "__module__", None) or "").split(".")[0]
 
 
-_WITHOUT_OUT = sys.stdlib_module_names | {"diffjit"}  # an `out` that these are given belongs to what they call
 _PURE_BUILTINS = frozenset({
     "abs", "all", "any", "bin", "bool", "chr", "complex", "divmod", "float", "format", "hash", "hex", "int",
     "isinstance", "issubclass", "len", "max", "min", "oct", "ord", "pow", "repr", "round", "sorted", "str", "sum",
