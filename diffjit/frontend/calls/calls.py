@@ -497,7 +497,7 @@ def parameter_names(function: Any) -> list[str]:
 
 
 def _hands_on(function: Any) -> bool:
-    """Whether an `out` that a function is given belongs to what it calls: one of Python's, or made of a program's own."""
+    """Whether an `out` that a function is given belongs to what it calls, a program's own functions."""
     module = getattr(function, "__module__", None) or ""
     return module.split(".")[0] in sys.stdlib_module_names or module.startswith("diffjit.frontend")
 
