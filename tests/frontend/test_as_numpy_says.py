@@ -4,6 +4,7 @@ import collections
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import diffjit as dj
 from diffjit import tree
@@ -96,6 +97,20 @@ CASES = {
     "averages of rows": (lambda x, w: np.average(np.outer(x, x), axis=1, weights=w), X, OPPOSED),
     "resize to less than nothing": (np.resize, X, -2),
     "resize to two negative lengths": (lambda x, n: np.resize(x, (n, -2)), X, -2),
+    "argmax of no number": (lambda x, n: x * np.nanargmax(np.where(x > n, np.nan, x)), X, 0),
+    "argmin of rows": (lambda x, n: x[np.nanargmin(np.outer(x, np.where(x > n, np.nan, -x)), axis=1)], X, 2),
+    "argmin of rows of no number": (lambda x, n: x[np.nanargmin(np.outer(np.where(x > n, np.nan, x), x), 1)], X, 1),
+    "correlate with a number": (np.correlate, X, 2.0),
+    "fliplr of lists": (lambda x, n: np.fliplr([[x[0], x[1]], [x[2], n]]), X, 3),
+    "diagonals of what is not square": (lambda x, n: np.outer(x, x[:n])[np.diag_indices_from(np.ones((3, n)))], X, 2),
+    "along no vectors": (lambda x, n: np.apply_along_axis(np.sum, 1, np.outer(x[n:], x)), X, 3),
+    "a polynomial of nothing": (lambda x, n: np.polynomial.Polynomial(x[n:])(0.5), X, 3),
+    "values that are put nowhere": (lambda x, n: np.put(x.copy(), [0, 1], x[n:]), X, 3),
+    "values that are put into nothing": (lambda x, n: np.put(x[n:].copy(), [0], x), X, 3),
+    "qr of NaN": (lambda x, n: np.linalg.qr(np.outer(x, x) + np.diag(x) * np.nan)[0] * n, X, 3),
+    "tridiagonal of wrong lengths": (lambda x, n: scipy.linalg.eigvalsh_tridiagonal(x, x[:n]), X, 3),
+    "arguments by their names": (lambda x, n: np.sinc(x=x) + np.fix(x=x * n) + np.i0(x=x), X, 0.3),
+    "places of a number": (lambda x, n: next(v * n for _, v in np.ndenumerate(x[0])), X, 3),
 }
 
 
@@ -128,6 +143,45 @@ def test_outcome(name, backend):
             assert found == wanted
         else:
             np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+@pytest.mark.parametrize("transposed", [lambda a, p: a.transpose(p), np.transpose], ids=["method", "function"])
+def test_axes_that_the_run_decides(transposed):
+    with pytest.raises(TypeProblem, match="DJ307"):
+        dj.jit(lambda x: transposed(np.outer(x, x), np.argsort(x[:2])), backend="python")(X)
+
+
+def list_at_places(x):
+    items = [x[0], x[1], x[2]]
+    return items[np.argsort(x)]
+
+
+def tuple_at_one_place(x):
+    return (x[0], x[1])[np.array([1])]
+
+
+@pytest.mark.parametrize("function", [list_at_places, tuple_at_one_place])
+def test_arrays_are_no_indices_of_lists(function):
+    with pytest.raises(TypeError):
+        function(X)
+    with pytest.raises(TypeProblem, match=r"DJ308[\s\S]*np.array\(items\)"):
+        dj.jit(function, backend="python")(X)
+
+
+def shapes_that_do_not_meet(x, n):
+    return x * np.broadcast(np.ones((2, 2)), x[:n]).ndim
+
+
+def outer_of_a_matrix(x, n):
+    return np.linalg.outer(np.outer(x, x)[:n], x)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [shapes_that_do_not_meet, outer_of_a_matrix])
+def test_shapes_that_raise(function, backend):
+    for call in (function, dj.jit(function, backend=backend), lambda *a: dj.vjp(function, *a, backend=backend)[0]):
+        with pytest.raises(ValueError, match=r"shape mismatch|one-dimensional"):
+            call(X, 3)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

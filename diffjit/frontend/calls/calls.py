@@ -423,6 +423,9 @@ class Calls(Mixin):
         if isinstance(obj, np.ufunc) and len(args) > obj.nin:
             out = args[obj.nin]
             args = args[: obj.nin]
+        elif not isinstance(obj, np.ufunc):  # `np.sinc(x=a)`
+            for name in parameter_names(obj)[len(args) :]:
+                args = [*args, kwargs.pop(name)] if name in kwargs else args
         surplus = args[len(ELEMENTWISE[kind].params) :]
         if kwargs or surplus:
             name = f"`{next(iter(kwargs))}`" if kwargs else f"{describe(surplus[0])} in place {len(args)}"

@@ -203,7 +203,12 @@ class NumpyShapes(Mixin):
         if is_none(axes):
             perm = tuple(range(ndim))[::-1]
         else:
-            perm = self.axes_in_order(self.sequence_items(self.as_known(axes), None), ndim)
+            try:
+                items = self.sequence_items(self.as_known(axes), None)
+            except UnknownLength:
+                cure = "write them out, or make them of constants"
+                raise self.type_problem("DJ307", "axes must be known before the program runs", cure=cure) from None
+            perm = self.axes_in_order(items, ndim)
             if len(perm) != ndim:
                 raise self.type_problem(
                     "DJ318", f"{len(perm)} axes for an array of {ndim} dimensions", python=ValueError

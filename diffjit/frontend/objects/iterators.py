@@ -438,7 +438,7 @@ class Iterators(Mixin):
 
     @core(np.ndenumerate)
     def np_ndenumerate(self, arr: Any) -> Any:
-        array = self.array(arr)
+        array = self.array_from(self.array(arr))
         places = self.np_ndindex(self.np_shape(array))
         pair = lambda place: av.Tup((place, self.array_get(array, place)))  # noqa: E731
         return av.Iter("lazy", (lambda body: self.iterate_lazily(places, lambda place: body(pair(place)), None),))

@@ -191,6 +191,8 @@ def part_of_convolution(whole, longer, shorter, mode):
 @implements(np.correlate)
 def correlate(a, v, mode="valid"):
     """Cross-correlation of two vectors."""
+    if np.ndim(a) == 0 or np.ndim(v) == 0:
+        raise ValueError("object of too small depth for desired array")
     a, v = np.atleast_1d(a), np.atleast_1d(v)
     mirrored = np.conjugate(v)[::-1]
     if mode in ("same", "s"):

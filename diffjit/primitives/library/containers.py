@@ -514,7 +514,12 @@ class Broadcast:
 
     def __init__(self, *args):
         """Keep the shape."""
-        self.shape = common_shape(tuple(np.shape(x) for x in args))
+        shapes = tuple(np.shape(x) for x in args)
+        self.shape = common_shape(shapes)
+        for own in shapes:
+            for length, whole in zip(own[::-1], self.shape[::-1]):  # noqa: B905 - the shorter one ends it
+                if length not in (1, whole):
+                    raise ValueError("shape mismatch: objects cannot be broadcast to a single shape")
         self.nd = self.ndim = len(self.shape)
         self.size = math.prod(self.shape)
         self.numiter = len(args)

@@ -177,6 +177,11 @@ def diag_indices(n, ndim=2):
 @implements(np.diag_indices_from)
 def diag_indices_from(arr):
     """Indices of an array's main diagonal."""
+    if arr.ndim < 2:
+        raise ValueError("input array must be at least 2-d")
+    for k in places(arr.ndim):
+        if arr.shape[k] != arr.shape[0]:
+            raise ValueError("All dimensions of input must be of equal length")
     return np.diag_indices(arr.shape[0], arr.ndim)
 
 

@@ -90,10 +90,17 @@ def nanmin(a, axis=None, out=None, keepdims=False, initial=None, where=True):
     return np.where(np.any(present(a), axis=axis, keepdims=keepdims, where=where), result, np.nan)
 
 
+def refuse_without_numbers(a, axis):
+    """Raise as NumPy does where nothing along an axis is a number."""
+    if np.any(np.all(np.isnan(a), axis=axis)):
+        raise ValueError("All-NaN slice encountered")
+
+
 @implements(np.nanargmax)
 def nanargmax(a, axis=None, out=None, *, keepdims=False):
     """Position of the largest number."""
     a = np.asarray(a)
+    refuse_without_numbers(a, axis)
     return np.argmax(np.where(np.isnan(a), -np.inf, a), axis=axis, keepdims=keepdims)
 
 
@@ -101,6 +108,7 @@ def nanargmax(a, axis=None, out=None, *, keepdims=False):
 def nanargmin(a, axis=None, out=None, *, keepdims=False):
     """Position of the smallest number."""
     a = np.asarray(a)
+    refuse_without_numbers(a, axis)
     return np.argmin(np.where(np.isnan(a), np.inf, a), axis=axis, keepdims=keepdims)
 
 

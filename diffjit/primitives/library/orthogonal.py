@@ -31,7 +31,7 @@ def reflected(a, b):
     for k in range(steps):
         v = a[k:, k].copy()
         length = np.sqrt(np.sum(v * v))
-        if length > 0:
+        if length != 0:  # also where it is NaN, which reaches everything then
             if np.all(v[1:] == 0):
                 signs[k] = -1
             v[0] += np.copysign(length, v[0])
@@ -46,7 +46,7 @@ def reflect_complex(a, b, signs):
     for k in range(signs.shape[0]):
         v = a[k:, k].copy()
         length = np.sqrt(np.sum(np.real(v) ** 2 + np.imag(v) ** 2))
-        if length > 0:
+        if length != 0:  # also where it is NaN, which reaches everything then
             if np.all(v[1:] == 0) and np.imag(v[0]) == 0:
                 signs[k] = -1
             end = -np.copysign(length, np.real(v[0]))

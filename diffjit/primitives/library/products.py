@@ -42,10 +42,18 @@ def inner(a, b, /):
     return np.tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 1,)))
 
 
-@implements(np.outer, np.linalg.outer)
+@implements(np.outer)
 def outer(a, b, out=None):
     """All products of two vectors."""
     return np.ravel(a)[:, None] * np.ravel(b)[None, :]
+
+
+@implements(np.linalg.outer)
+def outer_of_vectors(x1, x2, /):
+    """All products of two vectors, which must be vectors."""
+    if np.ndim(x1) != 1 or np.ndim(x2) != 1:
+        raise ValueError("Input arrays must be one-dimensional")
+    return np.outer(x1, x2)
 
 
 def contracted_axes(axes, a_ndim, b_ndim):

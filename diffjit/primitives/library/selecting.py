@@ -50,6 +50,8 @@ def grid_index(arr, indices, axis):
 def put(a, ind, v, mode="raise"):
     """Store elements by their position in the flattened array."""
     positions, values = within(np.ravel(ind), a.size, mode), np.ravel(v)
+    if a.size == 0 and positions.shape[0] > 0:
+        raise IndexError("cannot replace elements of an empty array")
     if values.shape[0] == 0:
         return
     for k in range(positions.shape[0]):
@@ -285,6 +287,8 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     arr = np.asarray(arr)
     axis = one_axis(axis, arr.ndim)
     moved = np.moveaxis(arr, axis, -1)
+    if math.prod(moved.shape[:-1]) == 0:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     vectors = np.reshape(moved, (math.prod(moved.shape[:-1]), moved.shape[-1]))
     results = np.array([func1d(v, *args, **kwargs) for v in vectors])
     whole = np.reshape(results, moved.shape[:-1] + results.shape[1:])

@@ -137,7 +137,7 @@ def flip(m, axis=None):
 @implements(np.fliplr)
 def fliplr(m):
     """Reverse the second axis."""
-    return m[:, ::-1]
+    return np.asarray(m)[:, ::-1]
 
 
 @implements(np.flipud)

@@ -100,6 +100,8 @@ def eig_banded(
 def tridiagonal(d, e):
     """A symmetric matrix with a diagonal and one beside it."""
     d, e = as_float(np.asarray(d)), as_float(np.asarray(e))
+    if d.shape[0] != e.shape[0] + 1:
+        raise ValueError(f"d ({d.shape[0]}) must have one more element than e ({e.shape[0]})")
     return np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
 
 

@@ -38,6 +38,8 @@ class Series:
 
     def __init__(self, coef, domain=None, window=None, symbol="x", trim=False):
         self.series = whole(coef)
+        if self.series.shape[0] == 0:
+            raise ValueError("Coefficient array is empty")
         self.domain = np.array(self.standard) if domain is None else whole(domain)
         self.window = np.array(self.standard) if window is None else whole(window)
         self.dropping = trim

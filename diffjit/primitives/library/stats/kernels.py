@@ -24,6 +24,8 @@ class GaussianKde:
     def __init__(self, dataset, bw_method=None, weights=None):
         data = as_float(np.asarray(dataset))
         self.dataset = np.reshape(data, (1, -1)) if data.ndim < 2 else data
+        if self.dataset.size <= 1:
+            raise ValueError("`dataset` input should have multiple elements.")
         self.d, self.n = self.dataset.shape
         if weights is None:
             self.weights = np.full(self.n, 1.0 / self.n)

@@ -450,10 +450,11 @@ class DirichletMultinomial(Counts):
         given = np.asarray(x)
         if np.any(given < 0) or np.any(given != np.floor(given)):
             raise ValueError("`x` must contain only non-negative integers.")
-        x, inside = counted(given + np.zeros(self.alpha.shape), self.n)
-        whole = np.sum(self.alpha, axis=-1)
+        x, alpha = np.broadcast_arrays(given, self.alpha)
+        x, inside = counted(x, self.n)
+        whole = np.sum(alpha, axis=-1)
         front = sc.gammaln(whole) + sc.gammaln(self.n + 1.0) - sc.gammaln(self.n + whole)
-        parts = sc.gammaln(x + self.alpha) - sc.gammaln(self.alpha) - sc.gammaln(x + 1.0)
+        parts = sc.gammaln(x + alpha) - sc.gammaln(alpha) - sc.gammaln(x + 1.0)
         return np.where(inside, front + np.sum(parts, axis=-1), -math.inf)[()]
 
 
@@ -473,6 +474,18 @@ def of_parameters(made, method):
         return getattr(made(*args, **kwds), method)()
 
     return called
+
+
+@implements(stats.matrix_normal.logpdf)
+def matrix_normal_logpdf(X, mean=None, rowcov=1, colcov=1):
+    """The logarithm of the density of normal matrices."""
+    return MatrixNormal(mean, rowcov, colcov).logpdf(X)
+
+
+@implements(stats.matrix_normal.pdf)
+def matrix_normal_pdf(X, mean=None, rowcov=1, colcov=1):
+    """The density of normal matrices."""
+    return MatrixNormal(mean, rowcov, colcov).pdf(X)
 
 
 @implements(stats.matrix_normal.entropy)
@@ -496,7 +509,7 @@ def dirichlet_rvs(alpha, size=1, random_state=None):
 for family, made, points, parameters in (
     (stats.multivariate_normal, MultivariateNormal, ("logpdf", "pdf"), ("entropy",)),
     (stats.multivariate_t, MultivariateT, ("logpdf", "pdf"), ("entropy",)),
-    (stats.matrix_normal, MatrixNormal, ("logpdf", "pdf"), ()),
+    (stats.matrix_normal, MatrixNormal, (), ()),
     (stats.wishart, Wishart, ("logpdf", "pdf"), ("mean", "var", "entropy")),
     (stats.invwishart, InverseWishart, ("logpdf", "pdf"), ("mean", "mode", "entropy")),
     (stats.dirichlet, Dirichlet, ("logpdf", "pdf"), ("mean", "var", "cov", "entropy")),
