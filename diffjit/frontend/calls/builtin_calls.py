@@ -477,7 +477,7 @@ class BuiltinCalls(Mixin):
                 raise self.unsupported("DJ118", "super() of one argument", None, "write super() inside the method")
             return av.Iter("super", (args[0].obj, args[1]))
         fn = self.frames[-1].fn
-        receiver = self.lookup(fn.node.args.args[0].id)
+        receiver = self.lookup([*fn.node.args.posonlyargs, *fn.node.args.args][0].id)
         owner = fn.owner
         if owner is None and fn.pyfunc is not None and "__class__" in fn.pyfunc.__code__.co_freevars:
             owner = fn.pyfunc.__closure__[fn.pyfunc.__code__.co_freevars.index("__class__")].cell_contents

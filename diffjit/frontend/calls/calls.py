@@ -426,7 +426,11 @@ class Calls(Mixin):
         elif not isinstance(obj, np.ufunc):  # `np.sinc(x=a)`
             for name in parameter_names(obj)[len(args) :]:
                 args = [*args, kwargs.pop(name)] if name in kwargs else args
-        surplus = args[len(ELEMENTWISE[kind].params) :]
+        params = ELEMENTWISE[kind].params
+        if len(args) < len(params):
+            problem = f"`{getattr(obj, '__name__', kind)}` takes {len(params)} arguments, not {len(args)}"
+            raise self.type_problem("DJ306", problem, node, python=TypeError)
+        surplus = args[len(params) :]
         if kwargs or surplus:
             name = f"`{next(iter(kwargs))}`" if kwargs else f"{describe(surplus[0])} in place {len(args)}"
             raise self.unsupported("DJ118", f"argument {name} of `{getattr(obj, '__name__', kind)}`", node)

@@ -12,9 +12,16 @@ from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.syntax.operators import COMPARE
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
+from diffjit.ir.ops import ROWS
 from diffjit.ir.types import BOOL, Scalar
+
+_IN_PLACE = {
+    kind: getattr(operator, f"i{function.__name__.strip('_')}")
+    for kind, function in PYTHON_OPERATORS.items()
+    if kind != "absolute" and hasattr(operator, f"i{function.__name__.strip('_')}")
+}
 
 
 class OperatorFunctions(Mixin):
@@ -22,9 +29,57 @@ class OperatorFunctions(Mixin):
 
     @kinds(**{kind: function for kind, function in PYTHON_OPERATORS.items() if kind != "absolute"})  # the builtin is it
     def py_operator(self, kind: str, *args: Any) -> Any:
-        if len(args) == 1:
+        wanted = len(ROWS[kind].operands.split())
+        if len(args) != wanted:
+            problem = f"the function of `{ROWS[kind].operator}` takes {wanted} arguments, not {len(args)}"
+            raise self.type_problem("DJ306", problem, python=TypeError)
+        if wanted == 1:
             return self.unary(kind, *args)
         return self.compare_kind(kind, *args) if kind in COMPARE.values() else self.binary(kind, *args)
+
+    @kinds(**_IN_PLACE)
+    def py_in_place(self, kind: str, a: Any, b: Any) -> Any:
+        return self.augmented(kind, a, b, None)
+
+    @core(operator.truth)
+    def op_truth(self, a: Any) -> Any:
+        return self.python_bool(self.truth(a))
+
+    @core(operator.is_)
+    def op_is(self, a: Any, b: Any) -> Any:
+        return self.identical(a, b)
+
+    @core(operator.is_not)
+    def op_is_not(self, a: Any, b: Any) -> Any:
+        return self.logical_not(self.identical(a, b))
+
+    @core(operator.contains)
+    def op_contains(self, a: Any, b: Any) -> Any:
+        return self.contains(b, a, None)
+
+    @core(operator.concat)
+    def op_concat(self, a: Any, b: Any) -> Any:
+        return self.binary("add", self.of_items(a), self.of_items(b))
+
+    @core(operator.iconcat)
+    def op_iconcat(self, a: Any, b: Any) -> Any:
+        return self.augmented("add", self.of_items(a), b, None)
+
+    def of_items(self, value: Any) -> Any:
+        """A list, tuple or text, which can be put one behind another."""
+        if self.is_sequence(value) or self.is_text(value):
+            return value
+        raise self.type_problem("DJ314", f"{describe(value)} cannot be concatenated", python=TypeError)
+
+    @core(operator.setitem)
+    def op_setitem(self, a: Any, b: Any, c: Any) -> Any:
+        self.set_item(a, b, c)
+        return NONE
+
+    @core(operator.delitem)
+    def op_delitem(self, a: Any, b: Any) -> Any:
+        self.delete_item(a, b, None)
+        return NONE
 
     @core(operator.not_)
     def op_not(self, a: Any) -> Any:

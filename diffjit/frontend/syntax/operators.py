@@ -165,7 +165,7 @@ class Operators(Mixin):
 
     def static_binary(self, kind: str, left: Static, right: Static, node: gast.AST | None) -> Any:
         a, b = left.obj, right.obj
-        if av.is_number(a) and av.is_number(b):
+        if av.is_number(a) and av.is_number(b) and kind != "matmul":
             return self.arithmetic(kind, left, right)
         self.rest_on_context(a, b)
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 
 import numpy as np
 
@@ -236,6 +237,7 @@ def bit_length(n, /):
 @implements(math.isqrt)
 def isqrt(n, /):
     """Integer square root: the float one, corrected."""
+    n = operator.index(n)
     if n < 0:
         raise ValueError("isqrt() argument must be nonnegative")
     root = int(np.sqrt(float(n)))

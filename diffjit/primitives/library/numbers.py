@@ -70,6 +70,7 @@ def modf(x, /):
 @implements(math.modf)
 def math_modf(x, /):
     """Fractional and whole part of one number."""
+    x = float(x)
     whole = np.trunc(x)
     return (0.0 if np.isinf(x) else x - whole), whole
 

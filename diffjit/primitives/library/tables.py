@@ -358,10 +358,12 @@ def entries(iterable):
 class Counter(Table):  # noqa: PLW1641 - no dict is a key
     """How often each item occurs."""
 
-    def __init__(self, iterable=()):
-        """Counts of the items of an iterable."""
+    def __init__(self, iterable=(), /, **counts):
+        """Counts of the items of an iterable, and others by their names."""
         super().__init__()
         self.update(iterable)
+        for name, number in counts.items():
+            self[name] += number
 
     def __getitem__(self, key):
         k = place(self.kept_keys, key)

@@ -1,5 +1,6 @@
 """Functions of Python's own: what they take, return and raise, `jit` does too."""
 
+import collections
 import math
 import operator
 from functools import reduce
@@ -60,6 +61,41 @@ def operators_of_arrays(x, n):
     return x[within], x[operator.invert(within)], reduce(operator.or_, [{1}, {2}]) == {1, 2}
 
 
+def operators_in_place(x, n):
+    items, array, table = [1, n], x.copy(), {"a": 1}
+    same = operator.iadd(items, [n + 1]) is items, operator.imul(array, 2.0) is array, operator.ior(table, {"b": n})
+    operator.setitem(items, 0, n * 2)
+    operator.delitem(items, 1)
+    joined = operator.concat(items, [n]), operator.iconcat([n], (1, 2)), operator.concat("a", "b")
+    asked = operator.truth(items), operator.contains(items, n), operator.is_(items, items), operator.is_not(n, None)
+    return same, items, array, joined, asked, operator.isub(n, 1), operator.ifloordiv(7, n), operator.ipow(n, 2)
+
+
+def counted_by_name(x, n):
+    counts = collections.Counter("ab", a=n, c=2)
+    return sorted(counts.items()), math.isqrt(n * n + 1), math.modf(n), math.modf(True)
+
+
+class Base:
+    def __init__(self, scale, /, **options):
+        self.scale, self.options = scale, options
+
+    def of(self, x, /):
+        return x * self.scale
+
+
+class Derived(Base):
+    def __init__(self, scale, /, **options):
+        super().__init__(scale, **options)
+
+    def of(self, x, /):
+        return super().of(x) + self.options["shift"]
+
+
+def parents_of_positional_methods(x, n):
+    return Derived(n, shift=1.5, scale=2).of(x)
+
+
 def classes_of_results(x, n):
     points = np.linspace(0.0, 1.0, n, retstep=True)
     return (
@@ -101,7 +137,8 @@ def _plain(value):
     "function",
     [
         counted, parts_of_ranges, place_or_not, numbers_in_text, floats_of_math, operators_of_ints, operators_of_arrays,
-        classes_of_results, methods_of_texts, cut, trimmed, ranges_as_axes,
+        operators_in_place, counted_by_name, parents_of_positional_methods, classes_of_results, methods_of_texts, cut,
+        trimmed, ranges_as_axes,
     ],
 )  # fmt: skip
 def test_as_in_python(function, backend):
@@ -124,6 +161,14 @@ def test_as_in_python(function, backend):
         pytest.param(lambda x, n: int(12, 10), TypeError, id="base_of_an_int"),
         pytest.param(lambda x, n: int(x[0], 10), TypeError, id="base_of_a_float"),
         pytest.param(lambda x, n: operator.index(x[0]), TypeError, id="index_of_a_float"),
+        pytest.param(lambda x, n: operator.add(x), TypeError, id="one_of_two"),
+        pytest.param(lambda x, n: operator.neg(n, n), TypeError, id="two_of_one"),
+        pytest.param(lambda x, n: math.pow(x[0]), TypeError, id="power_of_nothing"),
+        pytest.param(lambda x, n: np.maximum(x), TypeError, id="ufunc_of_one"),
+        pytest.param(lambda x, n: n @ 2, TypeError, id="product_of_ints"),
+        pytest.param(lambda x, n: 7 @ 2, TypeError, id="product_of_constants"),
+        pytest.param(lambda x, n: operator.concat(n, n), TypeError, id="ints_joined"),
+        pytest.param(lambda x, n: math.isqrt(x[0]), TypeError, id="root_of_a_float"),
         pytest.param(lambda x, n: np.linspace(0.0, 1.0, n / 1), TypeError, id="points"),
         pytest.param(lambda x, n: np.size(3.0, 0), np.exceptions.AxisError, id="a_number_has_no_axis"),
         pytest.param(lambda x, n: np.concatenate([]), ValueError, id="nothing_joined"),
