@@ -139,3 +139,41 @@ def methods_are_asked_for_their_options(t, v):
     """`__code__` and `__defaults__` of a method are those of its function."""
     gas = Gas()
     return asked(gas.pressure, temperature=t, volume=v, mass=1.0) + asked(gas.energy, temperature=t, volume=v)
+
+
+class Body:
+    @property
+    def density(self):
+        return 2.0
+
+    @property
+    def colour(self):
+        raise AttributeError("colour")
+
+
+class Heavy(Body):
+    def mass(self, x):
+        return self.density * x**2
+
+
+class Reported:
+    """A mixin, which adds to what stands behind it where there is something."""
+
+    def mass(self, x):
+        behind = super().mass(x) if hasattr(super(), "mass") else x
+        factor = getattr(super(), "density", 5.0) * getattr(super(), "colour", 3.0)
+        return behind * factor + (np.sin(x) if hasattr(super(), "colour") else np.cos(x))
+
+
+class Ball(Reported, Heavy):
+    pass
+
+
+class Shadow(Reported):
+    pass
+
+
+@program(args=lambda: (POINTS.copy(),), wrt=("x",), tags=("language",))
+def mixins_that_ask_what_stands_behind_them(x):
+    """`hasattr(super(), name)`: of methods, of properties that may raise, and where there is nothing."""
+    return sum(Ball().mass(v) * Shadow().mass(v) for v in x[:3])

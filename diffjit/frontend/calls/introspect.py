@@ -206,6 +206,11 @@ class Introspection(Mixin):
             return self.choose(value.is_none, lambda: Static(hasattr(None, name.obj)), lambda: there)
         if isinstance(value, av.Fn) and value.attributes is not None and not name.obj.startswith("__"):
             return self.py_hasattr(value.attributes, name)
+        if isinstance(value, av.Iter) and value.kind == "super":
+            instance, base, found = self.behind(value, name.obj)
+            if isinstance(found, property):
+                return self.call(self.fn_of(_can_read), [self.accessor(found.fget, base), instance], {}, None)
+            return Static(hasattr(base, name.obj))
         held = self.object_form(value) if isinstance(value, av.Ref) else None
         if (read := self.getter(value, name)) is not None:
             return self.call(self.fn_of(_can_read), [read, value], {}, None)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
+from diffjit.frontend.objects.lists import split_slice
 from diffjit.frontend.objects.order import after
 from diffjit.frontend.objects.sets import CHANGING, SET_METHODS
 from diffjit.frontend.syntax.mixin import Mixin
@@ -20,6 +21,7 @@ from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import DynList
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
+from diffjit.primitives.library import containers
 
 _OF_OTHERS = frozenset({"copy", "flatten", "item", "ravel", "reshape", "tolist", "transpose"})  # of arrays of None, say
 
@@ -66,6 +68,8 @@ class Methods(Mixin):
         if name == "__setitem__":
             self.set_item(receiver, args[0], args[1], node)
             return NONE
+        if isinstance(receiver, av.Slice) and name == "indices":
+            return self.call_plain(containers.indices_of_slice, *split_slice(receiver), *args, node=node)
         if isinstance(receiver, av.Descriptor) and name == "setter":
             return replace(receiver, setter=args[0])
         if self.is_text(receiver):
@@ -310,6 +314,19 @@ class Methods(Mixin):
         key = next(reversed(held.items) if self.static_int(last, "the option `last`") else iter(held.items))
         return av.Tup((self.lift_static(key), self.dict_pop(ref, self.lift_static(key))))
 
+    def dict_move_to_end(self, ref: av.Ref, key: Any, last: Any = _LAST) -> Any:
+        held, key = self.contents(ref), self.known_key(ref, key)
+        if held.cls is not collections.OrderedDict:
+            raise self.no_attribute(dict, "move_to_end", None, cure="")
+        if key not in held.items:
+            self.out_of_range(Static(key), KeyError)
+            return NONE
+        others = {k: v for k, v in held.items.items() if k != key}
+        moved = {key: held.items[key]}
+        behind = self.static_int(last, "the option `last`")
+        self.write(ref, replace(held, items={**others, **moved} if behind else {**moved, **others}))
+        return NONE
+
     def dict_setdefault(self, ref: av.Ref, key: Any, default: Any = NONE) -> Any:
         held, key = self.contents(ref), self.known_key(ref, key)
         if key not in held.items:
@@ -376,6 +393,6 @@ _KNOWN: dict[str, frozenset[str]] = {
     "tuple": frozenset({"index", "count", "_replace", "_asdict"}),
     "dict": frozenset({
         "items", "keys", "values", "get", "pop", "popitem", "setdefault", "update", "copy", "clear", "add", "discard",
-        "remove",
+        "remove", "move_to_end",
     }),
 }  # fmt: skip

@@ -244,6 +244,8 @@ class Objects(Mixin):
             return av.Method(owner, name)
         if isinstance(owner, (av.Slice, av.Range)) and name in ("start", "stop", "step"):
             return getattr(owner, name)
+        if isinstance(owner, av.Slice) and name == "indices":
+            return av.Method(owner, name)
         if isinstance(owner, av.Fn | av.Method) and name == "__name__":
             return Static(owner.name)
         if isinstance(owner, av.Fn) and owner.attributes is not None and not name.startswith("__"):

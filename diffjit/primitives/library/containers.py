@@ -49,6 +49,22 @@ def range_slice(first, last, width, start, stop, step):
     return first + low * width, first + high * width, width * step
 
 
+def indices_of_slice(start, stop, step, length):
+    """Where a slice begins and ends in a sequence of a length, and its step, as `slice.indices` says."""
+    step = 1 if step is None else step
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if length < 0:
+        raise ValueError("length should not be negative")
+    first, last = (0, length) if step > 0 else (-1, length - 1)
+    begin, end = (first, last) if step > 0 else (last, first)
+    if start is not None:
+        begin = max(start + length, first) if start < 0 else min(start, last)
+    if stop is not None:
+        end = max(stop + length, first) if stop < 0 else min(stop, last)
+    return begin, end, step
+
+
 def range_position(index, length):
     """The place in a range that an index, which may count from the end, means."""
     if index < -length or index >= length:

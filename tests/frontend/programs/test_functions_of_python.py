@@ -71,6 +71,25 @@ def operators_in_place(x, n):
     return same, items, array, joined, asked, operator.isub(n, 1), operator.ifloordiv(7, n), operator.ipow(n, 2)
 
 
+def indices_of_slices(x, n):
+    slices = (
+        slice(None),
+        slice(-n, None),
+        slice(None, None, -1),
+        slice(10, 1, -2),
+        slice(-100, 100, n),
+        slice(-1, -100, -2),
+    )
+    return [s.indices(k) for s in slices for k in (0, 1, n + 2)]
+
+
+def moved_to_an_end(x, n):
+    table = collections.OrderedDict(a=x[0], b=n, c=2.0)
+    table.move_to_end("a")
+    table.move_to_end("c", last=False)
+    return list(table.items())
+
+
 def counted_by_name(x, n):
     counts = collections.Counter("ab", a=n, c=2)
     return sorted(counts.items()), math.isqrt(n * n + 1), math.modf(n), math.modf(True)
@@ -137,8 +156,8 @@ def _plain(value):
     "function",
     [
         counted, parts_of_ranges, place_or_not, numbers_in_text, floats_of_math, operators_of_ints, operators_of_arrays,
-        operators_in_place, counted_by_name, parents_of_positional_methods, classes_of_results, methods_of_texts, cut,
-        trimmed, ranges_as_axes,
+        operators_in_place, counted_by_name, indices_of_slices, moved_to_an_end, parents_of_positional_methods,
+        classes_of_results, methods_of_texts, cut, trimmed, ranges_as_axes,
     ],
 )  # fmt: skip
 def test_as_in_python(function, backend):
