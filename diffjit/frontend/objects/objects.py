@@ -70,7 +70,11 @@ class Objects(Mixin):
         if issubclass(cls, enum.Enum) and len(args) == 1 and not isinstance(args[0], Static):
             return self.member_of_value(cls, args[0])
         if issubclass(cls, enum.Enum | enum.auto):
-            return Static(self.evaluated(cls, *(a.obj for a in args)))
+            known = [self.as_python(a) for a in args]
+            if kwargs or not all(isinstance(a, Static) for a in known):
+                cure = "write its members in a class"
+                raise self.unsupported("DJ118", f"an enum made of {describe(args[-1])}", node, cure)
+            return Static(self.evaluated(cls, *(a.obj for a in known)))
         built = next((b for b in _CONTAINERS if issubclass(cls, b)), None)
         if (
             built is not None
