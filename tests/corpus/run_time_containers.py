@@ -2,6 +2,7 @@
 
 import collections
 import heapq
+import math
 
 import numpy as np
 
@@ -420,3 +421,20 @@ def rates_of_species_in_dicts(temperature, start):
             rate *= amounts[name] ** (place + 1)
         total += (number + 1.0) * rate
     return total + len({name for reaction in reactions for name in (*reaction["left"],)})
+
+
+@program(args=lambda: (np.array([1.3, 0.4, 2.1, 0.7]),), wrt=("x",), tags=("language",))
+def shortest_ways_through_dicts_of_dicts(x):
+    """Which dict is gone through, and which keys it has, is only known when the program runs."""
+    roads = {"a": {"b": x[0], "c": 4.0 * x[1]}, "b": {"c": 1.0, "d": 5.0 * x[1]}, "c": {"d": x[2]}, "d": {}}
+    dist = dict.fromkeys(roads, math.inf)
+    dist["a"], todo, widest = 0.0, set(roads), 0.0
+    while todo:
+        near = min(sorted(todo), key=lambda town: dist[town])
+        todo.remove(near)
+        for town, length in roads[near].items():
+            dist[town] = min(dist[town], dist[near] + length)
+        widest += max(roads[near].values(), default=x[3]) * len(roads[near])
+        for k, town in enumerate(sorted(roads[near].keys())):
+            widest += k * dist[town] * ("d" in roads[near])
+    return dist["d"] * x[3] + widest

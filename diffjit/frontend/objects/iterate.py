@@ -27,7 +27,7 @@ from diffjit.primitives.library import containers
 from diffjit.primitives.opaque import acts
 
 UNROLL_LIMIT = 4096
-_SPREAD = ("zip", "enumerate", "reversed", "iter")  # iterators of others
+_SPREAD = ("view", "zip", "enumerate", "reversed", "iter")  # iterators of others, and the keys and values of dicts
 
 
 class UnknownLength(Exception):

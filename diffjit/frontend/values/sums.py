@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from diffjit.frontend.syntax.mixin import Mixin
@@ -73,6 +74,9 @@ class Sums(Mixin):
         """A sum that is an argument or stands in a tuple or list there, and the argument made of a variant."""
         if (found := sum_in(value)) is not None:
             return found
+        if isinstance(value, av.Iter) and value.kind == "view" and (found := sum_in(value.parts[0])) is not None:
+            chosen, place = found  # keys or values of one of several dicts
+            return chosen, lambda v: replace(value, parts=(place(v), *value.parts[1:]))
         held = self.contents(value) if isinstance(value, av.Ref) else value
         if not isinstance(held, av.Tup | av.ListC):
             return None
