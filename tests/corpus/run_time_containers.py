@@ -435,6 +435,5 @@ def shortest_ways_through_dicts_of_dicts(x):
         for town, length in roads[near].items():
             dist[town] = min(dist[town], dist[near] + length)
         widest += max(roads[near].values(), default=x[3]) * len(roads[near])
-        for k, town in enumerate(sorted(roads[near].keys())):
-            widest += k * dist[town] * ("d" in roads[near])
+        widest += sum(len(town) for town in roads[near].keys()) * dist[near] * ("d" in roads[near])
     return dist["d"] * x[3] + widest
