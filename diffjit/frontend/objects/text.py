@@ -257,7 +257,7 @@ class Text(Mixin):
         raise self.letters([receiver, *args, *kwargs.values()], f"string method `{name}`", node)
 
     def as_python(self, value: Any) -> Any:
-        """A tuple, list or dict of what is known, as the object that it is: as `startswith` and `translate` take them."""
+        """A tuple, list or dict of what is known as the object that it is, as `startswith` and `translate` take it."""
         held = self.contents(value) if isinstance(value, av.Ref) else value
         if isinstance(held, av.ListC) and all(isinstance(v, Static) for v in held.items):
             return Static([v.obj for v in held.items])
