@@ -119,9 +119,7 @@ class Small:
         target, source = op.inputs
         if not is_small(target.type) or not readable(source):
             return False
-        if isinstance(source.type, Scalar):
-            return True
-        return _spreads(source.type.dims, target.type.dims)
+        return _spreads(_dims(source), _dims(target))
 
     # What stands in the way
 
@@ -242,7 +240,7 @@ def _dims(v: Value) -> tuple[Dim, ...]:
 
 
 def _size(v: Value) -> int:
-    return _product(v.type.dims) if isinstance(v.type, Array) else 1
+    return _product(_dims(v))
 
 
 def _product(dims: tuple[Dim, ...]) -> int:

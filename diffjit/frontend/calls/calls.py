@@ -423,7 +423,7 @@ class Calls(Mixin):
         if isinstance(obj, np.ufunc) and len(args) > obj.nin:
             out = args[obj.nin]
             args = args[: obj.nin]
-        elif not isinstance(obj, np.ufunc):  # `np.sinc(x=a)`
+        elif kwargs and not isinstance(obj, np.ufunc):  # `np.sinc(x=a)`
             for name in parameter_names(obj)[len(args) :]:
                 args = [*args, kwargs.pop(name)] if name in kwargs else args
         params = ELEMENTWISE[kind].params

@@ -50,19 +50,13 @@ def range_slice(first, last, width, start, stop, step):
 
 
 def indices_of_slice(start, stop, step, length):
-    """Where a slice begins and ends in a sequence of a length, and its step, as `slice.indices` says."""
+    """`slice(start, stop, step).indices(length)`."""
     step = 1 if step is None else step
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if length < 0:
         raise ValueError("length should not be negative")
-    first, last = (0, length) if step > 0 else (-1, length - 1)
-    begin, end = (first, last) if step > 0 else (last, first)
-    if start is not None:
-        begin = max(start + length, first) if start < 0 else min(start, last)
-    if stop is not None:
-        end = max(stop + length, first) if stop < 0 else min(stop, last)
-    return begin, end, step
+    return (*bounds(start, stop, step, length), step)
 
 
 def range_position(index, length):

@@ -94,7 +94,7 @@ def relative_to(m, p):
 def points_of(x):
     """Points as rows, of floats of 64 bits as SciPy has them."""
     x = np.asarray(x)
-    x = x if x.dtype.kind == "c" else x.astype(np.float64)
+    x = x if x.dtype.kind == "c" else np.asarray(x, np.float64)
     if x.ndim != 2:
         raise ValueError("A 2-dimensional array must be passed.")
     return x
