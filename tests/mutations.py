@@ -732,6 +732,27 @@ MUTATIONS = (
         "tests/test_corpus.py -k recurs",
     ),
     Mutation(
+        "what a product is made of changes before its rows are computed",
+        "lowering/loops/skinny.py",
+        "    return not any(roots.may_alias(w, v) for w in written for v in arrays)",
+        "    return not all(roots.may_alias(w, v) for w in written for v in arrays)",
+        "tests/lowering/test_skinny.py -k changes",
+    ),
+    Mutation(
+        "a product in loops does not test its lengths",
+        "lowering/loops/skinny.py",
+        "    if a.type.dims[-1] == b.type.dims[-2]:\n        return PROVEN",
+        "    if a.type.dims[-1] != b.type.dims[-2]:\n        return PROVEN",
+        "tests/lowering/test_skinny.py -k do_not_fit",
+    ),
+    Mutation(
+        "what stood apart behind a product is not tested",
+        "lowering/loops/skinny.py",
+        "        made.attrs[UNUSED] = True  #",
+        "        made.attrs.pop(UNUSED, None)  #",
+        "tests/lowering/test_skinny.py -k reshape",
+    ),
+    Mutation(
         "what a stencil adds on the last row falls on the first",
         "lowering/runtime/moves.py",
         "            at[k] = b.sub(i, I64(shift[1 + k] - self.low[k]))",

@@ -28,6 +28,7 @@ from diffjit.ir.types import Array, Dim, Scalar, Sym, not_one
 from diffjit.ir.walk import blocks, dce, uses
 from diffjit.lowering.loops import fuse
 from diffjit.lowering.loops.again import compute_again
+from diffjit.lowering.loops.skinny import write_out_products
 
 NEST = "nest"
 declare(
@@ -42,6 +43,7 @@ _FEW_ARRAYS = 8  # so many for operations that have nothing in common
 
 def fuse_loops(function: Function) -> None:
     """Put array operations of each block into common nests, in place."""
+    write_out_products(function, analyses(function).roots)
     _shapes_from_outside(function.body, {}, function.params)
     stays, inside = untested(function), proofs(function)
     dce(function, stays)

@@ -10,6 +10,7 @@ import numpy as np
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.lowering.loops.fuse import dims_of
+from diffjit.lowering.loops.skinny import INNER_LENGTHS
 from diffjit.lowering.text import loops, scalars
 from diffjit.lowering.text.forms import statement
 from diffjit.lowering.text.lines import Lines, subscript, tuple_text
@@ -97,14 +98,25 @@ def _result_at(result: str, indices: list[str]) -> str:
     return f"{result}[{', '.join(indices)}]" if indices else result
 
 
+def _inner_lengths(printer: LoweredPrinter, of_a: str, of_b: str, lines: Lines) -> None:
+    lines.add(f"{printer.require('MATMUL', 2)}({of_a} == {of_b}, {of_a}, {of_b})")
+
+
+@statement(INNER_LENGTHS)
+def _test(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
+    del outs
+    a, b = (printer.named(arg, v, lines) for arg, v in zip(args, op.inputs, strict=True))
+    last, first = (v.type.ndim - k for v, k in zip(op.inputs, (1, 2), strict=True))  # type: ignore[union-attr]
+    _inner_lengths(printer, f"{a}.shape[{last}]", f"{b}.shape[{first}]", lines)
+
+
 @statement("matmul")
 def _matmul(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     dtype = op.out.type.dtype  # type: ignore[union-attr]
     ndims = [len(dims_of(v)) for v in op.inputs]
     a, b = (Operand(printer, v, arg, dtype, min(2, n), lines) for v, arg, n in zip(op.inputs, args, ndims, strict=True))
-    inner_a, inner_b = a.length(-1), b.length(-b.core)
     if dims_of(op.inputs[0])[-1] != dims_of(op.inputs[1])[-b.core]:
-        lines.add(f"{printer.require('MATMUL', 2)}({inner_a} == {inner_b}, {inner_a}, {inner_b})")
+        _inner_lengths(printer, a.length(-1), b.length(-b.core), lines)
     zero = scalars.literal(0, dtype)
     if a.core == b.core == 1:
         lines.add(
