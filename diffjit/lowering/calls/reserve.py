@@ -28,7 +28,7 @@ LEAST = 1 << 17  # bytes; what is smaller the C library keeps by itself
 _SLOTS = 16
 _ALLOCATOR = (ctypes.c_int64 * 4)()  # allocate, reallocate, free, and what they are given: the state
 _STATE = (ctypes.c_int64 * (4 + _SLOTS))()  # locked?, limit, bytes held, next place; then blocks, 0 where there is none
-_TOP = 1 << 24  # bytes; see `_keep_the_top`
+_TOP = (1 << 25) - (1 << 16)  # bytes; see `_keep_the_top`
 _HUGE = 1 << 22  # bytes; as NumPy: pages of 2 MB are faster, which Linux uses where it is asked to
 llvm.add_symbol(SYMBOL, ctypes.addressof(_ALLOCATOR))
 
@@ -243,7 +243,8 @@ def _keep_the_top() -> None:
 
     glibc gives more than 128 KB of it back at once, and derivatives that record small arrays get it anew at each call,
     page by page (NPBench's cavity flow: 5.8 ms in place of 2.9), until the process has freed a large array: from then
-    on it keeps twice as much. So one is freed, which nobody has touched.
+    on it keeps twice as much. So one is freed, which nobody has touched; of 32 MB and more it would learn nothing.
+    What recursion records, in lists that grow, has room there, too (GradBench's det of size 9: half the time).
     """
     library = ctypes.CDLL(None)
     library.malloc.restype = ctypes.c_void_p

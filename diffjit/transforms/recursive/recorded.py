@@ -23,7 +23,7 @@ from diffjit.ir.nodes import LEVEL, Block, Function, Op, Value, const_of, is_con
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Stack, Type
 from diffjit.ir.walk import blocks, clone, dce, nothing, rename, uses, walk
 
-MOST = 2**24  # numbers on one stack
+MOST = 2**25  # numbers on one stack: 256 MB
 
 
 @dataclass(slots=True, eq=False)
