@@ -13,7 +13,7 @@ import diffjit as dj
 from tests.aliases.check import loaded
 
 ROWS = (1, 2, 3, 5, 17)
-LONG = (0, 1, 2, 3, 16, 17, 40)
+LONG = (0, 1, 2, 3, 3, 4, 16, 17, 40)
 _PARTS = ["[:2]", "[1:]", "[::2]", "[::-1]", "[:, 1:]", "[-2:]", "[:m - 1]", "[0]", "[1:1]", "[:, ::-1]", "[..., :3]"]
 
 
@@ -43,6 +43,8 @@ def _operands(rng):
         ((inner, n), "np.sin(b)"),
         ((inner, n), f"b.reshape({inner}, n)"),
         ((n, inner), "b.T"),
+        ((inner, n), f"(b + np.zeros({n}))"),
+        ((n, inner), f"b.reshape({n}, {inner}).T"),
         ((stack if rng.random() < 0.9 else 4, inner, n), "b"),
         ((n, inner, stack), "b.transpose(2, 1, 0)"),
         ((stack, inner, n), f"b.reshape({stack}, {inner}, n)"),

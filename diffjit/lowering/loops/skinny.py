@@ -31,7 +31,7 @@ declare(
 )  # fmt: skip
 
 _FEW = 4  # terms; a library wins from twelve on, and a loop of many terms is long
-_LONG = 16  # elements of a row of the result: shorter ones are a library's, or written out by `optimise.scalarise`
+_LONG = 16  # elements of a row of the result; rows of up to `_FEW` are short enough, where there are many of them
 
 
 def write_out_products(function: Function, roots: Roots) -> None:
@@ -61,15 +61,18 @@ class _Product:
 
 
 def _is_one(op: Op) -> bool:
-    """Whether a product is over a few numbers, and its rows are long."""
+    """Whether a product is over a few numbers, and its rows are long, or many and very short."""
     a, b = (v.type for v in op.inputs)
     dtype = op.out.type.dtype
     if dtype.kind not in "fc" or not all(isinstance(t, Array) and t.ndim > 1 and t.dtype == dtype for t in (a, b)):
         return False
-    terms, row = _terms(op), b.dims[-1]
-    if terms is None or not 0 < terms <= _FEW or b.layout == "F":
+    terms, rows, row = _terms(op), a.dims[-2], b.dims[-1]
+    if terms is None or not 0 < terms <= _FEW:
         return False
     if isinstance(row, int) and row < _LONG:
+        if row > _FEW or isinstance(rows, int):
+            return False
+    elif b.layout == "F":
         return False
     return min(a.ndim, b.ndim) == 2 or a.dims[:-2] == b.dims[:-2]  # stacks that may not fit: the product tests them
 
