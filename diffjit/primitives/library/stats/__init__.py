@@ -3,6 +3,7 @@
 from diffjit.primitives.library import scipy_stats
 from diffjit.primitives.library.stats import (
     binned,
+    counts,
     families,
     frozen,
     helpers,
@@ -11,10 +12,12 @@ from diffjit.primitives.library.stats import (
     parts,
     samples,
     tests,
+    trimmed,
 )
 
 __all__ = [
     "binned",
+    "counts",
     "families",
     "frozen",
     "helpers",
@@ -24,4 +27,5 @@ __all__ = [
     "samples",
     "scipy_stats",
     "tests",
+    "trimmed",
 ]
