@@ -93,7 +93,9 @@ class Chi2ContingencyResult(NamedTuple):
 @implements(stats.contingency.expected_freq)
 def expected_freq(observed):
     """The table that sums along its axes make if these have nothing to do with each other."""
-    table = as_float(np.asarray(observed))
+    table = np.asarray(observed).astype(np.float64)
+    if table.ndim == 0:
+        raise TypeError("scipy.stats.contingency: a number is no table")
     axes = places(table.ndim)
     found = np.sum(table) ** (1.0 - table.ndim)
     for k in axes:
@@ -106,7 +108,7 @@ def chi2_contingency(observed, correction=True, lambda_=None, *, method=None):
     """Whether the axes of a table have nothing to do with each other."""
     if method is not None:
         raise NotImplementedError("scipy.stats.chi2_contingency(method=...): leave it out")
-    table = as_float(np.asarray(observed))
+    table = np.asarray(observed).astype(np.float64)
     if np.any(table < 0):
         raise ValueError("All values in `observed` must be nonnegative.")
     size = math.prod(table.shape)
@@ -156,6 +158,7 @@ def combine_pvalues(pvalues, method="fisher", weights=None, *, axis=0, nan_polic
     else:
         raise ValueError(f"Invalid method {method!r}. Valid methods are 'fisher', 'pearson', 'mudholkar_george', "
                          "'tippett', and 'stouffer'")  # fmt: skip
+    found, chance = np.where(n == 0, np.nan, found)[()], np.where(n == 0, np.nan, chance)[()]
     return tested(found, chance, axis, keepdims, pvalues)
 
 
@@ -192,6 +195,8 @@ def percentileofscore(a, score, kind="rank", nan_policy="propagate"):
         raise NotImplementedError("scipy.stats.percentileofscore(nan_policy='omit'): drop what is not a number before")
     if kind not in ("rank", "strict", "weak", "mean"):
         raise ValueError("kind can only be 'rank', 'strict', 'weak' or 'mean'")
+    if np.ndim(a) != 1:
+        raise ValueError("`a` must be 1-dimensional.")
     x, at = sample(a, None, nan_policy), np.asarray(score)[..., None]
     if nan_policy == "raise" and np.any(np.isnan(at)):
         raise ValueError("The input contains nan values")

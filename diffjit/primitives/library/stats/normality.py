@@ -64,7 +64,7 @@ def shapiro(x, *, axis=None, nan_policy="propagate", keepdims=False):
     a = np.sort(a, axis=0)
     far = a - np.mean(a, axis=0)
     weights = np.array([-math.sqrt(0.5), 0.0, math.sqrt(0.5)]) if n == 3 else shapiro_weights(n)
-    weights = np.reshape(weights, (-1,) + (1,) * (a.ndim - 1))
+    weights = np.reshape(weights.astype(a.dtype), (-1,) + (1,) * (a.ndim - 1))
     w = np.sum(weights * far, axis=0) ** 2 / np.sum(far * far, axis=0)
     if n == 3:
         w = np.clip(w, 0.75, 1.0)
@@ -88,6 +88,8 @@ def anderson_statistic(x, lower, upper):
 def anderson_limits(x, dist):
     """The statistic, the limits that it has at several levels, and these."""
     y, n = np.sort(x), x.shape[0]
+    if n == 0:
+        raise ZeroDivisionError("float division by zero")
     if dist == "norm":
         w = (y - np.mean(x)) / np.std(x, ddof=1)
         limits = np.array(stats._morestats._Avals_norm) / (1.0 + 0.75 / n + 2.25 / n / n)  # noqa: SLF001

@@ -116,10 +116,13 @@ def apart(a, v, n, b, w, m, equal_var, alternative):
 @implements(stats.ttest_ind_from_stats)
 def ttest_ind_from_stats(mean1, std1, nobs1, mean2, std2, nobs2, equal_var=True, alternative="two-sided"):
     """Whether two samples have one mean, by their means and standard deviations."""
-    a, v, n = (as_float(np.asarray(part)) for part in (mean1, std1, nobs1))
-    b, w, m = (as_float(np.asarray(part)) for part in (mean2, std2, nobs2))
+    # A number alone does not make the others float64, an array does.
+    a, v, n, b, w, m = (
+        1.0 * part if isinstance(part, (int, float)) else as_float(np.asarray(part))
+        for part in (mean1, std1, nobs1, mean2, std2, nobs2)
+    )  # fmt: skip
     t, chance = apart(a, v**2, n, b, w**2, m, equal_var, alternative)
-    return TestResult(t[()], chance[()])
+    return TestResult(np.asarray(t)[()], np.asarray(chance)[()])
 
 
 @implements(stats.f_oneway)

@@ -30,7 +30,7 @@ def outside(x, limits, inclusive):
         far = far | (x < low if inclusive[0] else x <= low)
     if high is not None:
         far = far | (x > high if inclusive[1] else x >= high)
-    if np.all(far):
+    if math.prod(x.shape) > 0 and np.all(far):
         raise ValueError("No array values within given limits")
     return far
 
@@ -86,20 +86,29 @@ def least(x, limit, inclusive):
     return np.where(np.all(far, axis=0), np.nan, np.min(np.where(far, np.inf, x), axis=0))
 
 
+def least_integer(a, limit, axis, inclusive, keepdims):
+    """The smallest integer above a limit."""
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    far = outside(a, None if limit is None else (limit, None), (inclusive, True))
+    if np.any(np.all(far, axis=axis)):
+        raise NotImplementedError("scipy.stats.tmin and tmax of integers, all of them beyond the limit: pass floats")
+    return np.min(np.where(far, np.iinfo(a.dtype).max, a), axis=axis, keepdims=keepdims)
+
+
 @implements(stats.tmin)
 def tmin(a, lowerlimit=None, axis=0, inclusive=True, nan_policy="propagate", *, keepdims=False):
     """The smallest element that is not below a limit."""
-    if np.asarray(a).dtype.kind in "iu" and lowerlimit is None and (axis is None or isinstance(axis, int)):
-        return np.min(np.asarray(a), axis=axis, keepdims=keepdims)
+    if np.asarray(a).dtype.kind in "iu":
+        return least_integer(np.asarray(a), lowerlimit, axis, inclusive, keepdims)
     return reduced(lambda x: least(x, lowerlimit, inclusive), a, axis, nan_policy, keepdims)
 
 
 @implements(stats.tmax)
 def tmax(a, upperlimit=None, axis=0, inclusive=True, nan_policy="propagate", *, keepdims=False):
     """The largest element that is not above a limit."""
-    if np.asarray(a).dtype.kind in "iu" and upperlimit is None and (axis is None or isinstance(axis, int)):
-        return np.max(np.asarray(a), axis=axis, keepdims=keepdims)
     limit = None if upperlimit is None else -upperlimit
+    if np.asarray(a).dtype.kind == "i":
+        return -least_integer(-np.asarray(a), limit, axis, inclusive, keepdims)
     return reduced(lambda x: -least(-x, limit, inclusive), a, axis, nan_policy, keepdims)
 
 
@@ -114,7 +123,9 @@ class SigmaclipResult(NamedTuple):
 @implements(stats.sigmaclip)
 def sigmaclip(a, low=4.0, high=4.0, *, nan_policy="propagate"):
     """The elements near the mean, by standard deviations, of those that are left."""
-    c = sample(a, None, nan_policy)
+    c = np.ravel(np.asarray(a))
+    if c.dtype.kind == "f":
+        c = sample(c, None, nan_policy)
     near = np.ones(c.shape, np.bool_)
     gone = 1
     while gone > 0:  # finds which elements are left, which does not move with them
@@ -185,7 +196,7 @@ def l_moments(x, orders, standardize):
     top = max(orders)
     weighted = []
     for r in places(top):
-        chosen = sc.binom(place, 1.0 * r) / (sc.binom(n - 1.0, 1.0 * r) * n)
+        chosen = (sc.binom(place, 1.0 * r) / (sc.binom(n - 1.0, 1.0 * r) * n)).astype(x.dtype)
         weighted.append(np.sum(np.reshape(chosen, (-1,) + (1,) * (x.ndim - 1)) * x, axis=0))
     found = []
     for k in places(top):
@@ -244,7 +255,7 @@ def van_es(x, m):
     """Van Es' entropy of a sorted sample."""
     n = x.shape[0]
     mean = np.sum(np.log((n + 1) / m * (x[m:] - x[:-m])), axis=0) / (n - m)
-    return mean + np.sum(1.0 / np.arange(m, n + 1)) + np.log(1.0 * m) - np.log(n + 1.0)
+    return mean + np.sum(1.0 / np.arange(m, n + 1, dtype=x.dtype)) + math.log(1.0 * m) - math.log(n + 1.0)
 
 
 def correa(x, m):
@@ -254,7 +265,7 @@ def correa(x, m):
     steps = np.arange(-m, m + 1)
     near = wide[np.arange(n)[None, :] + m + steps[:, None]]
     apart = near - np.mean(near, axis=0)
-    slope = np.sum(apart * np.reshape(1.0 * steps, (-1, 1) + (1,) * (x.ndim - 1)), axis=0)
+    slope = np.sum(apart * np.reshape(steps.astype(x.dtype), (-1, 1) + (1,) * (x.ndim - 1)), axis=0)
     return -np.mean(np.log(slope / (n * np.sum(apart**2, axis=0))), axis=0)
 
 
@@ -262,7 +273,7 @@ def ebrahimi(x, m):
     """Ebrahimi's entropy of a sorted sample."""
     n = x.shape[0]
     wide = widened(x, m)
-    i = np.arange(1.0, n + 1)
+    i = np.arange(1, n + 1, dtype=x.dtype)
     reach = np.where(i <= m, 1 + (i - 1) / m, 2.0)
     reach = np.where(i >= n - m + 1, 1 + (n - i) / m, reach)
     return np.mean(np.log(n * (wide[2 * m :] - wide[: -2 * m]) / upright(reach * m, x)), axis=0)
@@ -298,7 +309,7 @@ def differential_entropy(
         raise ValueError("`method` must be one of 'vasicek', 'van es', 'correa', 'ebrahimi', 'auto'")
     if base is not None and base <= 0:
         raise ValueError("`base` must be a positive number or `None`.")
-    unit = 1.0 if base is None else np.log(base)
+    unit = 1.0 if base is None else math.log(base)
     return reduced(
         lambda x: entropy_of_density(x, window_length, method) / unit, values, axis, nan_policy, keepdims
     )
