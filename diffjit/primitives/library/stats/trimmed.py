@@ -198,11 +198,10 @@ def l_moments(x, orders, standardize):
     for r in places(top):
         chosen = (sc.binom(place, 1.0 * r) / (sc.binom(n - 1.0, 1.0 * r) * n)).astype(x.dtype)
         weighted.append(np.sum(np.reshape(chosen, (-1,) + (1,) * (x.ndim - 1)) * x, axis=0))
-    found = []
-    for k in places(top):
-        found.append(
-            sum((-1.0) ** (k - r) * math.comb(k, r) * math.comb(k + r, r) * weighted[r] for r in places(k + 1))
-        )
+    found = [
+        sum((-1.0) ** (k - r) * math.comb(k, r) * math.comb(k + r, r) * weighted[r] for r in places(k + 1))
+        for k in places(top)
+    ]
     spread = found[1] if top > 1 else None
     chosen = [found[k - 1] / spread if standardize and k > 2 else found[k - 1] for k in orders]
     return [np.where(n < k, np.nan, one) for k, one in zip(orders, chosen, strict=True)]
@@ -210,8 +209,9 @@ def l_moments(x, orders, standardize):
 
 @implements(*present(stats, "lmoment"))
 def lmoment(
-    sample, order=None, *, axis=0, sorted=False, standardize=True, nan_policy="propagate", keepdims=False
-):  # fmt: skip  # noqa: A002 - SciPy's name
+    sample, order=None, *, axis=0, sorted=False, standardize=True,  # noqa: A002 - SciPy's name
+    nan_policy="propagate", keepdims=False,
+):  # fmt: skip
     """Moments by order statistics."""
     if order is not None and not isinstance(order, (int, tuple, list)):
         raise NotImplementedError("scipy.stats.lmoment(order=array): pass an int or a tuple of ints")
@@ -310,9 +310,7 @@ def differential_entropy(
     if base is not None and base <= 0:
         raise ValueError("`base` must be a positive number or `None`.")
     unit = 1.0 if base is None else math.log(base)
-    return reduced(
-        lambda x: entropy_of_density(x, window_length, method) / unit, values, axis, nan_policy, keepdims
-    )
+    return reduced(lambda x: entropy_of_density(x, window_length, method) / unit, values, axis, nan_policy, keepdims)
 
 
 # Transformed towards normality ----------------------------------------------------------------------------------------
